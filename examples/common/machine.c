@@ -1,0 +1,78 @@
+#include "machine.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#else
+  #include <petscdevice.h>
+#endif
+
+/* Whether products with A run on a GPU: its vectors live there */
+PetscErrorCode ExampleMatOnDevice(Mat A, PetscBool *device)
+{
+  VecType   vtype;
+  PetscBool bound;
+  char     *at;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &vtype));
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(PetscStrstr(vtype, "cuda", &at));
+  *device = (PetscBool)(at && !bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HostName(char name[], size_t len)
+{
+  FILE *fp = fopen("/proc/cpuinfo", "r");
+  char  line[256], *at;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(name, "CPU", len));
+  if (!fp) PetscFunctionReturn(PETSC_SUCCESS);
+  while (fgets(line, (int)sizeof(line), fp)) {
+    PetscCall(PetscStrstr(line, "model name", &at));
+    if (!at) continue;
+    PetscCall(PetscStrchr(line, ':', &at));
+    if (!at) continue;
+    at[strcspn(at, "\n")] = 0;
+    PetscCall(PetscStrncpy(name, at + 1 + strspn(at + 1, " \t"), len));
+    break;
+  }
+  (void)fclose(fp);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Name of the GPU that multiplies with A, or of the processor */
+PetscErrorCode ExampleMachine(Mat A, char name[], size_t len)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMatOnDevice(A, &device));
+#if PetscDefined(HAVE_CUDA)
+  if (device) {
+    struct cudaDeviceProp prop;
+    int                   id;
+
+    PetscCallCUDA(cudaGetDevice(&id));
+    PetscCallCUDA(cudaGetDeviceProperties(&prop, id));
+    PetscCall(PetscStrncpy(name, prop.name, len));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(HostName(name, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Wait until the products with A are done. PETSc's device calls fail where there is no device, so they are made only with one */
+PetscErrorCode ExampleSynchronize(Mat A)
+{
+  PetscDeviceContext dctx;
+  PetscBool          device;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMatOnDevice(A, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextSynchronize(dctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

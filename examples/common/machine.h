@@ -1,0 +1,10 @@
+/*
+   What the examples run on, and waiting for it, shared by the examples
+*/
+#pragma once
+
+#include <petscmat.h>
+
+PETSC_EXTERN PetscErrorCode ExampleMatOnDevice(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode ExampleMachine(Mat, char[], size_t);
+PETSC_EXTERN PetscErrorCode ExampleSynchronize(Mat);

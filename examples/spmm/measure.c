@@ -1,0 +1,146 @@
+#include "measure.h"
+#include "generate.h"
+#include "machine.h"
+
+/* Dense matrix with the row layout of A's columns and N columns; values do not depend on the number of processes */
+static PetscErrorCode CreateOperand(Mat A, const char type[], PetscInt N, Mat *B)
+{
+  PetscInt     n, rstart, lda;
+  PetscScalar *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &n));
+  PetscCall(MatGetOwnershipRangeColumn(A, &rstart, NULL));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, n, PETSC_DECIDE, PETSC_DETERMINE, N));
+  PetscCall(MatSetType(*B, type));
+  PetscCall(MatSetUp(*B));
+  PetscCall(MatDenseGetLDA(*B, &lda));
+  PetscCall(MatDenseGetArrayWrite(*B, &b));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < n; i++) b[i + (size_t)j * lda] = GenerateValue(rstart + i, -1 - j);
+  }
+  PetscCall(MatDenseRestoreArrayWrite(*B, &b));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Seconds that one product takes: the slowest process counts */
+static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLogDouble *seconds)
+{
+  MPI_Comm       comm = PetscObjectComm((PetscObject)A);
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleSynchronize(A));
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(PetscTime(&start));
+  PetscCall(MatMatMult(A, B, reuse, PETSC_DETERMINE, C));
+  PetscCall(ExampleSynchronize(A));
+  PetscCall(PetscTime(&end));
+  *seconds = end - start;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multiply A with a block of N dense vectors: once, twice to warm up, and repeat times */
+PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt repeat, Timing *t, Mat *C)
+{
+  Mat        B;
+  PetscReal *seconds;
+
+  PetscFunctionBegin;
+  PetscCall(CreateOperand(A, type, N, &B));
+  PetscCall(PetscMalloc1(repeat, &seconds));
+  PetscCall(TimeProduct(A, B, MAT_INITIAL_MATRIX, C, &t->first));
+  for (PetscInt k = -2; k < repeat; k++) {
+    PetscLogDouble s;
+
+    PetscCall(TimeProduct(A, B, MAT_REUSE_MATRIX, C, &s));
+    if (k >= 0) seconds[k] = (PetscReal)s;
+  }
+  PetscCall(PetscSortReal(repeat, seconds));
+  t->least  = seconds[0];
+  t->median = (seconds[(repeat - 1) / 2] + seconds[repeat / 2]) / 2;
+  PetscCall(PetscFree(seconds));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AbsoluteValues(Mat A)
+{
+  PetscScalar *a;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJGetArray(A, &a));
+  for (PetscCount k = 0; k < (PetscCount)info.nz_used; k++) a[k] = PetscAbsScalar(a[k]);
+  PetscCall(MatSeqAIJRestoreArray(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |A| |B| on the host: what the rounding errors of A B are proportional to */
+static PetscErrorCode Scale(Mat A, PetscInt N, Mat *S)
+{
+  Mat          H, Hd, Ho, B;
+  PetscScalar *b;
+  PetscInt     n, lda;
+  PetscBool    mpi;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &H));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)H, MATMPIAIJ, &mpi));
+  if (mpi) {
+    PetscCall(MatMPIAIJGetSeqAIJ(H, &Hd, &Ho, NULL));
+    PetscCall(AbsoluteValues(Hd));
+    PetscCall(AbsoluteValues(Ho));
+  } else PetscCall(AbsoluteValues(H));
+  PetscCall(CreateOperand(H, MATDENSE, N, &B));
+  PetscCall(MatGetLocalSize(B, &n, NULL));
+  PetscCall(MatDenseGetLDA(B, &lda));
+  PetscCall(MatDenseGetArray(B, &b));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < n; i++) b[i + (size_t)j * lda] = PetscAbsScalar(b[i + (size_t)j * lda]);
+  }
+  PetscCall(MatDenseRestoreArray(B, &b));
+  PetscCall(MatMatMult(H, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, S));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Largest |C - D| / (|A| |B|) of any entry, for two products C = A B and D of MeasureProduct(); infinite where an entry is not a number */
+PetscErrorCode ProductError(Mat A, Mat C, Mat D, PetscReal *error)
+{
+  Mat                S;
+  const PetscScalar *c, *d, *s;
+  PetscInt           m, N, ldc, ldd, lds;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatGetLocalSize(C, &m, NULL));
+  PetscCall(Scale(A, N, &S));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetLDA(D, &ldd));
+  PetscCall(MatDenseGetLDA(S, &lds));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  PetscCall(MatDenseGetArrayRead(D, &d));
+  PetscCall(MatDenseGetArrayRead(S, &s));
+  *error = 0;
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < m; i++) {
+      PetscReal difference = PetscAbsScalar(c[i + (size_t)j * ldc] - d[i + (size_t)j * ldd]), scale = PetscRealPart(s[i + (size_t)j * lds]);
+
+      if (difference > 0) *error = PetscMax(*error, difference / scale);
+      else if (PetscIsNanReal(difference)) *error = PETSC_INFINITY;
+    }
+  }
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  PetscCall(MatDenseRestoreArrayRead(D, &d));
+  PetscCall(MatDenseRestoreArrayRead(S, &s));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, error, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(MatDestroy(&S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,257 @@
+static char help[] = "One product C = A B of a sparse matrix with a block of N dense vectors: time, error and speed of -mat_type beside those of -compare_type.\n\n"
+                     "  ./spmm -generate elasticity -size 32 -N 8,32,128\n"
+                     "  ./spmm -f matrix.mtx -mat_type aijtcu -compare_type aijcusparse -csv results.csv\n\n";
+
+#include "generate.h"
+#include "measure.h"
+#include "machine.h"
+#include "matload.h"
+#include <petscaijtcu.h>
+
+enum {
+  MAX_N = 32 /* values of -N in a run */
+};
+
+typedef struct {
+  char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64];
+  PetscBool    load, table, test; /* -f, -csv, -test_output */
+  GenerateKind kind;
+  PetscInt     n, N[MAX_N], count, repeat;
+  PetscReal    tolerance;
+} Options;
+
+static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
+{
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscCall(PetscStrncpy(o->compare, MATAIJ, sizeof(o->compare)));
+  o->repeat    = 20;
+  o->tolerance = 100 * PETSC_MACHINE_EPSILON;
+  o->count     = MAX_N;
+  PetscOptionsBegin(comm, NULL, "Sparse matrix times dense matrix", NULL);
+  PetscCall(PetscOptionsString("-f", "File with the sparse matrix (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, o->file, sizeof(o->file), &o->load));
+  PetscCall(PetscOptionsEnum("-generate", "Matrix to generate", NULL, GenerateKinds, (PetscEnum)o->kind, (PetscEnum *)&o->kind, NULL));
+  PetscCall(PetscOptionsBoundedInt("-size", "Its size: nodes a side of the grid (elasticity, poisson7, stencil27, dof8; default 24) or rows (default 20000)", NULL, o->n, &o->n, NULL, 0));
+  PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrix, a list", NULL, o->N, &o->count, &given));
+  PetscCall(PetscOptionsString("-compare_type", "Matrix type to compare with; its options have the prefix compare_", NULL, o->compare, o->compare, sizeof(o->compare), NULL));
+  PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices (dense|densecuda); default: where the vectors of the sparse type live", NULL, o->dense, o->dense, sizeof(o->dense), NULL));
+  PetscCall(PetscOptionsBoundedInt("-repeat", "Products timed, after a first one and two to warm up", NULL, o->repeat, &o->repeat, NULL, 1));
+  PetscCall(PetscOptionsReal("-tolerance", "Largest |C - Cref| / (|A| |B|) of any entry that is not an error", NULL, o->tolerance, &o->tolerance, NULL));
+  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), &o->table));
+  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscOptionsEnd();
+  if (!given) {
+    o->count = 3;
+    o->N[0]  = 8;
+    o->N[1]  = 32;
+    o->N[2]  = 128;
+  }
+  for (PetscInt k = 0; k < o->count; k++) PetscCheck(o->N[k] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
+  if (!o->n) o->n = o->kind <= GENERATE_DOF8 ? 24 : 20000;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix under test and its copy of the other type */
+static PetscErrorCode CreateMatrices(MPI_Comm comm, const Options *o, Mat *A, Mat *R)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  if (o->load) PetscCall(ExampleMatLoad(comm, o->file, *A));
+  else PetscCall(GenerateMatrix(o->kind, o->n, *A));
+  PetscCall(MatConvert(*A, o->compare, MAT_INITIAL_MATRIX, R));
+  PetscCall(MatSetOptionsPrefix(*R, "compare_"));
+  PetscCall(MatSetFromOptions(*R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the dense matrices of products with A are best kept */
+static PetscErrorCode DenseType(const Options *o, Mat A, const char **type)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMatOnDevice(A, &device));
+  *type = o->dense[0] ? o->dense : device ? MATDENSECUDA
+                                          : MATDENSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ran: the type, and for MATAIJTCU the path of the products since the counts before */
+static PetscErrorCode Describe(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
+{
+  MatType         type;
+  MatAIJTCUCounts now;
+  PetscBool       tcu;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &tcu, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  if (!tcu) PetscCall(PetscStrncpy(text, type, len));
+  else {
+    PetscCall(MatAIJTCUGetCounts(A, &now));
+    PetscCall(PetscSNPrintf(text, len, "%s (%s)", type, now.tcu == before->tcu ? "scalar" : now.scalar == before->scalar ? "tcu"
+                                                                                                                         : "tcu+scalar"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Counts(Mat A, MatAIJTCUCounts *counts)
+{
+  PetscBool tcu;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &tcu, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  if (tcu) PetscCall(MatAIJTCUGetCounts(A, counts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  char           type[64];
+  const char    *dense;
+  Timing         time;
+  PetscLogDouble flops, bytes; /* per second of the median product */
+  Mat            C;
+} Side;
+
+/* Multiply with one of the types. Bytes: A, B and C once each, the least that must move */
+static PetscErrorCode Multiply(const Options *o, Mat A, PetscInt N, Side *s)
+{
+  MatAIJTCUCounts before = {0};
+  MatInfo         info;
+  PetscInt        m, n;
+
+  PetscFunctionBegin;
+  PetscCall(DenseType(o, A, &s->dense));
+  PetscCall(Counts(A, &before));
+  PetscCall(MeasureProduct(A, s->dense, N, o->repeat, &s->time, &s->C));
+  PetscCall(Describe(A, &before, s->type, sizeof(s->type)));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(MatGetSize(A, &m, &n));
+  s->flops = 2 * info.nz_used * N / s->time.median;
+  s->bytes = (info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (double)m * sizeof(PetscInt) + (double)N * (m + n) * sizeof(PetscScalar)) / s->time.median;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, PetscInt N, const Side *t, const Side *r, PetscReal error)
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)A);
+  FILE       *fp;
+  PetscMPIInt size;
+  PetscInt    m, n, major, minor, subminor;
+  PetscBool   there = PETSC_FALSE;
+  MatInfo     info;
+  char        machine[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCall(ExampleMachine(A, machine, sizeof(machine)));
+  PetscCall(PetscTestFile(o->csv, 'r', &there));
+  PetscCall(PetscFOpen(comm, o->csv, "a", &fp));
+  if (!there) PetscCall(PetscFPrintf(comm, fp, "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_median_s,speed_ratio,error,petsc,machine\n"));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%d,%s,", name, m, n, info.nz_used, N, size, PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.median, t->time.least, t->flops / 1e9, t->bytes / 1e9));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4g,%.3e,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",\"%s\"\n", r->type, r->dense, r->time.median, r->time.median / t->time.median, (double)error, major, minor, subminor, machine));
+  PetscCall(PetscFClose(comm, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One line for one number of columns */
+static PetscErrorCode Run(const Options *o, const char name[], Mat A, Mat R, PetscInt N, PetscReal *error)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  Side     t, r;
+
+  PetscFunctionBegin;
+  PetscCall(Multiply(o, A, N, &t));
+  PetscCall(Multiply(o, R, N, &r));
+  PetscCall(ProductError(A, t.C, r.C, error));
+  if (o->test) PetscCall(PetscPrintf(comm, "N %" PetscInt_FMT ": %s\n", N, *error <= o->tolerance ? "equal" : "DIFFERENT"));
+  else PetscCall(PetscPrintf(comm, "%5" PetscInt_FMT "  %-30s %10.4f %9.2f %8.2f   %-30s %10.4f %8.2fx   %.1e\n", N, t.type, 1e3 * t.time.median, t.flops / 1e9, t.bytes / 1e9, r.type, 1e3 * r.time.median, r.time.median / t.time.median, (double)*error));
+  if (o->table) PetscCall(AppendCSV(o, name, A, N, &t, &r, *error));
+  PetscCall(MatDestroy(&t.C));
+  PetscCall(MatDestroy(&r.C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintHeader(const Options *o, const char name[], Mat A)
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)A);
+  PetscMPIInt size;
+  PetscInt    m, n;
+  MatInfo     info;
+  char        machine[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(PetscPrintf(comm, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros\n", name, m, n, info.nz_used));
+  if (o->test) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ExampleMachine(A, machine, sizeof(machine)));
+  PetscCall(PetscPrintf(comm, "%d rank%s, %s, median of %" PetscInt_FMT " products, GB/s as if A, B and C moved once\n\n", size, size > 1 ? "s" : "", machine, o->repeat));
+  PetscCall(PetscPrintf(comm, "    N  %-30s %10s %9s %8s   %-30s %10s %9s   %s\n", "type", "ms", "GFLOP/s", "GB/s", "compared with", "ms", "speed", "|C-Cref|/|A||B|"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  MPI_Comm    comm;
+  Options     o;
+  Mat         A, R;
+  PetscReal   error, worst = 0;
+  const char *name;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  comm = PETSC_COMM_WORLD;
+  PetscCall(GetOptions(comm, &o));
+  PetscCall(CreateMatrices(comm, &o, &A, &R));
+  name = o.load ? o.file : GenerateKinds[o.kind];
+  PetscCall(PrintHeader(&o, name, A));
+  for (PetscInt k = 0; k < o.count; k++) {
+    PetscCall(Run(&o, name, A, R, o.N[k], &error));
+    worst = PetscMax(worst, error);
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscCheck(worst <= o.tolerance, comm, PETSC_ERR_PLIB, "The two products differ by %g of |A| |B|, more than -tolerance %g", (double)worst, (double)o.tolerance);
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: generated
+      nsize: {{1 2 3 4}}
+      args: -test_output -generate {{elasticity poisson7 stencil27 dof8}separate output} -size 5 -N 1,8,13 -repeat 1 -mat_type {{aij aijtcu}}
+      diff_args: -j
+
+   test:
+      suffix: rows
+      nsize: {{1 2 3 4}}
+      args: -test_output -generate {{banded random rmat arrow}separate output} -size 300 -N 1,8,13 -repeat 1 -mat_type {{aij aijtcu}}
+      diff_args: -j
+
+   test:
+      suffix: paths
+      nsize: {{1 3}}
+      args: -test_output -generate stencil27 -size 6 -N 7,32 -repeat 2 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}} -mat_aijtcu_brick_rows {{8 16}} -compare_type aijtcu -compare_mat_aijtcu_path scalar
+      diff_args: -j
+
+   test:
+      suffix: file
+      nsize: {{1 2}}
+      args: -test_output -f rectangle.mtx -N 1,3 -repeat 1 -csv spmm.csv -mat_type {{aij aijtcu}}
+      localrunfiles: rectangle.mtx
+      diff_args: -j
+
+TEST*/

@@ -1,0 +1,236 @@
+#include "beam.h"
+#include <petscaijtcu.h>
+
+enum {
+  NODES   = 8,
+  BUBBLES = 3,
+  DOFS    = 3 * NODES,
+  ALL     = 3 * (NODES + BUBBLES)
+};
+
+/* Sign of the natural coordinate d of node a of an element: node a lies at offset ((a>>2)&1, (a>>1)&1, a&1) */
+static inline PetscInt Offset(PetscInt a, PetscInt d)
+{
+  return (a >> (2 - d)) & 1;
+}
+
+PetscErrorCode BeamSetFromOptions(MPI_Comm comm, Beam *b)
+{
+  PetscFunctionBegin;
+  /* Single precision resolves frequencies down to a thousandth of the highest one of the mesh: its beam is shorter */
+  b->nx      = PetscDefined(USE_REAL_SINGLE) ? 10 : 40;
+  b->ny      = 4;
+  b->nz      = 5;
+  b->lx      = PetscDefined(USE_REAL_SINGLE) ? 0.25 : 1.0;
+  b->ly      = 0.05;
+  b->lz      = 0.06;
+  b->young   = 210e9;
+  b->poisson = 0.3;
+  b->density = 7850.0;
+  b->bubbles = PETSC_TRUE;
+  PetscOptionsBegin(comm, NULL, "Clamped beam", NULL);
+  PetscCall(PetscOptionsBoundedInt("-nx", "Elements along the beam", NULL, b->nx, &b->nx, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-ny", "Elements across the beam, in y", NULL, b->ny, &b->ny, NULL, 1));
+  PetscCall(PetscOptionsBoundedInt("-nz", "Elements across the beam, in z", NULL, b->nz, &b->nz, NULL, 1));
+  PetscCall(PetscOptionsReal("-lx", "Length of the beam (m)", NULL, b->lx, &b->lx, NULL));
+  PetscCall(PetscOptionsReal("-ly", "Side of the cross-section in y (m)", NULL, b->ly, &b->ly, NULL));
+  PetscCall(PetscOptionsReal("-lz", "Side of the cross-section in z (m)", NULL, b->lz, &b->lz, NULL));
+  PetscCall(PetscOptionsReal("-young", "Young's modulus (Pa)", NULL, b->young, &b->young, NULL));
+  PetscCall(PetscOptionsReal("-poisson", "Poisson's ratio", NULL, b->poisson, &b->poisson, NULL));
+  PetscCall(PetscOptionsReal("-density", "Density (kg/m^3)", NULL, b->density, &b->density, NULL));
+  PetscCall(PetscOptionsBool("-bubbles", "Add the bending modes of an element (incompatible modes) to its trilinear shape functions, against locking", NULL, b->bubbles, &b->bubbles, NULL));
+  PetscOptionsEnd();
+  PetscCheck(b->lx > 0 && b->ly > 0 && b->lz > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-lx, -ly and -lz are lengths, they must be positive");
+  PetscCheck(b->young > 0 && b->density > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-young and -density must be positive");
+  PetscCheck(b->poisson > -1.0 && b->poisson < 0.5, comm, PETSC_ERR_ARG_OUTOFRANGE, "-poisson %g must lie between -1 and 0.5", (double)b->poisson);
+  b->unit = PetscPowReal(b->lx / b->nx * b->ly / b->ny * b->lz / b->nz, 1.0 / 3.0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Frequency in Hz of an eigenvalue of the matrices, which are in units of Young's modulus, density and b->unit */
+PetscReal BeamFrequency(const Beam *b, PetscReal lambda)
+{
+  return PetscSqrtReal(PetscMax(lambda, 0.0) * (b->young / b->density)) / (2 * PETSC_PI * b->unit);
+}
+
+/*
+   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 (Wilson's incompatible modes: they
+   let an element bend without shear) live inside the element and are eliminated here; they carry no mass.
+*/
+static void ElementMatrices(const Beam *b, PetscReal K[DOFS][DOFS], PetscReal M[DOFS][DOFS])
+{
+  const PetscReal h[3]   = {b->lx / b->nx / b->unit, b->ly / b->ny / b->unit, b->lz / b->nz / b->unit};
+  const PetscReal lambda = b->poisson / ((1 + b->poisson) * (1 - 2 * b->poisson)), mu = 1 / (2 * (1 + b->poisson));
+  const PetscReal weight      = h[0] * h[1] * h[2] / 8;
+  PetscReal       S[ALL][ALL] = {{0}};
+
+  for (PetscInt i = 0; i < DOFS; i++)
+    for (PetscInt j = 0; j < DOFS; j++) M[i][j] = 0;
+  for (PetscInt q = 0; q < 8; q++) {
+    PetscReal xi[3], N[NODES], G[NODES + BUBBLES][3] = {{0}}; /* shape functions and all gradients at this point */
+
+    for (PetscInt d = 0; d < 3; d++) xi[d] = (2 * Offset(q, d) - 1) / PetscSqrtReal(3.0);
+    for (PetscInt a = 0; a < NODES; a++) {
+      N[a] = 1;
+      for (PetscInt d = 0; d < 3; d++) {
+        G[a][d] = (2 * Offset(a, d) - 1) / h[d];
+        for (PetscInt e = 0; e < 3; e++) G[a][d] *= e == d ? 1 : (1 + (2 * Offset(a, e) - 1) * xi[e]) / 2;
+        N[a] *= (1 + (2 * Offset(a, d) - 1) * xi[d]) / 2;
+      }
+    }
+    for (PetscInt d = 0; d < BUBBLES; d++) G[NODES + d][d] = -4 * xi[d] / h[d];
+    for (PetscInt a = 0; a < NODES + BUBBLES; a++) {
+      for (PetscInt c = 0; c < NODES + BUBBLES; c++) {
+        PetscReal dot = G[a][0] * G[c][0] + G[a][1] * G[c][1] + G[a][2] * G[c][2];
+
+        for (PetscInt d = 0; d < 3; d++) {
+          for (PetscInt e = 0; e < 3; e++) S[3 * a + d][3 * c + e] += weight * (lambda * G[a][d] * G[c][e] + mu * (G[a][e] * G[c][d] + (d == e ? dot : 0)));
+          if (a < NODES && c < NODES) M[3 * a + d][3 * c + d] += weight * N[a] * N[c];
+        }
+      }
+    }
+  }
+  if (b->bubbles) {
+    for (PetscInt p = ALL - 1; p >= DOFS; p--) {
+      for (PetscInt i = 0; i < p; i++) {
+        for (PetscInt j = 0; j < p; j++) S[i][j] -= S[i][p] * S[p][j] / S[p][p];
+      }
+    }
+  }
+  for (PetscInt i = 0; i < DOFS; i++)
+    for (PetscInt j = 0; j < DOFS; j++) K[i][j] = S[i][j];
+}
+
+/* Sum over the elements that hold node p and its neighbour p + offset: the 3x3 block that couples them */
+static void NodeBlock(const Beam *b, const PetscReal E[DOFS][DOFS], const PetscInt p[3], const PetscInt offset[3], PetscReal block[3][3])
+{
+  const PetscInt n[3] = {b->nx, b->ny, b->nz};
+
+  for (PetscInt c = 0; c < 3; c++)
+    for (PetscInt d = 0; d < 3; d++) block[c][d] = 0;
+  for (PetscInt a = 0; a < NODES; a++) { /* p is node a of the element, its neighbour node s */
+    PetscInt  s      = 0;
+    PetscBool inside = PETSC_TRUE;
+
+    for (PetscInt d = 0; d < 3; d++) {
+      PetscInt element = p[d] - Offset(a, d), o = Offset(a, d) + offset[d];
+
+      if (element < 0 || element >= n[d] || o < 0 || o > 1) inside = PETSC_FALSE;
+      s = 2 * s + o;
+    }
+    if (!inside) continue;
+    for (PetscInt c = 0; c < 3; c++)
+      for (PetscInt d = 0; d < 3; d++) block[c][d] += E[3 * a + c][3 * s + d];
+  }
+}
+
+/*
+   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order, so that nothing
+   travels and no entry repeats. coupled says whether E has entries between different directions.
+*/
+static PetscErrorCode Assemble(const Beam *b, const PetscReal E[DOFS][DOFS], PetscBool coupled, Mat A)
+{
+  PetscInt     rstart, rend, *row, *col;
+  PetscCount   n = 0, most;
+  PetscScalar *value;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  most = (PetscCount)(rend - rstart) * (coupled ? 81 : 27);
+  PetscCall(PetscMalloc3(most, &row, most, &col, most, &value));
+  for (PetscInt node = rstart / 3; node < rend / 3; node++) {
+    PetscInt  p[3], offset[3], neighbours = 0;
+    PetscInt  neighbour[27];
+    PetscReal block[27][3][3];
+
+    BeamNodePosition(b, node, p);
+    for (PetscInt s = 0; s < 27; s++) {
+      PetscInt i, j, k;
+
+      offset[0] = s / 9 - 1;
+      offset[1] = s / 3 % 3 - 1;
+      offset[2] = s % 3 - 1;
+      i         = p[0] + offset[0];
+      j         = p[1] + offset[1];
+      k         = p[2] + offset[2];
+      if (i < 1 || i > b->nx || j < 0 || j > b->ny || k < 0 || k > b->nz) continue;
+      NodeBlock(b, E, p, offset, block[neighbours]);
+      neighbour[neighbours++] = BeamNode(b, i, j, k);
+    }
+    for (PetscInt c = 0; c < 3; c++) {
+      for (PetscInt s = 0; s < neighbours; s++) {
+        for (PetscInt d = 0; d < 3; d++) {
+          if (!coupled && d != c) continue;
+          row[n]     = 3 * node + c;
+          col[n]     = 3 * neighbour[s] + d;
+          value[n++] = block[s][c][d];
+        }
+      }
+    }
+  }
+  PetscCall(MatSetPreallocationCOO(A, n, row, col));
+  PetscCall(MatSetValuesCOO(A, value, INSERT_VALUES));
+  PetscCall(PetscFree3(row, col, value));
+  PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SPD_ETERNAL, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix with three unknowns for each of this process's nodes, of the type that -mat_type says */
+static PetscErrorCode CreateMatrix(MPI_Comm comm, const Beam *b, Mat *A)
+{
+  PetscInt nodes = BeamNodes(b), mine = PETSC_DECIDE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSplitOwnership(comm, &mine, &nodes));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, 3 * mine, 3 * mine, 3 * nodes, 3 * nodes));
+  PetscCall(MatSetBlockSize(*A, 3));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rigid motions of the beam: algebraic multigrid must represent them on its coarse levels */
+static PetscErrorCode SetRigidMotions(const Beam *b, Mat K)
+{
+  Vec          coordinates;
+  PetscScalar *x;
+  PetscInt     rstart, rend;
+  MatNullSpace rigid;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(K, &coordinates, NULL));
+  PetscCall(MatGetOwnershipRange(K, &rstart, &rend));
+  PetscCall(VecGetArrayWrite(coordinates, &x));
+  for (PetscInt node = rstart / 3; node < rend / 3; node++) {
+    PetscInt p[3];
+
+    BeamNodePosition(b, node, p);
+    x[3 * node - rstart]     = b->lx / b->unit * p[0] / b->nx;
+    x[3 * node - rstart + 1] = b->ly / b->unit * p[1] / b->ny;
+    x[3 * node - rstart + 2] = b->lz / b->unit * p[2] / b->nz;
+  }
+  PetscCall(VecRestoreArrayWrite(coordinates, &x));
+  PetscCall(MatNullSpaceCreateRigidBody(coordinates, &rigid));
+  PetscCall(MatSetNearNullSpace(K, rigid));
+  PetscCall(MatNullSpaceDestroy(&rigid));
+  PetscCall(VecDestroy(&coordinates));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Stiffness and consistent mass */
+PetscErrorCode BeamAssemble(MPI_Comm comm, const Beam *b, Mat *K, Mat *M)
+{
+  PetscReal stiffness[DOFS][DOFS], mass[DOFS][DOFS];
+
+  PetscFunctionBegin;
+  ElementMatrices(b, stiffness, mass);
+  PetscCall(CreateMatrix(comm, b, K));
+  PetscCall(Assemble(b, stiffness, PETSC_TRUE, *K));
+  PetscCall(SetRigidMotions(b, *K));
+  PetscCall(CreateMatrix(comm, b, M));
+  PetscCall(Assemble(b, mass, PETSC_FALSE, *M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

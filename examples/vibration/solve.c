@@ -1,0 +1,235 @@
+#include "solve.h"
+
+/* Set an option that the user has not given */
+static PetscErrorCode DefaultOption(const char name[], const char value[])
+{
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsHasName(NULL, NULL, name, &given));
+  if (!given) PetscCall(PetscOptionsSetValue(NULL, name, value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What preconditions K where the user does not say: a factorization if there is nothing that says what the coarse levels of multigrid must
+   represent and K is small enough to be factored on every process, multigrid otherwise
+*/
+static PetscErrorCode DefaultPreconditioner(Mat K, PetscReal norm, ST st, PC pc)
+{
+  MatNullSpace near;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNearNullSpace(K, &near));
+  PetscCall(MatGetInfo(K, MAT_GLOBAL_SUM, &info));
+  if (near || info.nz_used > 1e6) {
+    PetscCall(PCSetType(pc, PCGAMG));
+    PetscCall(PCGAMGSetAggressiveLevels(pc, 0));
+  } else {
+    PetscCall(PCSetType(pc, PCREDUNDANT));
+    PetscCall(STSetShift(st, -PETSC_SQRT_MACHINE_EPSILON * norm)); /* factor K plus this much: a structure that is free to move has a singular K */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Options of the preconditioner in use. Multigrid is made to apply to a block of vectors at once: Richardson's iteration has a block form,
+   Chebyshev's has not. The row sums of absolute values as diagonal bound the eigenvalues of what is smoothed by one, on every level of any
+   symmetric matrix, so that a scale below two is safe.
+*/
+static PetscErrorCode DefaultPreconditionerOptions(PC pc)
+{
+  PetscBool gamg, redundant;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCREDUNDANT, &redundant));
+  if (gamg) {
+    PetscCall(DefaultOption("-st_mg_levels_ksp_type", "richardson"));
+    PetscCall(DefaultOption("-st_mg_levels_ksp_max_it", "4"));
+    PetscCall(DefaultOption("-st_mg_levels_ksp_richardson_scale", "1.5"));
+    PetscCall(DefaultOption("-st_mg_levels_pc_type", "jacobi"));
+    PetscCall(DefaultOption("-st_mg_levels_pc_jacobi_type", "rowl1"));
+  } else if (redundant) PetscCall(DefaultOption("-st_redundant_pc_type", "cholesky"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding in K x alone exceeds the tolerance */
+static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, PetscReal residual, PetscReal *error, void *ctx)
+{
+  PetscReal rounding = *(PetscReal *)ctx, tol;
+
+  PetscFunctionBegin;
+  (void)eigi;
+  PetscCall(EPSGetTolerances(eps, &tol, NULL));
+  *error = residual / PetscMax(PetscAbsScalar(eigr), rounding / tol);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscInt iteration, converged; /* at the last line */
+} ProgressContext;
+
+/* A line every so often: when an eigenvalue has converged, and every few iterations */
+static PetscErrorCode Progress(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
+{
+  ProgressContext *last = (ProgressContext *)ctx;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)eps);
+  PetscInt         nev;
+
+  PetscFunctionBegin;
+  (void)eigi;
+  if (its < last->iteration + 5 && nconv <= last->converged) PetscFunctionReturn(PETSC_SUCCESS);
+  last->iteration = its;
+  last->converged = nconv;
+  PetscCall(EPSGetDimensions(eps, &nev, NULL, NULL));
+  PetscCall(PetscPrintf(comm, "  iteration %3" PetscInt_FMT ": converged %" PetscInt_FMT " of %" PetscInt_FMT, its, PetscMin(nconv, nev), nev));
+  if (nconv < PetscMin(nev, nest)) PetscCall(PetscPrintf(comm, ", next eigenvalue %.6g with residual %.1e", (double)PetscRealPart(eigr[nconv]), (double)errest[nconv]));
+  PetscCall(PetscPrintf(comm, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(Mat K, Mat M, PetscReal *rounding, EPS *eps)
+{
+  ST        st;
+  KSP       ksp;
+  PC        pc;
+  PetscInt  n, nev, bs;
+  PetscReal norm;
+  PetscBool lobpcg;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(K, &n, NULL));
+  PetscCall(MatNorm(K, NORM_INFINITY, &norm));
+  *rounding = 10 * PETSC_MACHINE_EPSILON * norm;
+  PetscCall(EPSCreate(PetscObjectComm((PetscObject)K), eps));
+  PetscCall(EPSSetOperators(*eps, K, M));
+  PetscCall(EPSSetProblemType(*eps, M ? EPS_GHEP : EPS_HEP));
+  PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
+  PetscCall(EPSSetType(*eps, EPSLOBPCG));
+  PetscCall(EPSSetDimensions(*eps, 8, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(EPSSetTolerances(*eps, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, 500));
+  PetscCall(EPSSetConvergenceTestFunction(*eps, Converged, rounding, NULL));
+  /* Without locking, the residuals of converged vectors, which are noise, spoil the basis */
+  PetscCall(EPSLOBPCGSetLocking(*eps, PETSC_TRUE));
+  PetscCall(EPSGetST(*eps, &st));
+  PetscCall(STSetType(st, STPRECOND));
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPSetType(ksp, KSPPREONLY)); /* one cycle, not an inner solve */
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(DefaultPreconditioner(K, norm, st, pc));
+  PetscCall(EPSSetFromOptions(*eps));
+  PetscCall(DefaultPreconditionerOptions(pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
+  if (lobpcg) {
+    /* A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block */
+    PetscCall(EPSGetDimensions(*eps, &nev, NULL, NULL));
+    PetscCall(EPSLOBPCGGetBlockSize(*eps, &bs));
+    if (bs == 0) PetscCall(EPSLOBPCGSetBlockSize(*eps, PetscMax(1, PetscMin(PetscMin(n / 5, 64), (nev + 7) / 4 * 4))));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Start from smooth vectors, the preconditioner applied to noise: with noise itself the first preconditioned residuals would be almost parallel */
+static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
+{
+  PetscInt    n;
+  Vec         noise, right, *x;
+  PetscRandom random;
+  PetscBool   lobpcg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)eps, EPSLOBPCG, &lobpcg));
+  if (!lobpcg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(EPSLOBPCGGetBlockSize(eps, &n));
+  PetscCall(MatCreateVecs(K, &noise, &right));
+  PetscCall(VecDuplicateVecs(noise, n, &x));
+  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)K), &random));
+  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(VecSetRandom(noise, random));
+    if (M) PetscCall(MatMult(M, noise, right));
+    else PetscCall(VecCopy(noise, right));
+    PetscCall(KSPSolve(ksp, right, x[i]));
+  }
+  PetscCall(EPSSetInitialSpace(eps, n, x));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroyVecs(n, &x));
+  PetscCall(VecDestroy(&noise));
+  PetscCall(VecDestroy(&right));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive definite. Everything
+   that is set here can be changed by SLEPc's options.
+*/
+PetscErrorCode Solve(Mat K, Mat M, PetscBool quiet, EPS *eps, SolveStatistics *s)
+{
+  ProgressContext    progress = {0};
+  PetscReal          rounding;
+  ST                 st;
+  KSP                ksp;
+  PetscLogStage      stage;
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&s->setup));
+  PetscCall(CreateSolver(K, M, &rounding, eps));
+  if (!quiet) PetscCall(EPSMonitorSet(*eps, Progress, &progress, NULL));
+  PetscCall(EPSSetUp(*eps));
+  PetscCall(EPSGetST(*eps, &st));
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(SetInitialVectors(*eps, ksp, K, M));
+  PetscCall(PetscTime(&s->time));
+  s->setup = s->time - s->setup;
+
+  PetscCall(PetscLogStageRegister("Eigensolver", &stage));
+  PetscCall(PetscLogStagePush(stage));
+  PetscCall(EPSSolve(*eps));
+  PetscCall(PetscLogStagePop());
+  PetscCall(PetscTimeSubtract(&s->time));
+  s->time = -s->time;
+  PetscCall(PetscLogEventGetId("MatMatMultNum", &event));
+  PetscCall(PetscLogEventGetPerfInfo(stage, event, &info));
+  s->products     = info.count;
+  s->product_time = info.time;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->product_time, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)K)));
+
+  PetscCall(EPSGetDimensions(*eps, &s->wanted, NULL, NULL));
+  PetscCall(EPSGetIterationNumber(*eps, &s->iterations));
+  PetscCall(EPSGetConverged(*eps, &s->converged));
+  s->converged = PetscMin(s->converged, s->wanted);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Raise an error for a matrix that is plainly not symmetric: y'Kx and x'Ky differ for two random vectors */
+PetscErrorCode SymmetryCheck(Mat K)
+{
+  Vec         x, y, z;
+  PetscRandom random;
+  PetscScalar xy, yx;
+  PetscReal   nx, nz;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(K, &x, &z));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)K), &random));
+  PetscCall(VecSetRandom(x, random));
+  PetscCall(VecSetRandom(y, random));
+  PetscCall(MatMult(K, x, z));
+  PetscCall(VecDot(z, y, &xy));
+  PetscCall(VecNorm(z, NORM_2, &nz));
+  PetscCall(MatMult(K, y, z));
+  PetscCall(VecDot(z, x, &yx));
+  PetscCall(VecNorm(x, NORM_2, &nx));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCheck(PetscAbsScalar(xy - yx) <= 1e4 * PETSC_MACHINE_EPSILON * nx * nz, PetscObjectComm((PetscObject)K), PETSC_ERR_ARG_WRONG, "The matrix is not symmetric: y'Kx = %g for two random vectors, and x'Ky differs from it by %g", (double)PetscRealPart(xy), (double)PetscAbsScalar(xy - yx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,15 @@
+/*
+   The eigensolver: SLEPc's LOBPCG with a preconditioner and defaults that suit K x = lambda M x, progress and statistics
+*/
+#pragma once
+
+#include <slepceps.h>
+
+typedef struct {
+  PetscInt       wanted, converged, iterations;
+  PetscInt       products;                  /* sparse matrix times block of vectors, on this process */
+  PetscLogDouble product_time, setup, time; /* in those, before the iteration, and in it */
+} SolveStatistics;
+
+PETSC_INTERN PetscErrorCode Solve(Mat, Mat, PetscBool, EPS *, SolveStatistics *);
+PETSC_INTERN PetscErrorCode SymmetryCheck(Mat);

@@ -1,0 +1,328 @@
+static char help[] = "Natural frequencies of a clamped elastic beam, or of the structure whose stiffness matrix is in a file.\n\n"
+                     "  ./vibration                  a steel beam of 1 m x 5 cm x 6 cm, beside beam theory; mode shapes as VTK and PNG\n"
+                     "  ./vibration -f matrix.mtx    eigenvalues of a symmetric matrix: .mtx, .mtx.gz or PETSc binary\n\n"
+                     "The eigenproblem is solved by SLEPc's LOBPCG, whose work is products of sparse matrices with blocks of vectors.\n\n";
+
+#include "modes.h"
+#include "solve.h"
+#include "machine.h"
+#include "matload.h"
+#include <petscaijtcu.h>
+
+/* Digits of a frequency that mean something */
+#define DIGITS (PetscDefined(USE_REAL_SINGLE) ? 6 : 12)
+
+typedef struct {
+  char      file[PETSC_MAX_PATH_LEN], directory[PETSC_MAX_PATH_LEN];
+  PetscBool given, symmetry; /* -f, -check_symmetry */
+  PetscBool write, pictures; /* files at all; mode shapes among them */
+  PetscBool test;
+} Options;
+
+static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
+{
+  PetscBool directory, none = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscCall(PetscStrncpy(o->directory, "vibration-output", sizeof(o->directory)));
+  PetscOptionsBegin(comm, NULL, "Natural frequencies", NULL);
+  PetscCall(PetscOptionsString("-f", "File with a symmetric matrix (.mtx, .mtx.gz, PETSc binary): its eigenvalues instead of the beam's", NULL, o->file, o->file, sizeof(o->file), &o->given));
+  PetscCall(PetscOptionsBool("-check_symmetry", "Check with two random vectors that the matrix of the file is symmetric", NULL, o->symmetry, &o->symmetry, NULL));
+  PetscCall(PetscOptionsString("-output_dir", "Folder for the table and the mode shapes; made if missing", NULL, o->directory, o->directory, sizeof(o->directory), &directory));
+  PetscCall(PetscOptionsBool("-no_pictures", "Do not write the mode shapes", NULL, none, &none, NULL));
+  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine, and write files only with -output_dir", NULL, o->test, &o->test, NULL));
+  PetscOptionsEnd();
+  o->write    = (PetscBool)(directory || !o->test);
+  o->pictures = (PetscBool)(!none && !o->given);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Leave out the unknowns whose row holds nothing but the diagonal: fixed ones, as structural codes write them. Each is an eigenvalue on its own,
+   all of them often the same one, hundreds of times.
+*/
+static PetscErrorCode RemoveFixed(Mat *K)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)*K);
+  PetscInt rstart, rend, n = 0, kept, all, *rows;
+  IS       is;
+  Mat      free;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(*K, &rstart, &rend));
+  PetscCall(MatGetSize(*K, &all, NULL));
+  PetscCall(PetscMalloc1(rend - rstart, &rows));
+  for (PetscInt i = rstart; i < rend; i++) {
+    PetscInt        nc;
+    const PetscInt *cols;
+    PetscBool       fixed = PETSC_TRUE;
+
+    PetscCall(MatGetRow(*K, i, &nc, &cols, NULL));
+    for (PetscInt k = 0; k < nc; k++) fixed = (PetscBool)(fixed && cols[k] == i);
+    PetscCall(MatRestoreRow(*K, i, &nc, &cols, NULL));
+    if (!fixed) rows[n++] = i;
+  }
+  PetscCallMPI(MPIU_Allreduce(&n, &kept, 1, MPIU_INT, MPI_SUM, comm));
+  if (kept && kept < all) {
+    PetscCall(ISCreateGeneral(comm, n, rows, PETSC_USE_POINTER, &is));
+    PetscCall(MatCreateSubMatrix(*K, is, is, MAT_INITIAL_MATRIX, &free));
+    PetscCall(MatDestroy(K));
+    PetscCall(ISDestroy(&is));
+    *K = free;
+    PetscCall(PetscPrintf(comm, "Left out: %" PetscInt_FMT " fixed unknowns, whose rows hold nothing but the diagonal\n", all - kept));
+  }
+  PetscCall(PetscFree(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LoadMatrix(MPI_Comm comm, const Options *o, Mat *K)
+{
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, K));
+  PetscCall(MatSetType(*K, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*K));
+  PetscCall(ExampleMatLoad(comm, o->file, *K));
+  PetscCall(MatGetSize(*K, &m, &n));
+  PetscCheck(m == n, comm, PETSC_ERR_ARG_SIZ, "%s holds a %" PetscInt_FMT " x %" PetscInt_FMT " matrix; a square one is needed", o->file, m, n);
+  if (o->symmetry) PetscCall(SymmetryCheck(*K));
+  PetscCall(RemoveFixed(K));
+  PetscCall(MatSetOption(*K, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(*K, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintProblem(const Options *o, const Beam *b, Mat K)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)K);
+  PetscInt n;
+  MatInfo  info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(K, &n, NULL));
+  PetscCall(MatGetInfo(K, MAT_GLOBAL_SUM, &info));
+  if (o->given) PetscCall(PetscPrintf(comm, "K x = lambda x, K from %s\n", o->file));
+  else PetscCall(PetscPrintf(comm, "Clamped beam, %g x %g x %g m, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " hexahedra%s\n", (double)b->lx, (double)b->ly, (double)b->lz, b->nx, b->ny, b->nz, b->bubbles ? " (incompatible modes)" : ""));
+  PetscCall(PetscPrintf(comm, "%" PetscInt_FMT " unknowns, %.0f nonzeros\n", n, info.nz_used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A value of beam theory and how far the computed one lies from it */
+static PetscErrorCode PrintTheory(MPI_Comm comm, PetscBool test, PetscReal computed, PetscReal theory)
+{
+  PetscFunctionBegin;
+  if (theory > 0 && test) PetscCall(PetscPrintf(comm, " %10.4g (%+.1f%%)", (double)theory, (double)(100 * (computed - theory) / theory)));
+  else if (theory > 0) PetscCall(PetscPrintf(comm, " %11.3f (%+6.2f%%)", (double)theory, (double)(100 * (computed - theory) / theory)));
+  else PetscCall(PetscPrintf(comm, test ? "          -" : "           -          "));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BeamRow(const Options *o, const Beam *b, PetscInt i, PetscReal hertz, PetscReal error, Vec x)
+{
+  MPI_Comm   comm = PetscObjectComm((PetscObject)x);
+  BeamMotion motion;
+  PetscInt   order;
+  PetscReal  slender, shear;
+
+  PetscFunctionBegin;
+  PetscCall(BeamClassify(b, x, &motion, &order));
+  BeamTheory(b, motion, order, &slender, &shear);
+  if (o->test) PetscCall(PetscPrintf(comm, "%3" PetscInt_FMT " %-12s %2" PetscInt_FMT " %10.4g", i + 1, BeamMotions[motion], order, (double)hertz));
+  else PetscCall(PetscPrintf(comm, "  %3" PetscInt_FMT "   %-12s %2" PetscInt_FMT "   %16.*g", i + 1, BeamMotions[motion], order, DIGITS, (double)hertz));
+  PetscCall(PrintTheory(comm, o->test, hertz, slender));
+  PetscCall(PrintTheory(comm, o->test, hertz, shear));
+  if (!o->test) PetscCall(PetscPrintf(comm, "   %.1e", (double)error));
+  PetscCall(PetscPrintf(comm, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FileRow(const Options *o, MPI_Comm comm, PetscInt i, PetscReal lambda, PetscReal error)
+{
+  PetscFunctionBegin;
+  if (o->test) PetscCall(PetscPrintf(comm, "%3" PetscInt_FMT " %10.4g\n", i + 1, (double)lambda));
+  else {
+    PetscCall(PetscPrintf(comm, "  %3" PetscInt_FMT "   %18.*g   ", i + 1, DIGITS, (double)lambda));
+    if (lambda > 0) PetscCall(PetscPrintf(comm, "%18.*g", DIGITS, (double)(PetscSqrtReal(lambda) / (2 * PETSC_PI))));
+    else PetscCall(PetscPrintf(comm, "                 -"));
+    PetscCall(PetscPrintf(comm, "   %.1e\n", (double)error));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Print the table of modes, write it to a file, and gather the shapes */
+static PetscErrorCode Report(const Options *o, const Beam *b, Mat K, EPS eps, PetscInt count, Modes *modes)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)K);
+  Vec      x;
+  FILE    *fp = NULL;
+  char     file[PETSC_MAX_PATH_LEN];
+
+  PetscFunctionBegin;
+  if (!o->test && o->given) PetscCall(PetscPrintf(comm, "\n mode           eigenvalue       frequency (Hz)   |K x - lambda x|\n"));
+  if (!o->test && !o->given) PetscCall(PetscPrintf(comm, "\n mode   motion            frequency (Hz)    beam theory (Hz)    with shear: Timoshenko   relative residual\n"));
+  if (o->write) {
+    PetscCall(PetscSNPrintf(file, sizeof(file), "%s/frequencies.csv", o->directory));
+    PetscCall(PetscFOpen(comm, file, "w", &fp));
+    PetscCall(PetscFPrintf(comm, fp, "mode,eigenvalue,frequency_hz,%s\n", o->given ? "residual" : "relative_residual"));
+  }
+  PetscCall(MatCreateVecs(K, &x, NULL));
+  for (PetscInt i = 0; i < count; i++) {
+    PetscScalar value;
+    PetscReal   lambda, hertz, error;
+
+    PetscCall(EPSGetEigenpair(eps, i, &value, NULL, x, NULL));
+    PetscCall(EPSComputeError(eps, i, o->given ? EPS_ERROR_ABSOLUTE : EPS_ERROR_RELATIVE, &error));
+    lambda = PetscRealPart(value);
+    if (o->given) {
+      hertz = PetscSqrtReal(PetscMax(lambda, 0)) / (2 * PETSC_PI);
+      PetscCall(FileRow(o, comm, i, lambda, error));
+    } else {
+      hertz  = BeamFrequency(b, lambda);
+      lambda = PetscSqr(2 * PETSC_PI * hertz);
+      PetscCall(BeamRow(o, b, i, hertz, error, x));
+      if (o->pictures) PetscCall(ModesSet(modes, i, hertz, x));
+    }
+    if (fp) PetscCall(PetscFPrintf(comm, fp, "%" PetscInt_FMT ",%.15g,%.15g,%.3g\n", i + 1, (double)lambda, (double)hertz, (double)error));
+  }
+  PetscCall(VecDestroy(&x));
+  if (fp) PetscCall(PetscFClose(comm, fp));
+  if (!o->test && !o->given) PetscCall(PetscPrintf(comm, " Beam theory is Euler-Bernoulli (bending), Saint-Venant (torsion) and the bar (axial). It lets the clamped section\n contract and warp, which the solid cannot: slender, the computed frequencies lie a little above Timoshenko's.\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WritePictures(const Options *o, MPI_Comm comm, const Modes *modes)
+{
+  char        vtk[PETSC_MAX_PATH_LEN], png[PETSC_MAX_PATH_LEN];
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscSNPrintf(vtk, sizeof(vtk), "%s/modes.vtk", o->directory));
+  PetscCall(PetscSNPrintf(png, sizeof(png), "%s/modes.png", o->directory));
+  if (rank == 0) {
+    PetscCall(ModesWriteVTK(modes, vtk));
+    PetscCall(ModesDraw(modes, png));
+  }
+  PetscCall(PetscPrintf(comm, "Mode shapes: %s (ParaView: Warp By Vector) and %s\n", vtk, png));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeDirectory(MPI_Comm comm, const char directory[])
+{
+  PetscMPIInt rank;
+  PetscBool   there = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0) {
+    PetscCall(PetscTestDirectory(directory, 'w', &there));
+    if (!there) PetscCall(PetscMkdir(directory));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What ran where and how fast */
+static PetscErrorCode Closing(Mat K, const SolveStatistics *s, PetscLogDouble total)
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)K);
+  PetscMPIInt size;
+  MatType     type;
+  char        machine[128];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetType(K, &type));
+  PetscCall(ExampleMachine(K, machine, sizeof(machine)));
+  PetscCall(PetscPrintf(comm, "%s on %d rank%s, %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " block products in %.2f s; preconditioner set up in %.2f s, solved in %.2f s, %.2f s in all\n", type, size, size > 1 ? "s" : "", machine, s->iterations, s->products, s->product_time, s->setup, s->time, total));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  MPI_Comm        comm;
+  Options         o;
+  Beam            b;
+  Mat             K, M = NULL;
+  EPS             eps;
+  SolveStatistics s;
+  Modes           modes = {0};
+  PetscLogDouble  start, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscLogDefaultBegin()); /* counts and times the block products */
+  PetscCall(PetscTime(&start));
+  comm = PETSC_COMM_WORLD;
+  PetscCall(GetOptions(comm, &o));
+  if (o.given) PetscCall(LoadMatrix(comm, &o, &K));
+  else {
+    PetscCall(BeamSetFromOptions(comm, &b));
+    PetscCall(BeamAssemble(comm, &b, &K, &M));
+  }
+  PetscCall(PrintProblem(&o, &b, K));
+  if (o.write) PetscCall(MakeDirectory(comm, o.directory));
+
+  PetscCall(Solve(K, M, o.test, &eps, &s));
+  if (o.pictures) PetscCall(ModesCreate(&b, s.converged, &modes));
+  PetscCall(Report(&o, &b, K, eps, s.converged, &modes));
+  if (o.write && o.pictures && s.converged) PetscCall(WritePictures(&o, comm, &modes));
+  PetscCall(PetscTime(&end));
+  if (!o.test) PetscCall(Closing(K, &s, end - start));
+
+  PetscCall(ModesDestroy(&modes));
+  PetscCall(EPSDestroy(&eps));
+  PetscCall(MatDestroy(&K));
+  PetscCall(MatDestroy(&M));
+  PetscCheck(s.converged == s.wanted, comm, PETSC_ERR_NOT_CONVERGED, "Only %" PetscInt_FMT " of %" PetscInt_FMT " eigenvalues converged in %" PetscInt_FMT " iterations: try more (-eps_max_it), a larger tolerance (-eps_tol) or another preconditioner (-st_pc_type)", s.converged, s.wanted, s.iterations);
+  PetscCall(SlepcFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: beam
+      requires: double
+      nsize: {{1 2 3 4}}
+      args: -test_output -nx 24 -ny 2 -nz 3 -mat_type {{aij aijtcu}}
+      diff_args: -j
+
+   test:
+      suffix: beam_paths
+      requires: double
+      nsize: {{1 3}}
+      args: -test_output -nx 24 -ny 2 -nz 3 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}}
+      output_file: output/vibration_beam.out
+      diff_args: -j
+
+   test:
+      suffix: beam_single
+      requires: single
+      nsize: {{1 2}}
+      args: -test_output -mat_type {{aij aijtcu}}
+      filter: cut -c 1-19
+
+   test:
+      suffix: trilinear
+      requires: double
+      args: -test_output -bubbles 0 -nx 24 -ny 2 -nz 3 -eps_nev 4
+      diff_args: -j
+
+   test:
+      suffix: files
+      requires: double
+      nsize: {{1 2}}
+      args: -test_output -nx 12 -ny 2 -nz 2 -eps_nev 3 -output_dir vibration-files
+      diff_args: -j
+
+   test:
+      suffix: chain
+      nsize: {{1 2 3 4}}
+      args: -test_output -f chain.mtx -check_symmetry -eps_nev 4 -mat_type {{aij aijtcu}}
+      localrunfiles: chain.mtx
+      diff_args: -j
+
+TEST*/

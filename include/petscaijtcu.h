@@ -1,0 +1,148 @@
+/*
+   MATAIJTCU: sparse matrix times block of dense vectors on tensor cores, as a PETSc matrix type.
+
+   This is the only public header. A program needs it for the functions below only: the type itself works in unmodified
+   programs through -dll_append and -mat_type aijtcu.
+*/
+#pragma once
+
+#include <petscmat.h>
+
+/*MC
+   MATAIJTCU - MATAIJTCU = "aijtcu" - `MATSEQAIJTCU` on one process, `MATMPIAIJTCU` on more: a `MATAIJCUSPARSE` (a `MATAIJ` where there
+   is no device) that multiplies blocks of dense vectors with its nonzeros packed as HRPB bricks where that pays
+
+   Options Database Keys:
++  -mat_type aijtcu                        - use this type, in `MatSetFromOptions()`
+.  -mat_aijtcu_path (auto|tcu|scalar)      - which path products with dense matrices take, see `MatAIJTCUSetPath()`
+.  -mat_aijtcu_brick_rows (8|16)           - rows of a brick, see `MatAIJTCUSetBrickRows()`
+.  -mat_aijtcu_panel_rows rows             - rows of a row panel, see `MatAIJTCUSetPanelRows()`
+.  -mat_aijtcu_block_cols cols             - active columns of a block, see `MatAIJTCUSetBlockCols()`
+.  -mat_aijtcu_synergy_threshold alpha     - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
+-  -mat_aijtcu_view_choice                 - at `PetscFinalize()`, print which path the products took and how often
+
+   Level: beginner
+
+   Notes:
+   The full names extend the parent's ("seqaijcusparsetcu", "mpiaijcusparsetcu"), so that `PetscObjectBaseTypeCompare()` sees a
+   `MATSEQAIJ` or `MATMPIAIJ` and `MatSetType()` on an assembled `MATAIJ` or `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu"
+   are accepted wherever a type is set.
+
+   The plan (bricks and what is derived from them) is built at the first product with a dense matrix, and follows the matrix: a
+   change of values refreshes the packed values, a change of the nonzero pattern rebuilds it.
+
+   Source:
+   cuTeSpMM (bricks, synergy), FlashSparse (8-row bricks); see the README.
+
+.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUGetSynergy()`, `MATAIJCUSPARSE`, `MATAIJ`
+M*/
+#define MATAIJTCU    "aijtcu"
+#define MATSEQAIJTCU "seqaijcusparsetcu"
+#define MATMPIAIJTCU "mpiaijcusparsetcu"
+
+#define PETSCAIJTCU_VERSION_MAJOR    0
+#define PETSCAIJTCU_VERSION_MINOR    1
+#define PETSCAIJTCU_VERSION_SUBMINOR 0
+
+/*E
+   MatAIJTCUPath - which path a product of a `MATAIJTCU` with a dense matrix takes
+
+   Values:
++  `MAT_AIJTCU_PATH_AUTO`   - what the synergy model says
+.  `MAT_AIJTCU_PATH_TCU`    - bricks
+-  `MAT_AIJTCU_PATH_SCALAR` - the parent type's product
+
+   Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetPath()`
+E*/
+typedef enum {
+  MAT_AIJTCU_PATH_AUTO,
+  MAT_AIJTCU_PATH_TCU,
+  MAT_AIJTCU_PATH_SCALAR
+} MatAIJTCUPath;
+PETSC_EXTERN const char *const MatAIJTCUPaths[];
+
+/*E
+   MatAIJTCUSynergyClass - how well a matrix suits tensor cores (cuTeSpMM, Table 1)
+
+   Values:
++  `MAT_AIJTCU_SYNERGY_LOW`    - alpha < 12.5 %
+.  `MAT_AIJTCU_SYNERGY_MEDIUM` - 12.5 % <= alpha < 25 %
+-  `MAT_AIJTCU_SYNERGY_HIGH`   - alpha >= 25 %
+
+   Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetSynergy()`
+E*/
+typedef enum {
+  MAT_AIJTCU_SYNERGY_LOW,
+  MAT_AIJTCU_SYNERGY_MEDIUM,
+  MAT_AIJTCU_SYNERGY_HIGH
+} MatAIJTCUSynergyClass;
+PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
+
+/*S
+   MatAIJTCUSynergy - the model's view of the local rows of a `MATAIJTCU`
+
+   Fields:
++  alpha     - nonzeros per slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
+.  alpha8    - the same with strips of 8 rows
+.  intensity - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
+.  cls       - class by alpha
+.  built     - whether bricks exist; the fields below are zero while they do not
+.  beta      - bricks per group of four staged columns of a block: how often a staged row of B is used
+.  fill      - nonzeros per slot of the bricks
+.  bricks    - number of bricks
+.  hrpb_bytes - bytes of the bricks, packed values included
+-  csr_bytes - bytes of the CSR of the same rows
+
+   Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetSynergy()`
+S*/
+typedef struct {
+  PetscReal             alpha, alpha8, intensity;
+  MatAIJTCUSynergyClass cls;
+  PetscBool             built;
+  PetscReal             beta, fill;
+  PetscInt64            bricks;
+  PetscInt64            hrpb_bytes, csr_bytes;
+} MatAIJTCUSynergy;
+
+/*S
+   MatAIJTCUCounts - what happened to the plans of a `MATAIJTCU` on this process so far
+
+   Fields:
++  builds    - times bricks were built
+.  refreshes - times only packed values were renewed (not counting the first packing of a build)
+.  tcu       - products that took the brick path
+-  scalar    - products that took the scalar path
+
+   Level: developer
+
+   Note:
+   A product of a `MATMPIAIJTCU` counts once for each local block (diagonal, off-diagonal) that takes part.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
+S*/
+typedef struct {
+  PetscInt64 builds, refreshes, tcu, scalar;
+} MatAIJTCUCounts;
+
+PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetPath(Mat, MatAIJTCUPath);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetPath(Mat, MatAIJTCUPath *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetBrickRows(Mat, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetBrickRows(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetPanelRows(Mat, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetPanelRows(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetBlockCols(Mat, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetBlockCols(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
+
+/* Called by -dll_append; a program that links the library calls it once after PetscInitialize() */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);

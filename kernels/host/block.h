@@ -1,0 +1,50 @@
+/*
+   A packed block taken apart, for the routines that walk the bricks on the host.
+*/
+#pragma once
+
+#include "../hrpb.h"
+
+typedef struct {
+  const HrpbBlockHeader *header;
+  const uint8_t         *pattern; /* read it with HrpbBrickPattern(): its type depends on brick_rows */
+  const uint8_t         *column;
+  const uint16_t        *offset;
+  const uint16_t        *strip_start;
+} HrpbBlock;
+
+static inline HrpbBlock HrpbGetBlock(const Hrpb *h, int64_t b)
+{
+  const uint8_t         *run    = h->pattern + (size_t)h->pattern_ptr[b] * HRPB_PATTERN_UNIT;
+  const HrpbBlockHeader *header = (const HrpbBlockHeader *)run;
+  const int32_t          bm     = h->params.brick_rows;
+  HrpbBlock              block;
+
+  block.header      = header;
+  block.pattern     = run + HrpbOffsetPattern();
+  block.column      = run + HrpbOffsetColumn(bm, header->nbricks);
+  block.offset      = (const uint16_t *)(run + HrpbOffsetValueOffset(bm, header->nbricks));
+  block.strip_start = (const uint16_t *)(run + HrpbOffsetStripStart(bm, header->nbricks));
+  return block;
+}
+
+static inline uint64_t HrpbBrickPattern(const Hrpb *h, const HrpbBlock *block, uint32_t brick)
+{
+  return h->params.brick_rows == 16 ? ((const uint64_t *)block->pattern)[brick] : ((const uint32_t *)block->pattern)[brick];
+}
+
+/* Rows of panel p: panel_rows, or fewer in the last one */
+static inline int32_t HrpbPanelRows(const Hrpb *h, int64_t p)
+{
+  const int64_t left = h->nrows - p * h->params.panel_rows;
+
+  return left < h->params.panel_rows ? (int32_t)left : h->params.panel_rows;
+}
+
+/* The matrix row that is row i of panel p */
+static inline int32_t HrpbPanelRow(const Hrpb *h, int64_t p, int32_t i)
+{
+  const int64_t k = p * h->params.panel_rows + i;
+
+  return h->order ? h->order[k] : (int32_t)k;
+}

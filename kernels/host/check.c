@@ -1,0 +1,283 @@
+/*
+   The checker: walks every array of a format beside the CSR it was built from and believes neither the other.
+*/
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "block.h"
+#include "input.h"
+
+typedef struct {
+  const Hrpb       *h;
+  const HrpbInt    *rowptr, *colidx;
+  const HrpbScalar *values, *csr_values;
+
+  /* where the check stands, -1 where it is not inside of one */
+  int64_t panel, block, brick;
+  char   *message;
+  size_t  len;
+
+  int64_t  nbricks, nbrick_cols;      /* so far */
+  HrpbInt  next[HRPB_MAX_PANEL];      /* of each row of the panel: its first entry not yet found in a brick */
+  uint64_t used[HRPB_MAX_BLOCK / 64]; /* the block's columns found in a brick */
+  uint32_t nvalues;                   /* of the block, so far */
+} Checker;
+
+static HrpbError Fail(const Checker *, const char *, ...) __attribute__((format(printf, 2, 3)));
+
+static HrpbError Fail(const Checker *c, const char *format, ...)
+{
+  char    where[96] = "";
+  int     n         = 0;
+  va_list args;
+
+  if (!c->message || !c->len) return HRPB_ERR_CORRUPT;
+  if (c->panel >= 0) n += snprintf(where + n, sizeof(where) - (size_t)n, "panel %lld, ", (long long)c->panel);
+  if (c->block >= 0) n += snprintf(where + n, sizeof(where) - (size_t)n, "block %lld, ", (long long)c->block);
+  if (c->brick >= 0) n += snprintf(where + n, sizeof(where) - (size_t)n, "brick %lld, ", (long long)c->brick);
+  if (n) where[n - 2] = ':';
+  n = snprintf(c->message, c->len, "%s", where);
+  if ((size_t)n >= c->len) return HRPB_ERR_CORRUPT;
+  va_start(args, format);
+  (void)vsnprintf(c->message + n, c->len - (size_t)n, format, args);
+  va_end(args);
+  return HRPB_ERR_CORRUPT;
+}
+
+#define Expect(condition, ...) \
+  do { \
+    if (!(condition)) return Fail(c, __VA_ARGS__); \
+  } while (0)
+
+#define ExpectEqual(what, found, expected) Expect((int64_t)(found) == (int64_t)(expected), "%s is %lld and should be %lld", what, (long long)(found), (long long)(expected))
+
+#define Call(expression) \
+  do { \
+    const HrpbError err_ = (expression); \
+    if (err_) return err_; \
+  } while (0)
+
+/* A pointer array of n + 1 numbers, which ends with total */
+static HrpbError CheckPointers(const Checker *c, const char *name, const uint32_t *ptr, int64_t n, int64_t total)
+{
+  Expect(ptr, "%s is NULL", name);
+  Expect(ptr[0] == 0, "%s[0] is %lu and should be 0", name, (unsigned long)ptr[0]);
+  for (int64_t i = 0; i < n; i++) Expect(ptr[i] <= ptr[i + 1], "%s decreases at %lld", name, (long long)i);
+  Expect(ptr[n] == total, "%s ends with %lu and should end with %lld", name, (unsigned long)ptr[n], (long long)total);
+  return HRPB_SUCCESS;
+}
+
+/* All that the arrays' extents follow from. A pointer array is read only after the one that ends with its length */
+static HrpbError CheckExtents(const Checker *c, int64_t nrows, int64_t ncols)
+{
+  const Hrpb *h = c->h;
+
+  Expect(HrpbParamsAreValid(&h->params), "parameters %ld x %ld, bricks of %ld rows: %s", (long)h->params.panel_rows, (long)h->params.block_cols, (long)h->params.brick_rows, HrpbErrorString(HRPB_ERR_PARAMETER));
+  ExpectEqual("nrows", h->nrows, nrows);
+  ExpectEqual("ncols", h->ncols, ncols);
+  ExpectEqual("nnz", h->nnz, (int64_t)c->rowptr[nrows] - c->rowptr[0]);
+  ExpectEqual("npanels", h->npanels, (nrows + h->params.panel_rows - 1) / h->params.panel_rows);
+  Expect(h->nblocks >= 0, "nblocks is negative");
+  Call(CheckPointers(c, "blocked_row_ptr", h->blocked_row_ptr, h->npanels, h->nblocks));
+  Call(CheckPointers(c, "col_ptr", h->col_ptr, h->nblocks, h->nstaged));
+  Call(CheckPointers(c, "run_ptr", h->run_ptr, h->nblocks, h->nruns));
+  Expect(h->pattern_ptr, "pattern_ptr is NULL");
+  Call(CheckPointers(c, "pattern_ptr", h->pattern_ptr, h->nblocks, h->pattern_ptr[h->nblocks]));
+  Expect(h->value_ptr, "value_ptr is NULL");
+  Call(CheckPointers(c, "value_ptr", h->value_ptr, h->nblocks, h->value_ptr[h->nblocks]));
+  Expect(h->active_cols || !h->nstaged, "active_cols is NULL");
+  Expect(h->runs || !h->nruns, "runs is NULL");
+  Expect(h->pattern || !h->nblocks, "pattern is NULL");
+  Expect((uintptr_t)h->pattern % HRPB_PATTERN_UNIT == 0, "pattern is not aligned to %d bytes", HRPB_PATTERN_UNIT);
+  return HRPB_SUCCESS;
+}
+
+/* The header of a block, and that its runs have the lengths that follow from it */
+static HrpbError CheckHeader(const Checker *c, int64_t b)
+{
+  const Hrpb     *h     = c->h;
+  const uint32_t  units = h->pattern_ptr[b + 1] - h->pattern_ptr[b];
+  HrpbBlockHeader header;
+
+  Expect(units > 0, "its pattern run is empty");
+  memcpy(&header, h->pattern + (size_t)h->pattern_ptr[b] * HRPB_PATTERN_UNIT, sizeof(header));
+  Expect(header.nbricks > 0 && header.nbricks <= HRPB_MAX_SLOTS / (8 * HRPB_BRICK_COLS), "it has %lu bricks", (unsigned long)header.nbricks);
+  ExpectEqual("length of its pattern run in bytes", (int64_t)units * HRPB_PATTERN_UNIT, HrpbBlockBytes(&h->params, header.nbricks));
+  Expect(header.nvalues > 0 && header.nvalues <= HRPB_MAX_SLOTS, "it has %lu values", (unsigned long)header.nvalues);
+  ExpectEqual("length of its values", h->value_ptr[b + 1] - h->value_ptr[b], (header.nvalues + HRPB_VALUE_UNIT - 1) / HRPB_VALUE_UNIT);
+  ExpectEqual("number of columns", header.ncols, h->col_ptr[b + 1] - h->col_ptr[b]);
+  if (b + 1 < h->blocked_row_ptr[c->panel + 1]) ExpectEqual("number of columns of a block that is not the panel's last", header.ncols, h->params.block_cols);
+  else Expect(header.ncols > 0 && header.ncols <= (uint32_t)h->params.block_cols, "it has %lu columns", (unsigned long)header.ncols);
+  ExpectEqual("unused word of the header", header.unused, 0);
+  return HRPB_SUCCESS;
+}
+
+/* Active columns and runs of a block; last is the panel's last active column before it */
+static HrpbError CheckColumns(const Checker *c, int64_t b, int32_t *last)
+{
+  const Hrpb *h = c->h;
+  uint32_t    r = h->run_ptr[b];
+
+  for (uint32_t i = h->col_ptr[b]; i < h->col_ptr[b + 1]; i++) {
+    const int32_t column = h->active_cols[i], local = (int32_t)(i - h->col_ptr[b]);
+
+    Expect(column >= 0 && column < h->ncols, "active column %ld is %ld, and the matrix has %ld", (long)local, (long)column, (long)h->ncols);
+    Expect(column > *last, "active column %ld is %ld, after %ld", (long)local, (long)column, (long)*last);
+    if (local == 0 || column != *last + 1) {
+      Expect(r < h->run_ptr[b + 1], "no run begins at column %ld", (long)column);
+      Expect(h->runs[r].column == column && h->runs[r].local == local, "run %lu is at column %ld, local %ld, and should be at %ld, %ld", (unsigned long)(r - h->run_ptr[b]), (long)h->runs[r].column, (long)h->runs[r].local, (long)column, (long)local);
+      r++;
+    }
+    *last = column;
+  }
+  ExpectEqual("number of runs", h->run_ptr[b + 1] - h->run_ptr[b], r - h->run_ptr[b]);
+  return HRPB_SUCCESS;
+}
+
+/*
+   The column slots of a brick: those of the strip's active columns ascend and have an entry; the slots left over in its last brick
+   repeat the last and have none. last is the strip's last column before it, -1 if there is none.
+*/
+static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, uint64_t pattern, bool last_brick, int32_t *last)
+{
+  const uint64_t first_slot = c->h->params.brick_rows == 16 ? 0x1111111111111111 : 0x11111111; /* in every row */
+  bool           padding    = false;
+
+  for (int32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
+    const int32_t column = block->column[HRPB_BRICK_COLS * c->brick + slot];
+
+    Expect(column < (int32_t)block->header->ncols, "column %ld of the block is out of range", (long)column);
+    if (slot > 0 && last_brick && column == *last) padding = true;
+    if (padding) {
+      Expect(column == *last, "slot %ld follows padding", (long)slot);
+      Expect(!(pattern & first_slot << slot), "slot %ld is padding and has an entry", (long)slot);
+    } else {
+      Expect(column > *last, "column %ld of the block follows %ld", (long)column, (long)*last);
+      Expect(pattern & first_slot << slot, "slot %ld has a column and no entry", (long)slot);
+      c->used[column / 64] |= (uint64_t)1 << column % 64;
+    }
+    *last = column;
+  }
+  return HRPB_SUCCESS;
+}
+
+/* The entries of a brick against those that come next in the CSR rows */
+static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, int32_t strip, uint64_t pattern)
+{
+  const Hrpb *h = c->h;
+
+  for (uint64_t bits = pattern; bits; bits &= bits - 1) {
+    const int32_t bit = __builtin_ctzll(bits), i = strip * h->params.brick_rows + bit / HRPB_BRICK_COLS;
+    const int32_t column = h->active_cols[h->col_ptr[c->block] + block->column[HRPB_BRICK_COLS * c->brick + bit % HRPB_BRICK_COLS]];
+    int32_t       row;
+
+    Expect(i < HrpbPanelRows(h, c->panel), "bit %ld is in row %ld of a panel of %ld", (long)bit, (long)i, (long)HrpbPanelRows(h, c->panel));
+    row = HrpbPanelRow(h, c->panel, i);
+    Expect(c->next[i] < c->rowptr[row + 1], "the matrix has no entry at row %ld, column %ld", (long)row, (long)column);
+    Expect(c->colidx[c->next[i]] == column, "row %ld has an entry at column %ld where the matrix has %lld", (long)row, (long)column, (long long)c->colidx[c->next[i]]);
+    Expect(c->nvalues < block->header->nvalues, "the bricks have more bits than the block has values, %lu", (unsigned long)block->header->nvalues);
+    /* bytes, so that NaN equals itself and zeros differ by their sign */
+    if (c->values) Expect(!memcmp(c->values + (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT + c->nvalues, c->csr_values + c->next[i], sizeof(HrpbScalar)), "the value at row %ld, column %ld differs", (long)row, (long)column);
+    c->next[i]++;
+    c->nvalues++;
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
+{
+  const int32_t nstrips = c->h->params.panel_rows / c->h->params.brick_rows;
+
+  ExpectEqual("start of the first strip", block->strip_start[0], 0);
+  for (int32_t strip = 0; strip < nstrips; strip++) Expect(block->strip_start[strip] <= block->strip_start[strip + 1], "strip %ld ends before it starts", (long)strip);
+  ExpectEqual("end of the last strip", block->strip_start[nstrips], block->header->nbricks);
+
+  c->nvalues = 0;
+  memset(c->used, 0, sizeof(c->used));
+  for (int32_t strip = 0; strip < nstrips; strip++) {
+    int32_t last = -1;
+
+    for (c->brick = block->strip_start[strip]; c->brick < block->strip_start[strip + 1]; c->brick++) {
+      const uint64_t pattern = HrpbBrickPattern(c->h, block, (uint32_t)c->brick);
+
+      Expect(pattern, "the pattern is empty");
+      ExpectEqual("value offset", block->offset[c->brick], c->nvalues);
+      Call(CheckSlots(c, block, pattern, c->brick + 1 == block->strip_start[strip + 1], &last));
+      Call(CheckEntries(c, block, strip, pattern));
+    }
+  }
+  c->brick = -1;
+  ExpectEqual("number of values", block->header->nvalues, c->nvalues);
+  for (uint32_t i = 0; i < block->header->ncols; i++) Expect(c->used[i / 64] >> i % 64 & 1, "active column %lu has no entry", (unsigned long)i);
+  return HRPB_SUCCESS;
+}
+
+/* What lies behind the two runs of a block */
+static HrpbError CheckPadding(const Checker *c, const HrpbBlock *block)
+{
+  const Hrpb      *h    = c->h;
+  const uint8_t   *byte = (const uint8_t *)(block->strip_start + h->params.panel_rows / h->params.brick_rows + 1);
+  const uint8_t   *end  = h->pattern + (size_t)h->pattern_ptr[c->block + 1] * HRPB_PATTERN_UNIT;
+  const HrpbScalar zero = 0;
+
+  for (; byte < end; byte++) Expect(*byte == 0, "a padding byte of the pattern run is not zero");
+  if (!c->values) return HRPB_SUCCESS;
+  for (size_t v = (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT + c->nvalues; v < (size_t)h->value_ptr[c->block + 1] * HRPB_VALUE_UNIT; v++) Expect(!memcmp(c->values + v, &zero, sizeof(zero)), "a padding value is not zero");
+  return HRPB_SUCCESS;
+}
+
+static HrpbError CheckPanel(Checker *c)
+{
+  const Hrpb   *h     = c->h;
+  const int32_t nrows = HrpbPanelRows(h, c->panel);
+  int32_t       last  = -1;
+
+  for (int32_t i = 0; i < nrows; i++) c->next[i] = c->rowptr[HrpbPanelRow(h, c->panel, i)];
+  for (c->block = h->blocked_row_ptr[c->panel]; c->block < h->blocked_row_ptr[c->panel + 1]; c->block++) {
+    HrpbBlock block;
+
+    Call(CheckHeader(c, c->block));
+    Call(CheckColumns(c, c->block, &last));
+    block = HrpbGetBlock(h, c->block);
+    Call(CheckBricks(c, &block));
+    Call(CheckPadding(c, &block));
+    c->nbricks += block.header->nbricks;
+    c->nbrick_cols += (block.header->ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
+  }
+  c->block = -1;
+  for (int32_t i = 0; i < nrows; i++) {
+    const int32_t row = HrpbPanelRow(h, c->panel, i);
+
+    if (c->next[i] < c->rowptr[row + 1]) return Fail(c, "no brick has the entry at row %ld, column %lld", (long)row, (long long)c->colidx[c->next[i]]);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Check(Checker *c, int64_t nrows, int64_t ncols)
+{
+  const Hrpb *h = c->h;
+  HrpbError   err;
+
+  err = HrpbCheckCsr(nrows, ncols, c->rowptr, c->colidx);
+  Expect(!err, "%s", HrpbErrorString(err));
+  Call(CheckExtents(c, nrows, ncols));
+  if (h->order) {
+    err = HrpbCheckOrder(nrows, h->order);
+    if (err) (void)Fail(c, "%s", HrpbErrorString(err));
+    if (err) return err == HRPB_ERR_MEMORY ? err : HRPB_ERR_CORRUPT;
+  }
+  for (c->panel = 0; c->panel < h->npanels; c->panel++) Call(CheckPanel(c));
+  c->panel = -1;
+  ExpectEqual("nbricks", h->nbricks, c->nbricks);
+  ExpectEqual("nbrick_cols", h->nbrick_cols, c->nbrick_cols);
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbCheckHost(const Hrpb *h, int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, const HrpbScalar *csr_values, char *message, size_t len)
+{
+  Checker c = {.h = h, .rowptr = rowptr, .colidx = colidx, .values = csr_values ? values : NULL, .csr_values = csr_values, .panel = -1, .block = -1, .brick = -1, .message = message, .len = len};
+
+  if (message && len) message[0] = 0;
+  return Check(&c, nrows, ncols);
+}

@@ -1,0 +1,49 @@
+#include <stdlib.h>
+
+#include "input.h"
+
+bool HrpbParamsAreValid(const HrpbParams *params)
+{
+  const int32_t bm = params->brick_rows, tm = params->panel_rows, tk = params->block_cols;
+
+  if (bm != 8 && bm != 16) return false;
+  if (tm < bm || tm > HRPB_MAX_PANEL || tm % bm != 0) return false;
+  if (tk < HRPB_BRICK_COLS || tk > HRPB_MAX_BLOCK || tk % HRPB_BRICK_COLS != 0) return false;
+  return tm * tk <= HRPB_MAX_SLOTS;
+}
+
+HrpbError HrpbCheckCsr(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx)
+{
+  if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
+  if (nrows > INT32_MAX || ncols > INT32_MAX) return HRPB_ERR_OVERFLOW;
+  if (rowptr[0] < 0) return HRPB_ERR_CSR;
+  /* all row pointers before any column: a wrong one must not lead outside colidx */
+  for (int64_t i = 0; i < nrows; i++) {
+    if (rowptr[i + 1] < rowptr[i]) return HRPB_ERR_CSR;
+  }
+  for (int64_t i = 0; i < nrows; i++) {
+    HrpbInt last = -1;
+
+    for (HrpbInt k = rowptr[i]; k < rowptr[i + 1]; k++) {
+      if (colidx[k] <= last || colidx[k] >= ncols) return HRPB_ERR_CSR;
+      last = colidx[k];
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbCheckOrder(int64_t nrows, const int32_t *order)
+{
+  HrpbError err = HRPB_SUCCESS;
+  uint8_t  *seen;
+
+  if (nrows == 0) return HRPB_SUCCESS;
+  seen = (uint8_t *)calloc((size_t)nrows, 1);
+  if (!seen) return HRPB_ERR_MEMORY;
+  for (int64_t i = 0; i < nrows && !err; i++) {
+    if (order[i] < 0 || order[i] >= nrows || seen[order[i]]) err = HRPB_ERR_ORDER;
+    else seen[order[i]] = 1;
+  }
+  free(seen);
+  return err;
+}

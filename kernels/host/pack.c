@@ -1,0 +1,26 @@
+#include "block.h"
+
+void HrpbPackValuesHost(const Hrpb *h, const HrpbInt *rowptr, const HrpbScalar *csr_values, HrpbScalar *values)
+{
+  HrpbInt next[HRPB_MAX_PANEL]; /* of each row of the panel: its first entry not yet packed */
+
+  for (int32_t p = 0; p < h->npanels; p++) {
+    for (int32_t i = 0; i < HrpbPanelRows(h, p); i++) next[i] = rowptr[HrpbPanelRow(h, p, i)];
+    for (uint32_t b = h->blocked_row_ptr[p]; b < h->blocked_row_ptr[p + 1]; b++) {
+      const HrpbBlock block = HrpbGetBlock(h, b);
+      HrpbScalar     *v     = values + (size_t)h->value_ptr[b] * HRPB_VALUE_UNIT;
+      HrpbScalar     *end   = values + (size_t)h->value_ptr[b + 1] * HRPB_VALUE_UNIT;
+      int32_t         strip = 0;
+
+      for (uint32_t brick = 0; brick < block.header->nbricks; brick++) {
+        while (brick >= block.strip_start[strip + 1]) strip++;
+        for (uint64_t bits = HrpbBrickPattern(h, &block, brick); bits; bits &= bits - 1) {
+          const int32_t row = __builtin_ctzll(bits) / HRPB_BRICK_COLS;
+
+          *v++ = csr_values[next[strip * h->params.brick_rows + row]++];
+        }
+      }
+      while (v < end) *v++ = 0;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+# petsc-aijtcu: sparse matrix times block of dense vectors on tensor cores, as a PETSc matrix type. `make help` says what there is.
+
+.DEFAULT_GOAL := all
+MAKEFLAGS     += --no-builtin-rules -j$(shell env -u OMP_NUM_THREADS nproc)
+
+define HELP
+make              build the library
+make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
+make test         run all tests
+make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
+make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
+make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
+make help         this text
+
+PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26, real) to use; without PETSC_DIR they are built once
+SCALAR=double|single               precision (double)
+DEBUG=1                            with PETSc's debug checks
+INDEX=32|64                        bits of PetscInt (32)
+CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)
+PETSCAIJTCU_CACHE=folder           where PETSc and SLEPc are built (~/.cache/petsc-aijtcu)
+NP=1                               make example: number of processes
+EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
+TESTS='*vibration*'                make test: only the tests whose names match this shell pattern
+V=1                                show whole command lines
+endef
+
+.PHONY: all example test bundle env clean help FORCE
+help:
+	@: $(info $(HELP))
+clean:
+	rm -rf build
+
+ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+
+# What the user says about PETSc, kept before config.mk gives these names the values that were found
+SETUP := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
+         CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/setup
+NAME  := $(shell $(SETUP) name)
+$(if $(NAME),,$(error the set-up failed, see above))
+BUILD := $(CURDIR)/build/$(NAME)
+
+# Brought up to date, PETSc with it, before anything else; make starts again when it changed
+$(BUILD)/config.mk: FORCE
+	@$(SETUP) config $@
+include $(BUILD)/config.mk
+include $(PETSC_VARIABLES)
+
+LIBRARY     := $(BUILD)/lib/libpetscaijtcu.so
+LIBHRPB     := $(BUILD)/lib/libhrpb.a
+LIBEXAMPLES := $(BUILD)/lib/libexamples.a
+
+HOST_SRC    := $(wildcard kernels/host/*.c)
+LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(if $(CUDA),$(wildcard kernels/cuda/*.cu))
+# examples/<name>/<name>.c is a program; the other sources there, but for programs that only test, are what they share
+PROGRAM_SRC := $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
+EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
+PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
+
+object = $(addprefix $(BUILD)/obj/,$(addsuffix .o,$(basename $(1))))
+# A short line for each command, on stderr because stdout is for make env
+ifneq ($(V),1)
+short = @printf '%9s %s\n' $(1) $(subst $(BUILD)/,,$@) >&2;
+endif
+
+WARNINGS        := -Wall -Wextra
+INCLUDE         := -I$(CURDIR)/include -I$(CURDIR)/kernels
+EXAMPLE_INCLUDE := $(patsubst %,-I$(CURDIR)/%,$(sort $(dir $(EXAMPLE_SRC)))) $(SLEPC_INCLUDE)
+EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz
+COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP
+COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
+LINK             = $(CLINKER) -Wl,--as-needed
+
+all: $(LIBRARY)
+
+$(LIBRARY): $(call object,$(LIB_SRC))
+	@mkdir -p $(@D)
+	$(call short,LINK) $(LINK) -shared -Wl,--no-undefined -Wl,-soname,$(@F) -o $@ $^ $(PETSC_LIB)
+
+$(LIBHRPB): $(call object,$(HOST_SRC))
+$(LIBEXAMPLES): $(call object,$(EXAMPLE_SRC))
+$(LIBHRPB) $(LIBEXAMPLES):
+	@mkdir -p $(@D) && rm -f $@
+	$(call short,AR) $(AR) cr $@ $^
+
+$(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call short,LINK) $(LINK) -o $@ $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS)
+$(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
+
+$(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
+	@mkdir -p $(@D)
+	$(call short,CC) $(COMPILE) -o $@ $<
+$(BUILD)/obj/%.o: %.cu $(BUILD)/config.mk makefile
+	@mkdir -p $(@D)
+	$(call short,CUDAC) $(COMPILE_CUDA) -o $@ $<
+$(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
+$(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
+-include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC)))
+
+.PHONY: need-slepc
+need-slepc:
+	@: $(if $(SLEPC_LIB),,$(error examples and tests need SLEPc: set SLEPC_DIR to the one that was built with the PETSc in $(PETSC_DIR)))
+
+example: $(BUILD)/bin/vibration
+	@. src/config/mpi-env.sh; mkdir -p $(BUILD)/example; \
+	  set -x; $(MPIEXEC) -n $(or $(NP),1) $< -mat_type aijtcu -output_dir $(BUILD)/example $(EXAMPLE_ARGS)
+
+# The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them
+TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' TESTS='$(TESTS)' \
+  GMAKEFILE_TEST='$(GMAKEFILE_TEST)' TEST_CFLAGS='$(WARNINGS) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS)' \
+  TEST_OBJECTS='$(LIBEXAMPLES) $(LIBHRPB) $(LIBRARY)' TEST_LIBS='$(EXAMPLE_LIBS)' \
+  DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
+
+test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES)
+	@$(TEST_ENV) test/run
+
+bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS)
+	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
+
+env: $(LIBRARY)
+	@printf 'export %s\n' "PETSC_DIR='$(PETSC_DIR)'" "PETSC_ARCH='$(PETSC_ARCH)'" "SLEPC_DIR='$(SLEPC_DIR)'" \
+	  "PETSC_OPTIONS='-dll_append $(LIBRARY) -mat_type aijtcu'"
+
+endif

@@ -1,0 +1,272 @@
+/*
+   The identity of MATAIJTCU: a matrix of the parent type (MATAIJCUSPARSE, or MATAIJ where there is no device) that carries a plan
+   and a name of its own.
+
+   The name begins with the parent's, which is what PetscObjectBaseTypeCompare() and MatSetType() look at. Some functions of the
+   parent compare the exact name; around a call to them the matrix takes the parent's view: the pointer to its name is exchanged
+   (never the characters: others hold the pointer). Operations that the parent sets meanwhile are wrapped when the view ends.
+*/
+#include "aijtcuimpl.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <cuda_runtime_api.h>
+#endif
+
+#define PLAN_KEY "MatAIJTCUPlan"
+
+PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  *plan = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&container));
+  if (container) PetscCall(PetscContainerGetPointer(container, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
+{
+  AIJTCUPlan *plan = *(AIJTCUPlan **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanReset(plan));
+  PetscCall(PetscFree(plan->other_name));
+  PetscCall(PetscFree(plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Let A be a matrix of its parent type until AIJTCUParentViewEnd() gets what this returns in plan. Views nest. A may be any matrix.
+*/
+PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, plan));
+  if (!*plan) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(*plan)->view_depth++ && (*plan)->kind != AIJTCU_KIND_BLOCK) {
+    char *own = ((PetscObject)A)->type_name;
+
+    ((PetscObject)A)->type_name = (*plan)->other_name;
+    (*plan)->parent_name        = (*plan)->other_name;
+    (*plan)->other_name         = own;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUPlan *now;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &now));
+  if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS); /* MatHeaderReplace() gave A another header: the plan went with the old one */
+  if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan->kind == AIJTCU_KIND_BLOCK) PetscCall(AIJTCUWrapOps(A, plan));
+  else if (((PetscObject)A)->type_name == plan->parent_name) {
+    ((PetscObject)A)->type_name = plan->other_name;
+    plan->other_name            = plan->parent_name;
+    PetscCall(AIJTCUWrapOps(A, plan));
+  } else { /* the parent made another type of A, and freed the name that it saw */
+    PetscCall(AIJTCUUnwrapComposed(A, plan));
+    PetscCall(AIJTCUUnwrapOps(A, plan));
+    PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A device for every process of the communicator, or for none; asked once for a communicator. Collective */
+PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
+{
+  PetscFunctionBegin;
+  *has = PETSC_FALSE;
+#if PetscDefined(HAVE_CUDA)
+  {
+    static PetscMPIInt keyval = MPI_KEYVAL_INVALID;
+    PetscMPIInt        found;
+    void              *value;
+
+    if (keyval == MPI_KEYVAL_INVALID) PetscCallMPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL));
+    PetscCallMPI(MPI_Comm_get_attr(comm, keyval, &value, &found));
+    if (!found) {
+      int       ndevices = 0;
+      PetscBool mine;
+
+      /* before any PETSc device call: those are errors without a driver */
+      mine = (PetscBool)(cudaGetDeviceCount(&ndevices) == cudaSuccess && ndevices > 0);
+      if (!mine) (void)cudaGetLastError();
+      PetscCallMPI(MPIU_Allreduce(&mine, has, 1, MPI_C_BOOL, MPI_LAND, comm));
+      value = *has ? (void *)&keyval : NULL;
+      PetscCallMPI(MPI_Comm_set_attr(comm, keyval, value));
+      if (!*has) PetscCall(PetscInfo(NULL, "aijtcu: %s on this process; matrices of this communicator stay on the host\n", mine ? "a device here, but not on every process" : "no CUDA device"));
+    }
+    *has = (PetscBool)(value != NULL);
+  }
+#else
+  {
+    static PetscBool said = PETSC_FALSE;
+
+    if (!said) PetscCall(PetscInfo(NULL, "aijtcu: PETSc is configured without CUDA; matrices stay on the host\n"));
+    said = PETSC_TRUE;
+    (void)comm;
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To another type: as the parent does it */
+PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat *M)
+{
+  AIJTCUPlan *plan;
+  Mat         P;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(AIJTCUDetach(A));
+    PetscCall(MatConvert(A, newtype, reuse, &A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, MAT_COPY_VALUES, &P));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P));
+    *M = P;
+  } else {
+    PetscCall(MatConvert(P, newtype, reuse, M));
+    PetscCall(MatDestroy(&P));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* From a parent type; also from the type itself, asked for by another of its names. PETSc converts other types by way of MatSetValues() */
+PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat *M)
+{
+  AIJTCUPlan *plan;
+  PetscBool   device, parallel;
+
+  PetscFunctionBegin;
+  (void)newtype;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, *M, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
+  PetscCall(AIJTCUGetPlan(*M, &plan));
+  if (plan && plan->kind != AIJTCU_KIND_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &parallel));
+  PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)*M), &device));
+  if (device) PetscCall(MatConvert(*M, parallel ? MATMPIAIJCUSPARSE : MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, M));
+  PetscCall(AIJTCUAttach(*M, parallel ? AIJTCU_KIND_MPI : AIJTCU_KIND_SEQ, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Hang a plan on a matrix of a parent type. With kind SEQ or MPI the matrix becomes an aijtcu; a BLOCK keeps its name, gets its
+   dense products caught, and takes options from its owner. Cheap when already attached.
+*/
+PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, AIJTCUPlan *owner)
+{
+  AIJTCUPlan    *plan;
+  const MatType  own[] = {MATSEQAIJTCU, MATMPIAIJTCU, NULL};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (!plan) {
+    PetscCall(PetscNew(&plan));
+    plan->kind = kind;
+    PetscCall(PetscStrendswith(((PetscObject)A)->type_name, "aijcusparse", &plan->device));
+    PetscCall(AIJTCUOptionsInitialize(&plan->options));
+    PetscCall(PetscObjectContainerCompose((PetscObject)A, PLAN_KEY, plan, AIJTCUPlanDestroy));
+    PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&plan->container));
+    if (kind != AIJTCU_KIND_BLOCK) {
+      PetscCall(PetscStrallocpy(((PetscObject)A)->type_name, &plan->other_name));
+      PetscCall(PetscObjectChangeTypeName((PetscObject)A, own[kind]));
+    }
+    PetscCall(AIJTCUWrapOps(A, plan));
+  }
+  plan->owner = owner;
+  PetscCall(AIJTCUWrapComposed(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make an aijtcu a matrix of its parent type again */
+PetscErrorCode AIJTCUDetach(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUUnwrapComposed(A, plan));
+  PetscCall(AIJTCUUnwrapOps(A, plan));
+  if (plan->kind != AIJTCU_KIND_BLOCK && !plan->view_depth) PetscCall(PetscObjectChangeTypeName((PetscObject)A, plan->other_name));
+  PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreate_AIJTCU_Private(Mat A, MatType device_parent, MatType host_parent, AIJTCUKind kind)
+{
+  PetscErrorCode (*create)(Mat) = NULL;
+  PetscBool device;
+  MatType   parent;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &device));
+  parent = device ? device_parent : host_parent;
+  PetscCall(PetscFunctionListFind(MatList, parent, &create));
+  PetscCheck(create, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Parent matrix type %s of aijtcu is not registered", parent);
+  PetscCall((*create)(A));
+  PetscCall(AIJTCUAttach(A, kind, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_SeqAIJTCU(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_AIJTCU_Private(A, MATSEQAIJCUSPARSE, MATSEQAIJ, AIJTCU_KIND_SEQ));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_MPIAIJTCU(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate_AIJTCU_Private(A, MATMPIAIJCUSPARSE, MATMPIAIJ, AIJTCU_KIND_MPI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatCreateAIJTCU - Creates a preallocated `MATAIJTCU`
+
+  Collective
+
+  Input Parameters:
++ comm  - MPI communicator
+. m     - number of local rows, or `PETSC_DECIDE`
+. n     - number of local columns, or `PETSC_DECIDE`
+. M     - number of global rows, or `PETSC_DETERMINE`
+. N     - number of global columns, or `PETSC_DETERMINE`
+. d_nz  - nonzeros a row in the diagonal block, same for all local rows
+. d_nnz - nonzeros of each row of the diagonal block, or `NULL`
+. o_nz  - nonzeros a row in the off-diagonal block, same for all local rows
+- o_nnz - nonzeros of each row of the off-diagonal block, or `NULL`
+
+  Output Parameter:
+. A - the matrix
+
+  Level: intermediate
+
+  Note:
+  The arguments mean what they mean in `MatCreateAIJ()`.
+
+.seealso: `MATAIJTCU`, `MatCreateAIJ()`, `MatCreateAIJCUSPARSE()`
+@*/
+PetscErrorCode MatCreateAIJTCU(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M, PetscInt N, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[], Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, m, n, M, N));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSeqAIJSetPreallocation(*A, d_nz, d_nnz));
+  PetscCall(MatMPIAIJSetPreallocation(*A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

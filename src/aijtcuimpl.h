@@ -1,0 +1,188 @@
+/*
+   Inside of MATAIJTCU: the plan that hangs on a matrix, and what the files of src/ offer each other.
+*/
+#pragma once
+
+#include <petscaijtcu.h>
+#include <petsc/private/matimpl.h>
+#include <hrpb.h>
+
+#if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
+  #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
+#endif
+#if PETSC_VERSION_LT(3, 26, 0)
+typedef void **PetscCtxRt; /* what a container's destructor gets */
+#endif
+#if PETSC_VERSION_LT(3, 25, 0)
+  #define AIJTCU_PRODUCT_DATA(product) ((product)->data) /* what Mat_Product's destroy gets */
+#else
+  #define AIJTCU_PRODUCT_DATA(product) (&(product)->data)
+#endif
+
+/* Bricks hold real scalars of the precisions tensor cores have; anything else always takes the scalar path */
+#if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))
+  #define AIJTCU_HAVE_BRICKS 1
+#else
+  #define AIJTCU_HAVE_BRICKS 0
+#endif
+
+/* Never taken by default: the threshold where no brick kernel is known to beat the scalar path */
+#define AIJTCU_THRESHOLD_NEVER ((PetscReal)2.0)
+
+typedef struct {
+  MatAIJTCUPath path;
+  PetscInt      brick_rows, panel_rows, block_cols;
+  PetscReal     threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
+} AIJTCUOptions;
+
+/* What identifies a nonzero pattern. The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but swaps the data */
+typedef struct {
+  PetscObjectId    id;
+  PetscObjectState nonzerostate;
+  const void      *data;
+} AIJTCUPatternKey;
+
+typedef enum {
+  AIJTCU_KIND_SEQ,  /* carries our sequential type name */
+  AIJTCU_KIND_MPI,  /* carries our parallel type name */
+  AIJTCU_KIND_BLOCK /* keeps its parent's name: a block inside a parallel matrix */
+} AIJTCUKind;
+
+typedef void (*AIJTCUFn)(void);
+
+enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
+  AIJTCU_SET_PREALLOCATION_COO,
+  AIJTCU_SET_VALUES_COO,
+  AIJTCU_COPY_SUBARRAY,
+  AIJTCU_PRODUCT_ANY,
+  AIJTCU_CONVERT, /* and the next four */
+  AIJTCU_CONVERT_LAST = AIJTCU_CONVERT + 4,
+  AIJTCU_PRODUCT_DENSE,
+  AIJTCU_PRODUCT_DENSECUDA,
+  AIJTCU_NCOMPOSED
+};
+
+typedef struct _n_AIJTCUPlan AIJTCUPlan;
+struct _n_AIJTCUPlan {
+  AIJTCUKind     kind;
+  PetscBool      device;    /* the parent is an aijcusparse type */
+  PetscContainer container; /* that holds this plan; not a reference */
+
+  /* The parent's view of the matrix: see AIJTCUParentViewBegin() */
+  char          *other_name;  /* the parent's name outside of a view, our own inside */
+  char          *parent_name; /* inside of a view: the name that A carries */
+  PetscInt       view_depth;
+  struct _MatOps parent;     /* the operations that ours wrap; outside of a view */
+  AIJTCUFn       composed[AIJTCU_NCOMPOSED]; /* the composed functions that ours wrap */
+
+  /* A block reads the options of, and counts for, the parallel matrix it belongs to */
+  AIJTCUPlan     *owner;
+  AIJTCUOptions   options;
+  MatAIJTCUCounts counts;
+
+  /* Synergy of the pattern that analysis_key names */
+  PetscBool        analysed;
+  AIJTCUPatternKey analysis_key;
+  PetscInt64       nnz, strip_cols8, strip_cols16;
+
+  /* Bricks of the pattern that pattern_key names, with the parameters in hrpb.params */
+  PetscBool        built;
+  PetscBool        refused; /* that pattern could not be built: scalar path until it changes */
+  AIJTCUPatternKey pattern_key;
+  PetscObjectState values_state;
+  HrpbParams       params;
+#if AIJTCU_HAVE_BRICKS
+  Hrpb        hrpb;
+  HrpbScalar *values;
+#endif
+};
+
+/* aijtcu.c: the type's identity */
+PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where there is none */
+PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
+PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJTCU_Any(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJ_AIJTCU(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatCreate_SeqAIJTCU(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
+
+/*
+   Call of a function of the parent type while A looks like a matrix of that type; the view is left on error too
+*/
+#define AIJTCUCallParent(A, call) \
+  do { \
+    AIJTCUPlan    *plan_; \
+    PetscErrorCode ierr_; \
+    PetscCall(AIJTCUParentViewBegin(A, &plan_)); \
+    ierr_ = (call); \
+    PetscCall(AIJTCUParentViewEnd(A, plan_)); \
+    PetscCall(ierr_); \
+  } while (0)
+
+/* The same for the parent's operation that ours stands in for */
+#define AIJTCUCallParentOp(A, op, ...) \
+  do { \
+    AIJTCUPlan *wrapped_; \
+    PetscCall(AIJTCUGetPlan(A, &wrapped_)); \
+    AIJTCUCallParent(A, (*wrapped_->parent.op)(__VA_ARGS__)); \
+  } while (0)
+
+/*
+   The same for a call that copies A's composed functions into another matrix, as MatDuplicate() does: ours are not among them
+*/
+#define AIJTCUCallParentBare(A, call) \
+  do { \
+    AIJTCUPlan    *bare_; \
+    PetscErrorCode ierr_; \
+    PetscCall(AIJTCUGetPlan(A, &bare_)); \
+    if (bare_) PetscCall(AIJTCUUnwrapComposed(A, bare_)); \
+    PetscCall(AIJTCUParentViewBegin(A, &bare_)); \
+    ierr_ = (call); \
+    PetscCall(AIJTCUParentViewEnd(A, bare_)); \
+    PetscCall(AIJTCUGetPlan(A, &bare_)); \
+    if (bare_) PetscCall(AIJTCUWrapComposed(A, bare_)); \
+    PetscCall(ierr_); \
+  } while (0)
+
+/* wrap.c: which operations are wrapped */
+PETSC_INTERN PetscErrorCode AIJTCUWrapOps(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
+
+/* options.c */
+PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
+PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
+PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
+PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
+
+/* plan.c */
+PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
+PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
+
+/* synergy.c */
+PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
+PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
+PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
+PETSC_INTERN PetscReal      AIJTCUThreshold(const AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUChoosePath(Mat, AIJTCUPlan *, PetscInt, MatAIJTCUPath *, const char **);
+
+/* factor.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
+
+/* product.c */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+
+/* view.c */
+PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
+PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(void);
+
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar;

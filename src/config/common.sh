@@ -1,0 +1,24 @@
+# Functions for the scripts of this folder. Messages go to stderr: stdout belongs to what the caller reads (make env).
+
+petsc_release=3.26.1 # of PETSc and SLEPc, where they are built here; their checksums are in build-petsc
+
+say() { printf 'petsc-aijtcu: %s\n' "$*" >&2; }
+
+die() {
+  printf 'petsc-aijtcu: error: %s\n' "$1" >&2
+  shift
+  [ $# -eq 0 ] || printf '  %s\n' "$@" >&2
+  exit 1
+}
+
+# nvcc is often installed without being on the PATH
+find_nvcc() {
+  if [ "${CUDA_ARCH:-}" = none ]; then return 0; fi
+  command -v nvcc || { [ ! -x /usr/local/cuda/bin/nvcc ] || echo /usr/local/cuda/bin/nvcc; }
+}
+
+# Compute capability of the GPU that is present as two digits, nothing where there is none
+gpu_arch() {
+  command -v nvidia-smi >/dev/null || return 0
+  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9]\{1,2\}\)\.\([0-9]\)$/\1\2/p;q'
+}

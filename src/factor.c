@@ -1,0 +1,110 @@
+/*
+   cuSPARSE factorizations of a MATSEQAIJTCU on a device.
+
+   PETSc finds them by the exact name of the parent type, and in debug builds they compare the name of the matrix they factor. So the
+   entry of the parent is replaced by one that lets an aijtcu look like its parent while a factor is made, analysed and computed;
+   it passes everything else on.
+*/
+#include "aijtcuimpl.h"
+
+#if PetscDefined(HAVE_CUDA)
+
+typedef PetscErrorCode (*GetFactorFn)(Mat, MatFactorType, Mat *);
+
+  #define FACTOR_KEY "MatAIJTCUFactor"
+
+static GetFactorFn         parent_getfactor[MAT_FACTOR_NUM_TYPES];
+static const MatFactorType ftypes[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+
+static PetscErrorCode AIJTCUFactorDestroy(PetscCtxRt ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(struct _MatOps **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent's operations of a factor, where ours are in their place */
+static PetscErrorCode AIJTCUFactorOps(Mat F, struct _MatOps **ops)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)F, FACTOR_KEY, (PetscObject *)&container));
+  if (!container) {
+    PetscCall(PetscNew(ops));
+    PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, *ops, AIJTCUFactorDestroy));
+  } else PetscCall(PetscContainerGetPointer(container, ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUFactorWrap(Mat);
+
+  #define SYMBOLIC(op, name, formal, actual) \
+    static PetscErrorCode name formal \
+    { \
+      struct _MatOps *ops; \
+\
+      PetscFunctionBegin; \
+      PetscCall(AIJTCUFactorOps(F, &ops)); \
+      AIJTCUCallParentBare(A, (*ops->op)actual); \
+      PetscCall(AIJTCUFactorWrap(F)); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    }
+SYMBOLIC(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info))
+SYMBOLIC(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info))
+SYMBOLIC(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info))
+SYMBOLIC(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info))
+SYMBOLIC(lufactornumeric, MatLUFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
+SYMBOLIC(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
+  #undef SYMBOLIC
+
+/* Every step of the parent may set the operations of the next */
+static PetscErrorCode AIJTCUFactorWrap(Mat F)
+{
+  struct _MatOps *ops;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUFactorOps(F, &ops));
+  #define WRAP(op, own) \
+    if (F->ops->op && F->ops->op != own) { \
+      ops->op    = F->ops->op; \
+      F->ops->op = own; \
+    }
+  WRAP(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU)
+  WRAP(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU)
+  WRAP(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU)
+  WRAP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU)
+  WRAP(lufactornumeric, MatLUFactorNumeric_AIJTCU)
+  WRAP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU)
+  #undef WRAP
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
+{
+  AIJTCUPlan *plan;
+  GetFactorFn getfactor = parent_getfactor[ftype];
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan && !plan->device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor)); /* the default of a host matrix */
+  if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
+  else PetscCall((*getfactor)(A, ftype, F));
+  if (plan && *F) PetscCall(AIJTCUFactorWrap(*F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode AIJTCURegisterFactors(void)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ftypes); i++) {
+    PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], NULL, NULL, &parent_getfactor[ftypes[i]]));
+    if (!parent_getfactor[ftypes[i]]) continue;
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU)); /* found when cusparse is asked for */
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));      /* found when nothing is */
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

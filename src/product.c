@@ -1,0 +1,300 @@
+/*
+   Products of a MATAIJTCU: which product, which path; the one place that calls a kernel.
+
+   A B with B dense takes the brick path where AIJTCUChoosePath() says so. Everything else goes to the parent: PETSc's own selection
+   runs again while our operands look like their parents, and the functions that it selects are later called in the same view.
+   Callers such as SLEPc make, set up, run and clear a product at every call: what can be kept hangs on A (the plan) or C (two pointers).
+*/
+#include "aijtcuimpl.h"
+
+#define PRODUCT_KEY "MatAIJTCUProduct"
+
+typedef struct {
+  PetscErrorCode (*symbolic)(Mat); /* what the parent selected */
+  PetscErrorCode (*numeric)(Mat);
+  AIJTCUPatternKey key; /* of A in the symbolic phase */
+} AIJTCUParentProduct;
+
+static PetscErrorCode AIJTCUParentProductDestroy(PetscCtxRt ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(AIJTCUParentProduct **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUParentProductGet(Mat C, AIJTCUParentProduct **pp)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)C, PRODUCT_KEY, (PetscObject *)&container));
+  if (!container) {
+    PetscCall(PetscNew(pp));
+    PetscCall(PetscObjectContainerCompose((PetscObject)C, PRODUCT_KEY, *pp, AIJTCUParentProductDestroy));
+  } else PetscCall(PetscContainerGetPointer(container, pp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B, or A^T B with A known to be symmetric, with B dense: the products that bricks can do. B is NULL-safe for other product types */
+static PetscErrorCode AIJTCUIsDenseProduct(Mat C, PetscBool *is, PetscBool *bysymmetry)
+{
+  Mat_Product *product = C->product;
+  PetscBool    set, symmetric;
+
+  PetscFunctionBegin;
+  *is = *bysymmetry = PETSC_FALSE;
+  if (product->type != MATPRODUCT_AB && product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, is, MATSEQDENSE, MATMPIDENSE, ""));
+  if (*is && product->type == MATPRODUCT_AtB) {
+    const Mat A = product->A;
+
+    PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
+    *bysymmetry = *is = (PetscBool)(set && symmetric && A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Call a function of the parents on the product C. With a symmetric A the parent, too, is given A B rather than A^T B: as fast, and
+   the same bits every time (cuSPARSE transposes with atomics)
+*/
+static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
+{
+  Mat_Product   *product    = C->product;
+  Mat            operand[3] = {product->A, product->B, product->C};
+  AIJTCUPlan    *plan[3]    = {NULL, NULL, NULL};
+  PetscBool      dense, bysymmetry;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
+  for (PetscInt i = 0; i < 3; i++) {
+    if (operand[i]) PetscCall(AIJTCUParentViewBegin(operand[i], &plan[i]));
+    /* PETSc's first question is whether the operands have the same function here; the end of the view puts ours back */
+    if (plan[i] && plan[i]->kind != AIJTCU_KIND_BLOCK) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
+  }
+  if (bysymmetry) {
+    product->type                                  = MATPRODUCT_AB;
+    product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
+  }
+  ierr = (*f)(C);
+  if (bysymmetry && C->product) C->product->type = MATPRODUCT_AtB;
+  for (PetscInt i = 2; i >= 0; i--) {
+    if (operand[i]) PetscCall(AIJTCUParentViewEnd(operand[i], plan[i]));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat);
+
+static PetscErrorCode MatProductSymbolic_AIJTCU_Parent(Mat C)
+{
+  AIJTCUParentProduct *pp;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  PetscCall(AIJTCUCallParents(C, pp->symbolic));
+  PetscCall(AIJTCUParentProductGet(C, &pp)); /* again: MatHeaderReplace() may have given C another header */
+  PetscCall(AIJTCUPatternKeyGet(C->product->A, &pp->key));
+  pp->numeric            = C->ops->productnumeric;
+  C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the parent would have done with this product of a block; the operations and the name of a block are the parent's */
+static PetscErrorCode AIJTCUBlockSetFromOptions(Mat C)
+{
+  Mat         A = C->product->A, B = C->product->B;
+  AIJTCUPlan *plan;
+  char        key[128];
+  PetscBool   cuda;
+  PetscErrorCode (*f)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &cuda));
+  f = (PetscErrorCode (*)(Mat))plan->composed[cuda ? AIJTCU_PRODUCT_DENSECUDA : AIJTCU_PRODUCT_DENSE];
+  if (!f) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name, ((PetscObject)B)->type_name));
+    PetscCall(PetscObjectQueryFunction((PetscObject)B, key, &f));
+  }
+  if (f) PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSetFromOptions_AIJTCU_Parent(Mat C)
+{
+  AIJTCUParentProduct *pp;
+  AIJTCUPlan          *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(C->product->A, &plan));
+  PetscCall(AIJTCUCallParents(C, plan && plan->kind == AIJTCU_KIND_BLOCK ? AIJTCUBlockSetFromOptions : MatProductSetFromOptions));
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  pp->symbolic            = C->ops->productsymbolic;
+  C->ops->productsymbolic = pp->symbolic ? MatProductSymbolic_AIJTCU_Parent : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set the scalar product up anew */
+static PetscErrorCode AIJTCURestart(Mat C)
+{
+  Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  if (product->destroy) PetscCall((*product->destroy)(AIJTCU_PRODUCT_DATA(product)));
+  product->destroy = NULL;
+  product->data    = NULL;
+  PetscCall(MatProductSetFromOptions_AIJTCU_Parent(C));
+  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s", ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
+  PetscCall((*C->ops->productsymbolic)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
+{
+  Mat                  A = C->product->A;
+  AIJTCUParentProduct *pp;
+  AIJTCUPatternKey     key;
+  AIJTCUPlan          *plan;
+  PetscBool            dense, bysymmetry;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
+  if (plan && dense) {
+    /* the descriptors that the parent keeps with the product are of the A that it was set up with */
+    PetscCall(AIJTCUPatternKeyGet(A, &key));
+    if (plan->kind != AIJTCU_KIND_MPI && !AIJTCUPatternKeyEqual(&key, &pp->key)) PetscCall(AIJTCURestart(C));
+    if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
+    else {
+      AIJTCUGetCounts(plan)->scalar++;
+      PetscCall(PetscLogEventBegin(MAT_AIJTCU_Scalar, A, 0, 0, 0));
+    }
+  }
+  key                    = pp->key;
+  C->ops->productnumeric = pp->numeric;
+  PetscCall(AIJTCUCallParents(C, pp->numeric));
+  PetscCall(AIJTCUParentProductGet(C, &pp)); /* again, as after the symbolic phase */
+  pp->key                = key;
+  pp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
+  C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
+  if (plan && dense && plan->kind != AIJTCU_KIND_MPI) PetscCall(PetscLogEventEnd(MAT_AIJTCU_Scalar, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_BRICKS
+static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
+{
+  Mat                A = C->product->A, B = C->product->B;
+  AIJTCUPlan        *plan;
+  PetscBool          usable = PETSC_FALSE;
+  const PetscScalar *b;
+  PetscScalar       *c;
+  PetscInt           ldb, ldc, N;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan) PetscCall(AIJTCUPlanUpdate(A, plan, &usable));
+  if (!usable) {
+    PetscCall(AIJTCURestart(C)); /* A or its pattern changed since the product was set up */
+    PetscCall((*C->ops->productnumeric)(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  N = B->cmap->n;
+  PetscCall(MatDenseGetLDA(B, &ldb));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArrayRead(B, &b));
+  PetscCall(MatDenseGetArrayWrite(C, &c));
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Tcu, A, B, C, 0));
+  HrpbMultiplyHost(&plan->hrpb, plan->values, N, b, ldb, c, ldc);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)plan->hrpb.nnz * (PetscLogDouble)N));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tcu, A, B, C, 0));
+  PetscCall(MatDenseRestoreArrayWrite(C, &c));
+  PetscCall(MatDenseRestoreArrayRead(B, &b));
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  AIJTCUGetCounts(plan)->tcu++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C gets the type that the parent's product gives it, so that a caller sees no difference between the paths */
+static PetscErrorCode MatProductSymbolic_AIJTCU_Bricks(Mat C)
+{
+  Mat         A = C->product->A, B = C->product->B;
+  AIJTCUPlan *plan;
+  PetscBool   cdense, bcuda;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(MatSetSizes(C, A->rmap->n, B->cmap->n, A->rmap->N, B->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(C, A, B));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &cdense));
+  if (!cdense) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &bcuda));
+    PetscCall(MatSetType(C, plan->device && !A->boundtocpu ? MATSEQDENSECUDA : ((PetscObject)B)->type_name));
+    if (bcuda || !plan->device) PetscCall(MatSetVecType(C, B->defaultvectype));
+  }
+  PetscCall(MatSetUp(C));
+  if (C->product->type == MATPRODUCT_AtB) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
+  C->ops->productnumeric = MatProductNumeric_AIJTCU_Bricks;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/*
+   In a view of the parents nothing is found here: what is asked then is what they would do. PETSc stops looking at the first matrix
+   with a function for any type, so ask the others
+*/
+static PetscErrorCode AIJTCUAskOthers(Mat C)
+{
+  Mat others[2] = {C->product->B, C->product->C};
+  PetscErrorCode (*f)(Mat);
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 2 && !C->ops->productsymbolic; i++) {
+    if (!others[i]) continue;
+    PetscCall(PetscObjectQueryFunction((PetscObject)others[i], "MatProductSetFromOptions_anytype_C", &f));
+    if (f && f != MatProductSetFromOptions_AIJTCU) PetscCall((*f)(C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called by PETSc for every product in which a MATAIJTCU, or a block of one with a dense matrix, takes part */
+PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
+{
+  Mat         operand[3] = {C->product->A, C->product->B, C->product->C};
+  AIJTCUPlan *plan[3]    = {NULL, NULL, NULL};
+  PetscBool   dense, bysymmetry;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 3; i++) {
+    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan[i]));
+    if (plan[i] && plan[i]->view_depth) {
+      PetscCall(AIJTCUAskOthers(C));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A function of aijtcu was copied to a matrix without a plan");
+  PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
+  if (dense && plan[0]) {
+    if (plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(operand[0])); /* its product is made of products of the blocks */
+    else {
+      MatAIJTCUPath path;
+      const char   *reason;
+
+      PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
+      PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
+#if AIJTCU_HAVE_BRICKS
+      if (path == MAT_AIJTCU_PATH_TCU) {
+        C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
+#endif
+    }
+  }
+  PetscCall(MatProductSetFromOptions_AIJTCU_Parent(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

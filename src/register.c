@@ -1,0 +1,58 @@
+/*
+   What -dll_append calls: the type's names, log events and global options.
+*/
+#include "aijtcuimpl.h"
+
+PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar;
+
+const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
+const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
+
+/* The operations table has another shape in every minor version: a library for one must not write into another's matrices */
+static PetscErrorCode AIJTCUCheckVersion(void)
+{
+  PetscInt major, minor, subminor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": compile it with the PETSC_DIR of this program",
+             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PetscDLLibraryRegister_petscaijtcu - Makes `MATAIJTCU` known to PETSc
+
+  Not Collective
+
+  Level: intermediate
+
+  Note:
+  Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after `PetscInitialize()`;
+  further calls do nothing.
+
+.seealso: `MATAIJTCU`, `MatCreateAIJTCU()`, `PetscDLLibraryAppend()`
+@*/
+PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
+{
+  PetscErrorCode (*create)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCheckVersion());
+  PetscCall(MatInitializePackage());
+  PetscCall(PetscFunctionListFind(MatList, MATSEQAIJTCU, &create));
+  if (create) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatRegisterRootName(MATAIJTCU, MATSEQAIJTCU, MATMPIAIJTCU));
+  PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
+  PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
+  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
+  PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
+  PetscCall(AIJTCURegisterFactors());
+  PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
+  PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
+  PetscCall(PetscLogEventRegister("MatTCURefresh", MAT_CLASSID, &MAT_AIJTCU_Refresh));
+  PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
+  PetscCall(PetscLogEventRegister("MatTCUScalar", MAT_CLASSID, &MAT_AIJTCU_Scalar));
+  PetscCall(AIJTCUViewChoiceSetUp());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,157 @@
+/*
+   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice.
+*/
+#include "aijtcuimpl.h"
+#include <petscviewer.h>
+
+/* The path for N columns as the whole parallel matrix sees it: bricks where a block of any process takes them */
+static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
+{
+  Mat         blocks[2];
+  const char *reason;
+  PetscBool   tcu = PETSC_FALSE;
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  for (PetscInt i = 0; i < 2; i++) {
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUGetPlan(blocks[i], &plan));
+    PetscCall(AIJTCUChoosePath(blocks[i], plan, N, path, &reason));
+    if (*path == MAT_AIJTCU_PATH_TCU) tcu = PETSC_TRUE;
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &tcu, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  *path = tcu ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The lines that follow the parent's in the formats info and info_detail, where a matrix is viewed by itself: in the view of a solver
+   they would be noise. Sums over the processes; collective
+*/
+PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
+{
+  enum {
+    NNZ,
+    COLS8,
+    COLS16,
+    BRICKS,
+    HRPB_BYTES,
+    CSR_BYTES,
+    BUILT,
+    NSUM
+  };
+  const PetscInt       widths[] = {1, 8, 32, 128};
+  PetscViewerFormat    format;
+  PetscBool            isascii;
+  AIJTCUPlan          *plan;
+  const AIJTCUOptions *o;
+  MatAIJTCUSynergy     s;
+  PetscInt64           sum[NSUM];
+  PetscInt             tab = 0; /* MatView() itself has set two */
+  PetscReal            weighted[2]; /* fill and beta are ratios of sums: fill x bricks, and bricks/beta */
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (isascii) PetscCall(PetscViewerASCIIGetTab(viewer, &tab));
+  if (!isascii || tab > 2 || !plan || !A->assembled || (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscFunctionReturn(PETSC_SUCCESS);
+  o = AIJTCUGetOptions(plan);
+  PetscCall(MatAIJTCUGetSynergy(A, &s));
+  PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
+  sum[BRICKS]     = s.bricks;
+  sum[HRPB_BYTES] = s.hrpb_bytes;
+  sum[CSR_BYTES]  = s.csr_bytes;
+  sum[BUILT]      = s.built;
+  weighted[0]     = s.fill * (PetscReal)s.bricks;
+  weighted[1]     = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, weighted, 2, MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(AIJTCUSynergyFromCounts(sum[NNZ], sum[COLS8], sum[COLS16], &s));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha, (double)s.alpha8, (double)s.intensity));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %" PetscInt_FMT " x %d, panels of %" PetscInt_FMT " rows, blocks of %" PetscInt_FMT " columns; bytes of CSR %" PetscInt64_FMT "\n", o->brick_rows, HRPB_BRICK_COLS, o->panel_rows, o->block_cols, sum[CSR_BYTES]));
+  if (sum[BUILT]) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(weighted[0] / (PetscReal)sum[BRICKS]), (double)((PetscReal)sum[BRICKS] / weighted[1]), sum[HRPB_BYTES]));
+  } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {
+    MatAIJTCUPath path;
+
+    PetscCall(AIJTCUPathOfAll(A, widths[i], &path));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s N = %" PetscInt_FMT ": %s", i ? "," : ";", widths[i], MatAIJTCUPaths[path]));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One line of -mat_aijtcu_view_choice */
+typedef struct _n_AIJTCUChoice AIJTCUChoice;
+struct _n_AIJTCUChoice {
+  char          name[64];
+  PetscInt      rows, cols, N;
+  MatAIJTCUPath path;
+  const char   *reason; /* static strings */
+  PetscInt64    times;
+  AIJTCUChoice *next;
+};
+static AIJTCUChoice *choices     = NULL;
+static PetscBool     view_choice = PETSC_FALSE;
+
+PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
+{
+  AIJTCUChoice **last = &choices;
+  const char    *name;
+
+  PetscFunctionBegin;
+  if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
+  name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
+  for (; *last; last = &(*last)->next) {
+    PetscBool same;
+
+    PetscCall(PetscStrncmp((*last)->name, name, sizeof((*last)->name) - 1, &same));
+    if (same && (*last)->rows == A->rmap->n && (*last)->cols == A->cmap->n && (*last)->N == N && (*last)->path == path && (*last)->reason == reason) break;
+  }
+  if (!*last) {
+    PetscCall(PetscNew(last));
+    PetscCall(PetscStrncpy((*last)->name, name, sizeof((*last)->name)));
+    (*last)->rows   = A->rmap->n;
+    (*last)->cols   = A->cmap->n;
+    (*last)->N      = N;
+    (*last)->path   = path;
+    (*last)->reason = reason;
+  }
+  (*last)->times++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUViewChoice(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aijtcu: products with dense matrices set up by the first process\n"));
+  if (!choices) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none\n"));
+  while (choices) {
+    AIJTCUChoice *c = choices;
+
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " times (%s)\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, c->reason));
+    choices = c->next;
+    PetscCall(PetscFree(c));
+  }
+  view_choice = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The option is global: it is read when the library is loaded */
+PetscErrorCode AIJTCUViewChoiceSetUp(void)
+{
+  PetscFunctionBegin;
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
+  PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", view_choice, &view_choice, NULL));
+  PetscOptionsEnd();
+  if (view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,394 @@
+/*
+   The operations of the parent types that a MATAIJTCU wraps, in one table.
+
+   On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of PETSc only) is
+   called through the parent's view. On the host nothing compares, so only what must know the plan is wrapped.
+*/
+#include "aijtcuimpl.h"
+
+static PetscErrorCode MatMult_AIJTCU(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, mult, A, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, multadd, A, x, y, z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_AIJTCU(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, multtranspose, A, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, multtransposeadd, A, x, y, z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultHermitianTranspose_AIJTCU(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, multhermitiantranspose, A, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultHermitianTransposeAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, multhermitiantransposeadd, A, x, y, z);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, scale, A, a);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_AIJTCU(Mat A, Vec l, Vec r)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, diagonalscale, A, l, r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(Y, axpy, Y, a, X, str);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* names of both are compared */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, zeroentries, A);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_AIJTCU(Mat A, Vec d)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, getdiagonal, A, d);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, assemblyend, A, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetOption_AIJTCU(Mat A, MatOption op, PetscBool flg)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, setoption, A, op, flg);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUUnwrapComposed(A, plan)); /* the parent composes and removes these */
+  AIJTCUCallParentOp(A, bindtocpu, A, flg);
+  PetscCall(AIJTCUWrapComposed(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
+{
+  AIJTCUPlan *plan, *bplan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
+  if (plan->kind == AIJTCU_KIND_BLOCK || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants one of its own */
+  PetscCall(AIJTCUAttach(*B, plan->kind, NULL));
+  PetscCall(AIJTCUGetPlan(*B, &bplan));
+  bplan->options = plan->options;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_AIJTCU(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->parent.setfromoptions) AIJTCUCallParentOp(A, setfromoptions, A, PetscOptionsObject);
+  PetscCall(AIJTCUSetFromOptions(A, plan, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan) {
+    AIJTCUCallParentOp(A, view, A, viewer);
+    PetscCall(AIJTCUView(A, viewer));
+  } else PetscUseTypeMethod(A, viewnative, viewer); /* MatDuplicate() passes this operation on, also to a matrix of the parent type */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   MatHeaderMerge() calls destroy on a matrix whose name and composed objects it has taken away, so the parent's function cannot
+   come from the plan: each parent type (there are four) has a wrapper that knows it
+*/
+typedef PetscErrorCode (*DestroyFn)(Mat);
+static DestroyFn parent_destroy[4];
+
+static PetscErrorCode AIJTCUDestroy(Mat A, DestroyFn destroy)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDetach(A));
+  PetscCall((*destroy)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_AIJTCU_0(Mat A)
+{
+  return AIJTCUDestroy(A, parent_destroy[0]);
+}
+static PetscErrorCode MatDestroy_AIJTCU_1(Mat A)
+{
+  return AIJTCUDestroy(A, parent_destroy[1]);
+}
+static PetscErrorCode MatDestroy_AIJTCU_2(Mat A)
+{
+  return AIJTCUDestroy(A, parent_destroy[2]);
+}
+static PetscErrorCode MatDestroy_AIJTCU_3(Mat A)
+{
+  return AIJTCUDestroy(A, parent_destroy[3]);
+}
+static const DestroyFn own_destroy[4] = {MatDestroy_AIJTCU_0, MatDestroy_AIJTCU_1, MatDestroy_AIJTCU_2, MatDestroy_AIJTCU_3};
+
+static PetscErrorCode AIJTCUWrapDestroy(Mat A)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 4; i++) {
+    if (A->ops->destroy == own_destroy[i]) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt i = 0; i < 4; i++) {
+    if (!parent_destroy[i]) parent_destroy[i] = A->ops->destroy;
+    if (A->ops->destroy == parent_destroy[i]) {
+      A->ops->destroy = own_destroy[i];
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "More than four parent types");
+}
+
+static void AIJTCUUnwrapDestroy(Mat A)
+{
+  for (PetscInt i = 0; i < 4; i++) {
+    if (A->ops->destroy == own_destroy[i]) A->ops->destroy = parent_destroy[i];
+  }
+}
+
+/* The table: W(operation, wrapper). Block: what must not pass on what we composed. Own: what must know the plan. Added: there also if
+   the parent has none. Seq_Device: where names are compared */
+#define AIJTCU_OPS_BLOCK(W) W(duplicate, MatDuplicate_AIJTCU)
+#define AIJTCU_OPS_OWN(W) \
+  W(view, MatView_AIJTCU) \
+  W(productsetfromoptions, MatProductSetFromOptions_AIJTCU)
+#define AIJTCU_OPS_ADDED(W) \
+  W(setfromoptions, MatSetFromOptions_AIJTCU) \
+  W(convert, MatConvert_AIJTCU_Any)
+#define AIJTCU_OPS_SEQ_DEVICE(W) \
+  W(mult, MatMult_AIJTCU) \
+  W(multadd, MatMultAdd_AIJTCU) \
+  W(multtranspose, MatMultTranspose_AIJTCU) \
+  W(multtransposeadd, MatMultTransposeAdd_AIJTCU) \
+  W(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU) \
+  W(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU) \
+  W(scale, MatScale_AIJTCU) \
+  W(diagonalscale, MatDiagonalScale_AIJTCU) \
+  W(axpy, MatAXPY_AIJTCU) \
+  W(zeroentries, MatZeroEntries_AIJTCU) \
+  W(getdiagonal, MatGetDiagonal_AIJTCU) \
+  W(assemblyend, MatAssemblyEnd_AIJTCU) \
+  W(setoption, MatSetOption_AIJTCU) \
+  W(bindtocpu, MatBindToCPU_AIJTCU)
+
+/* Absent operations stay absent. While values are collected in a hash table PETSc has put the operations aside, ours among them */
+PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  if (A->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
+#define WRAP(op, own) \
+  if (A->ops->op && A->ops->op != own) { \
+    plan->parent.op = A->ops->op; \
+    A->ops->op      = own; \
+  }
+  AIJTCU_OPS_BLOCK(WRAP)
+  if (plan->kind != AIJTCU_KIND_BLOCK) { AIJTCU_OPS_OWN(WRAP) }
+  if (plan->kind == AIJTCU_KIND_SEQ && plan->device) { AIJTCU_OPS_SEQ_DEVICE(WRAP) }
+#undef WRAP
+#define ADD(op, own) /* also where the parent has none */ \
+  if (A->ops->op != own) { \
+    plan->parent.op = A->ops->op; \
+    A->ops->op      = own; \
+  }
+  if (plan->kind != AIJTCU_KIND_BLOCK) { AIJTCU_OPS_ADDED(ADD) }
+#undef ADD
+  PetscCall(AIJTCUWrapDestroy(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  if (A->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
+#define UNWRAP(op, own) \
+  if (A->ops->op == own) A->ops->op = plan->parent.op;
+  AIJTCU_OPS_BLOCK(UNWRAP)
+  AIJTCU_OPS_OWN(UNWRAP)
+  AIJTCU_OPS_ADDED(UNWRAP)
+  AIJTCU_OPS_SEQ_DEVICE(UNWRAP)
+#undef UNWRAP
+  AIJTCUUnwrapDestroy(A);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))plan->composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesCOO_AIJTCU(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))plan->composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const PetscInt idx[], PetscScalar v[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscScalar[]))plan->composed[AIJTCU_COPY_SUBARRAY])(A, n, idx, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The composed functions that are wrapped or added, with the exact names under which PETSc looks for them. Those that compare names,
+   of a sequential matrix on a device, or go by them. The products of an aijtcu, for which PETSc finds no function under the names of the types, and
+   conversions to it. The products of a block with dense matrices (the operations of a block are the parent's)
+*/
+static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt which, char key[], size_t len, AIJTCUFn *own)
+{
+  const struct {
+    const char *format; /* of the key; what is left open is the prefix of the type names, or the type name of a block */
+    AIJTCUFn    own;
+  } table[AIJTCU_NCOMPOSED] = {
+    {"MatSetPreallocationCOO_C",                        (AIJTCUFn)MatSetPreallocationCOO_AIJTCU  },
+    {"MatSetValuesCOO_C",                               (AIJTCUFn)MatSetValuesCOO_AIJTCU         },
+    {"MatSeqAIJCopySubArray_C",                         (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU   },
+    {"MatProductSetFromOptions_anytype_C",              (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
+    {"MatConvert_%saij_%saijcusparsetcu_C",             (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
+    {"MatConvert_%saij_%saijtcu_C",                     (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
+    {"MatConvert_%saijcusparse_%saijcusparsetcu_C",     (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
+    {"MatConvert_%saijcusparse_%saijtcu_C",             (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
+    {"MatConvert_%saijcusparsetcu_%saijtcu_C",          (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
+    {"MatProductSetFromOptions_%s_seqdense_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
+    {"MatProductSetFromOptions_%s_seqdensecuda_C",      (AIJTCUFn)MatProductSetFromOptions_AIJTCU}
+  };
+  const AIJTCUKind kind = plan->kind;
+  const char      *open = kind == AIJTCU_KIND_BLOCK ? ((PetscObject)A)->type_name : kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
+  PetscBool        has;
+
+  PetscFunctionBegin;
+  if (which == AIJTCU_SET_PREALLOCATION_COO) has = (PetscBool)(kind != AIJTCU_KIND_BLOCK); /* makes blocks by the name of the whole */
+  else if (which < AIJTCU_PRODUCT_ANY) has = (PetscBool)(plan->device && kind == AIJTCU_KIND_SEQ);
+  else if (which < AIJTCU_PRODUCT_DENSE) has = (PetscBool)(kind != AIJTCU_KIND_BLOCK);
+  else has = (PetscBool)(kind == AIJTCU_KIND_BLOCK);
+  *own = has ? table[which].own : NULL;
+  if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, open, open));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUWrapComposed(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
+    char     key[128];
+    AIJTCUFn own, now;
+
+    PetscCall(AIJTCUComposed(A, plan, which, key, sizeof(key), &own));
+    if (!own) continue;
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
+    if (now == own || (!now && which < AIJTCU_PRODUCT_ANY)) continue;
+    plan->composed[which] = now;
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, key, own));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUUnwrapComposed(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
+    char     key[128];
+    AIJTCUFn own, now;
+
+    PetscCall(AIJTCUComposed(A, plan, which, key, sizeof(key), &own));
+    if (!own) continue;
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
+    if (now == own) PetscCall(PetscObjectComposeFunction((PetscObject)A, key, plan->composed[which]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new blocks
+*/
+PetscErrorCode AIJTCUAttachBlocks(Mat A)
+{
+  AIJTCUPlan *plan;
+  Mat         blocks[2];
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (PetscInt i = 0; i < 2; i++) {
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_BLOCK, plan));
+    PetscCall(PetscObjectCompose((PetscObject)blocks[i], "MatAIJTCUOwner", (PetscObject)plan->container)); /* the owner's plan outlives the block */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

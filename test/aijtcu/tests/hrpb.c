@@ -1,0 +1,376 @@
+static char help[] = "Tests the HRPB format on the host: builder, checker, packing, product and column counts, without a matrix object.\n\n";
+
+#include <petscsys.h>
+#include <hrpb.h>
+
+_Static_assert(sizeof(HrpbInt) == sizeof(PetscInt), "the kernels are built for another size of PetscInt: see HRPB_USE_INT64");
+_Static_assert(sizeof(HrpbScalar) == sizeof(PetscReal), "the kernels are built for another precision: see HRPB_USE_SINGLE");
+
+typedef struct {
+  PetscInt   nrows, ncols;
+  PetscInt  *rowptr, *colidx;
+  PetscReal *values;
+} CSR;
+
+/* Reproducible noise in [0,n) */
+static PetscInt Noise(PetscInt i, PetscInt j, PetscInt n)
+{
+  PetscInt64 x = (1000003 * (PetscInt64)i + 7919 * (PetscInt64)j) % 2147483647;
+
+  x = (x * 1103515245 + 12345) % 2147483647;
+  x = (x * 69621) % 2147483647;
+  return (PetscInt)(x / 1000 % n);
+}
+
+static PetscBool Tridiagonal(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(PetscAbs(i - j) <= 1);
+}
+
+static PetscBool Diagonal(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(i == j);
+}
+
+static PetscBool Random(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(Noise(i, j, 25) == 0);
+}
+
+static PetscBool Dense(PETSC_UNUSED PetscInt i, PETSC_UNUSED PetscInt j)
+{
+  return PETSC_TRUE;
+}
+
+static PetscBool Nothing(PETSC_UNUSED PetscInt i, PETSC_UNUSED PetscInt j)
+{
+  return PETSC_FALSE;
+}
+
+static PetscBool DenseRows(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(i % 17 == 3 || Noise(i, j, 50) == 0);
+}
+
+static PetscBool OneEntryRows(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(j == i * 37 % 90);
+}
+
+static PetscBool FewRows(PetscInt i, PetscInt j)
+{
+  return (PetscBool)((i < 3 || i % 150 == 7) && Noise(i, j, 3) == 0);
+}
+
+static PetscBool MostRows(PetscInt i, PetscInt j)
+{
+  return (PetscBool)((i + j) % 4 != 1);
+}
+
+static PetscBool OneBrick(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(i >= 8 && i < 16 && j >= 20 && j < 24 && (i + j) % 3);
+}
+
+static PetscBool AlternatingPanels(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(i / 128 % 2 == 1 && Noise(i, j, 10) == 0);
+}
+
+static PetscBool LongRow(PetscInt i, PetscInt j)
+{
+  return (PetscBool)(i == 1 || Noise(i, j, 100000) == 0);
+}
+
+/* 27-point stencil on 6 x 5 x 4 nodes of 3 unknowns */
+static PetscBool Stencil(PetscInt i, PetscInt j)
+{
+  const PetscInt a = i / 3, b = j / 3;
+
+  return (PetscBool)(PetscAbs(a % 6 - b % 6) <= 1 && PetscAbs(a / 6 % 5 - b / 6 % 5) <= 1 && PetscAbs(a / 30 - b / 30) <= 1);
+}
+
+typedef struct {
+  const char *name;
+  PetscInt    nrows, ncols;
+  PetscBool (*has)(PetscInt, PetscInt);
+} Pattern;
+
+static const Pattern patterns[] = {
+    {"tridiagonal", 137, 137, Tridiagonal},
+    {"diagonal", 256, 256, Diagonal},
+    {"random", 200, 150, Random},
+    {"random wide", 60, 1500, Random},
+    {"random tall", 1500, 60, Random},
+    {"dense rows", 70, 300, DenseRows},
+    {"dense brick", 16, 4, Dense},
+    {"dense", 260, 300, Dense},
+    {"one entry a row", 100, 90, OneEntryRows},
+    {"empty rows and panels", 500, 80, FewRows},
+    {"alternating empty panels", 700, 200, AlternatingPanels},
+    {"single column", 300, 1, MostRows},
+    {"single row", 1, 700, MostRows},
+    {"one brick", 40, 50, OneBrick},
+    {"stencil", 360, 360, Stencil},
+    {"long row", 3, 1000000, LongRow},
+    {"no entries", 30, 30, Nothing},
+    {"no rows", 0, 50, Nothing},
+    {"no columns", 50, 0, Nothing}};
+
+/* Nonzero, so that row pointers need not begin with zero */
+static const PetscInt base = 7;
+
+static PetscErrorCode CSRCreate(const Pattern *p, PetscRandom random, CSR *A)
+{
+  PetscInt nnz = base;
+
+  PetscFunctionBegin;
+  A->nrows = p->nrows;
+  A->ncols = p->ncols;
+  PetscCall(PetscMalloc1(p->nrows + 1, &A->rowptr));
+  for (PetscInt i = 0; i < p->nrows; i++) {
+    A->rowptr[i] = nnz;
+    for (PetscInt j = 0; j < p->ncols; j++) nnz += p->has(i, j) ? 1 : 0;
+  }
+  A->rowptr[p->nrows] = nnz;
+  PetscCall(PetscMalloc2(nnz, &A->colidx, nnz, &A->values));
+  for (PetscInt k = 0; k < base; k++) A->colidx[k] = -1; /* before the first row: nobody's business */
+  for (PetscInt i = 0, k = base; i < p->nrows; i++) {
+    for (PetscInt j = 0; j < p->ncols; j++) {
+      if (p->has(i, j)) A->colidx[k++] = j;
+    }
+  }
+  PetscCall(PetscRandomGetValuesReal(random, nnz, A->values));
+  for (PetscInt k = base; k < nnz; k += 13) A->values[k] = 0; /* stored zeros are entries */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CSRDestroy(CSR *A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(A->rowptr));
+  PetscCall(PetscFree2(A->colidx, A->values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef enum {
+  ORDER_NATURAL,
+  ORDER_REVERSED,
+  ORDER_RANDOM
+} Order;
+static const char *const orders[] = {"natural", "reversed", "random"};
+
+static PetscErrorCode FillOrder(Order which, PetscRandom random, PetscInt n, int32_t *order)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) order[i] = (int32_t)(which == ORDER_REVERSED ? n - 1 - i : i);
+  if (which != ORDER_RANDOM) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = n - 1; i > 0; i--) {
+    PetscReal     r;
+    PetscInt      j;
+    const int32_t row = order[i];
+
+    PetscCall(PetscRandomGetValueReal(random, &r));
+    j        = PetscMin(i, (PetscInt)(PetscAbsReal(r) * (i + 1)));
+    order[i] = order[j];
+    order[j] = row;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product against a CSR loop in long double; everything of C that is not the product must stay NaN */
+static PetscErrorCode CheckProduct(const CSR *A, const Hrpb *h, const HrpbScalar *values, PetscInt N, PetscBool special, PetscRandom random, const char *what)
+{
+  const PetscReal nan = (PetscReal)NAN;
+  const PetscInt  ldb = A->ncols + 3, ldc = A->nrows + 5;
+  PetscReal      *B, *C;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(ldb * N, &B, ldc * N, &C));
+  PetscCall(PetscRandomGetValuesReal(random, ldb * N, B));
+  for (PetscInt n = 0; n < N; n++) {
+    if (special) {
+      for (PetscInt j = Noise(n, 0, 5); j < A->ncols; j += 11 + Noise(n, j, 30)) B[j + n * ldb] = j % 3 ? (j % 2 ? nan : (PetscReal)INFINITY) : -(PetscReal)INFINITY;
+    }
+    for (PetscInt j = A->ncols; j < ldb; j++) B[j + n * ldb] = nan;
+  }
+  for (PetscInt k = 0; k < ldc * N; k++) C[k] = nan;
+
+  HrpbMultiplyHost(h, values, N, B, ldb, C, ldc);
+
+  for (PetscInt n = 0; n < N; n++) {
+    for (PetscInt i = 0; i < A->nrows; i++) {
+      const PetscReal c   = C[i + n * ldc];
+      long double     sum = 0, size = 0;
+      PetscBool       right;
+
+      for (PetscInt k = A->rowptr[i]; k < A->rowptr[i + 1] && !isnan(sum); k++) {
+        const long double term = (long double)A->values[k] * B[A->colidx[k] + n * ldb];
+
+        sum += term;
+        size += term < 0 ? -term : term;
+      }
+      if (isnan(sum)) right = (PetscBool)isnan(c);
+      else if (isinf(sum)) right = (PetscBool)((long double)c == sum);
+      else right = (PetscBool)(fabsl(c - sum) <= PETSC_MACHINE_EPSILON * (A->rowptr[i + 1] - A->rowptr[i]) * size);
+      if (!right) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: C(%" PetscInt_FMT ",%" PetscInt_FMT ") of %" PetscInt_FMT " columns is %g and should be %g\n", what, i, n, N, (double)c, (double)sum));
+    }
+    for (PetscInt i = A->nrows; i < ldc; i++) {
+      if (!isnan(C[i + n * ldc])) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: C was written outside of the product, at row %" PetscInt_FMT " of %" PetscInt_FMT "\n", what, i, A->nrows));
+    }
+  }
+  PetscCall(PetscFree2(B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Closed forms, for the natural order */
+static PetscErrorCode CheckCounts(const Pattern *p, const Hrpb *h, const char *what)
+{
+  const PetscInt bm = h->params.brick_rows, tm = h->params.panel_rows, tk = h->params.block_cols;
+  PetscInt64     bricks = -1, staged = -1, blocks = -1, runs = -1;
+
+  PetscFunctionBegin;
+  if (p->has == Dense) {
+    const PetscInt npanels = (p->nrows + tm - 1) / tm;
+
+    bricks = ((p->nrows + bm - 1) / bm) * ((p->ncols + 3) / 4); /* tk is a multiple of 4, so blocks cut no brick */
+    staged = npanels * p->ncols;
+    blocks = runs = npanels * ((p->ncols + tk - 1) / tk);
+  } else if (p->has == Diagonal) { /* strips meet in no column, and the columns of a panel follow each other */
+    bricks = p->nrows / 4;
+    staged = p->nrows;
+    blocks = runs = (p->nrows / PetscMin(tm, p->nrows)) * ((PetscMin(tm, p->nrows) + tk - 1) / tk);
+  } else if (p->has == OneBrick) {
+    bricks = blocks = runs = 1;
+    staged                 = 4;
+  } else if (p->has == Nothing) bricks = staged = blocks = runs = 0;
+  else PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->nbricks != bricks || h->nstaged != staged || h->nblocks != blocks || h->nruns != runs) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt64_FMT " bricks, %" PetscInt64_FMT " staged columns, %" PetscInt64_FMT " blocks, %" PetscInt64_FMT " runs; should be %" PetscInt64_FMT ", %" PetscInt64_FMT ", %" PetscInt64_FMT ", %" PetscInt64_FMT "\n", what, (PetscInt64)h->nbricks, (PetscInt64)h->nstaged, (PetscInt64)h->nblocks, (PetscInt64)h->nruns, bricks, staged, blocks, runs));
+  }
+  /* one block of one brick: two numbers in each of five pointer arrays, four columns, a run, and 34 bytes in three pattern units */
+  if (p->has == Dense && p->nrows == 16 && bm == 16 && tm == 16 && (HrpbBytes(h) != 5 * 8 + 16 + 8 + 48 || HrpbValueCount(h) != 64)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt64_FMT " bytes and %" PetscInt64_FMT " values; should be 112 and 64\n", what, (PetscInt64)HrpbBytes(h), (PetscInt64)HrpbValueCount(h)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckFormat(const CSR *A, const Hrpb *h, const HrpbScalar *values, const char *what)
+{
+  char message[256];
+
+  PetscFunctionBegin;
+  if (HrpbCheckHost(h, A->nrows, A->ncols, A->rowptr, A->colidx, values, A->values, message, sizeof(message))) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s\n", what, message));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOrder(const Pattern *p, CSR *A, const HrpbParams *params, Order which, PetscRandom random)
+{
+  const PetscInt N[] = {1, 3, 24, 93};
+  Hrpb           h;
+  HrpbScalar    *values;
+  HrpbError      err;
+  int32_t       *order;
+  char           what[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s order, bricks of %d rows, panels of %d, blocks of %d", p->name, orders[which], (int)params->brick_rows, (int)params->panel_rows, (int)params->block_cols));
+  PetscCall(PetscMalloc1(A->nrows, &order));
+  PetscCall(FillOrder(which, random, A->nrows, order));
+  err = HrpbBuildHost(A->nrows, A->ncols, A->rowptr, A->colidx, which == ORDER_NATURAL ? NULL : order, params, &h);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: HrpbBuildHost(): %s", what, HrpbErrorString(err));
+  PetscCall(PetscFree(order));
+  PetscCall(CheckFormat(A, &h, NULL, what));
+  if (which == ORDER_NATURAL) PetscCall(CheckCounts(p, &h, what));
+
+  PetscCall(PetscMalloc1(HrpbValueCount(&h), &values));
+  for (size_t k = 0; k < HrpbValueCount(&h); k++) values[k] = (HrpbScalar)NAN;
+  HrpbPackValuesHost(&h, A->rowptr, A->values, values);
+  PetscCall(CheckFormat(A, &h, values, what));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(N); k++) {
+    if (N[k] * A->ncols > 3000000) continue; /* the long row is about length, not about N */
+    PetscCall(CheckProduct(A, &h, values, N[k], PETSC_FALSE, random, what));
+  }
+  PetscCall(CheckProduct(A, &h, values, 3, PETSC_TRUE, random, what));
+
+  PetscCall(PetscRandomGetValuesReal(random, A->rowptr[A->nrows], A->values));
+  HrpbPackValuesHost(&h, A->rowptr, A->values, values);
+  PetscCall(CheckFormat(A, &h, values, what));
+  PetscCall(CheckProduct(A, &h, values, 1, PETSC_FALSE, random, what));
+
+  PetscCall(PetscFree(values));
+  HrpbDestroy(&h);
+  if (HrpbBytes(&h) || HrpbValueCount(&h)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: something is left after HrpbDestroy()\n", what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestStripColumns(const Pattern *p, const CSR *A, PetscInt brick_rows)
+{
+  PetscInt64 expected = 0;
+  int64_t    count;
+  HrpbError  err;
+
+  PetscFunctionBegin;
+  for (PetscInt first = 0; first < p->nrows; first += brick_rows) {
+    for (PetscInt j = 0; j < p->ncols; j++) {
+      PetscBool active = PETSC_FALSE;
+
+      for (PetscInt i = first; i < PetscMin(first + brick_rows, p->nrows) && !active; i++) active = p->has(i, j);
+      expected += active ? 1 : 0;
+    }
+  }
+  err = HrpbCountStripColumns(A->nrows, A->ncols, A->rowptr, A->colidx, (int32_t)brick_rows, &count);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: HrpbCountStripColumns(): %s", p->name, HrpbErrorString(err));
+  if (count != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: strips of %" PetscInt_FMT " rows have %" PetscInt64_FMT " active columns and should have %" PetscInt64_FMT "\n", p->name, brick_rows, (PetscInt64)count, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt    brick_rows = 8, panel_rows = 64, block_cols = 64;
+  PetscRandom random;
+  HrpbParams  params;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-brick_rows", &brick_rows, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-panel_rows", &panel_rows, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-block_cols", &block_cols, NULL));
+  params.brick_rows = (int32_t)brick_rows;
+  params.panel_rows = (int32_t)panel_rows;
+  params.block_cols = (int32_t)block_cols;
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &random));
+  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(patterns); k++) {
+    CSR A;
+
+    PetscCall(CSRCreate(&patterns[k], random, &A));
+    PetscCall(TestStripColumns(&patterns[k], &A, brick_rows));
+    for (Order which = ORDER_NATURAL; which <= ORDER_RANDOM; which++) PetscCall(TestOrder(&patterns[k], &A, &params, which, random));
+    PetscCall(CSRDestroy(&A));
+  }
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    suffix: 1
+    args: -brick_rows 8 -panel_rows {{8 16 64 128}} -block_cols {{4 16 32 64 256}}
+
+  test:
+    suffix: 2
+    args: -brick_rows 16 -panel_rows {{16 64 128}} -block_cols {{4 16 32 64 256}}
+
+  # as many slots as a block may have
+  test:
+    suffix: 3
+    args: -brick_rows {{8 16}} -panel_rows 256 -block_cols 256
+
+  test:
+    suffix: 4
+    args: -brick_rows {{8 16}} -panel_rows 1024 -block_cols 64
+
+TEST*/

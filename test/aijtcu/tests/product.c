@@ -1,0 +1,544 @@
+static char help[] = "Products of a MATAIJTCU with dense matrices against sums in extended precision of the same closed formulas.\n\
+Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar): the path that the plan's counter must show.\n\n";
+
+#include <petscaijtcu.h>
+#include <math.h>
+
+/* The matrix and the dense operands are functions of global indices, so every process can compute what is right on its own */
+typedef enum {
+  PATTERN_BAND,     /* neighbours and two far bands */
+  PATTERN_RANDOM,   /* scattered */
+  PATTERN_EMPTY,    /* empty rows and empty panels */
+  PATTERN_DENSEROW, /* one full row, one entry elsewhere */
+  PATTERN_COLUMN,   /* one column */
+  PATTERN_BLOCKS,   /* dense 3 x 3 blocks of neighbours */
+  PATTERN_NONE      /* no entries */
+} Pattern;
+static const char *const Patterns[] = {"band", "random", "empty", "denserow", "column", "blocks", "none", "Pattern", "PATTERN_", NULL};
+
+typedef struct {
+  Pattern   pattern;
+  PetscInt  m, n;
+  PetscBool extra; /* one more entry in each nonempty row: another nonzero pattern */
+  PetscInt  avalues, bvalues;
+} Problem;
+
+static PetscInt Hash(PetscInt a, PetscInt b, PetscInt c)
+{
+  PetscInt64 x = 1 + 7919 * (PetscInt64)a + 104729 * (PetscInt64)b + 1299709 * (PetscInt64)c;
+
+  x ^= x >> 13;
+  x = (x * 1103515245 + 12345) & 0x7fffffff;
+  x ^= x >> 7;
+  x = (x * 69069 + 1) & 0x7fffffff;
+  return (PetscInt)(x >> 3);
+}
+static PetscReal Real(PetscInt a, PetscInt b, PetscInt c)
+{
+  return (PetscReal)(Hash(a, b, c) % 2000003) / (PetscReal)1000001 - 1;
+}
+static PetscReal AEntry(const Problem *p, PetscInt i, PetscInt j)
+{
+  PetscReal v = Real(i, j, 1 + p->avalues);
+
+  return Hash(i, j, 77) % 11 ? v : 0; /* stored zeros too */
+}
+static PetscReal BEntry(const Problem *p, PetscInt i, PetscInt j)
+{
+  return Real(i, j, 101 + p->bvalues);
+}
+
+/* The columns of row i, ascending, without duplicates */
+static PetscInt Row(const Problem *p, PetscInt i, PetscInt cols[])
+{
+  PetscInt nc = 0;
+
+  if (!p->n) return 0;
+  switch (p->pattern) {
+  case PATTERN_BAND:
+    for (PetscInt d = -2; d <= 2; d++) cols[nc++] = i + d;
+    cols[nc++] = i - 17;
+    cols[nc++] = i + 17;
+    break;
+  case PATTERN_RANDOM:
+    for (PetscInt k = 0; k < 9; k++) cols[nc++] = Hash(i, k, 5) % p->n;
+    break;
+  case PATTERN_EMPTY:
+    if (i % 5 == 0 && (i / 64) % 2 == 0) {
+      for (PetscInt k = 0; k < 4; k++) cols[nc++] = Hash(i, k, 6) % p->n;
+    }
+    break;
+  case PATTERN_DENSEROW:
+    if (i == 3) {
+      for (PetscInt k = 0; k < p->n; k++) cols[nc++] = k;
+    } else cols[nc++] = Hash(i, 0, 7) % p->n;
+    break;
+  case PATTERN_COLUMN:
+    cols[nc++] = p->n / 2;
+    break;
+  case PATTERN_BLOCKS:
+    for (PetscInt b = -2; b <= 2; b++) {
+      for (PetscInt k = 0; k < 3; k++) cols[nc++] = 3 * (i / 3 + b * b * b) + k;
+    }
+    break;
+  default:
+    break;
+  }
+  if (p->extra && nc && p->pattern != PATTERN_NONE) cols[nc++] = Hash(i, 1, 8) % p->n;
+  {
+    PetscInt kept = 0;
+
+    for (PetscInt k = 0; k < nc; k++) {
+      if (cols[k] >= 0 && cols[k] < p->n) cols[kept++] = cols[k];
+    }
+    nc = kept;
+  }
+  for (PetscInt k = 1; k < nc; k++) {
+    for (PetscInt l = k; l > 0 && cols[l] < cols[l - 1]; l--) {
+      PetscInt t  = cols[l];
+      cols[l]     = cols[l - 1];
+      cols[l - 1] = t;
+    }
+  }
+  {
+    PetscInt kept = 0;
+
+    for (PetscInt k = 0; k < nc; k++) {
+      if (!kept || cols[k] != cols[kept - 1]) cols[kept++] = cols[k];
+    }
+    nc = kept;
+  }
+  return nc;
+}
+
+static PetscErrorCode SetValues(Mat A, const Problem *p)
+{
+  PetscInt  r0, r1, *cols;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(p->n + 32, &cols));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    const PetscInt nc = Row(p, i, cols);
+
+    for (PetscInt k = 0; k < nc; k++) PetscCall(MatSetValue(A, i, cols[k], AEntry(p, i, cols[k]), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscFree(cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateA(const Problem *p, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, p->m, p->n));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(SetValues(*A, p));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* rows x N with the row layout that A wants (of its columns if right), leading dimension pad more than the local rows */
+static PetscErrorCode CreateDense(Mat A, PetscBool right, PetscInt N, PetscInt pad, MatType type, Mat *B)
+{
+  PetscInt m, n, M, NN, rows;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCall(MatGetSize(A, &M, &NN));
+  rows = right ? n : m;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, rows, PETSC_DECIDE, right ? NN : M, N));
+  PetscCall(MatSetType(*B, type));
+  PetscCall(MatDenseSetLDA(*B, PetscMax(1, rows + pad)));
+  PetscCall(MatSetUp(*B));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries of B in the rows given are replaced by NaN and Inf; a negative row for none */
+static PetscErrorCode FillB(Mat B, const Problem *p, PetscInt nanrow, PetscInt infrow)
+{
+  PetscScalar *b;
+  PetscInt     r0, r1, ld, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(B, &r0, &r1));
+  PetscCall(MatGetSize(B, NULL, &N));
+  PetscCall(MatDenseGetLDA(B, &ld));
+  PetscCall(MatDenseGetArrayWrite(B, &b));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = r0; i < r1; i++) {
+      b[i - r0 + j * ld] = BEntry(p, i, j);
+      if (i == nanrow) b[i - r0 + j * ld] = NAN;
+      else if (i == infrow && j % 2) b[i - r0 + j * ld] = INFINITY;
+    }
+    for (PetscInt i = r1 - r0; i < ld; i++) b[i + j * ld] = INFINITY; /* nothing may read the padding */
+  }
+  PetscCall(MatDenseRestoreArrayWrite(B, &b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Poison(Mat C)
+{
+  PetscScalar *c;
+  PetscInt     ld, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ld));
+  PetscCall(MatDenseGetArrayWrite(C, &c));
+  for (PetscInt i = 0; i < ld * N; i++) c[i] = 12345;
+  PetscCall(MatDenseRestoreArrayWrite(C, &c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compare C with scale * A B, entry by entry, within a few roundings of the sum of magnitudes; same class where not finite */
+static PetscErrorCode Check(Mat C, const Problem *p, PetscReal scale, PetscInt nanrow, PetscInt infrow, const char what[])
+{
+  const PetscScalar *c;
+  PetscInt           r0, r1, ld, N, *cols, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(p->n + 32, &cols));
+  PetscCall(MatGetOwnershipRange(C, &r0, &r1));
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ld));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  for (PetscInt i = r0; i < r1; i++) {
+    const PetscInt nc = Row(p, i, cols);
+
+    for (PetscInt j = 0; j < N; j++) {
+      long double     sum = 0, mag = 0;
+      PetscBool       nan = PETSC_FALSE;
+      PetscInt        inf = 0;
+      const PetscReal got = PetscRealPart(c[i - r0 + j * ld]);
+      PetscBool       ok;
+
+      for (PetscInt k = 0; k < nc; k++) {
+        const long double a = (long double)scale * AEntry(p, i, cols[k]);
+
+        if (cols[k] == nanrow) nan = PETSC_TRUE;
+        else if (cols[k] == infrow && j % 2) {
+          if (a == 0) nan = PETSC_TRUE; /* a stored zero is an entry: 0 x Inf */
+          else inf = a > 0 ? 1 : -1;
+        } else {
+          sum += a * BEntry(p, cols[k], j);
+          mag += PetscAbsReal((PetscReal)(a * BEntry(p, cols[k], j)));
+        }
+      }
+      if (nan) ok = PetscIsNanReal(got);
+      else if (inf) ok = (PetscBool)(PetscIsInfReal(got) && (got > 0) == (inf > 0));
+      else ok = (PetscBool)(!PetscIsInfOrNanReal(got) && PetscAbsReal((PetscReal)((long double)got - sum)) <= 4 * PETSC_MACHINE_EPSILON * (PetscReal)mag * PetscSqrtReal((PetscReal)(nc + 1)));
+      if (!ok && !wrong++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: C(%" PetscInt_FMT ",%" PetscInt_FMT ") is %.17g, must be %.17g\n", what, i, j, (double)got, nan ? (double)NAN : inf ? inf * (double)INFINITY : (double)sum));
+    }
+  }
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  if (wrong > 1) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " wrong entries, N = %" PetscInt_FMT "\n", what, wrong, N));
+  PetscCall(PetscFree(cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
+{
+  const PetscScalar *c, *d;
+  PetscInt           m, N, ldc, ldd;
+  PetscBool          same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(C, &m, NULL));
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetLDA(D, &ldd));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  PetscCall(MatDenseGetArrayRead(D, &d));
+  for (PetscInt j = 0; j < N && same; j++) PetscCall(PetscMemcmp(c + j * ldc, d + j * ldd, m * sizeof(PetscScalar), &same));
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  PetscCall(MatDenseRestoreArrayRead(D, &d));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the bits differ, N = %" PetscInt_FMT "\n", what, N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* cuSPARSE's product: a NaN of B may spill into the last row of C, and long rows are rounded differently from run to run */
+static PetscErrorCode IsCuSPARSE(Mat A, PetscBool tcu, PetscBool *is)
+{
+  VecType type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrcmp(type, VECCUDA, is));
+  if (tcu) *is = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static MatAIJTCUCounts before;
+
+/* What happened on this process since the last call. Of a parallel matrix the blocks of the device count both, those of the host the diagonal one */
+static PetscErrorCode CheckCounts(Mat A, PetscBool tcu, PetscInt products, PetscInt builds, PetscInt refreshes, const char what[])
+{
+  MatAIJTCUCounts now;
+  PetscMPIInt     size;
+  PetscInt64      used, other, built, refreshed;
+  PetscBool       ok;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatAIJTCUGetCounts(A, &now));
+  used      = tcu ? now.tcu - before.tcu : now.scalar - before.scalar;
+  other     = tcu ? now.scalar - before.scalar : now.tcu - before.tcu;
+  built     = now.builds - before.builds;
+  refreshed = now.refreshes - before.refreshes;
+  before    = now;
+  ok        = (PetscBool)(!other && used >= products && used <= (size > 1 ? 2 : 1) * products);
+  if (tcu) ok = (PetscBool)(ok && built >= builds && built <= (size > 1 ? 2 : 1) * builds && refreshed >= refreshes && refreshed <= (size > 1 ? 2 : 1) * refreshes);
+  else ok = (PetscBool)(ok && !built && !refreshed);
+  if (!ok)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt64_FMT " products on the %s path (must be %" PetscInt_FMT "), %" PetscInt64_FMT " on the other, %" PetscInt64_FMT " builds (%" PetscInt_FMT "), %" PetscInt64_FMT " refreshes (%" PetscInt_FMT ")\n", what, used, tcu ? "tcu" : "scalar", products, other, built, builds, refreshed, refreshes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType type, PetscBool tcu)
+{
+  Mat       A, A2, B, B2, C, D;
+  MatType   ctype;
+  PetscBool same, cusparse;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&before, sizeof(before)));
+  PetscCall(CreateA(&p, &A));
+  PetscCall(IsCuSPARSE(A, tcu, &cusparse));
+  PetscCall(CreateDense(A, PETSC_TRUE, N, pad, type, &B));
+  PetscCall(FillB(B, &p, -1, -1));
+  PetscCall(CheckCounts(A, tcu, 0, 0, 0, "nothing before the first product"));
+
+  /* C made by PETSc, twice */
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(Check(C, &p, 1, -1, -1, "initial"));
+  PetscCall(CheckCounts(A, tcu, 1, 1, 0, "initial"));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  if (!cusparse) PetscCall(CheckSameBits(C, D, "twice"));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "nothing changed"));
+  PetscCall(MatDestroy(&D));
+
+  /* other values of B, then of A: twice the values, then quite others */
+  p.bvalues++;
+  PetscCall(FillB(B, &p, -1, -1));
+  PetscCall(Poison(C));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(Check(C, &p, 1, -1, -1, "reuse"));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "reuse"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(Check(C, &p, 2, -1, -1, "scaled"));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 1, "scaled"));
+  p.avalues++;
+  PetscCall(SetValues(A, &p));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(Check(C, &p, 1, -1, -1, "new values"));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 1, "new values"));
+
+  /* NaN and Inf reach the rows that have an entry there, and no others */
+  PetscCall(FillB(B, &p, p.n / 2, p.n / 3));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  if (!cusparse) PetscCall(Check(C, &p, 1, p.n / 2, p.n / 3, "NaN and Inf"));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "NaN and Inf"));
+  PetscCall(FillB(B, &p, -1, -1));
+
+  /* other operands in the same product */
+  PetscCall(CreateDense(A, PETSC_TRUE, N, pad, type, &B2));
+  p.bvalues++;
+  PetscCall(FillB(B2, &p, -1, -1));
+  PetscCall(MatProductReplaceMats(NULL, B2, NULL, C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(Check(C, &p, 1, -1, -1, "other B"));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &A2));
+  PetscCall(MatScale(A2, 3));
+  PetscCall(MatProductReplaceMats(A2, NULL, NULL, C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(Check(C, &p, 3, -1, -1, "other A"));
+  PetscCall(MatGetType(A2, &ctype));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ctype, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatDuplicate() makes a %s\n", ctype));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "other B"));
+  PetscCall(MatDestroy(&A2));
+  PetscCall(MatDestroy(&C));
+
+  /* what SLEPc does at every call, on a C of its own: create, set up, compute, clear */
+  PetscCall(CreateDense(A, PETSC_FALSE, N, pad, type, &C));
+  for (PetscInt cycle = 0; cycle < 3; cycle++) {
+    PetscCall(Poison(C));
+    PetscCall(MatProductCreateWithMat(A, B2, NULL, C));
+    PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscCall(MatProductSymbolic(C));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(MatProductClear(C));
+    PetscCall(Check(C, &p, 1, -1, -1, "create to clear"));
+  }
+  PetscCall(CheckCounts(A, tcu, 3, 0, 0, "create to clear"));
+  PetscCall(MatGetType(C, &ctype));
+  PetscCall(PetscObjectTypeCompare((PetscObject)B2, ctype, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "C given as %s became %s\n", type, ctype));
+
+  /* another pattern */
+  p.extra = PETSC_TRUE;
+  PetscCall(SetValues(A, &p));
+  PetscCall(MatProductCreateWithMat(A, B2, NULL, C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(Check(C, &p, 1, -1, -1, "new pattern"));
+  {
+    PetscMPIInt size;
+
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+    if (size == 1 && p.pattern != PATTERN_NONE && p.pattern != PATTERN_DENSEROW && p.m > 30 && p.n > 4) PetscCall(CheckCounts(A, tcu, 1, 1, 0, "new pattern"));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&B2));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B of a symmetric matrix is A B: S = A + A^T */
+static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, PetscBool tcu)
+{
+  Mat       A, At, B, C, D;
+  PetscBool cusparse;
+
+  PetscFunctionBegin;
+  if (p.m != p.n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreateA(&p, &A));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
+  PetscCall(MatAXPY(A, 1, At, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(CreateDense(A, PETSC_TRUE, N, 2, type, &B));
+  PetscCall(FillB(B, &p, -1, -1));
+  PetscCall(PetscMemzero(&before, sizeof(before)));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckCounts(A, tcu, 1, 1, 0, "symmetric"));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "symmetric, transposed"));
+  PetscCall(IsCuSPARSE(A, tcu, &cusparse));
+  if (!cusparse) PetscCall(CheckSameBits(C, D, "A^T B with A symmetric"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&At));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const char *const expects[] = {"tcu", "scalar"};
+  Problem           p         = {PATTERN_BAND, 150, 150, PETSC_FALSE, 0, 0};
+  PetscInt          widths[8] = {1, 3, 24, 93}, nwidths = 8, pad = 0, expect = 0;
+  char              type[32] = MATDENSE;
+  PetscBool         set;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Product test", NULL);
+  PetscCall(PetscOptionsEnum("-pattern", "Pattern of the matrix", NULL, Patterns, (PetscEnum)p.pattern, (PetscEnum *)&p.pattern, NULL));
+  PetscCall(PetscOptionsInt("-m", "Rows", NULL, p.m, &p.m, NULL));
+  p.n = p.m;
+  PetscCall(PetscOptionsInt("-n", "Columns", NULL, p.n, &p.n, NULL));
+  PetscCall(PetscOptionsInt("-pad", "Leading dimension less rows", NULL, pad, &pad, NULL));
+  PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
+  if (!set) nwidths = 4;
+  PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices", NULL, type, type, sizeof(type), NULL));
+  PetscCall(PetscOptionsEList("-expect", "Path that must be taken", NULL, expects, 2, expects[expect], &expect, NULL));
+  PetscOptionsEnd();
+  for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestWidth(p, widths[i], pad, type, (PetscBool)!expect));
+  PetscCall(TestSymmetric(p, 5, type, (PetscBool)!expect));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: !complex
+
+  testset:
+    output_file: output/empty.out
+    args: -pattern {{band random empty denserow column blocks none}}
+
+    test:
+      suffix: tcu
+      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_brick_rows {{8 16}} -mat_aijtcu_panel_rows {{16 64}} -pad {{0 5}}
+
+    test:
+      suffix: scalar
+      args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
+
+    test:
+      suffix: parallel
+      nsize: {{2 3 4}}
+      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_brick_rows {{8 16}} -pad 3
+
+    test:
+      suffix: parallel_scalar
+      nsize: {{2 4}}
+      args: -mat_aijtcu_path scalar -expect scalar
+
+  testset:
+    output_file: output/empty.out
+
+    test:
+      suffix: shapes
+      args: -mat_aijtcu_path tcu -m {{1 7 65 300}} -n {{1 9 128}} -pattern {{band random}} -mat_aijtcu_block_cols {{4 256}}
+
+    test:
+      suffix: shapes_parallel
+      nsize: 3
+      args: -mat_aijtcu_path tcu -m {{2 65}} -n {{1 128}} -pattern {{band random}}
+
+    test:
+      suffix: wide
+      args: -mat_aijtcu_path tcu -m 90 -n 5000 -pattern denserow -widths 96,128,300
+
+    test:
+      suffix: auto
+      args: -mat_aijtcu_path auto -mat_aijtcu_synergy_threshold 0.125 -pattern {{band blocks}}
+
+    test:
+      suffix: auto_low
+      args: -mat_aijtcu_synergy_threshold 0.3 -expect scalar -pattern random
+
+    test:
+      suffix: auto_default
+      requires: !cuda
+      args: -expect scalar -pattern {{band random}}
+
+  testset:
+    output_file: output/empty.out
+    requires: cuda
+    args: -dense_type densecuda -pattern {{band random empty denserow blocks none}}
+
+    test:
+      suffix: cuda_tcu
+      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows {{8 16}} -pad {{0 5}}
+
+    test:
+      suffix: cuda_scalar
+      args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
+
+    test:
+      suffix: cuda_parallel
+      nsize: {{2 3}}
+      args: -mat_aijtcu_path {{tcu}} -use_gpu_aware_mpi 0
+
+    test:
+      suffix: cuda_parallel_scalar
+      nsize: 2
+      args: -mat_aijtcu_path scalar -expect scalar -use_gpu_aware_mpi 0
+
+TEST*/

@@ -1,0 +1,474 @@
+static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, options, operations, each against a MATAIJ of the same values. Prints on error only.\n\n";
+
+#include <petscaijtcu.h>
+
+static PetscErrorCode Fill(Mat A, PetscInt m, PetscInt n, PetscReal scale)
+{
+  PetscInt r0, r1;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    if (i % 7 == 6 && i != r0) PetscCall(MatSetValue(A, i, i % n, 0.5 * scale, INSERT_VALUES));
+    else {
+      for (PetscInt d = -3; d <= 3; d++) {
+        if (i + d >= 0 && i + d < n) PetscCall(MatSetValue(A, i, i + d, scale * (d ? 1. / (i + 2 * d * d) : 4.), INSERT_VALUES));
+      }
+    }
+  }
+  (void)m;
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetOptionsPrefix(*A, "a_"));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(Fill(*A, m, n, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A x, A^T x and A B must be those of R; A must be an aijtcu unless it may not */
+static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
+{
+  Mat       B, C, D, Rh;
+  PetscBool is, eq;
+  PetscReal diff, norm;
+  Vec       x, y, z; /* of A's kind: on a device a matrix wants its vectors there */
+  MatType   type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  if (is != aijtcu) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: type is %s\n", what, type));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &Rh));
+  PetscCall(MatEqual(Rh, R, &eq));
+  if (!eq) { /* operations that sum in another order */
+    PetscCall(MatAXPY(Rh, -1, R, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatNorm(Rh, NORM_FROBENIUS, &diff));
+    PetscCall(MatNorm(R, NORM_FROBENIUS, &norm));
+    if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values differ by %g\n", what, (double)diff));
+  }
+  PetscCall(MatDestroy(&Rh));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(MatCreateVecs(A, NULL, &z));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(R, x, y));
+  PetscCall(MatMult(A, x, z));
+  PetscCall(VecAXPY(z, -1, y));
+  PetscCall(VecNorm(z, NORM_2, &diff));
+  PetscCall(VecNorm(y, NORM_2, &norm));
+  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A x differs by %g\n", what, (double)diff));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  {
+    PetscInt m, n, N;
+
+    PetscCall(MatGetLocalSize(R, &m, &n));
+    PetscCall(MatGetSize(R, NULL, &N));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 5, NULL, &B));
+  }
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
+  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &diff));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A B differs by %g\n", what, (double)diff));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
+{
+  const char *const names[] = {MATAIJTCU, "seqaijtcu", "mpiaijtcu"};
+  Mat               A, R, B, C;
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Create(MATAIJ, m, n, &R));
+  for (PetscInt i = 0; i < 3; i++) {
+    if ((i == 1 && size > 1) || (i == 2 && size == 1)) continue;
+    PetscCall(Create(names[i], m, n, &A));
+    PetscCall(Same(A, R, PETSC_TRUE, names[i]));
+    PetscCall(MatSetType(A, names[i]));
+    PetscCall(Same(A, R, PETSC_TRUE, "MatSetType() again"));
+    PetscCall(MatSetFromOptions(A));
+    PetscCall(Same(A, R, PETSC_TRUE, "MatSetFromOptions() again"));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(Create(MATAIJTCU, m, n, &A));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(Same(B, R, PETSC_FALSE, "to aij"));
+  PetscCall(MatConvert(B, MATAIJTCU, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Same(C, R, PETSC_TRUE, "from aij"));
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_REUSE_MATRIX, &C));
+  PetscCall(Same(C, R, PETSC_TRUE, "reuse"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Same(C, R, PETSC_TRUE, "to itself"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatSetType(B, MATAIJTCU));
+  PetscCall(Same(B, R, PETSC_TRUE, "MatSetType() on an assembled aij"));
+  PetscCall(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+  PetscCall(Same(B, R, PETSC_FALSE, "to aij in place"));
+  PetscCall(MatConvert(B, MATAIJTCU, MAT_INPLACE_MATRIX, &B));
+  PetscCall(Same(B, R, PETSC_TRUE, "from aij in place"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatConvert(A, MATDENSE, MAT_REUSE_MATRIX, &B));
+  PetscCall(MatConvert(B, MATAIJTCU, MAT_INITIAL_MATRIX, &C));
+  PetscCall(Same(C, R, PETSC_TRUE, "from dense"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatConvert(B, MATAIJTCU, MAT_INPLACE_MATRIX, &B));
+  PetscCall(Same(B, R, PETSC_TRUE, "from dense in place"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatConvert(A, MATBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatConvert(B, MATAIJTCU, MAT_INPLACE_MATRIX, &B));
+  PetscCall(Same(B, R, PETSC_TRUE, "by way of baij"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCreateAIJTCU(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, 7, NULL, 7, NULL, &B));
+  PetscCall(Fill(B, m, n, 1));
+  PetscCall(Same(B, R, PETSC_TRUE, "MatCreateAIJTCU()"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each operation on both, with a product before and after, so that a stale plan shows */
+static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
+{
+  Mat            A, R, B, S, T;
+  Vec            l, r;
+  PetscInt       rows[2] = {1, 2}, r0, r1;
+  const PetscInt i0      = 0;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, n, &A));
+  PetscCall(Create(MATAIJ, m, n, &R));
+  PetscCall(Same(A, R, PETSC_TRUE, "assembled"));
+  PetscCall(MatScale(A, 3));
+  PetscCall(MatScale(R, 3));
+  PetscCall(Same(A, R, PETSC_TRUE, "MatScale()"));
+  PetscCall(MatCreateVecs(A, &r, &l));
+  PetscCall(VecSetRandom(r, NULL));
+  PetscCall(VecSetRandom(l, NULL));
+  PetscCall(MatDiagonalScale(A, l, r));
+  PetscCall(MatDiagonalScale(R, l, r));
+  PetscCall(Same(A, R, PETSC_TRUE, "MatDiagonalScale()"));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&l));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(Same(B, R, PETSC_TRUE, "MatDuplicate()"));
+  PetscCall(MatAXPY(A, 0.5, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatDuplicate(R, MAT_COPY_VALUES, &S));
+  PetscCall(MatAXPY(R, 0.5, S, SAME_NONZERO_PATTERN));
+  PetscCall(Same(A, R, PETSC_TRUE, "MatAXPY()"));
+  PetscCall(MatCopy(B, A, SAME_NONZERO_PATTERN));
+  PetscCall(MatCopy(S, R, SAME_NONZERO_PATTERN));
+  PetscCall(Same(A, R, PETSC_TRUE, "MatCopy()"));
+  if (m == n) {
+    PetscCall(MatShift(A, 2));
+    PetscCall(MatShift(R, 2));
+    PetscCall(Same(A, R, PETSC_TRUE, "MatShift()"));
+    PetscCall(MatZeroRows(A, 2, rows, 1, NULL, NULL));
+    PetscCall(MatZeroRows(R, 2, rows, 1, NULL, NULL));
+    PetscCall(Same(A, R, PETSC_TRUE, "MatZeroRows()"));
+    PetscCall(MatPtAP(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &T));
+    PetscCall(MatDestroy(&S));
+    PetscCall(MatConvert(B, MATAIJ, MAT_INITIAL_MATRIX, &S));
+    {
+      Mat U;
+
+      PetscCall(MatPtAP(R, S, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &U));
+      PetscCall(Same(T, U, PETSC_FALSE, "MatPtAP()"));
+      PetscCall(MatScale(A, 2));
+      PetscCall(MatScale(R, 2));
+      PetscCall(MatPtAP(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &T));
+      PetscCall(MatPtAP(R, S, MAT_REUSE_MATRIX, PETSC_DEFAULT, &U));
+      PetscCall(Same(T, U, PETSC_FALSE, "MatPtAP() again"));
+      PetscCall(MatDestroy(&T));
+      PetscCall(MatDestroy(&U));
+      PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &T));
+      PetscCall(MatMatMult(R, S, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &U));
+      PetscCall(Same(T, U, PETSC_FALSE, "sparse MatMatMult()"));
+      PetscCall(MatDestroy(&T));
+      PetscCall(MatDestroy(&U));
+    }
+  }
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatTranspose(R, MAT_INITIAL_MATRIX, &S));
+  PetscCall(Same(B, S, PETSC_TRUE, "MatTranspose()"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(Same(A, R, PETSC_TRUE, "bound to the CPU"));
+  {
+    VecType   type;
+    PetscBool host; /* values changed while bound stay unseen by the device when the matrix is freed: so it is with aijcusparse */
+
+    PetscCall(MatGetVecType(A, &type));
+    PetscCall(PetscStrcmp(type, VECSTANDARD, &host));
+    if (host) {
+      PetscCall(MatScale(A, 0.5));
+      PetscCall(MatScale(R, 0.5));
+      PetscCall(Same(A, R, PETSC_TRUE, "scaled while bound to the CPU"));
+    }
+  }
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(Same(A, R, PETSC_TRUE, "freed from the CPU"));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(MatZeroEntries(R));
+  PetscCall(Fill(A, m, n, 7));
+  PetscCall(Fill(R, m, n, 7));
+  PetscCall(Same(A, R, PETSC_TRUE, "values set again"));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(R, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  if (r1 > r0) {
+    PetscCall(MatSetValue(A, r0, n - 1 - i0, 3, INSERT_VALUES));
+    PetscCall(MatSetValue(R, r0, n - 1 - i0, 3, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyBegin(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(Same(A, R, PETSC_TRUE, "a new nonzero"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coordinates with repeats and with entries of other processes, values twice, then another pattern */
+static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
+{
+  Mat         A, R;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &R));
+  PetscCall(MatSetSizes(R, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(R, MATAIJ));
+  for (PetscInt pattern = 0; pattern < 2; pattern++) {
+    const PetscInt count = 4 * m / size;
+    PetscInt      *i, *j;
+    PetscScalar   *v;
+
+    PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
+    for (PetscInt k = 0; k < count; k++) {
+      i[k] = (7 * k + 3 * rank + pattern) % m;
+      j[k] = (5 * k * k + rank) % n;
+    }
+    PetscCall(MatSetPreallocationCOO(A, count, i, j));
+    for (PetscInt k = 0; k < count; k++) { /* the call may have changed them */
+      i[k] = (7 * k + 3 * rank + pattern) % m;
+      j[k] = (5 * k * k + rank) % n;
+    }
+    PetscCall(MatSetPreallocationCOO(R, count, i, j));
+    for (PetscInt times = 0; times < 2; times++) {
+      for (PetscInt k = 0; k < count; k++) v[k] = (PetscScalar)(1 + times + k % 9);
+      PetscCall(MatSetValuesCOO(A, v, times ? ADD_VALUES : INSERT_VALUES));
+      PetscCall(MatSetValuesCOO(R, v, times ? ADD_VALUES : INSERT_VALUES));
+      PetscCall(Same(A, R, PETSC_TRUE, times ? "COO, added" : "COO, inserted"));
+    }
+    PetscCall(PetscFree3(i, j, v));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MustFail(PetscErrorCode ierr, const char what[])
+{
+  PetscFunctionBegin;
+  if (!ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: accepted\n", what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WrongOption(Mat A, const char name[], const char value[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, name, value));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscCall(MustFail(MatSetFromOptions(A), name));
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(PetscOptionsClearValue(NULL, name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSettings(void)
+{
+  Mat              A, R, D;
+  MatAIJTCUPath    path;
+  MatAIJTCUCounts  counts;
+  MatAIJTCUSynergy s;
+  PetscInt         i;
+  PetscReal        alpha;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 64, 64, &A));
+  PetscCall(MatAIJTCUGetCounts(A, &counts));
+  if (counts.builds || counts.tcu || counts.scalar) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a plan before the first product\n"));
+  PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
+  PetscCall(MatAIJTCUSetBrickRows(A, 8));
+  PetscCall(MatAIJTCUSetPanelRows(A, 24));
+  PetscCall(MatAIJTCUSetBrickRows(A, 16));
+  PetscCall(MatAIJTCUSetBlockCols(A, 128));
+  PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.25));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* takes the settings along */
+  PetscCall(MatAIJTCUGetPath(D, &path));
+  if (path != MAT_AIJTCU_PATH_TCU) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path is %s\n", MatAIJTCUPaths[path]));
+  PetscCall(MatAIJTCUGetBrickRows(D, &i));
+  if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "brick rows are %" PetscInt_FMT "\n", i));
+  PetscCall(MatAIJTCUGetPanelRows(D, &i));
+  if (i != 32) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "panel rows are %" PetscInt_FMT "\n", i));
+  PetscCall(MatAIJTCUGetBlockCols(D, &i));
+  if (i != 128) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "block columns are %" PetscInt_FMT "\n", i));
+  PetscCall(MatAIJTCUGetSynergyThreshold(D, &alpha));
+  if (alpha != (PetscReal)0.25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "threshold is %g\n", (double)alpha));
+  PetscCall(MatDestroy(&D));
+
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscCall(MustFail(MatAIJTCUSetBrickRows(A, 9), "9 brick rows"));
+  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 40), "40 panel rows with 16 brick rows"));
+  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 512), "512 panel rows"));
+  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 6), "6 block columns"));
+  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 260), "260 block columns"));
+  PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold"));
+  PetscCall(PetscPopErrorHandler());
+
+  /* other types: setters do nothing, getters are errors */
+  PetscCall(Create(MATAIJ, 64, 64, &R));
+  PetscCall(MatAIJTCUSetPath(R, MAT_AIJTCU_PATH_TCU));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  PetscCall(MustFail(MatAIJTCUGetPath(R, &path), "the path of an aij"));
+  PetscCall(MustFail(MatAIJTCUGetSynergy(R, &s), "the synergy of an aij"));
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error inside of PetscOptionsBegin() leaves PETSc's own list of options allocated: run without -malloc_dump */
+static PetscErrorCode TestWrongOptions(void)
+{
+  Mat      A;
+  PetscInt i;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 64, 64, &A));
+  PetscCall(MatAIJTCUSetBrickRows(A, 16));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_path", "tensor"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "12"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "20"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "0"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_synergy_threshold", "-0.5"));
+  PetscCall(MatAIJTCUGetBrickRows(A, &i));
+  if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a refused option left a trace: brick rows are %" PetscInt_FMT "\n", i));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Synergy in closed form: dense strips have alpha 1, a diagonal 1/16 and 1/8 */
+static PetscErrorCode TestSynergy(void)
+{
+  MatAIJTCUSynergy s;
+  PetscMPIInt      size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt full = 0; full < 2; full++) {
+    Mat      A, B, C;
+    PetscInt r0, r1;
+
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(MatSetSizes(A, 64, 64, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(MatSetType(A, MATAIJTCU));
+    PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
+    PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+    for (PetscInt i = r0; i < r1; i++) {
+      if (!full) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
+      else {
+        for (PetscInt j = r0; j < r1; j++) PetscCall(MatSetValue(A, i, j, 1, INSERT_VALUES));
+      }
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAIJTCUGetSynergy(A, &s));
+    if (PetscAbsReal(s.alpha - (full ? 1. : 1. / 16)) > PETSC_SMALL || PetscAbsReal(s.alpha8 - (full ? 1. : 1. / 8)) > PETSC_SMALL || PetscAbsReal(s.intensity - 512 * s.alpha) > PETSC_SMALL) PetscCall(PetscPrintf(PETSC_COMM_SELF, "alpha %g, alpha8 %g, intensity %g\n", (double)s.alpha, (double)s.alpha8, (double)s.intensity));
+    if (s.cls != (full ? MAT_AIJTCU_SYNERGY_HIGH : MAT_AIJTCU_SYNERGY_LOW) || s.built) PetscCall(PetscPrintf(PETSC_COMM_SELF, "class %s, built %d\n", MatAIJTCUSynergyClasses[s.cls], (int)s.built));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, 64, PETSC_DECIDE, PETSC_DETERMINE, 3, NULL, &B));
+    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+    PetscCall(MatAIJTCUGetSynergy(A, &s));
+    if (!s.built || PetscAbsReal(s.fill - (full ? 1. : 1. / 8)) > PETSC_SMALL || s.bricks != (full ? 128 : 16) || PetscAbsReal(s.beta - (full ? 8. : 1.)) > PETSC_SMALL) PetscCall(PetscPrintf(PETSC_COMM_SELF, "built %d, fill %g, %" PetscInt64_FMT " bricks, beta %g\n", (int)s.built, (double)s.fill, s.bricks, (double)s.beta));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+  }
+  (void)size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  m = 90, n = 90;
+  PetscBool wrong = PETSC_FALSE;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscDLLibraryRegister_petscaijtcu()); /* harmless */
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-m", &m, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-wrong_options", &wrong, NULL));
+  if (wrong) PetscCall(TestWrongOptions());
+  PetscCall(TestConversions(m, n));
+  PetscCall(TestOperations(m, n));
+  PetscCall(TestCOO(m, n));
+  PetscCall(TestSettings());
+  PetscCall(TestSynergy());
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: !complex
+
+  testset:
+    output_file: output/empty.out
+    nsize: {{1 2 3}}
+    args: -a_mat_aijtcu_path {{tcu scalar auto}} -use_gpu_aware_mpi 0
+
+    test:
+      suffix: square
+
+    test:
+      suffix: rectangular
+      args: -m 61 -n 75
+
+  test:
+    suffix: wrong_options
+    output_file: output/empty.out
+    args: -wrong_options -malloc_dump no
+
+TEST*/

@@ -1,0 +1,62 @@
+static char help[] = "MatView() of a MATAIJTCU in the info formats, before and after bricks are built, and -mat_aijtcu_view_choice.\n\n";
+
+#include <petscaijtcu.h>
+
+int main(int argc, char **argv)
+{
+  Mat      A, B, C;
+  PetscInt r0, r1, n = 64;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt j = PetscMax(0, i - 2); j < PetscMin(n, i + 3); j++) PetscCall(MatSetValue(A, i, j, 1. + i + j, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatViewFromOptions(A, NULL, "-before_view"));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, 6, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatViewFromOptions(A, NULL, "-after_view"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
+
+  testset:
+    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//"
+    args: -before_view ::ascii_info -after_view ::ascii_info -mat_aijtcu_view_choice
+
+    test:
+      suffix: tcu
+      nsize: {{1 2}separate output}
+      args: -mat_aijtcu_path tcu
+
+    test:
+      suffix: scalar
+      args: -mat_aijtcu_path scalar -mat_aijtcu_brick_rows 16
+
+    test:
+      suffix: threshold
+      args: -mat_aijtcu_synergy_threshold 0.2
+
+    test:
+      suffix: detail
+      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu
+
+TEST*/
