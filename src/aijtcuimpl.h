@@ -5,6 +5,7 @@
 
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
+#include <petsc/private/vecimpl.h>
 #include <hrpb.h>
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
@@ -146,6 +147,10 @@ PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
     if (bare_) PetscCall(AIJTCUWrapComposed(A, bare_)); \
     PetscCall(ierr_); \
   } while (0)
+
+/* vectors.c */
+PETSC_INTERN PetscErrorCode AIJTCUVecBegin(Mat, Vec, PetscBool, Vec *);
+PETSC_INTERN PetscErrorCode AIJTCUVecEnd(Vec, PetscBool, Vec *);
 
 /* wrap.c: which operations are wrapped */
 PETSC_INTERN PetscErrorCode AIJTCUWrapOps(Mat, AIJTCUPlan *);

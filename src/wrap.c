@@ -2,51 +2,48 @@
    The operations of the parent types that a MATAIJTCU wraps, in one table.
 
    On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of PETSc only) is
-   called through the parent's view. On the host nothing compares, so only what must know the plan is wrapped.
+   called through the parent's view, and those that take vectors accept vectors of the host. On the host nothing compares, so only
+   what must know the plan is wrapped.
 */
 #include "aijtcuimpl.h"
 
-static PetscErrorCode MatMult_AIJTCU(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, mult, A, x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, multadd, A, x, y, z);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_AIJTCU(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, multtranspose, A, x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, multtransposeadd, A, x, y, z);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultHermitianTranspose_AIJTCU(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, multhermitiantranspose, A, x, y);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultHermitianTransposeAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, multhermitiantransposeadd, A, x, y, z);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* y = op(A) x, and z = y + op(A) x */
+#define MULT(op, name) \
+  static PetscErrorCode name(Mat A, Vec x, Vec y) \
+  { \
+    Vec dx, dy; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUVecBegin(A, x, PETSC_TRUE, &dx)); \
+    PetscCall(AIJTCUVecBegin(A, y, PETSC_FALSE, &dy)); \
+    AIJTCUCallParentOp(A, op, A, dx, dy); \
+    PetscCall(AIJTCUVecEnd(y, PETSC_TRUE, &dy)); \
+    PetscCall(AIJTCUVecEnd(x, PETSC_FALSE, &dx)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define MULTADD(op, name) \
+  static PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
+  { \
+    Vec dx, dy, dz; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUVecBegin(A, x, PETSC_TRUE, &dx)); \
+    PetscCall(AIJTCUVecBegin(A, y, PETSC_TRUE, &dy)); \
+    PetscCall(AIJTCUVecBegin(A, z, PETSC_FALSE, &dz)); \
+    AIJTCUCallParentOp(A, op, A, dx, dy, dz); \
+    PetscCall(AIJTCUVecEnd(z, PETSC_TRUE, &dz)); \
+    PetscCall(AIJTCUVecEnd(y, PETSC_FALSE, &dy)); \
+    PetscCall(AIJTCUVecEnd(x, PETSC_FALSE, &dx)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+MULT(mult, MatMult_AIJTCU)
+MULT(multtranspose, MatMultTranspose_AIJTCU)
+MULT(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU)
+MULTADD(multadd, MatMultAdd_AIJTCU)
+MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU)
+MULTADD(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU)
+#undef MULT
+#undef MULTADD
 
 static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
 {
@@ -57,8 +54,14 @@ static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
 
 static PetscErrorCode MatDiagonalScale_AIJTCU(Mat A, Vec l, Vec r)
 {
+  Vec dl, dr;
+
   PetscFunctionBegin;
-  AIJTCUCallParentOp(A, diagonalscale, A, l, r);
+  PetscCall(AIJTCUVecBegin(A, l, PETSC_TRUE, &dl));
+  PetscCall(AIJTCUVecBegin(A, r, PETSC_TRUE, &dr));
+  AIJTCUCallParentOp(A, diagonalscale, A, dl, dr);
+  PetscCall(AIJTCUVecEnd(r, PETSC_FALSE, &dr));
+  PetscCall(AIJTCUVecEnd(l, PETSC_FALSE, &dl));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,8 +88,12 @@ static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
 
 static PetscErrorCode MatGetDiagonal_AIJTCU(Mat A, Vec d)
 {
+  Vec dd;
+
   PetscFunctionBegin;
-  AIJTCUCallParentOp(A, getdiagonal, A, d);
+  PetscCall(AIJTCUVecBegin(A, d, PETSC_FALSE, &dd));
+  AIJTCUCallParentOp(A, getdiagonal, A, dd);
+  PetscCall(AIJTCUVecEnd(d, PETSC_TRUE, &dd));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,7 +218,7 @@ static void AIJTCUUnwrapDestroy(Mat A)
 }
 
 /* The table: W(operation, wrapper). Block: what must not pass on what we composed. Own: what must know the plan. Added: there also if
-   the parent has none. Seq_Device: where names are compared */
+   the parent has none. Device: what takes vectors. Device and Seq_Device: where names are compared */
 #define AIJTCU_OPS_BLOCK(W) W(duplicate, MatDuplicate_AIJTCU)
 #define AIJTCU_OPS_OWN(W) \
   W(view, MatView_AIJTCU) \
@@ -219,18 +226,19 @@ static void AIJTCUUnwrapDestroy(Mat A)
 #define AIJTCU_OPS_ADDED(W) \
   W(setfromoptions, MatSetFromOptions_AIJTCU) \
   W(convert, MatConvert_AIJTCU_Any)
-#define AIJTCU_OPS_SEQ_DEVICE(W) \
+#define AIJTCU_OPS_DEVICE(W) \
   W(mult, MatMult_AIJTCU) \
   W(multadd, MatMultAdd_AIJTCU) \
   W(multtranspose, MatMultTranspose_AIJTCU) \
   W(multtransposeadd, MatMultTransposeAdd_AIJTCU) \
   W(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU) \
   W(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU) \
+  W(getdiagonal, MatGetDiagonal_AIJTCU) \
+  W(diagonalscale, MatDiagonalScale_AIJTCU)
+#define AIJTCU_OPS_SEQ_DEVICE(W) \
   W(scale, MatScale_AIJTCU) \
-  W(diagonalscale, MatDiagonalScale_AIJTCU) \
   W(axpy, MatAXPY_AIJTCU) \
   W(zeroentries, MatZeroEntries_AIJTCU) \
-  W(getdiagonal, MatGetDiagonal_AIJTCU) \
   W(assemblyend, MatAssemblyEnd_AIJTCU) \
   W(setoption, MatSetOption_AIJTCU) \
   W(bindtocpu, MatBindToCPU_AIJTCU)
@@ -247,6 +255,7 @@ PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
   }
   AIJTCU_OPS_BLOCK(WRAP)
   if (plan->kind != AIJTCU_KIND_BLOCK) { AIJTCU_OPS_OWN(WRAP) }
+  if (plan->kind != AIJTCU_KIND_BLOCK && plan->device) { AIJTCU_OPS_DEVICE(WRAP) }
   if (plan->kind == AIJTCU_KIND_SEQ && plan->device) { AIJTCU_OPS_SEQ_DEVICE(WRAP) }
 #undef WRAP
 #define ADD(op, own) /* also where the parent has none */ \
@@ -269,6 +278,7 @@ PetscErrorCode AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
   AIJTCU_OPS_BLOCK(UNWRAP)
   AIJTCU_OPS_OWN(UNWRAP)
   AIJTCU_OPS_ADDED(UNWRAP)
+  AIJTCU_OPS_DEVICE(UNWRAP)
   AIJTCU_OPS_SEQ_DEVICE(UNWRAP)
 #undef UNWRAP
   AIJTCUUnwrapDestroy(A);

@@ -34,13 +34,13 @@ static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A x, A^T x and A B must be those of R; A must be an aijtcu unless it may not */
+/* A x, A^T y and A B must be those of R; A must be an aijtcu unless it may not */
 static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
 {
   Mat       B, C, D, Rh;
   PetscBool is, eq;
   PetscReal diff, norm;
-  Vec       x, y, z; /* of A's kind: on a device a matrix wants its vectors there */
+  Vec       x, y, z;
   MatType   type;
 
   PetscFunctionBegin;
@@ -56,18 +56,31 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values differ by %g\n", what, (double)diff));
   }
   PetscCall(MatDestroy(&Rh));
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(MatCreateVecs(A, NULL, &z));
-  PetscCall(VecSetRandom(x, NULL));
-  PetscCall(MatMult(R, x, y));
-  PetscCall(MatMult(A, x, z));
-  PetscCall(VecAXPY(z, -1, y));
-  PetscCall(VecNorm(z, NORM_2, &diff));
-  PetscCall(VecNorm(y, NORM_2, &norm));
-  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A x differs by %g\n", what, (double)diff));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
+  for (PetscInt kind = 0; kind < 2; kind++) { /* vectors of A's kind, and of the host */
+    PetscCall(MatCreateVecs(kind ? R : A, &x, &y));
+    PetscCall(VecDuplicate(y, &z));
+    PetscCall(VecSetRandom(x, NULL));
+    PetscCall(MatMult(R, x, y));
+    if (aijtcu || !kind) PetscCall(MatMult(A, x, z));
+    else PetscCall(VecCopy(y, z));
+    PetscCall(VecAXPY(z, -1, y));
+    PetscCall(VecNorm(z, NORM_2, &diff));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+    if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A x differs by %g\n", what, (double)diff));
+    if (aijtcu) {
+      PetscCall(VecDestroy(&z));
+      PetscCall(VecDuplicate(x, &z));
+      PetscCall(MatMultTranspose(R, y, x));
+      PetscCall(MatMultTranspose(A, y, z));
+      PetscCall(VecAXPY(z, -1, x));
+      PetscCall(VecNorm(z, NORM_2, &diff));
+      PetscCall(VecNorm(x, NORM_2, &norm));
+      if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T x differs by %g\n", what, (double)diff));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&z));
+  }
   {
     PetscInt m, n, N;
 

@@ -39,7 +39,7 @@ int main(int argc, char **argv)
     requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
 
   testset:
-    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//"
+    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "s/, [0-9]* times/, counted/"
     args: -before_view ::ascii_info -after_view ::ascii_info -mat_aijtcu_view_choice
 
     test:
