@@ -103,7 +103,7 @@ need-slepc:
 
 example: $(BUILD)/bin/vibration
 	@. src/config/mpi-env.sh; mkdir -p $(BUILD)/example; \
-	  set -x; $(MPIEXEC) -n $(or $(NP),1) $< -mat_type aijtcu -output_dir $(BUILD)/example $(EXAMPLE_ARGS)
+	  set -x; $(MPIEXEC) -n $(or $(NP),1) $< $$gpu_mpi_options -mat_type aijtcu -output_dir $(BUILD)/example $(EXAMPLE_ARGS)
 
 # The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them
 TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' TESTS='$(TESTS)' \
@@ -118,7 +118,7 @@ bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
 env: $(LIBRARY)
-	@printf 'export %s\n' "PETSC_DIR='$(PETSC_DIR)'" "PETSC_ARCH='$(PETSC_ARCH)'" "SLEPC_DIR='$(SLEPC_DIR)'" \
-	  "PETSC_OPTIONS='-dll_append $(LIBRARY) -mat_type aijtcu'"
+	@. src/config/mpi-env.sh; printf 'export %s\n' "PETSC_DIR='$(PETSC_DIR)'" "PETSC_ARCH='$(PETSC_ARCH)'" "SLEPC_DIR='$(SLEPC_DIR)'" \
+	  "PETSC_OPTIONS='-dll_append $(LIBRARY) -mat_type aijtcu$${gpu_mpi_options:+ $$gpu_mpi_options}'"
 
 endif

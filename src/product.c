@@ -225,16 +225,17 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Bricks(Mat C)
 {
   Mat         A = C->product->A, B = C->product->B;
   AIJTCUPlan *plan;
-  PetscBool   cdense, bcuda;
+  PetscBool   cdense, bcuda, bound;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatSetSizes(C, A->rmap->n, B->cmap->n, A->rmap->N, B->cmap->N));
   PetscCall(MatSetBlockSizesFromMats(C, A, B));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &cdense));
   if (!cdense) {
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &bcuda));
-    PetscCall(MatSetType(C, plan->device && !A->boundtocpu ? MATSEQDENSECUDA : ((PetscObject)B)->type_name));
+    PetscCall(MatSetType(C, plan->device && !bound ? MATSEQDENSECUDA : ((PetscObject)B)->type_name));
     if (bcuda || !plan->device) PetscCall(MatSetVecType(C, B->defaultvectype));
   }
   PetscCall(MatSetUp(C));

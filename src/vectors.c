@@ -9,11 +9,12 @@
 /* u is v, or a copy of v on the device where A works there and v is a vector of the host; copied only if v is read */
 PetscErrorCode AIJTCUVecBegin(Mat A, Vec v, PetscBool read, Vec *u)
 {
-  PetscBool host;
+  PetscBool host, bound;
 
   PetscFunctionBegin;
   *u = v;
-  if (!v || A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoundToCPU(A, &bound));
+  if (!v || bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &host, VECSEQ, VECMPI, ""));
   if (!host) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(A, "aijtcu: vector of the host copied to the device and back: use vectors of the matrix's kind (MatCreateVecs(), -vec_type cuda)\n"));

@@ -8,7 +8,7 @@ choose_tests() {
   if [ -s "$1/device" ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then
     gpu=yes
     cp "$1/all" "$1/runnable"
-    export PETSC_OPTIONS='-use_gpu_aware_mpi 0' # the MPI of distributions is not
+    export PETSC_OPTIONS=$gpu_mpi_options
   else
     comm -23 "$1/all" "$1/device" >"$1/runnable"
   fi

@@ -11,3 +11,8 @@ command -v ssh >/dev/null || export OMPI_MCA_plm_rsh_agent=false
 # A rank is one thread; nproc believes that variable, so ask it first
 cores=$(env -u OMP_NUM_THREADS nproc)
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# What PETSc must be told on a machine with a GPU whose MPI cannot take device memory, which is that of most distributions
+gpu_mpi_options=''
+if nvidia-smi -L 2>/dev/null | grep -q GPU && ! ompi_info --parsable --all 2>/dev/null | grep -q 'mpi_built_with_cuda_support:value:true'; then
+  gpu_mpi_options='-use_gpu_aware_mpi 0'
+fi
