@@ -30,14 +30,22 @@ typedef void **PetscCtxRt; /* what a container's destructor gets */
 /* Never taken by default: the threshold where no brick kernel is known to beat the scalar path */
 #define AIJTCU_THRESHOLD_NEVER ((PetscReal)2.0)
 
+#if AIJTCU_HAVE_BRICKS
+_Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
+#endif
+
 typedef struct {
   MatAIJTCUPath path;
   PetscInt      brick_rows, panel_rows, block_cols;
   PetscReal     threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
 } AIJTCUOptions;
 
-/* What identifies a nonzero pattern. The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but swaps the data */
+/*
+   What identifies a nonzero pattern. The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but exchanges the data.
+   An id alone can meet an old object state again: MatHeaderReplace() moves the id to another matrix, which keeps its own count of states
+*/
 typedef struct {
+  const void      *mat;
   PetscObjectId    id;
   PetscObjectState nonzerostate;
   const void      *data;
@@ -155,6 +163,7 @@ PETSC_INTERN PetscErrorCode AIJTCUVecEnd(Vec, PetscBool, Vec *);
 /* wrap.c: which operations are wrapped */
 PETSC_INTERN PetscErrorCode AIJTCUWrapOps(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUWrapView(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);

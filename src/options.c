@@ -57,13 +57,15 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
 PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems PetscOptionsObject)
 {
   AIJTCUOptions o = plan->options;
+  PetscBool     set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
   PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths, (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
   PetscCall(PetscOptionsInt("-mat_aijtcu_brick_rows", "Rows of a brick (8 or 16)", "MatAIJTCUSetBrickRows", o.brick_rows, &o.brick_rows, NULL));
   PetscCall(AIJTCUCheckBrickRows(A, o.brick_rows));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_panel_rows", "Rows of a row panel (a multiple of the brick rows, up to 256)", "MatAIJTCUSetPanelRows", o.panel_rows, &o.panel_rows, NULL));
+  PetscCall(PetscOptionsInt("-mat_aijtcu_panel_rows", "Rows of a row panel (a multiple of the brick rows, up to 256)", "MatAIJTCUSetPanelRows", o.panel_rows, &o.panel_rows, &set));
+  if (!set) o.panel_rows = (o.panel_rows + o.brick_rows - 1) / o.brick_rows * o.brick_rows;
   PetscCall(AIJTCUCheckPanelRows(A, o.panel_rows, o.brick_rows));
   PetscCall(PetscOptionsInt("-mat_aijtcu_block_cols", "Active columns of a block (a multiple of 4, up to 256)", "MatAIJTCUSetBlockCols", o.block_cols, &o.block_cols, NULL));
   PetscCall(AIJTCUCheckBlockCols(A, o.block_cols));
@@ -98,7 +100,9 @@ static PetscErrorCode AIJTCUGetOwnPlan(Mat A, PetscBool need, AIJTCUPlan **plan)
 
   Level: intermediate
 
-  Note:
+  Notes:
+  Holds for products that are set up afterwards.
+
   Where bricks cannot be had (complex scalars, rows that are not sorted, no memory) a product takes the scalar path whatever is set;
   run with `-info` to be told.
 

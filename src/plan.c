@@ -9,6 +9,7 @@ PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectGetId((PetscObject)A, &key->id));
+  key->mat          = A;
   key->nonzerostate = A->nonzerostate;
   key->data         = A->data;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -16,7 +17,7 @@ PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
 
 PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
 {
-  return (PetscBool)(a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
+  return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
 }
 
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)

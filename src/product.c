@@ -35,11 +35,11 @@ static PetscErrorCode AIJTCUParentProductGet(Mat C, AIJTCUParentProduct **pp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B, or A^T B with A known to be symmetric, with B dense: the products that bricks can do. B is NULL-safe for other product types */
+/* A B, or A^T B with A known to be symmetric, with B dense: the products that bricks can do. The same answer on every process */
 static PetscErrorCode AIJTCUIsDenseProduct(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
   Mat_Product *product = C->product;
-  PetscBool    set, symmetric;
+  PetscBool    set, symmetric, congruent;
 
   PetscFunctionBegin;
   *is = *bysymmetry = PETSC_FALSE;
@@ -49,8 +49,24 @@ static PetscErrorCode AIJTCUIsDenseProduct(Mat C, PetscBool *is, PetscBool *bysy
     const Mat A = product->A;
 
     PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
-    *bysymmetry = *is = (PetscBool)(set && symmetric && A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend);
+    PetscCall(PetscLayoutCompare(A->rmap, A->cmap, &congruent));
+    *bysymmetry = *is = (PetscBool)(set && symmetric && congruent);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B was set up as A B and A is not known to be symmetric any more, or the other way round: assembly drops what was known */
+static PetscErrorCode AIJTCUSymmetryChanged(Mat C, PetscBool *changed)
+{
+  PetscBool dense, bysymmetry;
+
+  PetscFunctionBegin;
+  *changed = PETSC_FALSE;
+  if (C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
+  *changed = (PetscBool)(bysymmetry != C->product->symbolic_used_the_fact_A_is_symmetric);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,8 +160,9 @@ static PetscErrorCode AIJTCURestart(Mat C)
 
   PetscFunctionBegin;
   if (product->destroy) PetscCall((*product->destroy)(AIJTCU_PRODUCT_DATA(product)));
-  product->destroy = NULL;
-  product->data    = NULL;
+  product->destroy                               = NULL;
+  product->data                                  = NULL;
+  product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
   PetscCall(MatProductSetFromOptions_AIJTCU_Parent(C));
   PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s", ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
   PetscCall((*C->ops->productsymbolic)(C));
@@ -158,9 +175,12 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   AIJTCUParentProduct *pp;
   AIJTCUPatternKey     key;
   AIJTCUPlan          *plan;
-  PetscBool            dense, bysymmetry;
+  PetscBool            dense, bysymmetry, changed;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUSymmetryChanged(C, &changed));
+  if (changed) PetscCall(AIJTCURestart(C));
   PetscCall(AIJTCUParentProductGet(C, &pp));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
@@ -176,11 +196,12 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   }
   key                    = pp->key;
   C->ops->productnumeric = pp->numeric;
-  PetscCall(AIJTCUCallParents(C, pp->numeric));
+  ierr                   = AIJTCUCallParents(C, pp->numeric);
   PetscCall(AIJTCUParentProductGet(C, &pp)); /* again, as after the symbolic phase */
   pp->key                = key;
   pp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
+  PetscCall(ierr);
   if (plan && dense && plan->kind != AIJTCU_KIND_MPI) PetscCall(PetscLogEventEnd(MAT_AIJTCU_Scalar, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -190,16 +211,19 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
 {
   Mat                A = C->product->A, B = C->product->B;
   AIJTCUPlan        *plan;
-  PetscBool          usable = PETSC_FALSE;
+  PetscBool          usable = PETSC_FALSE, changed;
   const PetscScalar *b;
   PetscScalar       *c;
   PetscInt           ldb, ldc, N;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan) PetscCall(AIJTCUPlanUpdate(A, plan, &usable));
+  PetscCall(AIJTCUSymmetryChanged(C, &changed));
+  PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n,
+             B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+  if (plan && !changed) PetscCall(AIJTCUPlanUpdate(A, plan, &usable));
   if (!usable) {
-    PetscCall(AIJTCURestart(C)); /* A or its pattern changed since the product was set up */
+    PetscCall(AIJTCURestart(C)); /* A, its pattern or what is known of it changed since the product was set up */
     PetscCall((*C->ops->productnumeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

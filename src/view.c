@@ -17,6 +17,7 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
+    if (i && !plan->device) continue; /* on the host PETSc multiplies the off-diagonal block itself */
     PetscCall(AIJTCUChoosePath(blocks[i], plan, N, path, &reason));
     if (*path == MAT_AIJTCU_PATH_TCU) tcu = PETSC_TRUE;
   }

@@ -2,8 +2,8 @@
    The operations of the parent types that a MATAIJTCU wraps, in one table.
 
    On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of PETSc only) is
-   called through the parent's view, and those that take vectors accept vectors of the host. On the host nothing compares, so only
-   what must know the plan is wrapped.
+   called through the parent's view, and those that take vectors accept vectors of the host. On the host next to nothing compares, so
+   little more is wrapped than what must know the plan.
 */
 #include "aijtcuimpl.h"
 
@@ -162,6 +162,48 @@ static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
 }
 
 /*
+   Once, when the plan is attached, and not again at the end of each view: a view operation that the user (or a DMDA) sets later is to stay,
+   with ours as the native one behind it
+*/
+PetscErrorCode AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  if (A->ops->view == MatView_AIJTCU) A->ops->view = A->ops->viewnative; /* passed on by MatDuplicate() */
+  plan->parent.view = A->ops->view;
+  A->ops->view      = MatView_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In-place factorizations replace the matrix by one of the parent type */
+static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, lufactor, A, r, c, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCholeskyFactor_AIJTCU(Mat A, IS r, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, choleskyfactor, A, r, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatICCFactor_AIJTCU(Mat A, IS r, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, iccfactor, A, r, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    MatHeaderMerge() calls destroy on a matrix whose name and composed objects it has taken away, so the parent's function cannot
    come from the plan: each parent type (there are four) has a wrapper that knows it
 */
@@ -221,7 +263,10 @@ static void AIJTCUUnwrapDestroy(Mat A)
    the parent has none. Device: what takes vectors. Device and Seq_Device: where names are compared */
 #define AIJTCU_OPS_BLOCK(W) W(duplicate, MatDuplicate_AIJTCU)
 #define AIJTCU_OPS_OWN(W) \
-  W(view, MatView_AIJTCU) \
+  W(lufactor, MatLUFactor_AIJTCU) \
+  W(ilufactor, MatILUFactor_AIJTCU) \
+  W(choleskyfactor, MatCholeskyFactor_AIJTCU) \
+  W(iccfactor, MatICCFactor_AIJTCU) \
   W(productsetfromoptions, MatProductSetFromOptions_AIJTCU)
 #define AIJTCU_OPS_ADDED(W) \
   W(setfromoptions, MatSetFromOptions_AIJTCU) \
@@ -281,6 +326,7 @@ PetscErrorCode AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
   AIJTCU_OPS_DEVICE(UNWRAP)
   AIJTCU_OPS_SEQ_DEVICE(UNWRAP)
 #undef UNWRAP
+  if (A->ops->view == MatView_AIJTCU) A->ops->view = plan->parent.view;
   AIJTCUUnwrapDestroy(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

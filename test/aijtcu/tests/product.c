@@ -427,6 +427,26 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, PetscBo
   PetscCall(CheckCounts(A, tcu, 1, 0, 0, "symmetric, transposed"));
   PetscCall(IsCuSPARSE(A, tcu, &cusparse));
   if (!cusparse) PetscCall(CheckSameBits(C, D, "A^T B with A symmetric"));
+  { /* one more entry, and A is not known to be symmetric any more */
+    Mat       T, E;
+    PetscReal diff, norm;
+    PetscInt  r0, r1;
+
+    PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+    PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+    if (!r0 && r1 > r0) PetscCall(MatSetValue(A, 0, p.n - 1, 100, INSERT_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatMatMult(T, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
+    PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
+    PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
+    PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
+    if (diff > 100 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A^T B after the symmetry was lost differs by %g of %g\n", (double)diff, (double)norm));
+    PetscCall(MatDestroy(&T));
+    PetscCall(MatDestroy(&E));
+  }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&At));
   PetscCall(MatDestroy(&B));

@@ -266,6 +266,32 @@ static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatHeaderReplace() moves the plan to a matrix with another count of states, which may come by the plan's own number again */
+static PetscErrorCode TestHeaderReplace(PetscInt m, PetscInt n)
+{
+  Mat              A, D, R;
+  PetscObjectState state, now;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, n, &A));
+  PetscCall(Create(MATAIJTCU, m, n, &D));
+  PetscCall(Create(MATAIJ, m, n, &R));
+  for (PetscInt i = 0; i < 20; i++) PetscCall(MatScale(D, 1));
+  PetscCall(Same(D, R, PETSC_TRUE, "before MatHeaderReplace()"));
+  PetscCall(PetscObjectStateGet((PetscObject)D, &state));
+  PetscCall(MatHeaderReplace(A, &D));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &now));
+  while (now < state) {
+    PetscCall(MatScale(A, 2));
+    PetscCall(MatScale(R, 2));
+    PetscCall(PetscObjectStateGet((PetscObject)A, &now));
+  }
+  PetscCall(Same(A, R, PETSC_TRUE, "MatHeaderReplace()"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Coordinates with repeats and with entries of other processes, values twice, then another pattern */
 static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
 {
@@ -455,6 +481,7 @@ int main(int argc, char **argv)
   if (wrong) PetscCall(TestWrongOptions());
   PetscCall(TestConversions(m, n));
   PetscCall(TestOperations(m, n));
+  PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
   PetscCall(TestSynergy());
