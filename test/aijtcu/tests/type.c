@@ -1,6 +1,7 @@
 static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, options, operations, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
+#include <petsc/private/petscimpl.h> /* PetscObjectStateGet() */
 
 static PetscErrorCode Fill(Mat A, PetscInt m, PetscInt n, PetscReal scale)
 {
