@@ -35,6 +35,18 @@ static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Agree(Vec computed, Vec right, const char what[], const char product[])
+{
+  PetscReal diff, norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecAXPY(computed, -1, right));
+  PetscCall(VecNorm(computed, NORM_2, &diff));
+  PetscCall(VecNorm(right, NORM_2, &norm));
+  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s differs by %g\n", what, product, (double)diff));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A x, A^T y and A B must be those of R; A must be an aijtcu unless it may not */
 static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
 {
@@ -64,19 +76,13 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     PetscCall(MatMult(R, x, y));
     if (aijtcu || !kind) PetscCall(MatMult(A, x, z));
     else PetscCall(VecCopy(y, z));
-    PetscCall(VecAXPY(z, -1, y));
-    PetscCall(VecNorm(z, NORM_2, &diff));
-    PetscCall(VecNorm(y, NORM_2, &norm));
-    if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A x differs by %g\n", what, (double)diff));
+    PetscCall(Agree(z, y, what, "A x"));
     if (aijtcu) {
       PetscCall(VecDestroy(&z));
       PetscCall(VecDuplicate(x, &z));
       PetscCall(MatMultTranspose(R, y, x));
       PetscCall(MatMultTranspose(A, y, z));
-      PetscCall(VecAXPY(z, -1, x));
-      PetscCall(VecNorm(z, NORM_2, &diff));
-      PetscCall(VecNorm(x, NORM_2, &norm));
-      if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T x differs by %g\n", what, (double)diff));
+      PetscCall(Agree(z, x, what, "A^T y"));
     }
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));

@@ -39,12 +39,17 @@ int main(int argc, char **argv)
     requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
 
   testset:
-    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "s/, [0-9]* times/, counted/"
+    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//"
     args: -before_view ::ascii_info -after_view ::ascii_info -mat_aijtcu_view_choice
 
     test:
       suffix: tcu
-      nsize: {{1 2}separate output}
+      args: -mat_aijtcu_path tcu
+
+    test: # on a device both blocks are multiplied by products of ours, on the host the diagonal one
+      suffix: tcu_parallel
+      nsize: 2
+      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "s/, [24] times/, counted/"
       args: -mat_aijtcu_path tcu
 
     test:
