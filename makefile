@@ -54,6 +54,9 @@ LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(if $(CUDA),$(wildcard kernels/c
 # examples/<name>/<name>.c is a program; the other sources there, but for programs that only test, are what they share
 PROGRAM_SRC := $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
 EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
+# Programs that test kernels with plain arrays; they need a GPU to run
+DEVICE_SRC  := $(if $(CUDA),$(wildcard test/device/*.cu))
+DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_SRC))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
 object = $(addprefix $(BUILD)/obj/,$(addsuffix .o,$(basename $(1))))
@@ -87,6 +90,10 @@ $(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
 	$(call short,LINK) $(LINK) -o $@ $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS)
 $(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
 
+$(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.o $(call object,$(wildcard kernels/cuda/*.cu)) $(LIBHRPB)
+	@mkdir -p $(@D)
+	$(call short,LINK) $(LINK) -o $@ $^ $(PETSC_LIB) -lstdc++
+
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,CC) $(COMPILE) -o $@ $<
@@ -95,7 +102,7 @@ $(BUILD)/obj/%.o: %.cu $(BUILD)/config.mk makefile
 	$(call short,CUDAC) $(COMPILE_CUDA) -o $@ $<
 $(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
--include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC)))
+-include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_SRC)))
 
 .PHONY: need-slepc
 need-slepc:
@@ -111,10 +118,10 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   TEST_OBJECTS='$(LIBEXAMPLES) $(LIBHRPB) $(LIBRARY)' TEST_LIBS='$(EXAMPLE_LIBS)' \
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
-test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES)
+test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS)
 	@$(TEST_ENV) test/run
 
-bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS)
+bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
 env: $(LIBRARY)

@@ -15,10 +15,14 @@
    Options Database Keys:
 +  -mat_type aijtcu                        - use this type, in `MatSetFromOptions()`
 .  -mat_aijtcu_path (auto|tcu|scalar)      - which path products with dense matrices take, see `MatAIJTCUSetPath()`
+.  -mat_aijtcu_precision (full|tf32)       - precision on a device, see `MatAIJTCUSetPrecision()`
 .  -mat_aijtcu_brick_rows (8|16)           - rows of a brick, see `MatAIJTCUSetBrickRows()`
 .  -mat_aijtcu_panel_rows rows             - rows of a row panel, see `MatAIJTCUSetPanelRows()`
-.  -mat_aijtcu_block_cols cols             - active columns of a block, see `MatAIJTCUSetBlockCols()`
+.  -mat_aijtcu_block_cols cols             - columns of a block, see `MatAIJTCUSetBlockCols()`
+.  -mat_aijtcu_window_cols (1|2|4|8|16)    - columns of a window, see `MatAIJTCUSetWindowCols()`
 .  -mat_aijtcu_synergy_threshold alpha     - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
+.  -mat_aijtcu_workspace_max MiB           - device memory for copies of dense matrices, shared by all matrices (a quarter of the device's);
+                                             products that need more are made in pieces
 -  -mat_aijtcu_view_choice                 - at `PetscFinalize()`, print which path the products took and how often
 
    Level: beginner
@@ -64,6 +68,23 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUPaths[];
 
 /*E
+   MatAIJTCUPrecision - how exactly the bricks of a `MATAIJTCU` are multiplied on a device
+
+   Values:
++  `MAT_AIJTCU_PRECISION_FULL` - that of `PetscScalar`: FP64 tensor cores in double precision; in single precision operands split into two TF32 numbers
+-  `MAT_AIJTCU_PRECISION_TF32` - operands rounded to TF32, 11 bits; in single precision only
+
+   Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetPrecision()`
+E*/
+typedef enum {
+  MAT_AIJTCU_PRECISION_FULL,
+  MAT_AIJTCU_PRECISION_TF32
+} MatAIJTCUPrecision;
+PETSC_EXTERN const char *const MatAIJTCUPrecisions[];
+
+/*E
    MatAIJTCUSynergyClass - how well a matrix suits tensor cores (cuTeSpMM, Table 1)
 
    Values:
@@ -91,7 +112,7 @@ PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
 .  intensity - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
 .  cls       - class by alpha
 .  built     - whether bricks exist; the fields below are zero while they do not
-.  beta      - bricks per group of four staged columns of a block: how often a staged row of B is used
+.  beta      - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
 .  fill      - nonzeros per slot of the bricks
 .  bricks    - number of bricks
 .  hrpb_bytes - bytes of the bricks, packed values included
@@ -133,12 +154,16 @@ typedef struct {
 PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPath(Mat, MatAIJTCUPath);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPath(Mat, MatAIJTCUPath *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetPrecision(Mat, MatAIJTCUPrecision);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetPrecision(Mat, MatAIJTCUPrecision *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetBrickRows(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetBrickRows(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPanelRows(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPanelRows(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetBlockCols(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetBlockCols(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetWindowCols(Mat, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetWindowCols(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);

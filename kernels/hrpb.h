@@ -10,9 +10,12 @@
    The hierarchy, for a CSR matrix of nrows x ncols whose rows are sorted and free of duplicates:
 
      panel   panel_rows (TM) rows. Row i of panel p is row order[p*TM + i] of the matrix, or p*TM + i where order is NULL;
-             the last panel may be shorter. Its active columns (those with an entry) are listed in ascending order
-     block   the next block_cols (TK) active columns of a panel; the last block of a panel may be narrower. A panel
-             without entries has no block
+             the last panel may be shorter. Its active columns are those with an entry
+     window  window_cols (TW) consecutive columns of the matrix, the first a multiple of TW: what one copy of rows of B brings.
+             It is active in a panel that has an entry in it. With TW = 1 the windows are the active columns; wider ones suit
+             matrices whose columns come in runs. The matrix's last window may reach beyond its last column
+     block   the next block_cols/window_cols active windows of a panel, in ascending order; the last block of a panel may be
+             narrower. A panel without entries has no block. Local column w*TW + c of a block (uint8) is column c of its window w
      strip   brick_rows (BM, 8 or 16) rows of a panel. Inside a block every strip keeps its own compaction: its active
              columns among the block's, ascending, cut into groups of HRPB_BRICK_COLS. With TM = BM that is the
              paper's compaction; with tall panels it keeps the fill of short ones
@@ -23,7 +26,7 @@
 
      pattern  HrpbBlockHeader
               pattern       nbricks x uint32 (BM = 8) or uint64 (BM = 16), strip by strip
-              column        nbricks x HRPB_BRICK_COLS x uint8: position of each brick column in the block's active columns;
+              column        nbricks x HRPB_BRICK_COLS x uint8: local column of each brick column;
                             slots beyond the strip's last column repeat that last column and have no bit
               value offset  nbricks x uint16: first value of the brick, counted from the block's first value
               strip start   (TM/BM + 1) x uint16: first brick of each strip
@@ -60,6 +63,7 @@ enum {
   HRPB_MAX_BRICK_ROWS = 16,    /* bricks have 8 or 16 rows */
   HRPB_MAX_PANEL      = 1024,  /* tallest panel */
   HRPB_MAX_BLOCK      = 256,   /* widest block: local columns are uint8 */
+  HRPB_MAX_WINDOW     = 16,    /* widest window */
   HRPB_MAX_SLOTS      = 65536, /* panel_rows*block_cols at most: value offsets are uint16 */
   HRPB_PATTERN_UNIT   = 16,    /* bytes; unit of pattern_ptr */
   HRPB_VALUE_UNIT     = 4      /* scalars; unit of value_ptr: 16 bytes in single precision, 32 in double */
@@ -67,32 +71,30 @@ enum {
 
 typedef enum {
   HRPB_SUCCESS = 0,
-  HRPB_ERR_PARAMETER, /* brick_rows, panel_rows or block_cols not allowed, or panel_rows*block_cols > HRPB_MAX_SLOTS */
+  HRPB_ERR_PARAMETER, /* brick_rows, panel_rows, block_cols or window_cols not allowed, or panel_rows*block_cols > HRPB_MAX_SLOTS */
   HRPB_ERR_CSR,       /* a negative size, row pointers not monotone, a column out of range, or a row that is not sorted and duplicate-free */
   HRPB_ERR_ORDER,     /* order is not a permutation of the rows */
   HRPB_ERR_OVERFLOW,  /* an offset or count does not fit the layout's 32 bits; nothing was allocated */
   HRPB_ERR_MEMORY,    /* malloc() failed; nothing is left allocated */
-  HRPB_ERR_CORRUPT    /* checker only: the format is not the one its CSR has */
+  HRPB_ERR_CORRUPT,   /* checker only: the format is not the one its CSR has */
+  HRPB_ERR_DEVICE_MEMORY, /* device memory ran out; nothing is left allocated */
+  HRPB_ERR_DEVICE,        /* a CUDA call failed: HrpbDeviceErrorString() says which error it was */
+  HRPB_ERR_UNSUPPORTED    /* no kernel for this on this device */
 } HrpbError;
 
 /* First bytes of a block's pattern run */
 typedef struct {
   uint32_t nbricks;
   uint32_t nvalues; /* without the padding */
-  uint32_t ncols;   /* active columns of the block, <= block_cols */
+  uint32_t nwindows;
   uint32_t unused;  /* zero */
 } HrpbBlockHeader;
 
-/* A run of consecutive matrix columns inside a block's active columns: what one bulk copy of rows of B brings */
 typedef struct {
-  int32_t column; /* first column in the matrix */
-  int32_t local;  /* its position in the block's active columns; the run ends where the next begins, or at ncols */
-} HrpbRun;
-
-typedef struct {
-  int32_t brick_rows; /* BM: 8 or 16 */
-  int32_t panel_rows; /* TM: a multiple of BM, at most HRPB_MAX_PANEL */
-  int32_t block_cols; /* TK: a multiple of 4, at most HRPB_MAX_BLOCK */
+  int32_t brick_rows;  /* BM: 8 or 16 */
+  int32_t panel_rows;  /* TM: a multiple of BM, at most HRPB_MAX_PANEL */
+  int32_t block_cols;  /* TK: a multiple of 4 and of TW, at most HRPB_MAX_BLOCK */
+  int32_t window_cols; /* TW: 1, 2, 4, 8 or 16 */
 } HrpbParams;
 
 typedef struct {
@@ -102,19 +104,22 @@ typedef struct {
   int32_t    npanels; /* ceil(nrows/TM) */
   int32_t    nblocks;
   int64_t    nbricks;
-  int64_t    nruns;
-  int64_t    nstaged;     /* active columns summed over the blocks: rows of B a product stages */
+  int64_t    nwindows;    /* active windows summed over the panels: a product stages TW rows of B for each */
   int64_t    nbrick_cols; /* groups of 4 active columns summed over the blocks: beta = nbricks/nbrick_cols (paper, section 4) */
+
+  int64_t pattern_bytes; /* of pattern, */
+  int64_t value_count;   /* and scalars of a value array, padding included */
+
+  uint32_t max_pattern; /* longest pattern run of a block, in HRPB_PATTERN_UNIT bytes, */
+  uint32_t max_values;  /* and longest run of values, in HRPB_VALUE_UNIT scalars: what a kernel sets aside for a block */
 
   int32_t  *order;           /* [nrows] or NULL for the natural order */
   uint32_t *blocked_row_ptr; /* [npanels + 1] first block of each panel: the paper's blockedRowPtr */
   uint32_t *pattern_ptr;     /* [nblocks + 1] start of each block in pattern, in HRPB_PATTERN_UNIT bytes: with value_ptr the paper's sizePtr */
   uint32_t *value_ptr;       /* [nblocks + 1] start of each block's values, in HRPB_VALUE_UNIT scalars */
-  uint32_t *col_ptr;         /* [nblocks + 1] start of each block in active_cols */
-  int32_t  *active_cols;     /* [nstaged] the paper's activeCols, ascending inside a panel */
-  uint32_t *run_ptr;         /* [nblocks + 1] start of each block in runs */
-  HrpbRun  *runs;            /* [nruns] */
-  uint8_t  *pattern;         /* [pattern_ptr[nblocks]*HRPB_PATTERN_UNIT] with value arrays the paper's packedBlocks; 16-byte aligned */
+  uint32_t *window_ptr;      /* [nblocks + 1] start of each block in windows */
+  int32_t  *windows;         /* [nwindows] first column of each active window divided by TW, ascending inside a panel; the paper's activeCols */
+  uint8_t  *pattern;         /* [pattern_bytes] with value arrays the paper's packedBlocks; 16-byte aligned */
 } Hrpb;
 
 /* Where the parts of a block's pattern run begin, in bytes from its first */
@@ -162,8 +167,8 @@ size_t HrpbValueCount(const Hrpb *h);
    h       filled on success, zeroed on any error; release with HrpbDestroy()
 
    nrows and ncols are 64-bit so that a size beyond the layout is refused (HRPB_ERR_OVERFLOW) rather than truncated.
-   Two passes, so that every array is allocated once, at its size. Work O(nnz + rows + staged log panel_rows); workspace O(ncols), and
-   O(nrows) while an order is checked.
+   Two passes, so that every array is allocated once, at its size. Work O(nnz + rows + windows log panel_rows); workspace O(ncols/window_cols),
+   and O(nrows) while an order is checked.
 */
 HrpbError HrpbBuildHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, Hrpb *h);
 void      HrpbDestroy(Hrpb *h);
@@ -176,8 +181,8 @@ void HrpbPackValuesHost(const Hrpb *h, const HrpbInt *rowptr, const HrpbScalar *
    only the pattern is checked. A CSR has one format for given parameters and order, so whatever passes is what the builder makes.
 
    The contents may be anything: nothing outside the arrays is read. Their extents, which a pointer does not tell, are taken to be
-   those that HrpbBytes() adds up: from nrows, npanels, nblocks, nstaged, nruns and, of pattern and values, pattern_ptr[nblocks] and
-   value_ptr[nblocks]; npanels is first compared with nrows, and each other count with the pointer array that ends in it.
+   those that HrpbBytes() adds up, from nrows, npanels, nblocks, nwindows, pattern_bytes and value_count; npanels is first compared
+   with nrows, and each other count with the pointer array that ends in it.
 
    Returns HRPB_SUCCESS, HRPB_ERR_CORRUPT (also for a malformed CSR) or, without O(nrows) workspace for an order, HRPB_ERR_MEMORY;
    unless it succeeds, message (of size len, may be NULL) says the first thing that is wrong, and where.

@@ -6,7 +6,7 @@
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
 #include <petsc/private/vecimpl.h>
-#include <hrpb.h>
+#include <hrpbdevice.h>
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -27,8 +27,18 @@ typedef void **PetscCtxRt; /* what a container's destructor gets */
   #define AIJTCU_HAVE_BRICKS 0
 #endif
 
+/* And there are kernels for a device */
+#if AIJTCU_HAVE_BRICKS && PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES))
+  #define AIJTCU_HAVE_DEVICE 1
+#else
+  #define AIJTCU_HAVE_DEVICE 0
+#endif
+
 /* Never taken by default: the threshold where no brick kernel is known to beat the scalar path */
 #define AIJTCU_THRESHOLD_NEVER ((PetscReal)2.0)
+
+/* With fewer columns a product on the device is left to the scalar path: it reads the matrix once, whatever it is packed in */
+#define AIJTCU_LEAST_COLUMNS 4
 
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
@@ -36,7 +46,9 @@ _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == size
 
 typedef struct {
   MatAIJTCUPath path;
-  PetscInt      brick_rows, panel_rows, block_cols;
+  PetscInt      brick_rows, panel_rows, block_cols, window_cols;
+  PetscBool     format_set; /* one of these was set: otherwise a device chooses its own */
+  MatAIJTCUPrecision precision;
   PetscReal     threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
 } AIJTCUOptions;
 
@@ -99,10 +111,14 @@ struct _n_AIJTCUPlan {
   PetscBool        refused; /* that pattern could not be built: scalar path until it changes */
   AIJTCUPatternKey pattern_key;
   PetscObjectState values_state;
+  PetscBool        on_device;    /* where the bricks are, */
+  PetscBool        asked_device; /* and where they should have been built if they were refused */
   HrpbParams       params;
+  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those */
 #if AIJTCU_HAVE_BRICKS
   Hrpb        hrpb;
   HrpbScalar *values;
+  PetscBool   workspace_user; /* counted by AIJTCUWorkspaceUser() */
 #endif
 };
 
@@ -170,6 +186,7 @@ PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
 
 /* options.c */
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
+PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
@@ -180,12 +197,28 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
 
+#if AIJTCU_HAVE_DEVICE
+/* device.c: bricks on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
+PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDevicePack(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, Mat, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCountStripColumns(Mat, int32_t, int64_t *, HrpbError *);
+
+/* workspace.c: device memory that all plans share */
+PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
+PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUWorkspaceUser(PetscBool);
+PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
+#endif
+
 /* synergy.c */
 PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
-PETSC_INTERN PetscReal      AIJTCUThreshold(const AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUChoosePath(Mat, AIJTCUPlan *, PetscInt, MatAIJTCUPath *, const char **);
 
 /* factor.c */

@@ -6,11 +6,14 @@
 PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
 {
   PetscFunctionBegin;
-  o->path       = MAT_AIJTCU_PATH_AUTO;
-  o->brick_rows = 8;  /* the fuller brick, and the height of the FP64 operand */
-  o->panel_rows = 64; /* tall panels stage a row of B once for several strips */
-  o->block_cols = 32;
-  o->threshold  = PETSC_DEFAULT;
+  o->path        = MAT_AIJTCU_PATH_AUTO;
+  o->brick_rows  = 8;  /* the fuller brick, and the height of the FP64 operand */
+  o->panel_rows  = 64; /* tall panels stage a row of B once for several strips */
+  o->block_cols  = 32;
+  o->window_cols = 1; /* no row of B is staged that no entry needs */
+  o->format_set  = PETSC_FALSE;
+  o->precision   = MAT_AIJTCU_PRECISION_FULL;
+  o->threshold   = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -22,6 +25,17 @@ const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *plan)
 MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
 {
   return plan->owner ? &plan->owner->counts : &plan->counts;
+}
+
+HrpbPrecision AIJTCUGetPrecision(const AIJTCUPlan *plan)
+{
+  if (PetscDefined(USE_REAL_DOUBLE)) return HRPB_FP64;
+  return AIJTCUGetOptions(plan)->precision == MAT_AIJTCU_PRECISION_TF32 ? HRPB_TF32 : HRPB_3XTF32;
+}
+
+static PetscInt AIJTCURoundUp(PetscInt n, PetscInt unit)
+{
+  return (n + unit - 1) / unit * unit;
 }
 
 static PetscErrorCode AIJTCUCheckBrickRows(Mat A, PetscInt rows)
@@ -39,10 +53,28 @@ static PetscErrorCode AIJTCUCheckPanelRows(Mat A, PetscInt rows, PetscInt brick_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCheckBlockCols(Mat A, PetscInt cols)
+static PetscErrorCode AIJTCUCheckWindowCols(Mat A, PetscInt cols)
 {
   PetscFunctionBegin;
-  PetscCheck(cols > 0 && cols <= HRPB_MAX_BLOCK && cols % HRPB_BRICK_COLS == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_block_cols (MatAIJTCUSetBlockCols()) must be a multiple of %d up to %d, not %" PetscInt_FMT, HRPB_BRICK_COLS, HRPB_MAX_BLOCK, cols);
+  PetscCheck(cols == 1 || cols == 2 || cols == 4 || cols == 8 || cols == 16, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_window_cols (MatAIJTCUSetWindowCols()) must be 1, 2, 4, 8 or 16, not %" PetscInt_FMT, cols);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both are powers of two: a multiple of the larger is one of each */
+static PetscErrorCode AIJTCUCheckBlockCols(Mat A, PetscInt cols, PetscInt window_cols)
+{
+  const PetscInt unit = PetscMax(HRPB_BRICK_COLS, window_cols);
+
+  PetscFunctionBegin;
+  PetscCheck(cols > 0 && cols <= HRPB_MAX_BLOCK && cols % unit == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_block_cols (MatAIJTCUSetBlockCols()) must be a multiple of %" PetscInt_FMT " up to %d where windows have %" PetscInt_FMT " columns, not %" PetscInt_FMT, unit, HRPB_MAX_BLOCK, window_cols, cols);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCheckPrecision(Mat A, MatAIJTCUPrecision precision)
+{
+  PetscFunctionBegin;
+  PetscCheck(precision == MAT_AIJTCU_PRECISION_FULL || precision == MAT_AIJTCU_PRECISION_TF32, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Precision must be MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32, not %d", (int)precision);
+  PetscCheck(precision == MAT_AIJTCU_PRECISION_FULL || PetscDefined(USE_REAL_SINGLE), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "-mat_aijtcu_precision (MatAIJTCUSetPrecision()) tf32 needs a PETSc configured with --with-precision=single; here it must be full");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,21 +89,31 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
 PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems PetscOptionsObject)
 {
   AIJTCUOptions o = plan->options;
-  PetscBool     set;
+  PetscBool     set, any = o.format_set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
   PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths, (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_brick_rows", "Rows of a brick (8 or 16)", "MatAIJTCUSetBrickRows", o.brick_rows, &o.brick_rows, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_precision", "Precision of bricks on a device", "MatAIJTCUSetPrecision", MatAIJTCUPrecisions, (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
+  PetscCall(AIJTCUCheckPrecision(A, o.precision));
+  PetscCall(PetscOptionsInt("-mat_aijtcu_brick_rows", "Rows of a brick (8 or 16)", "MatAIJTCUSetBrickRows", o.brick_rows, &o.brick_rows, &set));
+  any = (PetscBool)(any || set);
   PetscCall(AIJTCUCheckBrickRows(A, o.brick_rows));
   PetscCall(PetscOptionsInt("-mat_aijtcu_panel_rows", "Rows of a row panel (a multiple of the brick rows, up to 256)", "MatAIJTCUSetPanelRows", o.panel_rows, &o.panel_rows, &set));
-  if (!set) o.panel_rows = (o.panel_rows + o.brick_rows - 1) / o.brick_rows * o.brick_rows;
+  any = (PetscBool)(any || set);
+  if (!set) o.panel_rows = AIJTCURoundUp(o.panel_rows, o.brick_rows);
   PetscCall(AIJTCUCheckPanelRows(A, o.panel_rows, o.brick_rows));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_block_cols", "Active columns of a block (a multiple of 4, up to 256)", "MatAIJTCUSetBlockCols", o.block_cols, &o.block_cols, NULL));
-  PetscCall(AIJTCUCheckBlockCols(A, o.block_cols));
+  PetscCall(PetscOptionsInt("-mat_aijtcu_window_cols", "Columns of a window (1, 2, 4, 8 or 16)", "MatAIJTCUSetWindowCols", o.window_cols, &o.window_cols, &set));
+  any = (PetscBool)(any || set);
+  PetscCall(AIJTCUCheckWindowCols(A, o.window_cols));
+  PetscCall(PetscOptionsInt("-mat_aijtcu_block_cols", "Columns of a block (a multiple of 4 and of the window columns, up to 256)", "MatAIJTCUSetBlockCols", o.block_cols, &o.block_cols, &set));
+  any = (PetscBool)(any || set);
+  if (!set) o.block_cols = AIJTCURoundUp(o.block_cols, o.window_cols);
+  PetscCall(AIJTCUCheckBlockCols(A, o.block_cols, o.window_cols));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", "Least alpha for which auto takes the brick path", "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
   PetscOptionsHeadEnd();
+  o.format_set  = any;
   plan->options = o;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -147,6 +189,66 @@ PetscErrorCode MatAIJTCUGetPath(Mat A, MatAIJTCUPath *path)
 }
 
 /*@
+  MatAIJTCUSetPrecision - Sets how exactly the bricks of a `MATAIJTCU` are multiplied on a device
+
+  Logically Collective
+
+  Input Parameters:
++ A         - the matrix; other types are left alone
+- precision - `MAT_AIJTCU_PRECISION_FULL` (default) or `MAT_AIJTCU_PRECISION_TF32`
+
+  Options Database Key:
+. -mat_aijtcu_precision (full|tf32) - the precision
+
+  Level: intermediate
+
+  Notes:
+  The full precision is that of `PetscScalar`. TF32 keeps 11 bits of each factor (a relative error of about 5e-4 in an entry of the product), sums
+  are in single precision. It exists in single precision only.
+
+  The bricks of the host are always multiplied in full precision.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetPrecision()`, `MatAIJTCUPrecision`
+@*/
+PetscErrorCode MatAIJTCUSetPrecision(Mat A, MatAIJTCUPrecision precision)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
+  PetscValidLogicalCollectiveEnum(A, precision, 2);
+  PetscCall(AIJTCUCheckPrecision(A, precision));
+  if (plan) plan->options.precision = precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetPrecision - Gets what `MatAIJTCUSetPrecision()` or `-mat_aijtcu_precision` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. precision - the precision
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetPrecision()`
+@*/
+PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
+  PetscAssertPointer(precision, 2);
+  *precision = AIJTCUGetOptions(plan)->precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MatAIJTCUSetBrickRows - Sets the height of the bricks of a `MATAIJTCU`
 
   Logically Collective
@@ -175,7 +277,8 @@ PetscErrorCode MatAIJTCUSetBrickRows(Mat A, PetscInt rows)
   PetscCall(AIJTCUCheckBrickRows(A, rows));
   if (plan) {
     plan->options.brick_rows = rows;
-    plan->options.panel_rows = (plan->options.panel_rows + rows - 1) / rows * rows;
+    plan->options.format_set = PETSC_TRUE;
+    plan->options.panel_rows = AIJTCURoundUp(plan->options.panel_rows, rows);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -230,7 +333,10 @@ PetscErrorCode MatAIJTCUSetPanelRows(Mat A, PetscInt rows)
   PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
   PetscValidLogicalCollectiveInt(A, rows, 2);
   PetscCall(AIJTCUCheckPanelRows(A, rows, plan ? plan->options.brick_rows : 8));
-  if (plan) plan->options.panel_rows = rows;
+  if (plan) {
+    plan->options.panel_rows = rows;
+    plan->options.format_set = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,20 +367,20 @@ PetscErrorCode MatAIJTCUGetPanelRows(Mat A, PetscInt *rows)
 }
 
 /*@
-  MatAIJTCUSetBlockCols - Sets the active columns of a block (TK) of a `MATAIJTCU`
+  MatAIJTCUSetBlockCols - Sets the columns of a block (TK) of a `MATAIJTCU`: its active windows together have as many at most
 
   Logically Collective
 
   Input Parameters:
 + A    - the matrix; other types are left alone
-- cols - a multiple of 4, up to 256 (default 32)
+- cols - a multiple of 4 and of the window columns, up to 256 (default 32)
 
   Options Database Key:
 . -mat_aijtcu_block_cols cols - the columns
 
   Level: intermediate
 
-.seealso: `MATAIJTCU`, `MatAIJTCUGetBlockCols()`, `MatAIJTCUSetPanelRows()`
+.seealso: `MATAIJTCU`, `MatAIJTCUGetBlockCols()`, `MatAIJTCUSetPanelRows()`, `MatAIJTCUSetWindowCols()`
 @*/
 PetscErrorCode MatAIJTCUSetBlockCols(Mat A, PetscInt cols)
 {
@@ -283,13 +389,16 @@ PetscErrorCode MatAIJTCUSetBlockCols(Mat A, PetscInt cols)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
   PetscValidLogicalCollectiveInt(A, cols, 2);
-  PetscCall(AIJTCUCheckBlockCols(A, cols));
-  if (plan) plan->options.block_cols = cols;
+  PetscCall(AIJTCUCheckBlockCols(A, cols, plan ? plan->options.window_cols : 1));
+  if (plan) {
+    plan->options.block_cols = cols;
+    plan->options.format_set = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MatAIJTCUGetBlockCols - Gets the active columns of a block of a `MATAIJTCU`
+  MatAIJTCUGetBlockCols - Gets the columns of a block of a `MATAIJTCU`
 
   Not Collective
 
@@ -315,6 +424,70 @@ PetscErrorCode MatAIJTCUGetBlockCols(Mat A, PetscInt *cols)
 }
 
 /*@
+  MatAIJTCUSetWindowCols - Sets the columns of a window (TW) of a `MATAIJTCU`: consecutive rows of the dense matrix that are staged together
+
+  Logically Collective
+
+  Input Parameters:
++ A    - the matrix; other types are left alone
+- cols - 1 (default), 2, 4, 8 or 16
+
+  Options Database Key:
+. -mat_aijtcu_window_cols cols - the columns
+
+  Level: intermediate
+
+  Notes:
+  A window is staged where any of its columns has an entry. Wider ones take fewer copies and suit matrices whose columns come in
+  runs, such as those of several unknowns a node; elsewhere they stage rows that nothing uses.
+
+  Block columns that are not a multiple of the new width are rounded up to one.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetWindowCols()`, `MatAIJTCUSetBlockCols()`
+@*/
+PetscErrorCode MatAIJTCUSetWindowCols(Mat A, PetscInt cols)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
+  PetscValidLogicalCollectiveInt(A, cols, 2);
+  PetscCall(AIJTCUCheckWindowCols(A, cols));
+  if (plan) {
+    plan->options.window_cols = cols;
+    plan->options.format_set = PETSC_TRUE;
+    plan->options.block_cols  = AIJTCURoundUp(plan->options.block_cols, cols);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetWindowCols - Gets the columns of a window of a `MATAIJTCU`
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. cols - 1, 2, 4, 8 or 16
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetWindowCols()`
+@*/
+PetscErrorCode MatAIJTCUGetWindowCols(Mat A, PetscInt *cols)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
+  PetscAssertPointer(cols, 2);
+  *cols = AIJTCUGetOptions(plan)->window_cols;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MatAIJTCUSetSynergyThreshold - Sets the least alpha for which `MAT_AIJTCU_PATH_AUTO` takes the brick path
 
   Logically Collective
@@ -329,7 +502,8 @@ PetscErrorCode MatAIJTCUGetBlockCols(Mat A, PetscInt *cols)
   Level: intermediate
 
   Note:
-  By default never where only the host's bricks are at hand: they are a reference, slower than the parent's product.
+  By default never where only the host's bricks are at hand: they are a reference, slower than the parent's product. On a device whose tensor cores
+  suit the precision the default is 0, for products with at least four columns.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSynergyThreshold()`, `MatAIJTCUGetSynergy()`
 @*/
@@ -367,7 +541,7 @@ PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat A, PetscReal *alpha)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
   PetscAssertPointer(alpha, 2);
-  *alpha = AIJTCUThreshold(plan);
+  PetscCall(AIJTCUThreshold(plan, alpha));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

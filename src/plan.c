@@ -20,19 +20,39 @@ PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKe
   return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
 }
 
+#if AIJTCU_HAVE_BRICKS
+static PetscBool AIJTCUParamsEqual(const HrpbParams *a, const HrpbParams *b)
+{
+  return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols && a->window_cols == b->window_cols);
+}
+#endif
+
+#if AIJTCU_HAVE_BRICKS
+static PetscErrorCode AIJTCUDestroyBricks(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  if (plan->on_device) PetscCall(AIJTCUDeviceDestroy(plan));
+#endif
+  HrpbDestroy(&plan->hrpb);
+  PetscCall(PetscFree(plan->values));
+  plan->on_device = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BRICKS
-  HrpbDestroy(&plan->hrpb);
-  PetscCall(PetscFree(plan->values));
+  PetscCall(AIJTCUDestroyBricks(plan));
 #endif
   plan->built = plan->refused = plan->analysed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 #if AIJTCU_HAVE_BRICKS
-static PetscErrorCode AIJTCUPackValues(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr)
+static PetscErrorCode AIJTCUHostPack(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr)
 {
   const PetscScalar *a;
 
@@ -40,12 +60,11 @@ static PetscErrorCode AIJTCUPackValues(Mat A, AIJTCUPlan *plan, const PetscInt *
   PetscCall(MatSeqAIJGetArrayRead(A, &a));
   HrpbPackValuesHost(&plan->hrpb, rowptr, a, plan->values);
   PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &plan->values_state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A debug build of PETSc checks what was built against the CSR it came from */
-static PetscErrorCode AIJTCUCheck(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr, const PetscInt *colidx)
+static PetscErrorCode AIJTCUHostCheck(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr, const PetscInt *colidx)
 {
   PetscFunctionBegin;
   if (PetscDefined(USE_DEBUG)) {
@@ -61,37 +80,79 @@ static PetscErrorCode AIJTCUCheck(Mat A, AIJTCUPlan *plan, const PetscInt *rowpt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Build the bricks of A's pattern. Where that cannot be, say why in the log and refuse until the pattern changes */
-static PetscErrorCode AIJTCUBuild(Mat A, AIJTCUPlan *plan, const AIJTCUPatternKey *key, const PetscInt *rowptr, const PetscInt *colidx)
+static PetscErrorCode AIJTCUHostBuild(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr, const PetscInt *colidx, HrpbError *err)
 {
-  HrpbError      err;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  HrpbDestroy(&plan->hrpb);
-  PetscCall(PetscFree(plan->values));
-  plan->built       = PETSC_FALSE;
-  plan->refused     = PETSC_TRUE;
-  plan->pattern_key = *key;
+  plan->params = plan->wanted;
+  *err         = HrpbBuildHost(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, &plan->hrpb);
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = PetscMalloc1(HrpbValueCount(&plan->hrpb), &plan->values);
+  if (ierr == PETSC_ERR_MEM) {
+    *err = HRPB_ERR_MEMORY;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(ierr);
+  PetscCall(AIJTCUHostPack(A, plan, rowptr));
+  PetscCall(AIJTCUHostCheck(A, plan, rowptr, colidx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Build the bricks of A's pattern, or only pack its values anew. Where that cannot be, say why in the log and refuse until the pattern changes */
+static PetscErrorCode AIJTCUBuild(Mat A, AIJTCUPlan *plan)
+{
+  HrpbError err = HRPB_SUCCESS;
+
+  PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Build, A, 0, 0, 0));
-  err = HrpbBuildHost(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, &plan->hrpb);
-  if (!err) {
-    ierr = PetscMalloc1(HrpbValueCount(&plan->hrpb), &plan->values);
-    if (ierr == PETSC_ERR_MEM) err = HRPB_ERR_MEMORY;
-    else PetscCall(ierr);
+#if AIJTCU_HAVE_DEVICE
+  if (plan->on_device) PetscCall(AIJTCUDeviceBuild(A, plan, &err));
+#endif
+  if (!plan->on_device) {
+    const PetscInt *rowptr, *colidx;
+    PetscInt        nrows;
+    PetscBool       done;
+
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+    PetscCall(AIJTCUHostBuild(A, plan, rowptr, colidx, &err));
+    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
   }
   if (!err) {
-    PetscCall(AIJTCUPackValues(A, plan, rowptr));
-    PetscCall(AIJTCUCheck(A, plan, rowptr, colidx));
-    plan->built   = PETSC_TRUE;
-    plan->refused = PETSC_FALSE;
+    plan->built = PETSC_TRUE;
     AIJTCUGetCounts(plan)->builds++;
-    PetscCall(PetscInfo(A, "aijtcu: built %" PetscInt64_FMT " bricks of %" PetscInt_FMT " rows for %" PetscInt64_FMT " nonzeros\n", (PetscInt64)plan->hrpb.nbricks, (PetscInt)plan->params.brick_rows, (PetscInt64)plan->hrpb.nnz));
+    PetscCall(PetscInfo(A, "aijtcu: built %" PetscInt64_FMT " bricks of %" PetscInt_FMT " rows for %" PetscInt64_FMT " nonzeros on the %s, %" PetscInt64_FMT " bytes (panels of %" PetscInt_FMT " rows, blocks of %" PetscInt_FMT " columns, windows of %" PetscInt_FMT ")\n",
+                        (PetscInt64)plan->hrpb.nbricks, (PetscInt)plan->params.brick_rows, (PetscInt64)plan->hrpb.nnz, plan->on_device ? "device" : "host", (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar)), (PetscInt)plan->params.panel_rows,
+                        (PetscInt)plan->params.block_cols, (PetscInt)plan->params.window_cols));
   } else {
-    HrpbDestroy(&plan->hrpb);
+    PetscCall(AIJTCUDestroyBricks(plan));
+    plan->refused = PETSC_TRUE;
     PetscCall(PetscInfo(A, "aijtcu: no bricks, products take the scalar path: %s\n", HrpbErrorString(err)));
   }
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Build, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCURefresh(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+#if AIJTCU_HAVE_DEVICE
+  if (plan->on_device) PetscCall(AIJTCUDevicePack(A, plan));
+#endif
+  if (!plan->on_device) {
+    const PetscInt *rowptr, *colidx;
+    PetscInt        nrows;
+    PetscBool       done;
+
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+    PetscCall(AIJTCUHostPack(A, plan, rowptr));
+    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  }
+  AIJTCUGetCounts(plan)->refreshes++;
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -106,29 +167,33 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 #if AIJTCU_HAVE_BRICKS
   {
     const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
-    const HrpbParams     params = {(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols};
+    HrpbParams           wanted = {(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
+    PetscBool            device = PETSC_FALSE;
     AIJTCUPatternKey     key;
     PetscObjectState     state;
-    PetscBool            same, done;
-    const PetscInt      *rowptr, *colidx;
-    PetscInt             nrows;
 
+  #if AIJTCU_HAVE_DEVICE
+    if (plan->device) {
+      PetscCall(MatBoundToCPU(A, &device));
+      device = (PetscBool)!device;
+      if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
+    }
+  #endif
+    if (device && !o->format_set) PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    same = (PetscBool)((plan->built || plan->refused) && AIJTCUPatternKeyEqual(&key, &plan->pattern_key) && params.brick_rows == plan->params.brick_rows && params.panel_rows == plan->params.panel_rows && params.block_cols == plan->params.block_cols);
-    if (!same || (plan->built && state != plan->values_state)) {
-      PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-      PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
-      if (!same) {
-        plan->params = params;
-        PetscCall(AIJTCUBuild(A, plan, &key, rowptr, colidx));
-      } else {
-        PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
-        PetscCall(AIJTCUPackValues(A, plan, rowptr));
-        AIJTCUGetCounts(plan)->refreshes++;
-        PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
-      }
-      PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+    if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
+      PetscCall(AIJTCUDestroyBricks(plan));
+      plan->built       = PETSC_FALSE;
+      plan->refused     = PETSC_FALSE;
+      plan->pattern_key = key;
+      plan->wanted      = wanted;
+      plan->on_device = plan->asked_device = device;
+      PetscCall(AIJTCUBuild(A, plan));
+      plan->values_state = state;
+    } else if (plan->built && state != plan->values_state) {
+      PetscCall(AIJTCURefresh(A, plan));
+      plan->values_state = state;
     }
     *usable = plan->built;
   }

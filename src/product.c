@@ -207,14 +207,29 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
 }
 
 #if AIJTCU_HAVE_BRICKS
-static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
+static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
 {
-  Mat                A = C->product->A, B = C->product->B;
-  AIJTCUPlan        *plan;
-  PetscBool          usable = PETSC_FALSE, changed;
   const PetscScalar *b;
   PetscScalar       *c;
-  PetscInt           ldb, ldc, N;
+  PetscInt           ldb, ldc;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(B, &ldb));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArrayRead(B, &b));
+  PetscCall(MatDenseGetArrayWrite(C, &c));
+  HrpbMultiplyHost(&plan->hrpb, plan->values, B->cmap->n, b, ldb, c, ldc);
+  PetscCall(MatDenseRestoreArrayWrite(C, &c));
+  PetscCall(MatDenseRestoreArrayRead(B, &b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
+{
+  Mat            A = C->product->A, B = C->product->B;
+  AIJTCUPlan    *plan;
+  PetscBool      usable = PETSC_FALSE, changed;
+  PetscLogDouble flops;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
@@ -227,17 +242,28 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
     PetscCall((*C->ops->productnumeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  N = B->cmap->n;
-  PetscCall(MatDenseGetLDA(B, &ldb));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetArrayRead(B, &b));
-  PetscCall(MatDenseGetArrayWrite(C, &c));
+  flops = 2.0 * (PetscLogDouble)plan->hrpb.nnz * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Tcu, A, B, C, 0));
-  HrpbMultiplyHost(&plan->hrpb, plan->values, N, b, ldb, c, ldc);
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)plan->hrpb.nnz * (PetscLogDouble)N));
+  #if AIJTCU_HAVE_DEVICE
+  if (plan->on_device) {
+    HrpbError err;
+
+    PetscCall(AIJTCUDeviceMultiply(A, plan, B, C, &err));
+    PetscCall(PetscLogGpuFlops(err ? 0 : flops));
+    if (err) {
+      PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tcu, A, B, C, 0));
+      PetscCall(PetscInfo(A, "aijtcu: no product with bricks, the scalar path instead: %s\n", HrpbErrorString(err)));
+      PetscCall(AIJTCURestart(C));
+      PetscCall((*C->ops->productnumeric)(C));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  #endif
+  if (!plan->on_device) {
+    PetscCall(AIJTCUHostMultiply(plan, B, C));
+    PetscCall(PetscLogFlops(flops));
+  }
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tcu, A, B, C, 0));
-  PetscCall(MatDenseRestoreArrayWrite(C, &c));
-  PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   AIJTCUGetCounts(plan)->tcu++;

@@ -6,6 +6,7 @@
 PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar;
 
 const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
+const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
 /* The operations table has another shape in every minor version: a library for one must not write into another's matrices */
@@ -17,6 +18,22 @@ static PetscErrorCode AIJTCUCheckVersion(void)
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": compile it with the PETSC_DIR of this program",
              PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_DEVICE
+PetscReal AIJTCUWorkspaceMax = 0;
+#endif
+
+static PetscErrorCode AIJTCUGlobalOptions(void)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Options of all MATAIJTCU", "MATAIJTCU");
+  PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", "MiB of device memory for copies of dense matrices (0: a quarter of the device's)", "MATAIJTCU", AIJTCUWorkspaceMax, &AIJTCUWorkspaceMax, NULL));
+  PetscCheck(AIJTCUWorkspaceMax >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be a number of MiB, or 0 for a quarter of the device's memory, not %g", (double)AIJTCUWorkspaceMax);
+  PetscOptionsEnd();
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -53,6 +70,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCURefresh", MAT_CLASSID, &MAT_AIJTCU_Refresh));
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
   PetscCall(PetscLogEventRegister("MatTCUScalar", MAT_CLASSID, &MAT_AIJTCU_Scalar));
+  PetscCall(AIJTCUGlobalOptions());
   PetscCall(AIJTCUViewChoiceSetUp());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,7 +9,7 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
   AIJTCUPatternKey key;
   const PetscInt  *rowptr, *colidx;
   PetscInt         nrows;
-  PetscBool        done;
+  PetscBool        done, device = PETSC_FALSE;
   int64_t          count[2] = {0, 0};
   const int32_t    rows[2]  = {8, 16};
   HrpbError        err      = HRPB_SUCCESS;
@@ -18,9 +18,16 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUPatternKeyGet(A, &key));
   if (plan->analysed && AIJTCUPatternKeyEqual(&key, &plan->analysis_key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+#if AIJTCU_HAVE_DEVICE
+  if (plan->device) {
+    PetscCall(MatBoundToCPU(A, &device));
+    device = (PetscBool)!device;
+  }
+  for (PetscInt i = 0; i < 2 && device && !err; i++) PetscCall(AIJTCUDeviceCountStripColumns(A, rows[i], &count[i], &err));
+#endif
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
-  for (PetscInt i = 0; i < 2 && !err; i++) err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, rows[i], &count[i]);
+  for (PetscInt i = 0; i < 2 && !device && !err; i++) err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, rows[i], &count[i]);
   plan->nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
   if (err) { /* no slots counted: alpha is zero, and the choice the scalar path */
@@ -46,12 +53,22 @@ PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64 nnz, PetscInt64 strip_cols8, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The threshold in force. Bricks have host kernels only, and those are a reference: by default nothing is worth them */
-PetscReal AIJTCUThreshold(const AIJTCUPlan *plan)
+/*
+   The threshold in force. On a device with kernels for the plan's precision bricks beat the parent's product at any synergy (test/results); on the host
+   they are a reference, and by default nothing is worth them
+*/
+PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 {
-  const PetscReal threshold = AIJTCUGetOptions(plan)->threshold;
+  PetscBool device = PETSC_FALSE;
 
-  return threshold == (PetscReal)PETSC_DEFAULT ? AIJTCU_THRESHOLD_NEVER : threshold;
+  PetscFunctionBegin;
+  *threshold = AIJTCUGetOptions(plan)->threshold;
+  if (*threshold != (PetscReal)PETSC_DEFAULT) PetscFunctionReturn(PETSC_SUCCESS);
+#if AIJTCU_HAVE_DEVICE
+  if (plan->device) PetscCall(AIJTCUDeviceSupports(plan, &device));
+#endif
+  *threshold = device ? 0 : AIJTCU_THRESHOLD_NEVER;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -59,25 +76,35 @@ PetscReal AIJTCUThreshold(const AIJTCUPlan *plan)
 */
 PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
 {
-  const PetscReal threshold = AIJTCUThreshold(plan);
+  PetscReal threshold;
+  PetscBool bound;
 
   PetscFunctionBegin;
-  (void)N;
   *path = AIJTCUGetOptions(plan)->path;
   if (!AIJTCU_HAVE_BRICKS) {
     *path   = MAT_AIJTCU_PATH_SCALAR;
     *reason = "no bricks for this scalar type";
-  } else if (*path != MAT_AIJTCU_PATH_AUTO) {
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (*path != MAT_AIJTCU_PATH_AUTO) {
     *reason = "as set";
-  } else if (threshold > 1) { /* not worth an analysis */
-    *path   = MAT_AIJTCU_PATH_SCALAR;
-    *reason = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? "no brick kernel that pays here" : "threshold above 1";
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  *path = MAT_AIJTCU_PATH_SCALAR;
+  PetscCall(AIJTCUThreshold(plan, &threshold));
+  PetscCall(MatBoundToCPU(A, &bound));
+  if (threshold > 1) *reason = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? "no brick kernel that pays here" : "threshold above 1";
+  else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && bound) *reason = "bound to the host";
+  else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && N < AIJTCU_LEAST_COLUMNS) *reason = "too few columns";
+  else if (threshold <= 0) { /* not worth an analysis */
+    *path   = MAT_AIJTCU_PATH_TCU;
+    *reason = "any alpha pays";
   } else {
     MatAIJTCUSynergy s;
 
     PetscCall(AIJTCUAnalyse(A, plan));
     PetscCall(AIJTCUSynergyFromCounts(plan->nnz, plan->strip_cols8, plan->strip_cols16, &s));
-    *path   = s.alpha >= threshold ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR;
+    if (s.alpha >= threshold) *path = MAT_AIJTCU_PATH_TCU;
     *reason = s.alpha >= threshold ? "alpha at or above threshold" : "alpha below threshold";
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -26,6 +26,22 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The format of this process's bricks where they exist, what the options say where they do not */
+static PetscErrorCode AIJTCUGetParams(Mat A, HrpbParams *params)
+{
+  Mat                  blocks[2];
+  AIJTCUPlan          *plan;
+  const AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  o       = AIJTCUGetOptions(plan);
+  *params = (HrpbParams){(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
+  if (plan->built) *params = plan->params;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The lines that follow the parent's in the formats info and info_detail, where a matrix is viewed by itself: in the view of a solver
    they would be noise. Sums over the processes; collective
@@ -47,6 +63,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscBool            isascii;
   AIJTCUPlan          *plan;
   const AIJTCUOptions *o;
+  HrpbParams           params = {0, 0, 0, 0};
   MatAIJTCUSynergy     s;
   PetscInt64           sum[NSUM];
   PetscInt             tab = 0; /* MatView() itself has set two */
@@ -59,6 +76,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   if (isascii) PetscCall(PetscViewerASCIIGetTab(viewer, &tab));
   if (!isascii || tab > 2 || !plan || !A->assembled || (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscFunctionReturn(PETSC_SUCCESS);
   o = AIJTCUGetOptions(plan);
+  PetscCall(AIJTCUGetParams(A, &params));
   PetscCall(MatAIJTCUGetSynergy(A, &s));
   PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
   sum[BRICKS]     = s.bricks;
@@ -72,7 +90,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(AIJTCUSynergyFromCounts(sum[NNZ], sum[COLS8], sum[COLS16], &s));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha, (double)s.alpha8, (double)s.intensity));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %" PetscInt_FMT " x %d, panels of %" PetscInt_FMT " rows, blocks of %" PetscInt_FMT " columns; bytes of CSR %" PetscInt64_FMT "\n", o->brick_rows, HRPB_BRICK_COLS, o->panel_rows, o->block_cols, sum[CSR_BYTES]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d; bytes of CSR %" PetscInt64_FMT "\n", (int)params.brick_rows, HRPB_BRICK_COLS, (int)params.panel_rows, (int)params.block_cols, (int)params.window_cols, sum[CSR_BYTES]));
   if (sum[BUILT]) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(weighted[0] / (PetscReal)sum[BRICKS]), (double)((PetscReal)sum[BRICKS] / weighted[1]), sum[HRPB_BYTES]));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));

@@ -33,6 +33,14 @@ static inline uint64_t HrpbBrickPattern(const Hrpb *h, const HrpbBlock *block, u
   return h->params.brick_rows == 16 ? ((const uint64_t *)block->pattern)[brick] : ((const uint32_t *)block->pattern)[brick];
 }
 
+/* The matrix column that is local column c of block b */
+static inline int32_t HrpbBlockColumn(const Hrpb *h, int64_t b, int32_t c)
+{
+  const int32_t tw = h->params.window_cols;
+
+  return h->windows[h->window_ptr[b] + (uint32_t)(c / tw)] * tw + c % tw;
+}
+
 /* Rows of panel p: panel_rows, or fewer in the last one */
 static inline int32_t HrpbPanelRows(const Hrpb *h, int64_t p)
 {

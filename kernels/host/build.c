@@ -17,28 +17,30 @@ typedef struct {
   const int32_t *order;
   int32_t        nrows, ncols;
   HrpbParams     params;
+  int32_t        window_shift; /* column >> window_shift is its window: window_cols is a power of two */
 
-  /* the panel at hand */
-  int32_t  nactive;
-  int32_t *active;   /* [ncols] its active columns, ascending */
-  int32_t *spare;    /* [ncols] where they are merged to */
-  int32_t *position; /* [ncols] of a column in active, -1 if it is not active */
+  /* the panel at hand; arrays have as many items as the matrix has windows */
+  int32_t  nwindows;
+  int32_t *windows;  /* its active windows, ascending */
+  int32_t *spare;    /* where they are merged to */
+  int32_t *position; /* of a window in windows, -1 if it is not active */
   int32_t  panel_rows;
   HrpbInt  next[HRPB_MAX_PANEL], end[HRPB_MAX_PANEL]; /* of each row: its entries not yet in a block */
 
-  /* the block at hand, as it will be stored */
+  /* the block at hand, as it will be stored, */
   HrpbBlockHeader header;
   uint64_t        pattern[MAX_BRICKS];
   uint8_t         column[MAX_BRICKS * HRPB_BRICK_COLS];
   uint16_t        offset[MAX_BRICKS];
   uint16_t        strip_start[MAX_STRIPS + 1];
+  uint64_t        used[HRPB_MAX_BLOCK / 64]; /* and its columns with an entry */
 } Builder;
 
-/* Sort active, made of nparts ascending parts, by merging neighbours until one is left; part[nparts] is its end */
-static void MergeActive(Builder *w, int32_t *part, int32_t nparts)
+/* Sort windows, made of nparts ascending parts, by merging neighbours until one is left; part[nparts] is its end */
+static void MergeWindows(Builder *w, int32_t *part, int32_t nparts)
 {
   while (nparts > 1) {
-    int32_t *a = w->active, *merged = w->spare, n = 0;
+    int32_t *a = w->windows, *merged = w->spare, n = 0;
 
     for (int32_t m = 0; m < nparts; m += 2) {
       const int32_t begin = part[m], middle = part[m + 1], end = m + 1 < nparts ? part[m + 2] : middle;
@@ -47,14 +49,14 @@ static void MergeActive(Builder *w, int32_t *part, int32_t nparts)
       for (int32_t k = begin; k < end; k++) merged[k] = j == end || (i < middle && a[i] < a[j]) ? a[i++] : a[j++];
       part[n++] = begin;
     }
-    part[n]   = w->nactive;
-    nparts    = n;
-    w->active = merged;
-    w->spare  = a;
+    part[n]    = w->nwindows;
+    nparts     = n;
+    w->windows = merged;
+    w->spare   = a;
   }
 }
 
-/* Begin panel p: its rows and its active columns. Rows are sorted, so what a row adds to the columns is an ascending part */
+/* Begin panel p: its rows and its active windows. Rows are sorted, so what a row adds to the windows is an ascending part */
 static void BeginPanel(Builder *w, int32_t p)
 {
   const int64_t first = (int64_t)p * w->params.panel_rows, left = w->nrows - first;
@@ -62,33 +64,33 @@ static void BeginPanel(Builder *w, int32_t p)
   int32_t       nparts = 0;
 
   w->panel_rows = left < w->params.panel_rows ? (int32_t)left : w->params.panel_rows;
-  w->nactive    = 0;
+  w->nwindows   = 0;
   for (int32_t i = 0; i < w->panel_rows; i++) {
     const int64_t row   = w->order ? w->order[first + i] : first + i;
-    const int32_t begin = w->nactive;
+    const int32_t begin = w->nwindows;
 
     w->next[i] = w->rowptr[row];
     w->end[i]  = w->rowptr[row + 1];
     for (HrpbInt k = w->next[i]; k < w->end[i]; k++) {
-      const int32_t column = (int32_t)w->colidx[k];
+      const int32_t window = (int32_t)w->colidx[k] >> w->window_shift;
 
-      if (w->position[column] >= 0) continue;
-      w->position[column]     = 0;
-      w->active[w->nactive++] = column;
+      if (w->position[window] >= 0) continue;
+      w->position[window]       = 0;
+      w->windows[w->nwindows++] = window;
     }
-    if (w->nactive > begin) part[nparts++] = begin;
+    if (w->nwindows > begin) part[nparts++] = begin;
   }
-  part[nparts] = w->nactive;
-  MergeActive(w, part, nparts);
-  for (int32_t i = 0; i < w->nactive; i++) w->position[w->active[i]] = i;
+  part[nparts] = w->nwindows;
+  MergeWindows(w, part, nparts);
+  for (int32_t i = 0; i < w->nwindows; i++) w->position[w->windows[i]] = i;
 }
 
 static void EndPanel(Builder *w)
 {
-  for (int32_t i = 0; i < w->nactive; i++) w->position[w->active[i]] = -1;
+  for (int32_t i = 0; i < w->nwindows; i++) w->position[w->windows[i]] = -1;
 }
 
-/* Append the bricks of a strip to the block whose active columns begin at first; the cursors of its rows move past the block */
+/* Append the bricks of a strip to the block whose active windows begin at first; the cursors of its rows move past the block */
 static void PackStrip(Builder *w, int32_t strip, int32_t first)
 {
   const int32_t  bm                        = w->params.brick_rows;
@@ -107,15 +109,17 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
 
     nlocal[i] = 0;
     for (; k < w->end[row0 + i]; k++) {
-      const int32_t c = w->position[w->colidx[k]] - first;
+      const int32_t column = (int32_t)w->colidx[k], window = w->position[column >> w->window_shift] - first;
+      const int32_t c = (window << w->window_shift) + (column & (w->params.window_cols - 1));
 
-      if (c >= (int32_t)w->header.ncols) break;
+      if (window >= (int32_t)w->header.nwindows) break;
       local[i][nlocal[i]++] = (uint8_t)c;
       used[c / 64] |= (uint64_t)1 << c % 64;
     }
     w->next[row0 + i] = k;
   }
   for (int32_t m = 0; m < HRPB_MAX_BLOCK / 64; m++) {
+    w->used[m] |= used[m];
     for (uint64_t bits = used[m]; bits; bits &= bits - 1) {
       const int32_t c = 64 * m + __builtin_ctzll(bits);
 
@@ -140,13 +144,15 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
   }
 }
 
-/* The block of the panel's active columns first, first + 1, ... */
+/* The block of the panel's active windows first, first + 1, ... */
 static void PackBlock(Builder *w, int32_t first)
 {
-  const int32_t left = w->nactive - first, nstrips = w->params.panel_rows / w->params.brick_rows;
+  const int32_t left = w->nwindows - first, most = w->params.block_cols >> w->window_shift;
+  const int32_t nstrips = w->params.panel_rows / w->params.brick_rows;
 
   memset(&w->header, 0, sizeof(w->header));
-  w->header.ncols = (uint32_t)(left < w->params.block_cols ? left : w->params.block_cols);
+  memset(w->used, 0, sizeof(w->used));
+  w->header.nwindows = (uint32_t)(left < most ? left : most);
   for (int32_t strip = 0; strip < nstrips; strip++) {
     w->strip_start[strip] = (uint16_t)w->header.nbricks;
     PackStrip(w, strip, first);
@@ -178,8 +184,25 @@ static void StorePointers(const HrpbTotals *t, Hrpb *h)
 {
   h->pattern_ptr[t->nblocks] = (uint32_t)t->pattern;
   h->value_ptr[t->nblocks]   = (uint32_t)t->values;
-  h->col_ptr[t->nblocks]     = (uint32_t)t->nstaged;
-  h->run_ptr[t->nblocks]     = (uint32_t)t->nruns;
+  h->window_ptr[t->nblocks]  = (uint32_t)t->nwindows;
+}
+
+/* Add the block at hand to the sums */
+static void AddBlock(const Builder *w, HrpbTotals *t)
+{
+  const int64_t pattern = (int64_t)(HrpbBlockBytes(&w->params, w->header.nbricks) / HRPB_PATTERN_UNIT);
+  const int64_t values  = (w->header.nvalues + HRPB_VALUE_UNIT - 1) / HRPB_VALUE_UNIT;
+  int32_t       ncols   = 0;
+
+  for (int32_t m = 0; m < HRPB_MAX_BLOCK / 64; m++) ncols += __builtin_popcountll(w->used[m]);
+  t->nblocks++;
+  t->nbricks += w->header.nbricks;
+  t->nwindows += w->header.nwindows;
+  t->nbrick_cols += (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
+  t->pattern += pattern;
+  t->values += values;
+  if (t->max_pattern < pattern) t->max_pattern = pattern;
+  if (t->max_values < values) t->max_values = values;
 }
 
 /* Walk all blocks in order, summing up in t; h, unless NULL, has its arrays and is filled on the way */
@@ -189,26 +212,14 @@ static void Walk(Builder *w, int32_t npanels, HrpbTotals *t, Hrpb *h)
   for (int32_t p = 0; p < npanels; p++) {
     if (h) h->blocked_row_ptr[p] = (uint32_t)t->nblocks;
     BeginPanel(w, p);
-    for (int64_t first = 0; first < w->nactive; first += w->params.block_cols) {
-      const int32_t *active = w->active + first;
-
-      PackBlock(w, (int32_t)first);
+    for (int32_t first = 0; first < w->nwindows; first += (int32_t)w->header.nwindows) {
+      PackBlock(w, first);
       if (h) {
         StorePointers(t, h);
         StoreBlock(w, h->pattern + (size_t)t->pattern * HRPB_PATTERN_UNIT);
-        memcpy(h->active_cols + t->nstaged, active, sizeof(*active) * w->header.ncols);
+        memcpy(h->windows + t->nwindows, w->windows + first, sizeof(*w->windows) * w->header.nwindows);
       }
-      for (int32_t i = 0; i < (int32_t)w->header.ncols; i++) {
-        if (i > 0 && active[i] == active[i - 1] + 1) continue;
-        if (h) h->runs[t->nruns] = (HrpbRun){.column = active[i], .local = i};
-        t->nruns++;
-      }
-      t->nblocks++;
-      t->nbricks += w->header.nbricks;
-      t->nstaged += w->header.ncols;
-      t->nbrick_cols += (w->header.ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
-      t->pattern += (int64_t)(HrpbBlockBytes(&w->params, w->header.nbricks) / HRPB_PATTERN_UNIT);
-      t->values += (w->header.nvalues + HRPB_VALUE_UNIT - 1) / HRPB_VALUE_UNIT;
+      AddBlock(w, t);
     }
     EndPanel(w);
   }
@@ -224,20 +235,18 @@ static void *Allocate(size_t n, size_t size)
   return malloc(n ? n * size : 1);
 }
 
-static HrpbError AllocateArrays(Hrpb *h, const HrpbTotals *t, bool ordered)
+static HrpbError AllocateArrays(Hrpb *h, bool ordered)
 {
-  const size_t npointers = (size_t)h->nblocks + 1, bytes = (size_t)t->pattern * HRPB_PATTERN_UNIT;
+  const size_t npointers = (size_t)h->nblocks + 1;
 
   h->blocked_row_ptr = (uint32_t *)Allocate((size_t)h->npanels + 1, sizeof(*h->blocked_row_ptr));
   h->pattern_ptr     = (uint32_t *)Allocate(npointers, sizeof(*h->pattern_ptr));
   h->value_ptr       = (uint32_t *)Allocate(npointers, sizeof(*h->value_ptr));
-  h->col_ptr         = (uint32_t *)Allocate(npointers, sizeof(*h->col_ptr));
-  h->run_ptr         = (uint32_t *)Allocate(npointers, sizeof(*h->run_ptr));
-  h->active_cols     = (int32_t *)Allocate((size_t)h->nstaged, sizeof(*h->active_cols));
-  h->runs            = (HrpbRun *)Allocate((size_t)h->nruns, sizeof(*h->runs));
-  h->pattern         = (uint8_t *)aligned_alloc(HRPB_PATTERN_UNIT, bytes ? bytes : HRPB_PATTERN_UNIT);
+  h->window_ptr      = (uint32_t *)Allocate(npointers, sizeof(*h->window_ptr));
+  h->windows         = (int32_t *)Allocate((size_t)h->nwindows, sizeof(*h->windows));
+  h->pattern         = (uint8_t *)aligned_alloc(HRPB_PATTERN_UNIT, h->pattern_bytes ? (size_t)h->pattern_bytes : HRPB_PATTERN_UNIT);
   if (ordered) h->order = (int32_t *)Allocate((size_t)h->nrows, sizeof(*h->order));
-  if (!h->blocked_row_ptr || !h->pattern_ptr || !h->value_ptr || !h->col_ptr || !h->run_ptr || !h->active_cols || !h->runs || !h->pattern || (ordered && !h->order)) return HRPB_ERR_MEMORY;
+  if (!h->blocked_row_ptr || !h->pattern_ptr || !h->value_ptr || !h->window_ptr || !h->windows || !h->pattern || (ordered && !h->order)) return HRPB_ERR_MEMORY;
   return HRPB_SUCCESS;
 }
 
@@ -254,12 +263,15 @@ static HrpbError Build(Builder *w, Hrpb *h)
 
   Walk(w, h->npanels, &t, NULL);
   if (!HrpbTotalsFit(&t)) return HRPB_ERR_OVERFLOW;
-  h->nblocks     = (int32_t)t.nblocks;
-  h->nbricks     = t.nbricks;
-  h->nruns       = t.nruns;
-  h->nstaged     = t.nstaged;
-  h->nbrick_cols = t.nbrick_cols;
-  err            = AllocateArrays(h, &t, w->order != NULL);
+  h->nblocks       = (int32_t)t.nblocks;
+  h->nbricks       = t.nbricks;
+  h->nwindows      = t.nwindows;
+  h->nbrick_cols   = t.nbrick_cols;
+  h->pattern_bytes = t.pattern * HRPB_PATTERN_UNIT;
+  h->value_count   = t.values * HRPB_VALUE_UNIT;
+  h->max_pattern   = (uint32_t)t.max_pattern;
+  h->max_values    = (uint32_t)t.max_values;
+  err              = AllocateArrays(h, w->order != NULL);
   if (err) return err;
   if (h->order) memcpy(h->order, w->order, sizeof(*h->order) * (size_t)h->nrows);
   Walk(w, h->npanels, &t, h);
@@ -269,6 +281,7 @@ static HrpbError Build(Builder *w, Hrpb *h)
 HrpbError HrpbBuildHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, Hrpb *h)
 {
   Builder  *w;
+  int64_t   nwindows; /* of the matrix */
   HrpbError err;
 
   memset(h, 0, sizeof(*h));
@@ -279,20 +292,23 @@ HrpbError HrpbBuildHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, con
 
   w = (Builder *)calloc(1, sizeof(*w));
   if (!w) return HRPB_ERR_MEMORY;
-  w->rowptr   = rowptr;
-  w->colidx   = colidx;
-  w->order    = order;
-  w->nrows    = (int32_t)nrows;
-  w->ncols    = (int32_t)ncols;
-  w->params   = *params;
-  w->active   = (int32_t *)Allocate((size_t)ncols, sizeof(*w->active));
-  w->spare    = (int32_t *)Allocate((size_t)ncols, sizeof(*w->spare));
-  w->position = (int32_t *)Allocate((size_t)ncols, sizeof(*w->position));
-  if (w->active && w->spare && w->position) {
-    for (int64_t i = 0; i < ncols; i++) w->position[i] = -1;
+  w->rowptr       = rowptr;
+  w->colidx       = colidx;
+  w->order        = order;
+  w->nrows        = (int32_t)nrows;
+  w->ncols        = (int32_t)ncols;
+  w->params       = *params;
+  w->window_shift = __builtin_ctz((unsigned)params->window_cols);
+
+  nwindows    = (ncols + params->window_cols - 1) / params->window_cols;
+  w->windows  = (int32_t *)Allocate((size_t)nwindows, sizeof(*w->windows));
+  w->spare    = (int32_t *)Allocate((size_t)nwindows, sizeof(*w->spare));
+  w->position = (int32_t *)Allocate((size_t)nwindows, sizeof(*w->position));
+  if (w->windows && w->spare && w->position) {
+    for (int64_t i = 0; i < nwindows; i++) w->position[i] = -1;
     err = Build(w, h);
   } else err = HRPB_ERR_MEMORY;
-  free(w->active);
+  free(w->windows);
   free(w->spare);
   free(w->position);
   free(w);

@@ -18,7 +18,8 @@ typedef struct {
   char   *message;
   size_t  len;
 
-  int64_t  nbricks, nbrick_cols;      /* so far */
+  int64_t  nbricks, nbrick_cols; /* so far, as are the next two */
+  uint32_t max_pattern, max_values;
   HrpbInt  next[HRPB_MAX_PANEL];      /* of each row of the panel: its first entry not yet found in a brick */
   uint64_t used[HRPB_MAX_BLOCK / 64]; /* the block's columns found in a brick */
   uint32_t nvalues;                   /* of the block, so far */
@@ -73,21 +74,19 @@ static HrpbError CheckExtents(const Checker *c, int64_t nrows, int64_t ncols)
 {
   const Hrpb *h = c->h;
 
-  Expect(HrpbParamsAreValid(&h->params), "parameters %ld x %ld, bricks of %ld rows: %s", (long)h->params.panel_rows, (long)h->params.block_cols, (long)h->params.brick_rows, HrpbErrorString(HRPB_ERR_PARAMETER));
+  Expect(HrpbParamsAreValid(&h->params), "parameters %ld x %ld, bricks of %ld rows, windows of %ld: %s", (long)h->params.panel_rows, (long)h->params.block_cols, (long)h->params.brick_rows, (long)h->params.window_cols, HrpbErrorString(HRPB_ERR_PARAMETER));
   ExpectEqual("nrows", h->nrows, nrows);
   ExpectEqual("ncols", h->ncols, ncols);
   ExpectEqual("nnz", h->nnz, (int64_t)c->rowptr[nrows] - c->rowptr[0]);
   ExpectEqual("npanels", h->npanels, (nrows + h->params.panel_rows - 1) / h->params.panel_rows);
   Expect(h->nblocks >= 0, "nblocks is negative");
   Call(CheckPointers(c, "blocked_row_ptr", h->blocked_row_ptr, h->npanels, h->nblocks));
-  Call(CheckPointers(c, "col_ptr", h->col_ptr, h->nblocks, h->nstaged));
-  Call(CheckPointers(c, "run_ptr", h->run_ptr, h->nblocks, h->nruns));
-  Expect(h->pattern_ptr, "pattern_ptr is NULL");
-  Call(CheckPointers(c, "pattern_ptr", h->pattern_ptr, h->nblocks, h->pattern_ptr[h->nblocks]));
-  Expect(h->value_ptr, "value_ptr is NULL");
-  Call(CheckPointers(c, "value_ptr", h->value_ptr, h->nblocks, h->value_ptr[h->nblocks]));
-  Expect(h->active_cols || !h->nstaged, "active_cols is NULL");
-  Expect(h->runs || !h->nruns, "runs is NULL");
+  Call(CheckPointers(c, "window_ptr", h->window_ptr, h->nblocks, h->nwindows));
+  Expect(h->pattern_bytes % HRPB_PATTERN_UNIT == 0, "pattern_bytes is %lld, no multiple of %d", (long long)h->pattern_bytes, HRPB_PATTERN_UNIT);
+  Call(CheckPointers(c, "pattern_ptr", h->pattern_ptr, h->nblocks, h->pattern_bytes / HRPB_PATTERN_UNIT));
+  Expect(h->value_count % HRPB_VALUE_UNIT == 0, "value_count is %lld, no multiple of %d", (long long)h->value_count, HRPB_VALUE_UNIT);
+  Call(CheckPointers(c, "value_ptr", h->value_ptr, h->nblocks, h->value_count / HRPB_VALUE_UNIT));
+  Expect(h->windows || !h->nwindows, "windows is NULL");
   Expect(h->pattern || !h->nblocks, "pattern is NULL");
   Expect((uintptr_t)h->pattern % HRPB_PATTERN_UNIT == 0, "pattern is not aligned to %d bytes", HRPB_PATTERN_UNIT);
   return HRPB_SUCCESS;
@@ -97,7 +96,7 @@ static HrpbError CheckExtents(const Checker *c, int64_t nrows, int64_t ncols)
 static HrpbError CheckHeader(const Checker *c, int64_t b)
 {
   const Hrpb     *h     = c->h;
-  const uint32_t  units = h->pattern_ptr[b + 1] - h->pattern_ptr[b];
+  const uint32_t  units = h->pattern_ptr[b + 1] - h->pattern_ptr[b], most = (uint32_t)(h->params.block_cols / h->params.window_cols);
   HrpbBlockHeader header;
 
   Expect(units > 0, "its pattern run is empty");
@@ -106,32 +105,26 @@ static HrpbError CheckHeader(const Checker *c, int64_t b)
   ExpectEqual("length of its pattern run in bytes", (int64_t)units * HRPB_PATTERN_UNIT, HrpbBlockBytes(&h->params, header.nbricks));
   Expect(header.nvalues > 0 && header.nvalues <= HRPB_MAX_SLOTS, "it has %lu values", (unsigned long)header.nvalues);
   ExpectEqual("length of its values", h->value_ptr[b + 1] - h->value_ptr[b], (header.nvalues + HRPB_VALUE_UNIT - 1) / HRPB_VALUE_UNIT);
-  ExpectEqual("number of columns", header.ncols, h->col_ptr[b + 1] - h->col_ptr[b]);
-  if (b + 1 < h->blocked_row_ptr[c->panel + 1]) ExpectEqual("number of columns of a block that is not the panel's last", header.ncols, h->params.block_cols);
-  else Expect(header.ncols > 0 && header.ncols <= (uint32_t)h->params.block_cols, "it has %lu columns", (unsigned long)header.ncols);
+  ExpectEqual("number of windows", header.nwindows, h->window_ptr[b + 1] - h->window_ptr[b]);
+  if (b + 1 < h->blocked_row_ptr[c->panel + 1]) ExpectEqual("number of windows of a block that is not the panel's last", header.nwindows, most);
+  else Expect(header.nwindows > 0 && header.nwindows <= most, "it has %lu windows", (unsigned long)header.nwindows);
   ExpectEqual("unused word of the header", header.unused, 0);
   return HRPB_SUCCESS;
 }
 
-/* Active columns and runs of a block; last is the panel's last active column before it */
-static HrpbError CheckColumns(const Checker *c, int64_t b, int32_t *last)
+/* Active windows of a block; last is the panel's last active window before it */
+static HrpbError CheckWindows(const Checker *c, int64_t b, int32_t *last)
 {
-  const Hrpb *h = c->h;
-  uint32_t    r = h->run_ptr[b];
+  const Hrpb   *h        = c->h;
+  const int64_t nwindows = ((int64_t)h->ncols + h->params.window_cols - 1) / h->params.window_cols;
 
-  for (uint32_t i = h->col_ptr[b]; i < h->col_ptr[b + 1]; i++) {
-    const int32_t column = h->active_cols[i], local = (int32_t)(i - h->col_ptr[b]);
+  for (uint32_t i = h->window_ptr[b]; i < h->window_ptr[b + 1]; i++) {
+    const int32_t window = h->windows[i];
 
-    Expect(column >= 0 && column < h->ncols, "active column %ld is %ld, and the matrix has %ld", (long)local, (long)column, (long)h->ncols);
-    Expect(column > *last, "active column %ld is %ld, after %ld", (long)local, (long)column, (long)*last);
-    if (local == 0 || column != *last + 1) {
-      Expect(r < h->run_ptr[b + 1], "no run begins at column %ld", (long)column);
-      Expect(h->runs[r].column == column && h->runs[r].local == local, "run %lu is at column %ld, local %ld, and should be at %ld, %ld", (unsigned long)(r - h->run_ptr[b]), (long)h->runs[r].column, (long)h->runs[r].local, (long)column, (long)local);
-      r++;
-    }
-    *last = column;
+    Expect(window >= 0 && window < nwindows, "window %lu is %ld, and the matrix has %lld", (unsigned long)(i - h->window_ptr[b]), (long)window, (long long)nwindows);
+    Expect(window > *last, "window %lu is %ld, after %ld", (unsigned long)(i - h->window_ptr[b]), (long)window, (long)*last);
+    *last = window;
   }
-  ExpectEqual("number of runs", h->run_ptr[b + 1] - h->run_ptr[b], r - h->run_ptr[b]);
   return HRPB_SUCCESS;
 }
 
@@ -147,7 +140,9 @@ static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, uint64_t pattern
   for (int32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
     const int32_t column = block->column[HRPB_BRICK_COLS * c->brick + slot];
 
-    Expect(column < (int32_t)block->header->ncols, "column %ld of the block is out of range", (long)column);
+    Expect(column < (int32_t)block->header->nwindows * c->h->params.window_cols, "column %ld of the block is out of range", (long)column);
+    /* the last window may reach beyond the matrix, its entries not */
+    Expect(HrpbBlockColumn(c->h, c->block, column) < c->h->ncols, "column %ld of the block is column %ld, and the matrix has %ld", (long)column, (long)HrpbBlockColumn(c->h, c->block, column), (long)c->h->ncols);
     if (slot > 0 && last_brick && column == *last) padding = true;
     if (padding) {
       Expect(column == *last, "slot %ld follows padding", (long)slot);
@@ -169,7 +164,7 @@ static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, int32_t strip,
 
   for (uint64_t bits = pattern; bits; bits &= bits - 1) {
     const int32_t bit = __builtin_ctzll(bits), i = strip * h->params.brick_rows + bit / HRPB_BRICK_COLS;
-    const int32_t column = h->active_cols[h->col_ptr[c->block] + block->column[HRPB_BRICK_COLS * c->brick + bit % HRPB_BRICK_COLS]];
+    const int32_t column = HrpbBlockColumn(h, c->block, block->column[HRPB_BRICK_COLS * c->brick + bit % HRPB_BRICK_COLS]);
     int32_t       row;
 
     Expect(i < HrpbPanelRows(h, c->panel), "bit %ld is in row %ld of a panel of %ld", (long)bit, (long)i, (long)HrpbPanelRows(h, c->panel));
@@ -187,7 +182,8 @@ static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, int32_t strip,
 
 static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
 {
-  const int32_t nstrips = c->h->params.panel_rows / c->h->params.brick_rows;
+  const int32_t  nstrips = c->h->params.panel_rows / c->h->params.brick_rows;
+  const uint32_t tw      = (uint32_t)c->h->params.window_cols;
 
   ExpectEqual("start of the first strip", block->strip_start[0], 0);
   for (int32_t strip = 0; strip < nstrips; strip++) Expect(block->strip_start[strip] <= block->strip_start[strip + 1], "strip %ld ends before it starts", (long)strip);
@@ -209,7 +205,11 @@ static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
   }
   c->brick = -1;
   ExpectEqual("number of values", block->header->nvalues, c->nvalues);
-  for (uint32_t i = 0; i < block->header->ncols; i++) Expect(c->used[i / 64] >> i % 64 & 1, "active column %lu has no entry", (unsigned long)i);
+  for (uint32_t i = 0; i < block->header->nwindows; i++) {
+    const uint32_t first = i * tw; /* tw divides 64: a window lies in one word */
+
+    Expect(c->used[first / 64] >> first % 64 & (((uint64_t)1 << tw) - 1), "window %lu has no entry", (unsigned long)i);
+  }
   return HRPB_SUCCESS;
 }
 
@@ -227,6 +227,20 @@ static HrpbError CheckPadding(const Checker *c, const HrpbBlock *block)
   return HRPB_SUCCESS;
 }
 
+/* Add a block whose bricks are right to the sums */
+static void AddBlock(Checker *c, const HrpbBlock *block)
+{
+  const Hrpb    *h       = c->h;
+  const uint32_t pattern = h->pattern_ptr[c->block + 1] - h->pattern_ptr[c->block], values = h->value_ptr[c->block + 1] - h->value_ptr[c->block];
+  int32_t        ncols = 0;
+
+  for (int32_t m = 0; m < HRPB_MAX_BLOCK / 64; m++) ncols += __builtin_popcountll(c->used[m]);
+  c->nbricks += block->header->nbricks;
+  c->nbrick_cols += (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
+  if (c->max_pattern < pattern) c->max_pattern = pattern;
+  if (c->max_values < values) c->max_values = values;
+}
+
 static HrpbError CheckPanel(Checker *c)
 {
   const Hrpb   *h     = c->h;
@@ -238,12 +252,11 @@ static HrpbError CheckPanel(Checker *c)
     HrpbBlock block;
 
     Call(CheckHeader(c, c->block));
-    Call(CheckColumns(c, c->block, &last));
+    Call(CheckWindows(c, c->block, &last));
     block = HrpbGetBlock(h, c->block);
     Call(CheckBricks(c, &block));
     Call(CheckPadding(c, &block));
-    c->nbricks += block.header->nbricks;
-    c->nbrick_cols += (block.header->ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
+    AddBlock(c, &block);
   }
   c->block = -1;
   for (int32_t i = 0; i < nrows; i++) {
@@ -271,6 +284,8 @@ static HrpbError Check(Checker *c, int64_t nrows, int64_t ncols)
   c->panel = -1;
   ExpectEqual("nbricks", h->nbricks, c->nbricks);
   ExpectEqual("nbrick_cols", h->nbrick_cols, c->nbrick_cols);
+  ExpectEqual("max_pattern", h->max_pattern, c->max_pattern);
+  ExpectEqual("max_values", h->max_values, c->max_values);
   return HRPB_SUCCESS;
 }
 

@@ -9,7 +9,7 @@ const char *HrpbErrorString(HrpbError err)
   case HRPB_SUCCESS:
     return "no error";
   case HRPB_ERR_PARAMETER:
-    return "brick_rows must be 8 or 16, panel_rows a multiple of it up to 1024, block_cols a multiple of 4 up to 256, and panel_rows*block_cols at most 65536";
+    return "brick_rows must be 8 or 16, panel_rows a multiple of it up to 1024, block_cols a multiple of 4 up to 256, panel_rows*block_cols at most 65536, and window_cols 1, 2, 4, 8 or 16 and a divisor of block_cols";
   case HRPB_ERR_CSR:
     return "malformed CSR: row pointers must be monotone, columns in range, and every row sorted and free of duplicates";
   case HRPB_ERR_ORDER:
@@ -20,6 +20,12 @@ const char *HrpbErrorString(HrpbError err)
     return "out of memory";
   case HRPB_ERR_CORRUPT:
     return "the HRPB is not the one its CSR has";
+  case HRPB_ERR_DEVICE_MEMORY:
+    return "out of device memory";
+  case HRPB_ERR_DEVICE:
+    return "a CUDA call failed";
+  case HRPB_ERR_UNSUPPORTED:
+    return "no kernel for this on this device";
   }
   return "unknown HRPB error";
 }
@@ -31,16 +37,15 @@ size_t HrpbBytes(const Hrpb *h)
   if (!h->pattern_ptr) return 0; /* nothing built */
   if (h->order) n += sizeof(*h->order) * (size_t)h->nrows;
   n += sizeof(*h->blocked_row_ptr) * ((size_t)h->npanels + 1);
-  n += (sizeof(*h->pattern_ptr) + sizeof(*h->value_ptr) + sizeof(*h->col_ptr) + sizeof(*h->run_ptr)) * ((size_t)h->nblocks + 1);
-  n += sizeof(*h->active_cols) * (size_t)h->nstaged;
-  n += sizeof(*h->runs) * (size_t)h->nruns;
-  n += (size_t)h->pattern_ptr[h->nblocks] * HRPB_PATTERN_UNIT;
+  n += (sizeof(*h->pattern_ptr) + sizeof(*h->value_ptr) + sizeof(*h->window_ptr)) * ((size_t)h->nblocks + 1);
+  n += sizeof(*h->windows) * (size_t)h->nwindows;
+  n += (size_t)h->pattern_bytes;
   return n;
 }
 
 size_t HrpbValueCount(const Hrpb *h)
 {
-  return h->value_ptr ? (size_t)h->value_ptr[h->nblocks] * HRPB_VALUE_UNIT : 0;
+  return (size_t)h->value_count;
 }
 
 void HrpbDestroy(Hrpb *h)
@@ -49,10 +54,8 @@ void HrpbDestroy(Hrpb *h)
   free(h->blocked_row_ptr);
   free(h->pattern_ptr);
   free(h->value_ptr);
-  free(h->col_ptr);
-  free(h->active_cols);
-  free(h->run_ptr);
-  free(h->runs);
+  free(h->window_ptr);
+  free(h->windows);
   free(h->pattern);
   memset(h, 0, sizeof(*h));
 }

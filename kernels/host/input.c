@@ -4,10 +4,11 @@
 
 bool HrpbParamsAreValid(const HrpbParams *params)
 {
-  const int32_t bm = params->brick_rows, tm = params->panel_rows, tk = params->block_cols;
+  const int32_t bm = params->brick_rows, tm = params->panel_rows, tk = params->block_cols, tw = params->window_cols;
 
   if (bm != 8 && bm != 16) return false;
   if (tm < bm || tm > HRPB_MAX_PANEL || tm % bm != 0) return false;
+  if (tw < 1 || tw > HRPB_MAX_WINDOW || (tw & (tw - 1)) != 0 || tk % tw != 0) return false;
   if (tk < HRPB_BRICK_COLS || tk > HRPB_MAX_BLOCK || tk % HRPB_BRICK_COLS != 0) return false;
   return tm * tk <= HRPB_MAX_SLOTS;
 }

@@ -13,7 +13,6 @@ static void MultiplyStrip(const Hrpb *h, const HrpbScalar *values, int32_t p, in
   for (uint32_t b = h->blocked_row_ptr[p]; b < h->blocked_row_ptr[p + 1]; b++) {
     const HrpbBlock   block        = HrpbGetBlock(h, b);
     const HrpbScalar *block_values = values + (size_t)h->value_ptr[b] * HRPB_VALUE_UNIT;
-    const int32_t    *active       = h->active_cols + h->col_ptr[b];
 
     for (uint32_t brick = block.strip_start[strip]; brick < block.strip_start[strip + 1]; brick++) {
       const HrpbScalar *a      = block_values + block.offset[brick];
@@ -21,7 +20,7 @@ static void MultiplyStrip(const Hrpb *h, const HrpbScalar *values, int32_t p, in
 
       for (uint64_t bits = HrpbBrickPattern(h, &block, brick); bits; bits &= bits - 1, a++) {
         const int32_t     slot = __builtin_ctzll(bits);
-        const HrpbScalar *x    = B + active[column[slot % HRPB_BRICK_COLS]];
+        const HrpbScalar *x    = B + HrpbBlockColumn(h, b, column[slot % HRPB_BRICK_COLS]);
 
         for (int32_t j = 0; j < ncols; j++) sum[slot / HRPB_BRICK_COLS][j] += *a * x[j * ldb];
       }

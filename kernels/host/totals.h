@@ -8,12 +8,12 @@
 #include "../hrpb.h"
 
 typedef struct {
-  int64_t nblocks, nbricks, nruns, nstaged, nbrick_cols;
-  int64_t pattern; /* in HRPB_PATTERN_UNIT bytes */
-  int64_t values;  /* in HRPB_VALUE_UNIT scalars */
+  int64_t nblocks, nbricks, nwindows, nbrick_cols;
+  int64_t pattern, max_pattern; /* of all blocks and of the longest, in HRPB_PATTERN_UNIT bytes */
+  int64_t values, max_values;   /* of all blocks and of the longest, in HRPB_VALUE_UNIT scalars */
 } HrpbTotals;
 
 static inline bool HrpbTotalsFit(const HrpbTotals *t)
 {
-  return t->nblocks <= INT32_MAX && t->nruns <= UINT32_MAX && t->nstaged <= UINT32_MAX && t->pattern <= UINT32_MAX && t->values <= UINT32_MAX;
+  return t->nblocks <= INT32_MAX && t->nwindows <= UINT32_MAX && t->pattern <= UINT32_MAX && t->values <= UINT32_MAX;
 }

@@ -12,7 +12,7 @@ enum {
   NCOLS = 45
 };
 
-/* Rows with runs, gaps, padded bricks, an empty row, several blocks a panel and a panel without entries (rows 16 to 31, in natural order) */
+/* Rows with consecutive columns, gaps, padded bricks, an empty row, several blocks a panel and a panel without entries (rows 16 to 31, in natural order) */
 static PetscBool HasEntry(PetscInt i, PetscInt j)
 {
   return (PetscBool)((i < 16 || i >= 32) && i != 5 && (PetscAbs(i - j) <= 2 || (i * 7 + j * 5) % 13 == 0));
@@ -136,15 +136,23 @@ static PetscErrorCode TestFields(Good *g)
   CorruptNumber(g, h->params.brick_rows);
   CorruptNumber(g, h->params.panel_rows);
   CorruptNumber(g, h->params.block_cols);
+  CorruptNumber(g, h->params.window_cols);
   h->params.brick_rows = h->params.brick_rows == 8 ? 16 : 8;
   PetscCall(ExpectCorrupt(g, "brick_rows (other)", 0));
   h->params.brick_rows = h->params.brick_rows == 8 ? 16 : 8;
   h->params.panel_rows *= 2;
   PetscCall(ExpectCorrupt(g, "panel_rows (doubled)", 0));
   h->params.panel_rows /= 2;
-  h->params.block_cols += HRPB_BRICK_COLS;
-  PetscCall(ExpectCorrupt(g, "block_cols (wider)", 0));
-  h->params.block_cols -= HRPB_BRICK_COLS;
+  h->params.block_cols *= 2; /* a multiple of the window columns again */
+  PetscCall(ExpectCorrupt(g, "block_cols (doubled)", 0));
+  h->params.block_cols /= 2;
+  for (int32_t tw = 1; tw <= HRPB_MAX_WINDOW; tw *= 2) {
+    const int32_t good = h->params.window_cols;
+
+    h->params.window_cols = tw;
+    if (tw != good) PetscCall(ExpectCorrupt(g, "window_cols (other)", (size_t)tw));
+    h->params.window_cols = good;
+  }
 
   CorruptNumber(g, h->nrows);
   CorruptNumber(g, h->ncols);
@@ -152,17 +160,18 @@ static PetscErrorCode TestFields(Good *g)
   CorruptNumber(g, h->npanels);
   CorruptNumber(g, h->nblocks);
   CorruptNumber(g, h->nbricks);
-  CorruptNumber(g, h->nruns);
-  CorruptNumber(g, h->nstaged);
+  CorruptNumber(g, h->nwindows);
   CorruptNumber(g, h->nbrick_cols);
+  CorruptNumber(g, h->pattern_bytes);
+  CorruptNumber(g, h->value_count);
+  CorruptNumber(g, h->max_pattern);
+  CorruptNumber(g, h->max_values);
 
   CorruptPointer(g, h->blocked_row_ptr);
   CorruptPointer(g, h->pattern_ptr);
   CorruptPointer(g, h->value_ptr);
-  CorruptPointer(g, h->col_ptr);
-  CorruptPointer(g, h->active_cols);
-  CorruptPointer(g, h->run_ptr);
-  CorruptPointer(g, h->runs);
+  CorruptPointer(g, h->window_ptr);
+  CorruptPointer(g, h->windows);
   CorruptPointer(g, h->pattern);
   if (h->order) CorruptPointer(g, h->order);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -171,17 +180,15 @@ static PetscErrorCode TestFields(Good *g)
 static PetscErrorCode TestArrays(Good *g)
 {
   Hrpb        *h       = &g->h;
-  const size_t nblocks = (size_t)h->nblocks, nbytes = (size_t)h->pattern_ptr[nblocks] * HRPB_PATTERN_UNIT;
+  const size_t nblocks = (size_t)h->nblocks, nbytes = (size_t)h->pattern_bytes;
   uint8_t     *good = h->pattern, *shifted;
 
   PetscFunctionBegin;
   CorruptItems(g, h->blocked_row_ptr, h->npanels + 1, UINT32_MAX);
   CorruptItems(g, h->pattern_ptr, nblocks + 1, UINT32_MAX);
   CorruptItems(g, h->value_ptr, nblocks + 1, UINT32_MAX);
-  CorruptItems(g, h->col_ptr, nblocks + 1, UINT32_MAX);
-  CorruptItems(g, h->run_ptr, nblocks + 1, UINT32_MAX);
-  CorruptItems(g, h->active_cols, h->nstaged, INT32_MAX);
-  PetscCall(CorruptBytes(g, "runs", h->runs, (size_t)h->nruns * sizeof(*h->runs)));
+  CorruptItems(g, h->window_ptr, nblocks + 1, UINT32_MAX);
+  CorruptItems(g, h->windows, h->nwindows, INT32_MAX);
   if (h->order) CorruptItems(g, h->order, NROWS, INT32_MAX);
   /* headers, patterns, columns, value offsets, strip starts, zeros: the format has one right value for each byte */
   PetscCall(CorruptBytes(g, "pattern", h->pattern, nbytes));
@@ -214,14 +221,15 @@ static PetscErrorCode TestSwaps(Good *g)
       h->order[i]     = row;
     }
   }
-  for (int64_t k = 0; k + 1 < h->nruns; k++) {
-    const HrpbRun run = h->runs[k];
+  for (int64_t k = 0; k + 1 < h->nwindows; k++) {
+    const int32_t window = h->windows[k];
 
-    h->runs[k]     = h->runs[k + 1];
-    h->runs[k + 1] = run;
-    PetscCall(ExpectCorrupt(g, "runs (swapped)", (size_t)k));
-    h->runs[k + 1] = h->runs[k];
-    h->runs[k]     = run;
+    if (window == h->windows[k + 1]) continue; /* the last of a panel and the first of the next */
+    h->windows[k]     = h->windows[k + 1];
+    h->windows[k + 1] = window;
+    PetscCall(ExpectCorrupt(g, "windows (swapped)", (size_t)k));
+    h->windows[k + 1] = h->windows[k];
+    h->windows[k]     = window;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,6 +268,31 @@ static PetscErrorCode TestMessages(Good *g)
   g->values[0] = 5;
   if (HrpbCheckHost(&g->h, NROWS, NCOLS, g->rowptr, g->colidx, NULL, NULL, NULL, 0)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: a good pattern is refused without values\n", g->name));
   HrpbPackValuesHost(&g->h, g->rowptr, g->csr_values, g->values);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A window without an entry, and all numbers as if it had one: no change of a single number leads there */
+static PetscErrorCode TestIdleWindow(void)
+{
+  const HrpbParams params   = {8, 8, 8, 4};
+  const HrpbInt    rowptr[] = {0, 1}, colidx[] = {1};
+  int32_t          windows[] = {0, 1}, *good;
+  char             message[256];
+  Hrpb             h;
+  HrpbError        err;
+
+  PetscFunctionBegin;
+  err = HrpbBuildHost(1, 6, rowptr, colidx, NULL, &params, &h);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "HrpbBuildHost(): %s", HrpbErrorString(err));
+  good                                     = h.windows;
+  h.windows                                = windows;
+  h.nwindows                               = 2;
+  h.window_ptr[1]                          = 2;
+  ((HrpbBlockHeader *)h.pattern)->nwindows = 2;
+  err                                      = HrpbCheckHost(&h, 1, 6, rowptr, colidx, NULL, NULL, message, sizeof(message));
+  if (err != HRPB_ERR_CORRUPT || !strstr(message, "window 1 has no entry")) PetscCall(PetscPrintf(PETSC_COMM_SELF, "a window without an entry: the checker says \"%s\", %s\n", HrpbErrorString(err), message));
+  h.windows = good;
+  HrpbDestroy(&h);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,23 +335,29 @@ static PetscErrorCode TestParameters(void)
 {
   const HrpbInt    rowptr[] = {0, 1}, colidx[] = {0};
   const HrpbParams bad[] = {
-      {4, 64, 64},
-      {0, 64, 64},
-      {12, 48, 64},
-      {-8, 64, 64},
-      {32, 64, 64},
-      {8, 0, 64},
-      {8, -8, 64},
-      {8, 12, 64},
-      {16, 8, 64},
-      {16, 24, 64},
-      {8, 1032, 4},
-      {8, 64, 0},
-      {8, 64, -4},
-      {8, 64, 6},
-      {8, 64, 260},
-      {8, 512, 256},
-      {16, 1024, 128}};
+      {4, 64, 64, 1},
+      {0, 64, 64, 1},
+      {12, 48, 64, 1},
+      {-8, 64, 64, 1},
+      {32, 64, 64, 1},
+      {8, 0, 64, 1},
+      {8, -8, 64, 1},
+      {8, 12, 64, 1},
+      {16, 8, 64, 1},
+      {16, 24, 64, 1},
+      {8, 1032, 4, 1},
+      {8, 64, 0, 1},
+      {8, 64, -4, 1},
+      {8, 64, 6, 1},
+      {8, 64, 260, 1},
+      {8, 512, 256, 1},
+      {16, 1024, 128, 1},
+      {8, 64, 64, 0},
+      {8, 64, 64, -1},
+      {8, 64, 64, 3},
+      {8, 64, 64, 32},
+      {8, 64, 4, 8},
+      {8, 64, 24, 16}};
   int64_t count = -1;
 
   PetscFunctionBegin;
@@ -329,7 +368,7 @@ static PetscErrorCode TestParameters(void)
 
 static PetscErrorCode TestBadCSR(void)
 {
-  const HrpbParams params = {8, 16, 8};
+  const HrpbParams params = {8, 16, 8, 2};
   const struct {
     const char *what;
     HrpbError   err;
@@ -362,7 +401,7 @@ static PetscErrorCode TestBadCSR(void)
 
 static PetscErrorCode TestBadOrder(void)
 {
-  const HrpbParams params   = {8, 16, 8};
+  const HrpbParams params   = {8, 16, 8, 2};
   const HrpbInt    rowptr[] = {0, 1, 3, 4}, colidx[] = {0, 2, 3, 4};
   const int32_t    bad[][3] = {
          {0, 1, 1},
@@ -378,7 +417,7 @@ static PetscErrorCode TestBadOrder(void)
 /* What the builder compares between counting and allocating; a matrix that gets there needs more memory than a test may have */
 static PetscErrorCode TestTotals(void)
 {
-  const HrpbTotals largest = {.nblocks = INT32_MAX, .nbricks = INT64_MAX, .nruns = UINT32_MAX, .nstaged = UINT32_MAX, .nbrick_cols = INT64_MAX, .pattern = UINT32_MAX, .values = UINT32_MAX};
+  const HrpbTotals largest = {.nblocks = INT32_MAX, .nbricks = INT64_MAX, .nwindows = UINT32_MAX, .nbrick_cols = INT64_MAX, .pattern = UINT32_MAX, .values = UINT32_MAX};
   HrpbTotals       t       = largest;
 
   PetscFunctionBegin;
@@ -390,8 +429,7 @@ static PetscErrorCode TestTotals(void)
     if (HrpbTotalsFit(&t)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: one more than the largest fits\n", #field)); \
   } while (0)
   Exceed(nblocks);
-  Exceed(nruns);
-  Exceed(nstaged);
+  Exceed(nwindows);
   Exceed(pattern);
   Exceed(values);
 #undef Exceed
@@ -401,7 +439,7 @@ static PetscErrorCode TestTotals(void)
 static PetscErrorCode TestErrorStrings(void)
 {
   PetscFunctionBegin;
-  for (int e = HRPB_SUCCESS; e <= HRPB_ERR_CORRUPT + 1; e++) {
+  for (int e = HRPB_SUCCESS; e <= HRPB_ERR_UNSUPPORTED + 1; e++) {
     const char *s = HrpbErrorString((HrpbError)e);
 
     if (!s || !s[0]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "error %d has no string\n", e));
@@ -411,7 +449,7 @@ static PetscErrorCode TestErrorStrings(void)
 
 int main(int argc, char **argv)
 {
-  const HrpbParams params8 = {8, 16, 8}, params16 = {16, 16, 12};
+  const HrpbParams params8 = {8, 16, 8, 1}, params16 = {16, 16, 12, 1};
   int32_t          order[NROWS];
 
   PetscFunctionBeginUser;
@@ -421,6 +459,16 @@ int main(int argc, char **argv)
   PetscCall(TestChecker(&params16, NULL, "16 rows"));
   PetscCall(TestChecker(&params8, order, "8 rows, reordered"));
   PetscCall(TestChecker(&params16, order, "16 rows, reordered"));
+  for (int32_t tw = 2; tw <= HRPB_MAX_WINDOW; tw *= 2) { /* none divides NCOLS */
+    const HrpbParams windows = {tw < 8 ? 8 : 16, 16, PetscMax(tw, 8), tw};
+    char             name[64];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "windows of %d", (int)tw));
+    PetscCall(TestChecker(&windows, NULL, name));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "windows of %d, reordered", (int)tw));
+    PetscCall(TestChecker(&windows, order, name));
+  }
+  PetscCall(TestIdleWindow());
   PetscCall(TestParameters());
   PetscCall(TestBadCSR());
   PetscCall(TestBadOrder());

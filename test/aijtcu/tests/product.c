@@ -517,6 +517,10 @@ int main(int argc, char **argv)
       args: -mat_aijtcu_path tcu -m {{1 7 65 300}} -n {{1 9 128}} -pattern {{band random}} -mat_aijtcu_block_cols {{4 256}}
 
     test:
+      suffix: windows
+      args: -mat_aijtcu_path tcu -m 65 -n 9 -pattern {{band random}} -mat_aijtcu_window_cols {{2 4 8 16}} -mat_aijtcu_brick_rows {{8 16}}
+
+    test:
       suffix: shapes_parallel
       nsize: 3
       args: -mat_aijtcu_path tcu -m {{2 65}} -n {{1 128}} -pattern {{band random}}

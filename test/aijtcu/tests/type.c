@@ -378,7 +378,8 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatAIJTCUSetBrickRows(A, 8));
   PetscCall(MatAIJTCUSetPanelRows(A, 24));
   PetscCall(MatAIJTCUSetBrickRows(A, 16));
-  PetscCall(MatAIJTCUSetBlockCols(A, 128));
+  PetscCall(MatAIJTCUSetBlockCols(A, 132));
+  PetscCall(MatAIJTCUSetWindowCols(A, 8));
   PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.25));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* takes the settings along */
   PetscCall(MatAIJTCUGetPath(D, &path));
@@ -388,7 +389,9 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatAIJTCUGetPanelRows(D, &i));
   if (i != 32) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "panel rows are %" PetscInt_FMT "\n", i));
   PetscCall(MatAIJTCUGetBlockCols(D, &i));
-  if (i != 128) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "block columns are %" PetscInt_FMT "\n", i));
+  if (i != 136) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "block columns are %" PetscInt_FMT "\n", i));
+  PetscCall(MatAIJTCUGetWindowCols(D, &i));
+  if (i != 8) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "window columns are %" PetscInt_FMT "\n", i));
   PetscCall(MatAIJTCUGetSynergyThreshold(D, &alpha));
   if (alpha != (PetscReal)0.25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "threshold is %g\n", (double)alpha));
   PetscCall(MatDestroy(&D));
@@ -399,6 +402,9 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 512), "512 panel rows"));
   PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 6), "6 block columns"));
   PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 260), "260 block columns"));
+  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 20), "20 block columns with 8 window columns"));
+  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 3), "3 window columns"));
+  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 32), "32 window columns"));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold"));
   PetscCall(PetscPopErrorHandler());
 
@@ -427,6 +433,7 @@ static PetscErrorCode TestWrongOptions(void)
   PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "12"));
   PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "20"));
   PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "0"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "12"));
   PetscCall(WrongOption(A, "-a_mat_aijtcu_synergy_threshold", "-0.5"));
   PetscCall(MatAIJTCUGetBrickRows(A, &i));
   if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a refused option left a trace: brick rows are %" PetscInt_FMT "\n", i));

@@ -1,0 +1,82 @@
+/*
+   What the builders on the device share: errors, memory, the shape of a launch, sums over a warp.
+*/
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <cuda_runtime.h>
+
+/* One definition of the layout for both sides: its inline functions are compiled for the device, too */
+#define inline __host__ __device__ inline
+#include "../hrpb.h"
+#undef inline
+#include "../hrpbdevice.h"
+extern "C" {
+#include "../host/input.h"
+}
+
+enum {
+  HRPB_LANES   = 32,
+  HRPB_WARPS   = 8, /* of a thread block, in all builders */
+  HRPB_THREADS = HRPB_WARPS * HRPB_LANES
+};
+#define HRPB_ALL_LANES 0xffffffffu
+
+/* Remember a CUDA error for HrpbDeviceErrorString(), clear it, and say which HrpbError it is */
+HrpbError HrpbDeviceError(cudaError_t err);
+
+#define HrpbCallCuda(...) \
+  do { \
+    const cudaError_t err_ = (__VA_ARGS__); \
+    if (err_ != cudaSuccess) return HrpbDeviceError(err_); \
+  } while (0)
+#define HrpbCall(...) \
+  do { \
+    const HrpbError err_ = (__VA_ARGS__); \
+    if (err_) return err_; \
+  } while (0)
+
+/* cudaMalloc() for n items that may be none */
+template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n)
+{
+  HrpbCallCuda(cudaMalloc((void **)p, n > 0 ? sizeof(T) * (size_t)n : 1));
+  return HRPB_SUCCESS;
+}
+
+/* cudaFree() that keeps an earlier error */
+static inline HrpbError HrpbFree(void *p, HrpbError before)
+{
+  const cudaError_t err = cudaFree(p);
+
+  if (before || err == cudaSuccess) return before;
+  return HrpbDeviceError(err);
+}
+
+/* Thread blocks for n items, per_block of them each; kernels stride, so that fewer do as well */
+static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most = INT32_MAX)
+{
+  const int64_t blocks = (n + per_block - 1) / per_block;
+
+  return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+static __device__ inline uint32_t HrpbWarpInclusiveSum(uint32_t x)
+{
+  const int lane = threadIdx.x % HRPB_LANES;
+
+#pragma unroll
+  for (int distance = 1; distance < HRPB_LANES; distance *= 2) {
+    const uint32_t before = __shfl_up_sync(HRPB_ALL_LANES, x, distance);
+
+    if (lane >= distance) x += before;
+  }
+  return x;
+}
+
+static __device__ inline unsigned long long HrpbWarpSum(unsigned long long x)
+{
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
+  return x;
+}

@@ -1,0 +1,44 @@
+/*
+   A product as the launchers of the kernels get it, and what they know of the device.
+*/
+#pragma once
+
+#include "device.cuh"
+#include "multiply.cuh"
+
+typedef struct {
+  int cc;         /* compute capability, 90 for 9.0 */
+  int nsm;        /* multiprocessors */
+  int shared_sm;  /* bytes of shared memory of a multiprocessor, */
+  int shared_cta; /* that one thread block can have, */
+  int shared_own; /* and that the system keeps of each */
+} DeviceInfo;
+
+HrpbError GetDeviceInfo(const DeviceInfo **);
+
+typedef struct {
+  const Hrpb       *h;
+  const HrpbScalar *values;
+  HrpbPrecision     precision;
+  int32_t           N;
+  const HrpbScalar *B;
+  HrpbScalar       *C;
+  int64_t           ldb, ldc;
+  cudaStream_t      stream;
+} Product;
+
+static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
+{
+  const bool pairs = !p->h->order && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0 && p->h->params.panel_rows % 2 == 0;
+
+  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs};
+}
+
+/* staged.cu: whether the kernel takes this product, and what it needs for its copy of B: nothing where it reads B in place */
+bool      StagedTakes(const Product *, const DeviceInfo *);
+size_t    StagedWork(const Product *, const DeviceInfo *);
+HrpbError StagedRun(const Product *, const DeviceInfo *, void *work);
+
+/* gather.cu takes any product */
+size_t    GatherWork(const Product *);
+HrpbError GatherRun(const Product *, const DeviceInfo *, void *work);

@@ -1,0 +1,103 @@
+/*
+   The product on the device: which kernel, and what it needs.
+*/
+#include "launch.cuh"
+
+HrpbError GetDeviceInfo(const DeviceInfo **info)
+{
+  enum {
+    MAX_DEVICES = 64
+  };
+  static thread_local DeviceInfo known[MAX_DEVICES];
+  int                            device, major, minor;
+  DeviceInfo                    *d;
+
+  HrpbCallCuda(cudaGetDevice(&device));
+  if (device >= MAX_DEVICES) return HrpbDeviceError(cudaErrorInvalidDevice);
+  d = &known[device];
+  if (!d->cc) {
+    HrpbCallCuda(cudaDeviceGetAttribute(&d->nsm, cudaDevAttrMultiProcessorCount, device));
+    HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
+    HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_cta, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_own, cudaDevAttrReservedSharedMemoryPerBlock, device));
+    HrpbCallCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    HrpbCallCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    d->cc = 10 * major + minor;
+  }
+  *info = d;
+  return HRPB_SUCCESS;
+}
+
+/* sm_86, sm_89 and sm_120 have FP64 tensor cores in name only: 1/64 of the FP32 rate */
+static bool Supported(const DeviceInfo *d, HrpbPrecision precision)
+{
+#if defined(HRPB_USE_SINGLE)
+  return d->cc >= 80 && precision != HRPB_FP64;
+#else
+  return (d->cc == 80 || d->cc == 90 || d->cc == 100) && precision == HRPB_FP64;
+#endif
+}
+
+HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports)
+{
+  const DeviceInfo *device;
+
+  *supports = false;
+  HrpbCall(GetDeviceInfo(&device));
+  *supports = Supported(device, precision);
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbStagesDevice(bool *stages)
+{
+  const DeviceInfo *device;
+
+  *stages = false;
+  HrpbCall(GetDeviceInfo(&device));
+  *stages = device->cc >= 90;
+  return HRPB_SUCCESS;
+}
+
+HrpbParams HrpbStagedParams(void)
+{
+  return {16, 128, 32, 16};
+}
+
+HrpbParams HrpbGatherParams(void)
+{
+  return {8, 8, 256, 1};
+}
+
+static HrpbError ProductOf(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, HrpbStream stream, Product *p, const DeviceInfo **device)
+{
+  HrpbCall(GetDeviceInfo(device));
+  if (!Supported(*device, precision)) return HRPB_ERR_UNSUPPORTED;
+  if (N > INT32_MAX / 2) return HRPB_ERR_OVERFLOW;
+  *p = {h, values, precision, (int32_t)N, B, C, ldb, ldc, stream};
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes)
+{
+  const DeviceInfo *device;
+  Product           p;
+
+  *bytes = 0;
+  HrpbCall(ProductOf(h, NULL, precision, N, B, ldb, NULL, 0, NULL, &p, &device));
+  if (N > 0 && h->nrows > 0) *bytes = StagedTakes(&p, device) ? StagedWork(&p, device) : GatherWork(&p);
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)
+{
+  const DeviceInfo *device;
+  Product           p;
+
+  HrpbCall(ProductOf(h, values, precision, N, B, ldb, C, ldc, stream, &p, &device));
+  if (N == 0 || h->nrows == 0) return HRPB_SUCCESS;
+  if (h->nblocks == 0) {
+    HrpbCallCuda(cudaMemset2DAsync(C, sizeof(HrpbScalar) * ldc, 0, sizeof(HrpbScalar) * h->nrows, N, stream));
+    return HRPB_SUCCESS;
+  }
+  return StagedTakes(&p, device) ? StagedRun(&p, device, work) : GatherRun(&p, device, work);
+}

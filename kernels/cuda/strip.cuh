@@ -1,0 +1,78 @@
+/*
+   A warp walks along a strip, through the blocks of a panel, with a cursor in each of its rows: no entry is searched for, except where it starts in
+   the middle of a panel.
+
+   The unit of work is a strip of HRPB_GROUP consecutive blocks, whatever their panels, so that panels of any width and number keep a device busy.
+   The rows of a strip are split into one (bricks of 8 rows) or two (of 16) halves of 8; lane i works on row i/4 of each half, and in a brick on
+   slot i%4 of that row: bit i of the half of its pattern.
+*/
+#pragma once
+
+#include "rows.cuh"
+
+enum {
+  HRPB_GROUP     = 32, /* blocks: one a lane, where lanes read ahead */
+  HRPB_HALF_ROWS = 8
+};
+
+typedef struct {
+  int32_t  strip;
+  uint32_t begin, end; /* blocks */
+} HrpbUnit;
+
+/* Their number fits 32 bits, because the strip starts, two bytes for each strip of each block, fit the offsets of the pattern */
+static inline int64_t HrpbCountUnits(const Hrpb *h)
+{
+  return ((int64_t)h->nblocks + HRPB_GROUP - 1) / HRPB_GROUP * (h->params.panel_rows / h->params.brick_rows);
+}
+
+/* The strips of a group are neighbours: they read the same windows and pointers */
+static __device__ inline HrpbUnit HrpbGetUnit(const Hrpb *h, uint32_t unit)
+{
+  const uint32_t nstrips = h->params.panel_rows / h->params.brick_rows;
+  HrpbUnit       u;
+
+  u.strip = unit % nstrips;
+  u.begin = unit / nstrips * HRPB_GROUP;
+  u.end   = min(u.begin + HRPB_GROUP, (uint32_t)h->nblocks);
+  return u;
+}
+
+template <int HALVES> struct HrpbCursors {
+  int64_t next[HALVES], end[HALVES]; /* of the lane's row in each half */
+};
+
+/* The panel of a block, not before panel, by all lanes of a warp: in steps of 1, 32, 1024, ... panels until they go too far, then back to 1 */
+static __device__ inline int64_t HrpbFindPanel(const uint32_t *blocked_row_ptr, int32_t npanels, int64_t panel, uint32_t block)
+{
+  const int lane = threadIdx.x % HRPB_LANES;
+
+  for (int64_t step = 1; step > 0;) {
+    const int64_t ahead = panel + (lane + 1) * step;
+    const int     n     = __popc(__ballot_sync(HRPB_ALL_LANES, ahead < npanels && blocked_row_ptr[ahead] <= block));
+
+    panel += n * step;
+    step = n == HRPB_LANES ? step * HRPB_LANES : step / HRPB_LANES;
+  }
+  return panel;
+}
+
+/* Set the cursors to the first entries of a block of a panel, or behind them */
+template <int HALVES> static __device__ inline HrpbCursors<HALVES> HrpbSeek(const HrpbRows *rows, const Hrpb *h, int64_t panel, int32_t strip, uint32_t block)
+{
+  HrpbCursors<HALVES> c;
+
+#pragma unroll
+  for (int half = 0; half < HALVES; half++) {
+    const int32_t row = HrpbMatrixRow(rows, panel, (strip * HALVES + half) * HRPB_HALF_ROWS + threadIdx.x % HRPB_LANES / 4);
+
+    c.next[half] = row < 0 ? 0 : rows->rowptr[row];
+    c.end[half]  = row < 0 ? 0 : rows->rowptr[row + 1];
+    if (block != h->blocked_row_ptr[panel]) {
+      const int64_t column = (int64_t)h->windows[h->window_ptr[block]] << rows->shift;
+
+      c.next[half] = HrpbLowerBound(rows->colidx, c.next[half], c.end[half], column);
+    }
+  }
+  return c;
+}

@@ -1,0 +1,69 @@
+/*
+   HRPB on an NVIDIA GPU: the same format, to the byte, with its arrays in device memory.
+
+   In all functions below rowptr, colidx, order, values, B and C are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
+   the struct itself and its numbers are on the host. The device is the current one, work goes to stream. Functions that
+   return a count or fill a struct wait for the stream; the others do not.
+*/
+#pragma once
+
+#include <stdbool.h>
+
+#include "hrpb.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct CUstream_st *HrpbStream; /* cudaStream_t */
+
+/* The CUDA error behind the last HRPB_ERR_DEVICE or HRPB_ERR_DEVICE_MEMORY of this thread; never NULL */
+const char *HrpbDeviceErrorString(void);
+
+/*
+   HrpbBuildHost() on the device. The CSR is checked as there, except that its row pointers are trusted to lie inside colidx.
+   h is zeroed on any error; release with HrpbDestroyDevice()
+*/
+HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h);
+void      HrpbDestroyDevice(Hrpb *h);
+
+/* HrpbPackValuesHost() on the device, with the CSR that h was built from */
+HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);
+
+/* HrpbCountStripColumns() on the device */
+HrpbError HrpbCountStripColumnsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t brick_rows, HrpbStream stream, int64_t *count);
+
+/* Active windows that HrpbBuildDevice() would find with these parameters: says, before anything is built, how many rows of B a product stages */
+HrpbError HrpbCountWindowsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, int64_t *nwindows);
+
+typedef enum {
+  HRPB_FP64,    /* double only, and the only one for it: every product and sum in double */
+  HRPB_3XTF32,  /* single only: operands split in two TF32 numbers, as accurate as single */
+  HRPB_TF32     /* single only: operands rounded to TF32, 11 bits */
+} HrpbPrecision;
+
+/* Whether the device has tensor cores that pay for this precision, and whether it has the copy engine that stages windows of B */
+HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports);
+HrpbError HrpbStagesDevice(bool *stages);
+
+/* The formats that suit the kernels: columns in runs, staged; and scattered ones, gathered */
+HrpbParams HrpbStagedParams(void);
+HrpbParams HrpbGatherParams(void);
+
+/*
+   Bytes of device memory that HrpbMultiplyDevice() needs beside its arguments, for a copy of B in the order that the kernel likes; zero where it
+   reads B in place. HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for this precision
+*/
+HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes);
+
+/*
+   HrpbMultiplyHost() on tensor cores. work is aligned to 256 bytes (cudaMalloc() does) and is in use until stream is through.
+
+   A column of C depends on the matrix, its format, the precision, the device's model and that column of B alone, to the bit. Entries that do not
+   come out finite are computed again in ascending column order from the entries of the matrix, so that NaN and Inf go where HrpbMultiplyHost() sends them.
+*/
+HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
+
+#ifdef __cplusplus
+}
+#endif

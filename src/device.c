@@ -1,0 +1,272 @@
+/*
+   Bricks on a GPU: between PETSc's device CSR and dense matrices, and the kernels.
+*/
+#include "aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+  #if PETSC_VERSION_LT(3, 26, 0)
+typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
+  #else
+typedef PetscInt AIJTCUDeviceInt;
+  #endif
+
+/* Whatever a plan does on a device goes to the stream of PETSc's current device context, behind what PETSc itself put there */
+static PetscErrorCode AIJTCUStream(cudaStream_t *stream)
+{
+  PetscDeviceContext dctx;
+  void              *handle;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
+  *stream = *(cudaStream_t *)handle;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a caller can do something about is left to him, the rest is an error */
+static PetscErrorCode AIJTCUCheckDevice(HrpbError err)
+{
+  PetscFunctionBegin;
+  PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  /* A call of the kernels: errors of CUDA end here */
+  #define AIJTCUCallDevice(err, call) \
+    do { \
+      (err) = (call); \
+      PetscCall(AIJTCUCheckDevice(err)); \
+    } while (0)
+
+/* The device's copy of the matrix, with the offsets of all rows */
+static PetscErrorCode AIJTCUDeviceGetCSR(Mat A, const HrpbInt **rowptr, const HrpbInt **colidx, const HrpbScalar **values)
+{
+  const AIJTCUDeviceInt *i, *j;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
+  if (values) AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, values));
+  *rowptr = (const HrpbInt *)i;
+  *colidx = (const HrpbInt *)j;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceRestoreCSR(Mat A, const HrpbInt **rowptr, const HrpbInt **colidx, const HrpbScalar **values)
+{
+  const AIJTCUDeviceInt *i = (const AIJTCUDeviceInt *)*rowptr, *j = (const AIJTCUDeviceInt *)*colidx;
+
+  PetscFunctionBegin;
+  if (values) AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, values));
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
+  *rowptr = *colidx = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the current device has kernels that pay for the plan's precision */
+PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
+{
+  HrpbError err;
+  bool      pays;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, HrpbSupportsDevice(AIJTCUGetPrecision(plan), &pays));
+  *supports = pays ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The format for a matrix of which nothing was set. Columns that come in runs are staged, in panels of 128 rows; where more than half of the rows of B
+   that would be staged are not needed, or the device has no copy engine, strips gather what they need
+*/
+static PetscErrorCode AIJTCUDeviceChooseFormat(Mat A, const HrpbInt *rowptr, const HrpbInt *colidx, cudaStream_t stream, HrpbParams *params, HrpbError *err)
+{
+  HrpbParams    staged = HrpbStagedParams(), single = staged;
+  const int64_t nrows = A->rmap->n, ncols = A->cmap->n;
+  int64_t       nwindows, ncolumns;
+  bool          can;
+
+  PetscFunctionBegin;
+  *params = HrpbGatherParams();
+  AIJTCUCallDevice(*err, HrpbStagesDevice(&can));
+  if (*err || !can) PetscFunctionReturn(PETSC_SUCCESS);
+  single.window_cols = 1;
+  AIJTCUCallDevice(*err, HrpbCountWindowsDevice(nrows, ncols, rowptr, colidx, NULL, &staged, stream, &nwindows));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, HrpbCountWindowsDevice(nrows, ncols, rowptr, colidx, NULL, &single, stream, &ncolumns));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (2 * ncolumns >= staged.window_cols * nwindows) *params = staged;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDevicePackCSR(AIJTCUPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, cudaStream_t stream)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  AIJTCUCallDevice(err, HrpbPackValuesDevice(&plan->hrpb, rowptr, colidx, values, plan->values, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
+{
+  const HrpbInt    *rowptr, *colidx;
+  const HrpbScalar *values;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUStream(&stream));
+  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
+  *err         = HRPB_SUCCESS;
+  plan->params = plan->wanted;
+  if (!plan->wanted.brick_rows) PetscCall(AIJTCUDeviceChooseFormat(A, rowptr, colidx, stream, &plan->params, err));
+  if (!*err) AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, stream, &plan->hrpb));
+  if (!*err) {
+    const cudaError_t cerr = cudaMalloc((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values));
+
+    if (cerr == cudaErrorMemoryAllocation) {
+      (void)cudaGetLastError();
+      plan->values = NULL;
+      *err         = HRPB_ERR_DEVICE_MEMORY;
+    } else PetscCallCUDA(cerr);
+  }
+  if (!*err) PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
+  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
+  if (!*err && !plan->workspace_user) {
+    PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
+    plan->workspace_user = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
+{
+  const HrpbInt    *rowptr, *colidx;
+  const HrpbScalar *values;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUStream(&stream));
+  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
+  PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
+  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  HrpbDestroyDevice(&plan->hrpb);
+  if (plan->values) PetscCallCUDA(cudaFree(plan->values));
+  plan->values = NULL;
+  if (plan->workspace_user) PetscCall(AIJTCUWorkspaceUser(PETSC_FALSE));
+  plan->workspace_user = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* N columns of B and C, one of which at least is on the host: through buffers behind the kernel's own workspace */
+static size_t AIJTCUStaging(PetscInt n, PetscInt N, PetscMemType memtype)
+{
+  return PetscMemTypeHost(memtype) ? ((size_t)PetscMax(n, 1) * (size_t)N * sizeof(PetscScalar) + 255) / 256 * 256 : 0;
+}
+
+static PetscErrorCode AIJTCUWorkBytes(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
+{
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, HrpbMultiplyWorkDevice(&plan->hrpb, AIJTCUGetPrecision(plan), N, PetscMemTypeHost(bmem) ? NULL : b, PetscMemTypeHost(bmem) ? A->cmap->n : ldb, kernel));
+  *kernel = (*kernel + 255) / 256 * 256;
+  *all    = *kernel + AIJTCUStaging(A->cmap->n, N, bmem) + AIJTCUStaging(A->rmap->n, N, cmem);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *c, PetscInt ldc, PetscMemType cmem, HrpbError *err)
+{
+  const PetscInt m = A->rmap->n, n = A->cmap->n;
+  PetscInt       piece = N; /* columns at a time: as many as the workspace allows */
+  size_t         kernel = 0, all = 0;
+  cudaStream_t   stream;
+  char          *work = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUStream(&stream));
+  for (;; piece = (piece / 2 + 15) / 16 * 16) {
+    PetscBool fits;
+
+    PetscCall(AIJTCUWorkBytes(A, plan, piece, b, ldb, bmem, cmem, &kernel, &all, err));
+    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!all) break;
+    PetscCall(AIJTCUWorkspaceFits(all, &fits));
+    if (fits || piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, stream, (void **)&work));
+    if (work) break;
+    if (piece <= 16) {
+      *err = HRPB_ERR_DEVICE_MEMORY;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  for (PetscInt first = 0; first < N; first += piece) {
+    const PetscInt     width = PetscMin(piece, N - first);
+    const PetscScalar *db    = b + (size_t)first * (size_t)ldb;
+    PetscScalar       *dc    = c + (size_t)first * (size_t)ldc;
+    PetscInt           dldb = ldb, dldc = ldc;
+
+    if (PetscMemTypeHost(bmem)) {
+      db   = (PetscScalar *)(work + kernel);
+      dldb = PetscMax(n, 1);
+      if (n) PetscCallCUDA(cudaMemcpy2DAsync((void *)db, sizeof(*db) * (size_t)dldb, b + (size_t)first * (size_t)ldb, sizeof(*b) * (size_t)ldb, sizeof(*b) * (size_t)n, (size_t)width, cudaMemcpyHostToDevice, stream));
+      PetscCall(PetscLogCpuToGpu(sizeof(*b) * (PetscLogDouble)n * (PetscLogDouble)width));
+    }
+    if (PetscMemTypeHost(cmem)) {
+      dc   = (PetscScalar *)(work + kernel + AIJTCUStaging(n, piece, bmem));
+      dldc = PetscMax(m, 1);
+    }
+    PetscCall(PetscLogGpuTimeBegin());
+    AIJTCUCallDevice(*err, HrpbMultiplyDevice(&plan->hrpb, plan->values, AIJTCUGetPrecision(plan), width, db, dldb, dc, dldc, work, stream));
+    PetscCall(PetscLogGpuTimeEnd());
+    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+    if (PetscMemTypeHost(cmem)) {
+      if (m) PetscCallCUDA(cudaMemcpy2DAsync(c + (size_t)first * (size_t)ldc, sizeof(*c) * (size_t)ldc, dc, sizeof(*c) * (size_t)dldc, sizeof(*c) * (size_t)m, (size_t)width, cudaMemcpyDeviceToHost, stream));
+      PetscCall(PetscLogGpuToCpu(sizeof(*c) * (PetscLogDouble)m * (PetscLogDouble)width));
+    }
+  }
+  if (PetscMemTypeHost(cmem) || PetscMemTypeHost(bmem)) PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = A B with the bricks of an updated plan */
+PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, Mat B, Mat C, HrpbError *err)
+{
+  const PetscScalar *b;
+  PetscScalar       *c;
+  PetscInt           ldb, ldc;
+  PetscMemType       bmem, cmem;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(B, &ldb));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &c, &cmem));
+  ierr = AIJTCUDeviceMultiplyArrays(A, plan, B->cmap->n, b, ldb, bmem, c, ldc, cmem, err);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &c));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUDeviceCountStripColumns(Mat A, int32_t brick_rows, int64_t *count, HrpbError *err)
+{
+  const HrpbInt *rowptr, *colidx;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUStream(&stream));
+  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, NULL));
+  AIJTCUCallDevice(*err, HrpbCountStripColumnsDevice(A->rmap->n, A->cmap->n, rowptr, colidx, brick_rows, stream, count));
+  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
