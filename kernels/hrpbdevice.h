@@ -50,11 +50,20 @@ HrpbError HrpbStagesDevice(bool *stages);
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbGatherParams(void);
 
+/* In which parts the panels are multiplied: panels with many more blocks than others are cut. Follows from the format, and lives as long */
+typedef struct {
+  int32_t nitems, nsplit, nslots; /* parts and whole panels; panels that are cut; their parts */
+  void   *items, *split;          /* in device memory, NULL where no panel is cut */
+} HrpbSchedule;
+
+HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s);
+void      HrpbScheduleDestroyDevice(HrpbSchedule *s);
+
 /*
-   Bytes of device memory that HrpbMultiplyDevice() needs beside its arguments, for a copy of B in the order that the kernel likes; zero where it
-   reads B in place. HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for this precision
+   Bytes of device memory that HrpbMultiplyDevice() needs beside its arguments, for sums of parts of panels and for a copy of B in the order
+   that the kernel likes; zero where no panel is cut and B is read in place. HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for this precision
 */
-HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes);
+HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *s, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes);
 
 /*
    HrpbMultiplyHost() on tensor cores. work is aligned to 256 bytes (cudaMalloc() does) and is in use until stream is through.
@@ -62,7 +71,7 @@ HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, HrpbPrecision precision, int64_t
    A column of C depends on the matrix, its format, the precision, the device's model and that column of B alone, to the bit. Entries that do not
    come out finite are computed again in ascending column order from the entries of the matrix, so that NaN and Inf go where HrpbMultiplyHost() sends them.
 */
-HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
+HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbSchedule *s, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
 
 #ifdef __cplusplus
 }

@@ -37,9 +37,6 @@ typedef void **PetscCtxRt; /* what a container's destructor gets */
 /* Never taken by default: the threshold where no brick kernel is known to beat the scalar path */
 #define AIJTCU_THRESHOLD_NEVER ((PetscReal)2.0)
 
-/* With fewer columns a product on the device is left to the scalar path: it reads the matrix once, whatever it is packed in */
-#define AIJTCU_LEAST_COLUMNS 4
-
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
@@ -118,6 +115,7 @@ struct _n_AIJTCUPlan {
 #if AIJTCU_HAVE_BRICKS
   Hrpb        hrpb;
   HrpbScalar *values;
+  HrpbSchedule schedule;      /* on the device only */
   PetscBool   workspace_user; /* counted by AIJTCUWorkspaceUser() */
 #endif
 };

@@ -134,6 +134,7 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
       *err         = HRPB_ERR_DEVICE_MEMORY;
     } else PetscCallCUDA(cerr);
   }
+  if (!*err) AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, stream, &plan->schedule));
   if (!*err) PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
   PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
   if (!*err && !plan->workspace_user) {
@@ -160,6 +161,7 @@ PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
 PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
+  HrpbScheduleDestroyDevice(&plan->schedule);
   HrpbDestroyDevice(&plan->hrpb);
   if (plan->values) PetscCallCUDA(cudaFree(plan->values));
   plan->values = NULL;
@@ -177,7 +179,7 @@ static size_t AIJTCUStaging(PetscInt n, PetscInt N, PetscMemType memtype)
 static PetscErrorCode AIJTCUWorkBytes(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
 {
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbMultiplyWorkDevice(&plan->hrpb, AIJTCUGetPrecision(plan), N, PetscMemTypeHost(bmem) ? NULL : b, PetscMemTypeHost(bmem) ? A->cmap->n : ldb, kernel));
+  AIJTCUCallDevice(*err, HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, PetscMemTypeHost(bmem) ? NULL : b, PetscMemTypeHost(bmem) ? A->cmap->n : ldb, kernel));
   *kernel = (*kernel + 255) / 256 * 256;
   *all    = *kernel + AIJTCUStaging(A->cmap->n, N, bmem) + AIJTCUStaging(A->rmap->n, N, cmem);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -224,7 +226,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscI
       dldc = PetscMax(m, 1);
     }
     PetscCall(PetscLogGpuTimeBegin());
-    AIJTCUCallDevice(*err, HrpbMultiplyDevice(&plan->hrpb, plan->values, AIJTCUGetPrecision(plan), width, db, dldb, dc, dldc, work, stream));
+    AIJTCUCallDevice(*err, HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), width, db, dldb, dc, dldc, work, stream));
     PetscCall(PetscLogGpuTimeEnd());
     if (*err) PetscFunctionReturn(PETSC_SUCCESS);
     if (PetscMemTypeHost(cmem)) {

@@ -503,7 +503,7 @@ PetscErrorCode MatAIJTCUGetWindowCols(Mat A, PetscInt *cols)
 
   Note:
   By default never where only the host's bricks are at hand: they are a reference, slower than the parent's product. On a device whose tensor cores
-  suit the precision the default is 0, for products with at least four columns.
+  suit the precision the default is 0, for products with enough columns: from 4 on where synergy is high, up to 32 where it is low.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSynergyThreshold()`, `MatAIJTCUGetSynergy()`
 @*/

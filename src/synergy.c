@@ -72,6 +72,34 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 }
 
 /*
+   Whether N columns are enough for bricks on a device. Up to 16 columns a product with bricks takes about as long as with one: some time for each brick,
+   of which there are nnz/(58 alpha) at nine tenths of the fill that alpha allows. The parent's product takes some time for each nonzero, and
+   more for each column. Where strips share next to no columns the bricks are gathered and the parent's reads of B are slow, too: twelve
+   columns. Times are of an H200, in picoseconds; from 32 columns on bricks won for every matrix measured (test/results)
+*/
+static PetscErrorCode AIJTCUEnoughColumns(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
+{
+  const PetscReal  brick  = PetscDefined(USE_REAL_SINGLE) ? 250 : 180;
+  const PetscReal  entry  = PetscDefined(USE_REAL_SINGLE) ? 7.6 : 10.8;
+  const PetscReal  column = PetscDefined(USE_REAL_SINGLE) ? 1.3 : 2.44;
+  PetscBool        enough = (PetscBool)(N >= 32);
+  MatAIJTCUSynergy s;
+
+  PetscFunctionBegin;
+  if (N >= 4 && N < 32) {
+    PetscCall(AIJTCUAnalyse(A, plan));
+    PetscCall(AIJTCUSynergyFromCounts(plan->nnz, plan->strip_cols8, plan->strip_cols16, &s));
+    if (16 * s.alpha < 1.2) enough = (PetscBool)(N >= 12);
+    else enough = (PetscBool)(58 * s.alpha * (entry + column * (PetscReal)N) > brick);
+  }
+  if (!enough) {
+    *path   = MAT_AIJTCU_PATH_SCALAR;
+    *reason = "too few columns";
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    The path of a product of the sequential matrix A with N dense columns, and the reason in a few words
 */
 PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
@@ -95,10 +123,10 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
   PetscCall(MatBoundToCPU(A, &bound));
   if (threshold > 1) *reason = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? "no brick kernel that pays here" : "threshold above 1";
   else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && bound) *reason = "bound to the host";
-  else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && N < AIJTCU_LEAST_COLUMNS) *reason = "too few columns";
-  else if (threshold <= 0) { /* not worth an analysis */
+  else if (threshold <= 0) {
     *path   = MAT_AIJTCU_PATH_TCU;
-    *reason = "any alpha pays";
+    *reason = "bricks pay at any alpha";
+    if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT) PetscCall(AIJTCUEnoughColumns(A, plan, N, path, reason));
   } else {
     MatAIJTCUSynergy s;
 

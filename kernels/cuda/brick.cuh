@@ -6,9 +6,18 @@
 #include "device.cuh"
 #include "mma.cuh"
 
+/* Blocks of a panel that are multiplied together: all of them, or, with a slot for their sums, some */
+struct WorkItem {
+  int32_t  panel;
+  uint32_t begin, end;
+  int32_t  slot; /* -1 for a whole panel */
+};
+
 template <typename Scalar> struct Format {
   int32_t         nrows, npanels, strips; /* strips of a panel */
   int32_t         panel_rows, window_cols;
+  int32_t         nitems;
+  const WorkItem *items; /* NULL: the panels */
   const int32_t  *order;
   const uint32_t *blocked_row_ptr, *pattern_ptr, *value_ptr, *window_ptr;
   const int32_t  *windows;
@@ -16,42 +25,47 @@ template <typename Scalar> struct Format {
   const Scalar   *values;
 };
 
-template <typename Scalar> static inline Format<Scalar> FormatOf(const Hrpb *h, const Scalar *values)
+template <typename Scalar> static inline Format<Scalar> FormatOf(const Hrpb *h, const HrpbSchedule *s, const Scalar *values)
 {
-  return {h->nrows, h->npanels, h->params.panel_rows / h->params.brick_rows, h->params.panel_rows, h->params.window_cols, h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern, values};
+  return {h->nrows, h->npanels, h->params.panel_rows / h->params.brick_rows, h->params.panel_rows, h->params.window_cols, s->nitems, (const WorkItem *)s->items, h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern, values};
+}
+
+template <typename Scalar> __device__ __forceinline__ WorkItem GetItem(const Format<Scalar> &f, int64_t i)
+{
+  if (f.items) return f.items[i];
+  return {(int32_t)i, f.blocked_row_ptr[i], f.blocked_row_ptr[i + 1], -1};
 }
 
 template <int BM> struct PackedBlock {
-  const uint8_t *run;
-  uint32_t       nbricks;
+  const uint8_t *pattern, *column, *offset, *strip_start;
 
-  __device__ __forceinline__ explicit PackedBlock(const uint8_t *r) : run(r), nbricks(((const HrpbBlockHeader *)r)->nbricks) { }
-  __device__ __forceinline__ uint32_t Pattern(uint32_t brick, int half) const
+  __device__ __forceinline__ explicit PackedBlock(const uint8_t *run)
   {
-    return ((const uint32_t *)(run + sizeof(HrpbBlockHeader)))[BM / 8 * brick + half];
-  }
-  __device__ __forceinline__ uint32_t Column(uint32_t brick, uint32_t slot) const
-  {
-    return run[sizeof(HrpbBlockHeader) + (BM / 8 * 4) * nbricks + HRPB_BRICK_COLS * brick + slot];
-  }
-  __device__ __forceinline__ uint32_t Offset(uint32_t brick) const
-  {
-    return ((const uint16_t *)(run + sizeof(HrpbBlockHeader) + (BM / 8 * 4 + HRPB_BRICK_COLS) * nbricks))[brick];
-  }
-  __device__ __forceinline__ uint32_t StripStart(uint32_t strip) const
-  {
-    return ((const uint16_t *)(run + sizeof(HrpbBlockHeader) + (BM / 8 * 4 + HRPB_BRICK_COLS + 2) * nbricks))[strip];
-  }
-  /* The lane's slots of a brick: of row g and, with 16 rows, of row g + 8; zero where there is no entry */
-  template <typename Scalar> __device__ __forceinline__ void Decode(uint32_t brick, const Scalar *values, uint32_t lane, Scalar a[BM / 8]) const
-  {
-    const uint32_t below = (1u << lane) - 1, low = Pattern(brick, 0), offset = Offset(brick);
+    const uint32_t nbricks = ((const HrpbBlockHeader *)run)->nbricks;
 
-    a[0] = low >> lane & 1 ? values[offset + __popc(low & below)] : (Scalar)0;
+    pattern     = run + sizeof(HrpbBlockHeader);
+    column      = pattern + BM / 2 * nbricks;
+    offset      = column + HRPB_BRICK_COLS * nbricks;
+    strip_start = offset + 2 * nbricks;
+  }
+  __device__ __forceinline__ uint32_t Pattern(uint32_t brick, int half) const { return ((const uint32_t *)pattern)[BM / 8 * brick + half]; }
+  __device__ __forceinline__ uint32_t Column(uint32_t brick, uint32_t slot) const { return column[HRPB_BRICK_COLS * brick + slot]; }
+  __device__ __forceinline__ uint32_t Offset(uint32_t brick) const { return ((const uint16_t *)offset)[brick]; }
+  __device__ __forceinline__ uint32_t StripStart(uint32_t strip) const { return ((const uint16_t *)strip_start)[strip]; }
+
+  /* The lane's slots of a brick: of row g and, with 16 rows, of row g + 8; zero where there is no entry, and all of them if it is not to be used */
+  template <typename Scalar> __device__ __forceinline__ void Decode(uint32_t brick, bool use, const Scalar *values, uint32_t lane, Scalar a[BM / 8]) const
+  {
+    const uint32_t bit = 1u << lane, low = Pattern(brick, 0);
+    const Scalar  *v   = values + Offset(brick);
+
+    a[0] = 0;
+    if (use && low & bit) a[0] = v[__popc(low & (bit - 1))];
     if (BM == 16) {
       const uint32_t high = Pattern(brick, 1);
 
-      a[BM / 8 - 1] = high >> lane & 1 ? values[offset + __popc(low) + __popc(high & below)] : (Scalar)0;
+      a[BM / 8 - 1] = 0;
+      if (use && high & bit) a[BM / 8 - 1] = v[__popc(low) + __popc(high & (bit - 1))];
     }
   }
 };

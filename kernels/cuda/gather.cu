@@ -21,12 +21,13 @@ template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
 };
 
 /*
-   P   precision
-   BM  rows of a brick
-   NT  tiles of 16 columns that a warp multiplies
-   U   bricks whose rows of B are in flight together
+   P    precision
+   BM   rows of a brick
+   NT   tiles of 16 columns that a warp multiplies: two at most, for many warps hide latency better than many columns
+   U    bricks whose rows of B are in flight together
+   CTAS thread blocks on a multiprocessor, at least
 */
-template <int P, int BM, int NT, int U> __global__ void __launch_bounds__(GATHER_WARPS * 32) Gather(const __grid_constant__ GatherArgs<typename Mma<P>::Scalar> a)
+template <int P, int BM, int NT, int U, int CTAS> __global__ void __launch_bounds__(GATHER_WARPS * 32, CTAS) Gather(const __grid_constant__ GatherArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   constexpr int         SUMS = BM / 2;
@@ -34,34 +35,36 @@ template <int P, int BM, int NT, int U> __global__ void __launch_bounds__(GATHER
   const uint32_t        lane = threadIdx.x % 32, g = lane / 4, k = lane % 4;
   const int64_t         w    = (int64_t)blockIdx.x * GATHER_WARPS + threadIdx.x / 32;
   const uint32_t        strip = (uint32_t)(w % f.strips), tw = f.window_cols;
-  const int32_t         panel = (int32_t)(w / f.strips), n0 = blockIdx.y * 16 * NT;
+  const int64_t         at    = w / f.strips;
+  const int32_t         n0    = blockIdx.y * 16 * NT;
   const int32_t         tiles = (a.ldr - n0) / 16; /* that there are of the NT */
   const Scalar         *r     = a.R + n0 + 2 * g;
   Scalar                sum[NT][SUMS] = {};
 
-  if (panel >= f.npanels) return;
-  for (uint32_t block = f.blocked_row_ptr[panel]; block < f.blocked_row_ptr[panel + 1]; block++) {
+  if (at >= f.nitems) return;
+  const WorkItem item = GetItem(f, at);
+
+  for (uint32_t block = item.begin; block < item.end; block++) {
     const PackedBlock<BM> p(f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT);
     const Scalar         *values   = f.values + (size_t)f.value_ptr[block] * HRPB_VALUE_UNIT;
     const uint32_t        first    = f.window_ptr[block], nwindows = f.window_ptr[block + 1] - first;
     const int32_t        *windows  = f.windows + first;
-    const uint32_t        last     = a.direct ? p.nbricks : p.StripStart(strip + 1);
+    const uint32_t        last     = p.StripStart(strip + 1);
 
 #pragma unroll 1
-    for (uint32_t brick = a.direct ? 0 : p.StripStart(strip); brick < last; brick += U) {
+    for (uint32_t brick = p.StripStart(strip); brick < last; brick += U) {
       Scalar slots[U][BM / 8], x[U][NT][2];
       const Scalar *row[U];
 
 #pragma unroll
       for (int u = 0; u < U; u++) {
-        const bool in = brick + u < last;
+        const bool     in  = brick + u < last;
+        const uint32_t now = in ? brick + u : brick;
 
-#pragma unroll
-        for (int i = 0; i < BM / 8; i++) slots[u][i] = 0;
-        if (in) p.Decode(brick + u, values, lane, slots[u]);
-        if (a.direct) row[u] = r + (int64_t)windows[min(HRPB_BRICK_COLS * (brick + u) + k, nwindows - 1)] * a.ldr;
+        p.Decode(now, in, values, lane, slots[u]);
+        if (a.direct) row[u] = r + (int64_t)windows[min(HRPB_BRICK_COLS * now + k, nwindows - 1)] * a.ldr;
         else {
-          const uint32_t column = p.Column(in ? brick + u : brick, k);
+          const uint32_t column = p.Column(now, k);
 
           row[u] = r + ((int64_t)windows[column / tw] * tw + column % tw) * a.ldr;
         }
@@ -97,7 +100,7 @@ template <int P, int BM, int NT, int U> __global__ void __launch_bounds__(GATHER
       }
     }
   }
-  StoreSums<BM, NT, true>(f, a.d, panel, strip, lane, sum, n0);
+  StoreSums<BM, NT, true>(f, a.d, item, strip, lane, sum, n0);
 }
 
 /* R [nrows x ldr] = B [nrows x N], zeros in columns N to ldr - 1; ldr a multiple of 16 */
@@ -124,21 +127,19 @@ size_t GatherWork(const Product *p)
   return sizeof(HrpbScalar) * (size_t)p->h->ncols * (size_t)LeadingDimension(p->N);
 }
 
-template <int P, int BM, int NT, int U> static HrpbError Launch(const Product *p, const GatherArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int U, int CTAS> static HrpbError Launch(const Product *p, const GatherArgs<HrpbScalar> *a)
 {
-  const int64_t nwarps = (int64_t)p->h->npanels * (p->h->params.panel_rows / BM);
+  const int64_t nwarps = (int64_t)a->f.nitems * a->f.strips;
 
-  Gather<P, BM, NT, U><<<dim3(HrpbGrid(nwarps, GATHER_WARPS), (a->ldr + 16 * NT - 1) / (16 * NT)), GATHER_WARPS * 32, 0, p->stream>>>(*a);
+  Gather<P, BM, NT, U, CTAS><<<dim3(HrpbGrid(nwarps, GATHER_WARPS), (a->ldr + 16 * NT - 1) / (16 * NT)), GATHER_WARPS * 32, 0, p->stream>>>(*a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
 template <int P> static HrpbError Run(const Product *p, const GatherArgs<HrpbScalar> *a)
 {
-  if (p->h->params.brick_rows == 16) return a->ldr <= 16 ? Launch<P, 16, 1, 4>(p, a) : Launch<P, 16, 2, 4>(p, a);
-  if (a->ldr <= 16) return Launch<P, 8, 1, 4>(p, a);
-  if (a->ldr <= 32) return Launch<P, 8, 2, 4>(p, a);
-  return Launch<P, 8, 4, 2>(p, a);
+  if (p->h->params.brick_rows == 16) return a->ldr <= 16 ? Launch<P, 16, 1, 4, 1>(p, a) : Launch<P, 16, 2, 4, 1>(p, a);
+  return a->ldr <= 16 ? Launch<P, 8, 1, 4, 8>(p, a) : Launch<P, 8, 2, 2, 7>(p, a);
 }
 
 HrpbError GatherRun(const Product *p, const DeviceInfo *, void *work)
@@ -146,7 +147,7 @@ HrpbError GatherRun(const Product *p, const DeviceInfo *, void *work)
   const HrpbParams      *params = &p->h->params;
   GatherArgs<HrpbScalar> a;
 
-  a.f      = FormatOf(p->h, p->values);
+  a.f      = FormatOf(p->h, p->schedule, p->values);
   a.d      = DenseArgsOf(p);
   a.R      = (const HrpbScalar *)work;
   a.ldr    = LeadingDimension(p->N);

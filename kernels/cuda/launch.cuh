@@ -17,13 +17,15 @@ typedef struct {
 HrpbError GetDeviceInfo(const DeviceInfo **);
 
 typedef struct {
-  const Hrpb       *h;
-  const HrpbScalar *values;
-  HrpbPrecision     precision;
+  const Hrpb         *h;
+  const HrpbSchedule *schedule;
+  const HrpbScalar   *values;
+  HrpbPrecision       precision;
   int32_t           N;
   const HrpbScalar *B;
   HrpbScalar       *C;
   int64_t           ldb, ldc;
+  HrpbScalar       *partial; /* see DenseArgs */
   cudaStream_t      stream;
 } Product;
 
@@ -31,8 +33,11 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
   const bool pairs = !p->h->order && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0 && p->h->params.panel_rows % 2 == 0;
 
-  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs};
+  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs, p->partial, (int64_t)p->schedule->nslots * p->h->params.panel_rows};
 }
+
+/* schedule.cu: put the sums of parts of panels together */
+HrpbError CombineRun(const Product *);
 
 /* staged.cu: whether the kernel takes this product, and what it needs for its copy of B: nothing where it reads B in place */
 bool      StagedTakes(const Product *, const DeviceInfo *);

@@ -68,36 +68,45 @@ HrpbParams HrpbGatherParams(void)
   return {8, 8, 256, 1};
 }
 
-static HrpbError ProductOf(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, HrpbStream stream, Product *p, const DeviceInfo **device)
+static HrpbError ProductOf(const Hrpb *h, const HrpbSchedule *schedule, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, HrpbStream stream, Product *p, const DeviceInfo **device)
 {
   HrpbCall(GetDeviceInfo(device));
   if (!Supported(*device, precision)) return HRPB_ERR_UNSUPPORTED;
   if (N > INT32_MAX / 2) return HRPB_ERR_OVERFLOW;
-  *p = {h, values, precision, (int32_t)N, B, C, ldb, ldc, stream};
+  *p = {h, schedule, values, precision, (int32_t)N, B, C, ldb, ldc, NULL, stream};
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes)
+/* The partial sums come first in the workspace */
+static size_t PartialBytes(const Product *p)
+{
+  return (sizeof(HrpbScalar) * (size_t)p->schedule->nslots * (size_t)p->h->params.panel_rows * (size_t)p->N + 255) / 256 * 256;
+}
+
+HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *schedule, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes)
 {
   const DeviceInfo *device;
   Product           p;
 
   *bytes = 0;
-  HrpbCall(ProductOf(h, NULL, precision, N, B, ldb, NULL, 0, NULL, &p, &device));
-  if (N > 0 && h->nrows > 0) *bytes = StagedTakes(&p, device) ? StagedWork(&p, device) : GatherWork(&p);
+  HrpbCall(ProductOf(h, schedule, NULL, precision, N, B, ldb, NULL, 0, NULL, &p, &device));
+  if (N > 0 && h->nrows > 0) *bytes = PartialBytes(&p) + (StagedTakes(&p, device) ? StagedWork(&p, device) : GatherWork(&p));
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)
+HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbSchedule *schedule, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)
 {
   const DeviceInfo *device;
   Product           p;
 
-  HrpbCall(ProductOf(h, values, precision, N, B, ldb, C, ldc, stream, &p, &device));
+  HrpbCall(ProductOf(h, schedule, values, precision, N, B, ldb, C, ldc, stream, &p, &device));
   if (N == 0 || h->nrows == 0) return HRPB_SUCCESS;
   if (h->nblocks == 0) {
     HrpbCallCuda(cudaMemset2DAsync(C, sizeof(HrpbScalar) * ldc, 0, sizeof(HrpbScalar) * h->nrows, N, stream));
     return HRPB_SUCCESS;
   }
-  return StagedTakes(&p, device) ? StagedRun(&p, device, work) : GatherRun(&p, device, work);
+  p.partial = (HrpbScalar *)work;
+  work      = (uint8_t *)work + PartialBytes(&p);
+  HrpbCall(StagedTakes(&p, device) ? StagedRun(&p, device, work) : GatherRun(&p, device, work));
+  return CombineRun(&p);
 }

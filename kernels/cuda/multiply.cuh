@@ -20,6 +20,8 @@ template <typename Scalar> struct DenseArgs {
   int64_t       ldb, ldc;
   int32_t       N;
   bool          pairs; /* C lets two rows be stored at once */
+  Scalar       *partial; /* [nslots x panel_rows] x N, column-major: sums of parts of panels */
+  int64_t       ldpartial;
 };
 
 /* Row of the panel and column of the tile of accumulator i of 16 columns: see mma.cuh */
@@ -36,28 +38,31 @@ template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint
   }
 }
 
-template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t panel, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
+template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
   struct alignas(2 * sizeof(Scalar)) Pair {
     Scalar x, y;
   };
-  uint64_t bad = 0;
+  const bool    whole = item.slot < 0;
+  Scalar       *C     = whole ? d.C : d.partial;
+  const int64_t ldc   = whole ? d.ldc : d.ldpartial;
+  uint64_t      bad   = 0;
 
 #pragma unroll
   for (int i = 0; i < BM / 2; i += BM == 8 ? 2 : 1) {
     int32_t row, col, panel_row;
 
     SumPlace<BM, NEIGHBOURS>(strip, lane, i, &panel_row, &col);
-    row = MatrixRow(f, panel, panel_row);
+    row = whole ? MatrixRow(f, item.panel, panel_row) : item.slot * f.panel_rows + panel_row;
     if (BM == 8) {
-      const int32_t row1 = MatrixRow(f, panel, panel_row + 1);
+      const int32_t row1 = whole ? MatrixRow(f, item.panel, panel_row + 1) : row + 1;
 
 #pragma unroll
       for (int t = 0; t < NT; t++) {
         if (n0 + 16 * t + col >= d.N) continue;
-        Scalar *c = d.C + (n0 + 16 * t + col) * d.ldc;
+        Scalar *c = C + (n0 + 16 * t + col) * ldc;
 
-        if (d.pairs && row1 >= 0) *(Pair *)(c + row) = {sum[t][i], sum[t][i + 1]};
+        if (d.pairs && whole && row1 >= 0) *(Pair *)(c + row) = {sum[t][i], sum[t][i + 1]};
         else {
           if (row >= 0) c[row] = sum[t][i];
           if (row1 >= 0) c[row1] = sum[t][i + 1];
@@ -66,10 +71,11 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
     } else if (row >= 0) {
 #pragma unroll
       for (int t = 0; t < NT; t++) {
-        if (n0 + 16 * t + col < d.N) d.C[row + (n0 + 16 * t + col) * d.ldc] = sum[t][i];
+        if (n0 + 16 * t + col < d.N) C[row + (n0 + 16 * t + col) * ldc] = sum[t][i];
       }
     }
   }
+  if (!whole) return;
 #pragma unroll
   for (int t = 0; t < NT; t++) {
 #pragma unroll
@@ -80,8 +86,8 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
     int32_t   row, col, panel_row;
 
     SumPlace<BM, NEIGHBOURS>(strip, lane, bit % (BM / 2), &panel_row, &col);
-    row = MatrixRow(f, panel, panel_row);
+    row = MatrixRow(f, item.panel, panel_row);
     col += n0 + 16 * (bit / (BM / 2));
-    if (row >= 0 && col < d.N) d.C[row + col * d.ldc] = ExactEntry<BM>(f, panel, panel_row, d.B + col * d.ldb);
+    if (row >= 0 && col < d.N) d.C[row + col * d.ldc] = ExactEntry<BM>(f, item.panel, panel_row, d.B + col * d.ldb);
   }
 }

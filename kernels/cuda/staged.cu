@@ -68,13 +68,15 @@ template <int NB, bool COPIED, typename Scalar> __device__ __forceinline__ void 
 {
   constexpr uint32_t    BOX   = Window<Scalar>::PITCH * NB;
   const Format<Scalar> &f     = a.f;
-  const int64_t         nwork = (int64_t)f.npanels * a.ntiles;
+  const int64_t         nwork = (int64_t)f.nitems * a.ntiles;
   uint32_t              begin = 0, end = 0, stage = 0, parity = 0;
   BlockCopies           next;
 
   if (blockIdx.x < nwork) {
-    begin = f.blocked_row_ptr[blockIdx.x / a.ntiles];
-    end   = f.blocked_row_ptr[blockIdx.x / a.ntiles + 1];
+    const WorkItem item = GetItem(f, blockIdx.x / a.ntiles);
+
+    begin = item.begin;
+    end   = item.end;
     LoadCopies(f, begin + lane, end, next);
   }
   for (int64_t w = blockIdx.x; w < nwork;) {
@@ -87,8 +89,10 @@ template <int NB, bool COPIED, typename Scalar> __device__ __forceinline__ void 
     if (begin == end) {
       w += gridDim.x;
       if (w < nwork) {
-        begin = f.blocked_row_ptr[w / a.ntiles];
-        end   = f.blocked_row_ptr[w / a.ntiles + 1];
+        const WorkItem item = GetItem(f, w / a.ntiles);
+
+        begin = item.begin;
+        end   = item.end;
       }
     }
     if (w < nwork) LoadCopies(f, begin + lane, end, next);
@@ -137,7 +141,7 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> __global__ void 
   const Format<Scalar> &f = a.f;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - 1;
   const uint32_t full  = SharedAddress(shared) + a.nstages * a.stage_bytes, empty = full + 8 * MAX_STAGES;
-  const int64_t  nwork = (int64_t)f.npanels * a.ntiles;
+  const int64_t  nwork = (int64_t)f.nitems * a.ntiles;
   uint32_t       stage = 0, parity = 0;
 
   if (threadIdx.x == 0) {
@@ -154,13 +158,14 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> __global__ void 
   }
 
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
+  const uint32_t swizzle = Window<Scalar>::Swizzle(0, g) * 16;
 
   for (int64_t w = blockIdx.x; w < nwork; w += gridDim.x) {
-    const int32_t  panel = (int32_t)(w / a.ntiles), n0 = (int32_t)(w % a.ntiles) * NB + n_warp;
-    const uint32_t end = f.blocked_row_ptr[panel + 1];
+    const WorkItem item = GetItem(f, w / a.ntiles);
+    const int32_t  n0   = (int32_t)(w % a.ntiles) * NB + n_warp;
     Scalar         sum[NT][SUMS] = {};
 
-    for (uint32_t block = f.blocked_row_ptr[panel]; block < end; block++) {
+    for (uint32_t block = item.begin; block < item.end; block++) {
       const uint8_t *base = shared + stage * a.stage_bytes;
 
       BarrierWait(full + 8 * stage, parity);
@@ -177,20 +182,16 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> __global__ void 
 #pragma unroll
         for (int u = 0; u < U; u++) {
           const bool     in     = brick + u < last;
-          const uint32_t column = p.Column(in ? brick + u : brick, k);
+          const uint32_t at     = in ? brick + u : brick;
+          const uint32_t column = p.Column(at, k);
 
-          if (in) p.Decode(brick + u, values, lane, slots[u]);
-          else {
-#pragma unroll
-            for (int i = 0; i < BM / 8; i++) slots[u][i] = 0;
-          }
-          x[u] = b + column / STAGED_WINDOW * (PITCH * NB) + Window<Scalar>::Swizzle(column % STAGED_WINDOW * sizeof(Scalar) / 16, g) * 16 + column * sizeof(Scalar) % 16;
+          p.Decode(at, in, values, lane, slots[u]);
+          x[u] = b + column / STAGED_WINDOW * (PITCH * NB) + (column * (uint32_t)sizeof(Scalar) % PITCH ^ swizzle);
         }
 #pragma unroll
         for (int u = 0; u < U; u += Mma<P>::BRICKS) {
           Bricks<P, BM> bricks;
 
-          if (u > 0 && brick + u >= last) break;
           bricks.Set(slots[u], slots[u + Mma<P>::BRICKS - 1]);
 #pragma unroll
           for (int t = 0; t < NT; t++) {
@@ -212,7 +213,7 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> __global__ void 
         parity ^= 1;
       }
     }
-    StoreSums<BM, NT, false>(f, a.d, panel, strip, lane, sum, n0);
+    StoreSums<BM, NT, false>(f, a.d, item, strip, lane, sum, n0);
   }
 #endif
 }
@@ -247,28 +248,17 @@ static Tiling GetTiling(const Product *p)
   const int q = (p->N + 15) / 16, per = (q + (q + 7) / 8 - 1) / ((q + 7) / 8);
   Tiling    t;
 
-  t.wn     = p->h->params.brick_rows == 16 && per > 4 ? 2 : 1;
+  t.wn     = p->h->params.brick_rows == 16 && per > 2 ? 2 : 1;
   t.nt     = (per + t.wn - 1) / t.wn;
   t.nb     = 16 * t.nt * t.wn;
   t.ntiles = (p->N + t.nb - 1) / t.nb;
   return t;
 }
 
-/*
-   Whether a copy of B pays. The constants are of an H200: in place the copy engine brings 35e9 columns of windows a second; from a copy it brings
-   6.5e12 bytes, and making one moves 3.9e12. Up to 64 columns neither is what the product waits for
-*/
-static bool CopyPays(const Product *p)
-{
-  const double columns = (double)p->h->nwindows * p->N, bytes = columns * (int)Window<HrpbScalar>::PITCH, B_bytes = (double)p->h->ncols * p->N * sizeof(HrpbScalar);
-
-  return p->N > 64 && columns / 35e9 > bytes / 6.5e12 + 2 * B_bytes / 3.9e12;
-}
-
 /* The copy engine reads B in place if its columns are aligned to 16 bytes */
 static bool InPlace(const Product *p)
 {
-  return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 && !CopyPays(p);
+  return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0;
 }
 
 /* Bytes of a stage, and of its parts, for a tile */
@@ -325,7 +315,7 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> static HrpbError
 {
   const auto    kernel = Staged<P, BM, NT, WN, COPIED, CTAS>;
   const int     strips = p->h->params.panel_rows / BM, barriers = 16 * MAX_STAGES;
-  const int64_t nwork  = (int64_t)p->h->npanels * a->ntiles;
+  const int64_t nwork  = (int64_t)a->f.nitems * a->ntiles;
   int           ctas   = CTAS, nstages = 0;
 
   /* as many thread blocks as registers allow, but not at the price of fewer than three stages */
@@ -347,9 +337,9 @@ template <int P, bool COPIED> static HrpbError LaunchFor(const Product *p, const
   if (p->h->params.brick_rows == 8) {
     switch (t->nt) {
     case 1:
-      return Launch<P, 8, 1, 1, COPIED, 3>(p, device, a);
+      return Launch<P, 8, 1, 1, COPIED, 2>(p, device, a);
     case 2:
-      return Launch<P, 8, 2, 1, COPIED, 3>(p, device, a);
+      return Launch<P, 8, 2, 1, COPIED, 2>(p, device, a);
     case 3:
       return Launch<P, 8, 3, 1, COPIED, 2>(p, device, a);
     case 4:
@@ -369,10 +359,8 @@ template <int P, bool COPIED> static HrpbError LaunchFor(const Product *p, const
     return Launch<P, 16, 1, 1, COPIED, 2>(p, device, a);
   case 2:
     return Launch<P, 16, 2, 1, COPIED, 2>(p, device, a);
-  case 3:
-    return Launch<P, 16, 3, 1, COPIED, 1>(p, device, a);
   case 4:
-    return Launch<P, 16, 4, 1, COPIED, 1>(p, device, a);
+    return Launch<P, 16, 2, 2, COPIED, 1>(p, device, a);
   case 6:
     return Launch<P, 16, 3, 2, COPIED, 1>(p, device, a);
   default:
@@ -386,7 +374,7 @@ template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device
   StagedArgs<HrpbScalar> a;
 
   GetStage(p, t.nb, &a);
-  a.f        = FormatOf(p->h, p->values);
+  a.f        = FormatOf(p->h, p->schedule, p->values);
   a.d        = DenseArgsOf(p);
   a.copy     = (const HrpbScalar *)work;
   a.nwindows = (p->h->ncols + STAGED_WINDOW - 1) / STAGED_WINDOW;

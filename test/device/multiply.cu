@@ -124,12 +124,15 @@ static void Multiply(const Hrpb *h, const HrpbScalar *values, HrpbPrecision prec
 {
   size_t bytes;
   void  *work;
+  HrpbSchedule s;
 
-  Check(HrpbMultiplyWorkDevice(h, precision, N, B, ldb, &bytes));
+  Check(HrpbScheduleDevice(h, NULL, &s));
+  Check(HrpbMultiplyWorkDevice(h, &s, precision, N, B, ldb, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
   Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
-  Check(HrpbMultiplyDevice(h, values, precision, N, B, ldb, C, ldc, work, NULL));
+  Check(HrpbMultiplyDevice(h, &s, values, precision, N, B, ldb, C, ldc, work, NULL));
   Check(cudaDeviceSynchronize());
+  HrpbScheduleDestroyDevice(&s);
   cudaFree(work);
 }
 

@@ -551,6 +551,26 @@ int main(int argc, char **argv)
       suffix: cuda_tcu
       args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows {{8 16}} -pad {{0 5}}
 
+    test: # the formats that a device chooses for itself
+      suffix: cuda_formats
+      args: -mat_aijtcu_path tcu -m {{300 1000}} -pad {{0 3}} -mat_aijtcu_brick_rows 16 -mat_aijtcu_panel_rows 128 -mat_aijtcu_window_cols 16
+
+    test:
+      suffix: cuda_gather
+      args: -mat_aijtcu_path tcu -m {{300 1000}} -mat_aijtcu_brick_rows 8 -mat_aijtcu_panel_rows 8 -mat_aijtcu_block_cols 256
+
+    test: # products in pieces, through a workspace of 16 KiB
+      suffix: cuda_pieces
+      args: -mat_aijtcu_path tcu -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 300
+
+    test: # dense matrices on the host, their sparse one on the device
+      suffix: cuda_host
+      args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
+
+    test:
+      suffix: cuda_auto
+      args: -m 300 -widths 1,3,8,33
+
     test:
       suffix: cuda_scalar
       args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}

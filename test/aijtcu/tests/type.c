@@ -433,6 +433,10 @@ static PetscErrorCode TestWrongOptions(void)
   PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "12"));
   PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "20"));
   PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "0"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "half"));
+#if defined(PETSC_USE_REAL_DOUBLE)
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "tf32")); /* for single precision only */
+#endif
   PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "12"));
   PetscCall(WrongOption(A, "-a_mat_aijtcu_synergy_threshold", "-0.5"));
   PetscCall(MatAIJTCUGetBrickRows(A, &i));
@@ -457,6 +461,7 @@ static PetscErrorCode TestSynergy(void)
     PetscCall(MatSetSizes(A, 64, 64, PETSC_DETERMINE, PETSC_DETERMINE));
     PetscCall(MatSetType(A, MATAIJTCU));
     PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
+    PetscCall(MatAIJTCUSetBrickRows(A, 8)); /* a device does not choose its own format */
     PetscCall(MatGetOwnershipRange(A, &r0, &r1));
     for (PetscInt i = r0; i < r1; i++) {
       if (!full) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));

@@ -38,19 +38,19 @@ int main(int argc, char **argv)
   build:
     requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
 
-  testset:
+  testset: # with the format set, a device does not choose its own
     filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//"
     args: -before_view ::ascii_info -after_view ::ascii_info -mat_aijtcu_view_choice
 
     test:
       suffix: tcu
-      args: -mat_aijtcu_path tcu
+      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
 
     test: # on a device both blocks are multiplied by products of ours, on the host the diagonal one
       suffix: tcu_parallel
       nsize: 2
       filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "s/, [24] times/, counted/"
-      args: -mat_aijtcu_path tcu
+      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
 
     test:
       suffix: scalar
@@ -58,10 +58,10 @@ int main(int argc, char **argv)
 
     test:
       suffix: threshold
-      args: -mat_aijtcu_synergy_threshold 0.2
+      args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_brick_rows 8
 
     test:
       suffix: detail
-      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu
+      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
 
 TEST*/

@@ -1,0 +1,140 @@
+/*
+   Balance: a panel with many more blocks than others is cut into parts that are multiplied on their own, and their sums are put together in order.
+
+   Source: cuTeSpMM, section 5 (heavy row panels are split); the results are the same bits every time because nothing is added by atomics. Where a cut is made
+   follows from the format alone. The sums of a long row are kept short this way, too, and with them their rounding errors.
+*/
+#include <stdlib.h>
+
+#include <vector>
+
+#include "launch.cuh"
+
+enum {
+  PART_COLS = 2048, /* active columns of a part, at most */
+  MANY      = 2     /* parts that a panel must have to be cut */
+};
+
+/* A panel that was cut: its parts have the slots first, first + 1, ... */
+struct SplitPanel {
+  int32_t panel, first, nslots;
+};
+
+static __global__ void LongestPanel(const uint32_t *blocked_row_ptr, int32_t npanels, uint32_t *longest)
+{
+  uint32_t most = 0;
+
+  for (int32_t p = blockIdx.x * blockDim.x + threadIdx.x; p < npanels; p += gridDim.x * blockDim.x) most = max(most, blocked_row_ptr[p + 1] - blocked_row_ptr[p]);
+  most = __reduce_max_sync(0xffffffff, most);
+  if (threadIdx.x % 32 == 0) atomicMax(longest, most);
+}
+
+static HrpbError GetLongest(const Hrpb *h, cudaStream_t stream, uint32_t *longest)
+{
+  uint32_t *d;
+  HrpbError err = HRPB_SUCCESS;
+
+  HrpbCall(HrpbAllocate(&d, 1));
+  if (cudaMemsetAsync(d, 0, sizeof(*d), stream) == cudaSuccess) LongestPanel<<<HrpbGrid(h->npanels, 256, 1024), 256, 0, stream>>>(h->blocked_row_ptr, h->npanels, d);
+  if (cudaMemcpyAsync(longest, d, sizeof(*d), cudaMemcpyDeviceToHost, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess) err = HrpbDeviceError(cudaGetLastError());
+  return HrpbFree(d, err);
+}
+
+template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStream_t stream, void **d)
+{
+  T *p;
+
+  HrpbCall(HrpbAllocate(&p, (int64_t)x.size()));
+  *d = p;
+  HrpbCallCuda(cudaMemcpyAsync(p, x.data(), sizeof(T) * x.size(), cudaMemcpyHostToDevice, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
+{
+  const uint32_t          part = PART_COLS / h->params.block_cols > 1 ? PART_COLS / h->params.block_cols : 1;
+  uint32_t                longest;
+  std::vector<uint32_t>   start;
+  std::vector<WorkItem>   items;
+  std::vector<SplitPanel> split;
+
+  s->nitems = h->npanels;
+  if (!h->nblocks) return HRPB_SUCCESS;
+  HrpbCall(GetLongest(h, stream, &longest));
+  if (longest < MANY * part) return HRPB_SUCCESS;
+  start.resize((size_t)h->npanels + 1);
+  HrpbCallCuda(cudaMemcpyAsync(start.data(), h->blocked_row_ptr, sizeof(uint32_t) * start.size(), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  for (int32_t p = 0; p < h->npanels; p++) { /* the parts first: they are the longest items */
+    const uint32_t nblocks = start[p + 1] - start[p], nparts = (nblocks + part - 1) / part;
+
+    if (nblocks < MANY * part) continue;
+    split.push_back({p, s->nslots, (int32_t)nparts});
+    for (uint32_t i = 0; i < nparts; i++) items.push_back({p, start[p] + i * part, start[p] + (i + 1) * part < start[p + 1] ? start[p] + (i + 1) * part : start[p + 1], s->nslots++});
+  }
+  for (int32_t p = 0; p < h->npanels; p++) {
+    if (start[p + 1] - start[p] < MANY * part) items.push_back({p, start[p], start[p + 1], -1});
+  }
+  s->nitems = (int32_t)items.size();
+  s->nsplit = (int32_t)split.size();
+  HrpbCall(Upload(items, stream, &s->items));
+  return Upload(split, stream, &s->split);
+}
+
+HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s)
+{
+  HrpbError err;
+
+  *s = {};
+  try {
+    err = Schedule(h, stream, s);
+  } catch (const std::bad_alloc &) {
+    err = HRPB_ERR_MEMORY;
+  }
+  if (err) HrpbScheduleDestroyDevice(s);
+  return err;
+}
+
+void HrpbScheduleDestroyDevice(HrpbSchedule *s)
+{
+  (void)cudaFree(s->items);
+  (void)cudaFree(s->split);
+  *s = {};
+}
+
+/* A thread for each row and column of a panel that was cut: adds with compensation (Neumaier), in the order of the parts */
+template <int BM, typename Scalar> __global__ void __launch_bounds__(256) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
+{
+  const SplitPanel s = split[blockIdx.x];
+
+  for (int64_t i = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; i < (int64_t)f.panel_rows * d.N; i += (int64_t)gridDim.y * blockDim.x) {
+    const int32_t panel_row = (int32_t)(i % f.panel_rows), row = MatrixRow(f, s.panel, panel_row);
+    const int64_t n    = i / f.panel_rows;
+    const Scalar *part = d.partial + (int64_t)s.first * f.panel_rows + panel_row + n * d.ldpartial;
+    Scalar        sum = 0, lost = 0;
+
+    if (row < 0) continue;
+    for (int32_t k = 0; k < s.nslots; k++, part += f.panel_rows) {
+      const Scalar x = *part, t = sum + x;
+
+      lost += fabs(sum) >= fabs(x) ? (sum - t) + x : (x - t) + sum;
+      sum = t;
+    }
+    sum += lost;
+    d.C[row + n * d.ldc] = IsFinite(sum) ? sum : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb);
+  }
+}
+
+HrpbError CombineRun(const Product *p)
+{
+  const HrpbSchedule      *s    = p->schedule;
+  const Format<HrpbScalar> f    = FormatOf(p->h, s, p->values);
+  const dim3               grid = dim3(s->nsplit, HrpbGrid((int64_t)p->h->params.panel_rows * p->N, 256, 1024));
+
+  if (!s->nsplit) return HRPB_SUCCESS;
+  if (p->h->params.brick_rows == 8) Combine<8><<<grid, 256, 0, p->stream>>>(f, DenseArgsOf(p), (const SplitPanel *)s->split);
+  else Combine<16><<<grid, 256, 0, p->stream>>>(f, DenseArgsOf(p), (const SplitPanel *)s->split);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
