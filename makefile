@@ -8,6 +8,7 @@ make              build the library
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
+make install      install library, header and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
 make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
 make help         this text
@@ -18,13 +19,14 @@ DEBUG=1                            with PETSc's debug checks
 INDEX=32|64                        bits of PetscInt (32)
 CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)
 PETSCAIJTCU_CACHE=folder           where PETSc and SLEPc are built (~/.cache/petsc-aijtcu)
+PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before it, for packages
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test bundle env clean help FORCE
+.PHONY: all example test bundle install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -119,10 +121,19 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
 test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS)
+	@$(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install'
 	@$(TEST_ENV) test/run
 
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
+
+PREFIX  ?= /usr/local
+VERSION := $(shell sed -n 's/^\#define PETSCAIJTCU_VERSION_[A-Z]* *//p' include/petscaijtcu.h | paste -sd.)
+install: $(LIBRARY)
+	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include'
+	install -m 755 $(LIBRARY) '$(DESTDIR)$(PREFIX)/lib/'
+	install -m 644 include/petscaijtcu.h '$(DESTDIR)$(PREFIX)/include/'
+	sed -e 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#; s#@PETSC@#$(PETSC_VERSION_RANGE)#' src/config/petscaijtcu.pc.in >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
 
 env: $(LIBRARY)
 	@. src/config/mpi-env.sh; printf 'export %s\n' "PETSC_DIR='$(PETSC_DIR)'" "PETSC_ARCH='$(PETSC_ARCH)'" "SLEPC_DIR='$(SLEPC_DIR)'" \

@@ -477,7 +477,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsEList("-expect", "Path that must be taken", NULL, expects, 2, expects[expect], &expect, NULL));
   PetscOptionsEnd();
   for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestWidth(p, widths[i], pad, type, (PetscBool)!expect));
-  PetscCall(TestSymmetric(p, 5, type, (PetscBool)!expect));
+  PetscCall(TestSymmetric(p, widths[nwidths - 1], type, (PetscBool)!expect));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -567,9 +567,13 @@ int main(int argc, char **argv)
       suffix: cuda_host
       args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
 
-    test:
+    test: # what a device chooses by itself: bricks from 32 columns on, never below 4
       suffix: cuda_auto
-      args: -m 300 -widths 1,3,8,33
+      args: -m 300 -widths 33,93 -expect tcu
+
+    test:
+      suffix: cuda_auto_few
+      args: -m 300 -widths 1,3 -expect scalar
 
     test:
       suffix: cuda_scalar
