@@ -36,6 +36,10 @@ HrpbError HrpbCountStripColumnsDevice(int64_t nrows, int64_t ncols, const HrpbIn
 /* Active windows that HrpbBuildDevice() would find with these parameters: says, before anything is built, how many rows of B a product stages */
 HrpbError HrpbCountWindowsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, int64_t *nwindows);
 
+enum {
+  HRPB_MAX_COLUMNS = 1 << 19 /* of B in one product: a grid ends at 65535 tiles */
+};
+
 typedef enum {
   HRPB_FP64,    /* double only, and the only one for it: every product and sum in double */
   HRPB_3XTF32,  /* single only: operands split in two TF32 numbers, as accurate as single */

@@ -11,10 +11,8 @@
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
 #endif
-#if PETSC_VERSION_LT(3, 26, 0)
-typedef void **PetscCtxRt; /* what a container's destructor gets */
-#endif
 #if PETSC_VERSION_LT(3, 25, 0)
+typedef void **PetscCtxRt; /* what a container's destructor gets */
   #define AIJTCU_PRODUCT_DATA(product) ((product)->data) /* what Mat_Product's destroy gets */
 #else
   #define AIJTCU_PRODUCT_DATA(product) (&(product)->data)
@@ -204,8 +202,10 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCountStripColumns(Mat, int32_t, int64_t *, HrpbError *);
 
-/* workspace.c: device memory that all plans share */
-PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
+/* workspace.c: what all plans on a device share */
+PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, void **);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */

@@ -12,19 +12,6 @@ typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
 typedef PetscInt AIJTCUDeviceInt;
   #endif
 
-/* Whatever a plan does on a device goes to the stream of PETSc's current device context, behind what PETSc itself put there */
-static PetscErrorCode AIJTCUStream(cudaStream_t *stream)
-{
-  PetscDeviceContext dctx;
-  void              *handle;
-
-  PetscFunctionBegin;
-  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
-  PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
-  *stream = *(cudaStream_t *)handle;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What a caller can do something about is left to him, the rest is an error */
 static PetscErrorCode AIJTCUCheckDevice(HrpbError err)
 {
@@ -100,15 +87,61 @@ static PetscErrorCode AIJTCUDeviceChooseFormat(Mat A, const HrpbInt *rowptr, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  HrpbScheduleDestroyDevice(&plan->schedule);
+  HrpbDestroyDevice(&plan->hrpb);
+  if (plan->values) PetscCallCUDA(cudaFree(plan->values));
+  plan->values = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUDevicePackCSR(AIJTCUPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, cudaStream_t stream)
 {
   HrpbError err;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  AIJTCUCallDevice(err, HrpbPackValuesDevice(&plan->hrpb, rowptr, colidx, values, plan->values, stream));
+  err = HrpbPackValuesDevice(&plan->hrpb, rowptr, colidx, values, plan->values, stream);
   PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(err));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's allocations come from a pool of the driver's that keeps what is freed: give that back */
+static PetscErrorCode AIJTCUTrimPool(void)
+{
+  cudaMemPool_t pool;
+  int           device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, cudaStream_t stream, HrpbError *err)
+{
+  cudaError_t cerr;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, stream, &plan->hrpb));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, stream, &plan->schedule));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  cerr = cudaMalloc((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values));
+  if (cerr == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    plan->values = NULL;
+    *err         = HRPB_ERR_DEVICE_MEMORY;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cerr);
+  PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,28 +152,21 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
   cudaStream_t      stream;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUStream(&stream));
+  if (!plan->workspace_user) PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
+  plan->workspace_user = PETSC_TRUE;
+  PetscCall(AIJTCUDeviceBegin(&stream));
   PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
   *err         = HRPB_SUCCESS;
   plan->params = plan->wanted;
   if (!plan->wanted.brick_rows) PetscCall(AIJTCUDeviceChooseFormat(A, rowptr, colidx, stream, &plan->params, err));
-  if (!*err) AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, stream, &plan->hrpb));
-  if (!*err) {
-    const cudaError_t cerr = cudaMalloc((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values));
-
-    if (cerr == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();
-      plan->values = NULL;
-      *err         = HRPB_ERR_DEVICE_MEMORY;
-    } else PetscCallCUDA(cerr);
+  if (!*err) PetscCall(AIJTCUDeviceBuildCSR(A, plan, rowptr, colidx, values, stream, err));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUDeviceDestroyBricks(plan));
+    PetscCall(AIJTCUTrimPool());
+    PetscCall(AIJTCUDeviceBuildCSR(A, plan, rowptr, colidx, values, stream, err));
   }
-  if (!*err) AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, stream, &plan->schedule));
-  if (!*err) PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
   PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
-  if (!*err && !plan->workspace_user) {
-    PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
-    plan->workspace_user = PETSC_TRUE;
-  }
+  PetscCall(AIJTCUDeviceEnd(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,20 +177,18 @@ PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
   cudaStream_t      stream;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUStream(&stream));
+  PetscCall(AIJTCUDeviceBegin(&stream));
   PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
   PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
   PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
+  PetscCall(AIJTCUDeviceEnd(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
-  HrpbScheduleDestroyDevice(&plan->schedule);
-  HrpbDestroyDevice(&plan->hrpb);
-  if (plan->values) PetscCallCUDA(cudaFree(plan->values));
-  plan->values = NULL;
+  PetscCall(AIJTCUDeviceDestroyBricks(plan));
   if (plan->workspace_user) PetscCall(AIJTCUWorkspaceUser(PETSC_FALSE));
   plan->workspace_user = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,54 +209,75 @@ static PetscErrorCode AIJTCUWorkBytes(Mat A, AIJTCUPlan *plan, PetscInt N, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *c, PetscInt ldc, PetscMemType cmem, HrpbError *err)
+/* Columns of a dense matrix between host and device; a copy in two dimensions is limited in its pitch */
+static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-  const PetscInt m = A->rmap->n, n = A->cmap->n;
-  PetscInt       piece = N; /* columns at a time: as many as the workspace allows */
-  size_t         kernel = 0, all = 0;
-  cudaStream_t   stream;
-  char          *work = NULL;
+  const size_t size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUStream(&stream));
-  for (;; piece = (piece / 2 + 15) / 16 * 16) {
+  if (rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((size_t)PetscMax(ldto, ldfrom) <= most) PetscCallCUDA(cudaMemcpy2DAsync(to, size * (size_t)ldto, from, size * (size_t)ldfrom, size * (size_t)rows, (size_t)cols, kind, stream));
+  else {
+    for (PetscInt j = 0; j < cols; j++) PetscCallCUDA(cudaMemcpyAsync(to + (size_t)j * (size_t)ldto, from + (size_t)j * (size_t)ldfrom, size * (size_t)rows, kind, stream));
+  }
+  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
+  else PetscCall(PetscLogGpuToCpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many columns at a time as the workspace allows, and their workspace */
+static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscMemType cmem, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+{
+  size_t all = 0;
+
+  PetscFunctionBegin;
+  *work = NULL;
+  for (*piece = PetscMin(N, HRPB_MAX_COLUMNS);; *piece = (*piece / 2 + 15) / 16 * 16) {
     PetscBool fits;
 
-    PetscCall(AIJTCUWorkBytes(A, plan, piece, b, ldb, bmem, cmem, &kernel, &all, err));
-    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-    if (!all) break;
+    PetscCall(AIJTCUWorkBytes(A, plan, *piece, b, ldb, bmem, cmem, kernel, &all, err));
+    if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUWorkspaceFits(all, &fits));
-    if (fits || piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, stream, (void **)&work));
-    if (work) break;
-    if (piece <= 16) {
+    if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, (void **)work));
+    if (*work) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*piece <= 16) {
       *err = HRPB_ERR_DEVICE_MEMORY;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
-  for (PetscInt first = 0; first < N; first += piece) {
+}
+
+static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *c, PetscInt ldc, PetscMemType cmem, cudaStream_t stream, HrpbError *err)
+{
+  const PetscInt m = A->rmap->n, n = A->cmap->n;
+  PetscInt       piece;
+  size_t         kernel = 0;
+  char          *work;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUChoosePiece(A, plan, N, b, ldb, bmem, cmem, &piece, &kernel, &work, err));
+  for (PetscInt first = 0; first < N && !*err; first += piece) {
     const PetscInt     width = PetscMin(piece, N - first);
     const PetscScalar *db    = b + (size_t)first * (size_t)ldb;
     PetscScalar       *dc    = c + (size_t)first * (size_t)ldc;
     PetscInt           dldb = ldb, dldc = ldc;
 
     if (PetscMemTypeHost(bmem)) {
-      db   = (PetscScalar *)(work + kernel);
+      PetscScalar *copy = (PetscScalar *)(work + kernel);
+
       dldb = PetscMax(n, 1);
-      if (n) PetscCallCUDA(cudaMemcpy2DAsync((void *)db, sizeof(*db) * (size_t)dldb, b + (size_t)first * (size_t)ldb, sizeof(*b) * (size_t)ldb, sizeof(*b) * (size_t)n, (size_t)width, cudaMemcpyHostToDevice, stream));
-      PetscCall(PetscLogCpuToGpu(sizeof(*b) * (PetscLogDouble)n * (PetscLogDouble)width));
+      PetscCall(AIJTCUCopyColumns(copy, dldb, db, ldb, n, width, cudaMemcpyHostToDevice, stream));
+      db = copy;
     }
     if (PetscMemTypeHost(cmem)) {
       dc   = (PetscScalar *)(work + kernel + AIJTCUStaging(n, piece, bmem));
       dldc = PetscMax(m, 1);
     }
     PetscCall(PetscLogGpuTimeBegin());
-    AIJTCUCallDevice(*err, HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), width, db, dldb, dc, dldc, work, stream));
+    *err = HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), width, db, dldb, dc, dldc, work, stream);
     PetscCall(PetscLogGpuTimeEnd());
-    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-    if (PetscMemTypeHost(cmem)) {
-      if (m) PetscCallCUDA(cudaMemcpy2DAsync(c + (size_t)first * (size_t)ldc, sizeof(*c) * (size_t)ldc, dc, sizeof(*c) * (size_t)dldc, sizeof(*c) * (size_t)m, (size_t)width, cudaMemcpyDeviceToHost, stream));
-      PetscCall(PetscLogGpuToCpu(sizeof(*c) * (PetscLogDouble)m * (PetscLogDouble)width));
-    }
+    PetscCall(AIJTCUCheckDevice(*err));
+    if (!*err && PetscMemTypeHost(cmem)) PetscCall(AIJTCUCopyColumns(c + (size_t)first * (size_t)ldc, ldc, dc, dldc, m, width, cudaMemcpyDeviceToHost, stream));
   }
   if (PetscMemTypeHost(cmem) || PetscMemTypeHost(bmem)) PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -246,13 +291,16 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, Mat B, Mat C, HrpbE
   PetscInt           ldb, ldc;
   PetscMemType       bmem, cmem;
   PetscErrorCode     ierr;
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(B, &ldb));
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &c, &cmem));
-  ierr = AIJTCUDeviceMultiplyArrays(A, plan, B->cmap->n, b, ldb, bmem, c, ldc, cmem, err);
+  PetscCall(AIJTCUDeviceBegin(&stream));
+  ierr = AIJTCUDeviceMultiplyArrays(A, plan, B->cmap->n, b, ldb, bmem, c, ldc, cmem, stream, err);
+  PetscCall(AIJTCUDeviceEnd(stream));
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &c));
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
@@ -265,10 +313,11 @@ PetscErrorCode AIJTCUDeviceCountStripColumns(Mat A, int32_t brick_rows, int64_t 
   cudaStream_t   stream;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUStream(&stream));
+  PetscCall(AIJTCUDeviceBegin(&stream));
   PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, NULL));
   AIJTCUCallDevice(*err, HrpbCountStripColumnsDevice(A->rmap->n, A->cmap->n, rowptr, colidx, brick_rows, stream, count));
   PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, NULL));
+  PetscCall(AIJTCUDeviceEnd(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

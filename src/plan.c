@@ -99,7 +99,23 @@ static PetscErrorCode AIJTCUHostBuild(Mat A, AIJTCUPlan *plan, const PetscInt *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Build the bricks of A's pattern, or only pack its values anew. Where that cannot be, say why in the log and refuse until the pattern changes */
+/* Build the bricks on the host, or only pack the values anew */
+static PetscErrorCode AIJTCUHostUpdate(Mat A, AIJTCUPlan *plan, PetscBool build, HrpbError *err)
+{
+  const PetscInt *rowptr, *colidx;
+  PetscInt        nrows;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  if (build) PetscCall(AIJTCUHostBuild(A, plan, rowptr, colidx, err));
+  else PetscCall(AIJTCUHostPack(A, plan, rowptr));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Build the bricks of A's pattern. Where that cannot be, say why in the log and refuse until the pattern changes */
 static PetscErrorCode AIJTCUBuild(Mat A, AIJTCUPlan *plan)
 {
   HrpbError err = HRPB_SUCCESS;
@@ -109,16 +125,7 @@ static PetscErrorCode AIJTCUBuild(Mat A, AIJTCUPlan *plan)
 #if AIJTCU_HAVE_DEVICE
   if (plan->on_device) PetscCall(AIJTCUDeviceBuild(A, plan, &err));
 #endif
-  if (!plan->on_device) {
-    const PetscInt *rowptr, *colidx;
-    PetscInt        nrows;
-    PetscBool       done;
-
-    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
-    PetscCall(AIJTCUHostBuild(A, plan, rowptr, colidx, &err));
-    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-  }
+  if (!plan->on_device) PetscCall(AIJTCUHostUpdate(A, plan, PETSC_TRUE, &err));
   if (!err) {
     plan->built = PETSC_TRUE;
     AIJTCUGetCounts(plan)->builds++;
@@ -141,16 +148,7 @@ static PetscErrorCode AIJTCURefresh(Mat A, AIJTCUPlan *plan)
 #if AIJTCU_HAVE_DEVICE
   if (plan->on_device) PetscCall(AIJTCUDevicePack(A, plan));
 #endif
-  if (!plan->on_device) {
-    const PetscInt *rowptr, *colidx;
-    PetscInt        nrows;
-    PetscBool       done;
-
-    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-    PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
-    PetscCall(AIJTCUHostPack(A, plan, rowptr));
-    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-  }
+  if (!plan->on_device) PetscCall(AIJTCUHostUpdate(A, plan, PETSC_FALSE, NULL));
   AIJTCUGetCounts(plan)->refreshes++;
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

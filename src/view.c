@@ -92,7 +92,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha, (double)s.alpha8, (double)s.intensity));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d; bytes of CSR %" PetscInt64_FMT "\n", (int)params.brick_rows, HRPB_BRICK_COLS, (int)params.panel_rows, (int)params.block_cols, (int)params.window_cols, sum[CSR_BYTES]));
   if (sum[BUILT]) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(weighted[0] / (PetscReal)sum[BRICKS]), (double)((PetscReal)sum[BRICKS] / weighted[1]), sum[HRPB_BYTES]));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(sum[BRICKS] ? weighted[0] / (PetscReal)sum[BRICKS] : 0), (double)(sum[BRICKS] ? (PetscReal)sum[BRICKS] / weighted[1] : 0), sum[HRPB_BYTES]));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */

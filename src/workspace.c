@@ -1,6 +1,8 @@
 /*
-   Device memory for copies of B and for matrices that come from the host: one buffer for all plans, because products follow each other on a stream. It
-   grows to what the largest product asked for, up to a cap, and goes when the last plan on the device does.
+   What all plans on a device share: the order of their work, and device memory for copies of B, for sums of parts and for matrices that come from the host.
+
+   One buffer serves all because their work is done one after the other, whatever stream it is given to: an event marks where the last of it ends. The
+   buffer grows to what the largest product asked for, up to a cap, and goes when the last plan on the device does.
 */
 #include "aijtcuimpl.h"
 
@@ -8,22 +10,22 @@
   #include <petscdevice_cuda.h>
 
 static struct {
-  void        *buffer;
-  size_t       bytes;
-  int          device;
-  PetscInt     nusers;
-  cudaStream_t stream; /* that used it last */
-  cudaEvent_t  done;   /* what it did there */
-} workspace;
+  void       *buffer;
+  size_t      bytes;
+  size_t      failed; /* so much was asked for in vain */
+  int         device; /* of the buffer and the event */
+  PetscInt    nusers;
+  cudaEvent_t done;
+} shared;
 
-static PetscErrorCode AIJTCUWorkspaceFree(void)
+static PetscErrorCode AIJTCUSharedFree(void)
 {
   PetscFunctionBegin;
-  if (workspace.buffer) PetscCallCUDA(cudaFree(workspace.buffer)); /* waits for who still uses it */
-  if (workspace.done) PetscCallCUDA(cudaEventDestroy(workspace.done));
-  workspace.buffer = NULL;
-  workspace.done   = NULL;
-  workspace.bytes  = 0;
+  if (shared.buffer) PetscCallCUDA(cudaFree(shared.buffer)); /* waits for who still uses it */
+  if (shared.done) PetscCallCUDA(cudaEventDestroy(shared.done));
+  shared.buffer = NULL;
+  shared.done   = NULL;
+  shared.bytes = shared.failed = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,8 +33,43 @@ static PetscErrorCode AIJTCUWorkspaceFree(void)
 PetscErrorCode AIJTCUWorkspaceUser(PetscBool comes)
 {
   PetscFunctionBegin;
-  workspace.nusers += comes ? 1 : -1;
-  if (workspace.nusers == 0) PetscCall(AIJTCUWorkspaceFree());
+  shared.nusers += comes ? 1 : -1;
+  if (shared.nusers == 0) PetscCall(AIJTCUSharedFree());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The stream of PETSc's current device context, behind what plans have put on any stream, and behind PETSc's own default stream, on which matrices are assembled
+   and scaled. To be followed by AIJTCUDeviceEnd()
+*/
+PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
+{
+  PetscDeviceContext dctx;
+  void              *handle;
+  int                device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
+  *stream = *(cudaStream_t *)handle;
+  PetscCallCUDA(cudaGetDevice(&device));
+  if (device != shared.device) PetscCall(AIJTCUSharedFree());
+  shared.device = device;
+  if (!shared.done) PetscCallCUDA(cudaEventCreateWithFlags(&shared.done, cudaEventDisableTiming));
+  else PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
+  if (*stream != PetscDefaultCudaStream) {
+    PetscCallCUDA(cudaEventRecord(shared.done, PetscDefaultCudaStream));
+    PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Also after an error: what was put on the stream until then is there */
+PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventRecord(shared.done, stream));
+  if (shared.nusers == 0) PetscCall(AIJTCUSharedFree()); /* an analysis before anything is built */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,43 +79,37 @@ PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
   static size_t total = 0;
 
   PetscFunctionBegin;
-  if (bytes > workspace.bytes && !total) {
+  if (bytes > shared.bytes && !total) {
     size_t unused;
 
     PetscCallCUDA(cudaMemGetInfo(&unused, &total));
   }
-  *fits = (PetscBool)(bytes <= workspace.bytes || bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : total / 4));
+  *fits = (PetscBool)(bytes <= shared.bytes || ((!shared.failed || bytes < shared.failed) && bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : total / 4)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many bytes for what is put on the stream until the next call; NULL where there is not as much memory */
-PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work)
+/* So many bytes until AIJTCUDeviceEnd(); NULL where there is not as much memory */
+PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, void **work)
 {
-  int device;
-
   PetscFunctionBegin;
   *work = NULL;
-  PetscCallCUDA(cudaGetDevice(&device));
-  if (bytes > workspace.bytes || device != workspace.device) {
+  if (bytes > shared.bytes) {
     cudaError_t err;
 
-    PetscCall(AIJTCUWorkspaceFree());
-    err = cudaMalloc(&workspace.buffer, bytes);
+    if (shared.buffer) PetscCallCUDA(cudaFree(shared.buffer));
+    shared.buffer = NULL;
+    shared.bytes  = 0;
+    err           = cudaMalloc(&shared.buffer, bytes);
     if (err == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
-      workspace.buffer = NULL;
+      shared.buffer = NULL;
+      shared.failed = bytes;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCallCUDA(err);
-    workspace.bytes  = bytes;
-    workspace.device = device;
-  } else if (stream != workspace.stream) { /* behind what the other stream has left to do */
-    if (!workspace.done) PetscCallCUDA(cudaEventCreateWithFlags(&workspace.done, cudaEventDisableTiming));
-    PetscCallCUDA(cudaEventRecord(workspace.done, workspace.stream));
-    PetscCallCUDA(cudaStreamWaitEvent(stream, workspace.done, 0));
+    shared.bytes = bytes;
   }
-  workspace.stream = stream;
-  *work            = workspace.buffer;
+  *work = shared.buffer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

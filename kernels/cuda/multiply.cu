@@ -22,7 +22,9 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_own, cudaDevAttrReservedSharedMemoryPerBlock, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    d->cc = 10 * major + minor;
+    HrpbCall(StagedIsCompiled(&d->stages));
+    d->stages = d->stages && major >= 9;
+    d->cc     = 10 * major + minor;
   }
   *info = d;
   return HRPB_SUCCESS;
@@ -54,7 +56,7 @@ HrpbError HrpbStagesDevice(bool *stages)
 
   *stages = false;
   HrpbCall(GetDeviceInfo(&device));
-  *stages = device->cc >= 90;
+  *stages = device->stages;
   return HRPB_SUCCESS;
 }
 
@@ -72,7 +74,7 @@ static HrpbError ProductOf(const Hrpb *h, const HrpbSchedule *schedule, const Hr
 {
   HrpbCall(GetDeviceInfo(device));
   if (!Supported(*device, precision)) return HRPB_ERR_UNSUPPORTED;
-  if (N > INT32_MAX / 2) return HRPB_ERR_OVERFLOW;
+  if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   *p = {h, schedule, values, precision, (int32_t)N, B, C, ldb, ldc, NULL, stream};
   return HRPB_SUCCESS;
 }
@@ -102,7 +104,7 @@ HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbSchedule *schedule, const 
   HrpbCall(ProductOf(h, schedule, values, precision, N, B, ldb, C, ldc, stream, &p, &device));
   if (N == 0 || h->nrows == 0) return HRPB_SUCCESS;
   if (h->nblocks == 0) {
-    HrpbCallCuda(cudaMemset2DAsync(C, sizeof(HrpbScalar) * ldc, 0, sizeof(HrpbScalar) * h->nrows, N, stream));
+    for (int64_t n = 0; n < N; n++) HrpbCallCuda(cudaMemsetAsync(C + n * ldc, 0, sizeof(HrpbScalar) * h->nrows, stream));
     return HRPB_SUCCESS;
   }
   p.partial = (HrpbScalar *)work;

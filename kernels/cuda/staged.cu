@@ -215,6 +215,8 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> __global__ void 
     }
     StoreSums<BM, NT, false>(f, a.d, item, strip, lane, sum, n0);
   }
+#else
+  __trap(); /* see StagedIsCompiled() */
 #endif
 }
 
@@ -269,12 +271,26 @@ template <typename Args> static void GetStage(const Product *p, int nb, Args *a)
   a->stage_bytes = (a->pattern_at + p->h->max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
 }
 
+/* Code for an older device also runs on this one, compiled by the driver, but has an empty kernel */
+HrpbError StagedIsCompiled(bool *compiled)
+{
+  cudaFuncAttributes attributes;
+
+#if defined(HRPB_USE_SINGLE)
+  HrpbCallCuda(cudaFuncGetAttributes(&attributes, Staged<MMA_3XTF32, 8, 1, 1, false, 2>));
+#else
+  HrpbCallCuda(cudaFuncGetAttributes(&attributes, Staged<MMA_FP64, 8, 1, 1, false, 2>));
+#endif
+  *compiled = attributes.ptxVersion >= 90;
+  return HRPB_SUCCESS;
+}
+
 bool StagedTakes(const Product *p, const DeviceInfo *device)
 {
   const HrpbParams      *params = &p->h->params;
   StagedArgs<HrpbScalar> a;
 
-  if (device->cc < 90 || params->window_cols != STAGED_WINDOW || params->block_cols > STAGED_WINDOW * STAGED_BOXES || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
+  if (!device->stages || params->window_cols != STAGED_WINDOW || params->block_cols > STAGED_WINDOW * STAGED_BOXES || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
   GetStage(p, GetTiling(p).nb, &a);
   return 2 * a.stage_bytes + 16 * MAX_STAGES <= (uint32_t)device->shared_cta;
 }
@@ -318,13 +334,13 @@ template <int P, int BM, int NT, int WN, bool COPIED, int CTAS> static HrpbError
   const int64_t nwork  = (int64_t)a->f.nitems * a->ntiles;
   int           ctas   = CTAS, nstages = 0;
 
-  /* as many thread blocks as registers allow, but not at the price of fewer than three stages */
-  for (; ctas > 0 && nstages < (ctas > 1 ? 3 : 2); ctas--) {
-    const int bytes = (device->shared_sm / ctas - device->shared_own < device->shared_cta ? device->shared_sm / ctas - device->shared_own : device->shared_cta) - barriers;
+  /* as many thread blocks as registers allow, as long as each has two stages */
+  for (;; ctas--) {
+    const int most = device->shared_sm / ctas - device->shared_own, bytes = (most < device->shared_cta ? most : device->shared_cta) - barriers;
 
     nstages = bytes / (int)a->stage_bytes < MAX_STAGES ? bytes / (int)a->stage_bytes : MAX_STAGES;
+    if (ctas == 1 || nstages >= 2) break;
   }
-  ctas++;
   a->nstages = nstages;
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, nstages * (int)a->stage_bytes + barriers));
   kernel<<<HrpbGrid(nwork, 1, (int64_t)device->nsm * ctas), (strips * WN + 1) * 32, nstages * a->stage_bytes + barriers, p->stream>>>(*a);
