@@ -1,7 +1,7 @@
 # petsc-aijtcu: sparse matrix times block of dense vectors on tensor cores, as a PETSc matrix type. `make help` says what there is.
 
 .DEFAULT_GOAL := all
-MAKEFLAGS     += --no-builtin-rules -j$(shell env -u OMP_NUM_THREADS nproc)
+MAKEFLAGS     += --no-builtin-rules $(if $(filter 0,$(MAKELEVEL)),-j$(shell env -u OMP_NUM_THREADS nproc))
 
 define HELP
 make              build the library

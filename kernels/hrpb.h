@@ -47,6 +47,13 @@
 extern "C" {
 #endif
 
+/* The layout's small functions serve kernels, too */
+#if defined(__CUDACC__)
+  #define HRPB_INLINE static inline __host__ __device__
+#else
+  #define HRPB_INLINE static inline
+#endif
+
 #if defined(HRPB_USE_INT64)
 typedef int64_t HrpbInt; /* the index type of the caller's CSR */
 #else
@@ -123,27 +130,27 @@ typedef struct {
 } Hrpb;
 
 /* Where the parts of a block's pattern run begin, in bytes from its first */
-static inline size_t HrpbPatternBytes(int32_t brick_rows) /* of one brick's pattern */
+HRPB_INLINE size_t HrpbPatternBytes(int32_t brick_rows) /* of one brick's pattern */
 {
   return brick_rows == 16 ? 8 : 4;
 }
-static inline size_t HrpbOffsetPattern(void)
+HRPB_INLINE size_t HrpbOffsetPattern(void)
 {
   return sizeof(HrpbBlockHeader);
 }
-static inline size_t HrpbOffsetColumn(int32_t brick_rows, uint32_t nbricks)
+HRPB_INLINE size_t HrpbOffsetColumn(int32_t brick_rows, uint32_t nbricks)
 {
   return HrpbOffsetPattern() + HrpbPatternBytes(brick_rows) * nbricks;
 }
-static inline size_t HrpbOffsetValueOffset(int32_t brick_rows, uint32_t nbricks)
+HRPB_INLINE size_t HrpbOffsetValueOffset(int32_t brick_rows, uint32_t nbricks)
 {
   return HrpbOffsetColumn(brick_rows, nbricks) + (size_t)HRPB_BRICK_COLS * nbricks;
 }
-static inline size_t HrpbOffsetStripStart(int32_t brick_rows, uint32_t nbricks)
+HRPB_INLINE size_t HrpbOffsetStripStart(int32_t brick_rows, uint32_t nbricks)
 {
   return HrpbOffsetValueOffset(brick_rows, nbricks) + 2 * (size_t)nbricks;
 }
-static inline size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* the whole run, padding included */
+HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* the whole run, padding included */
 {
   size_t n = HrpbOffsetStripStart(p->brick_rows, nbricks) + 2 * (size_t)(p->panel_rows / p->brick_rows + 1);
   return (n + HRPB_PATTERN_UNIT - 1) / HRPB_PATTERN_UNIT * HRPB_PATTERN_UNIT;

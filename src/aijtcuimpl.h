@@ -40,11 +40,11 @@ _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == size
 #endif
 
 typedef struct {
-  MatAIJTCUPath path;
-  PetscInt      brick_rows, panel_rows, block_cols, window_cols;
-  PetscBool     format_set; /* one of these was set: otherwise a device chooses its own */
+  MatAIJTCUPath      path;
+  PetscInt           brick_rows, panel_rows, block_cols, window_cols;
+  PetscBool          format_set; /* one of these was set: otherwise a device chooses its own */
   MatAIJTCUPrecision precision;
-  PetscReal     threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
+  PetscReal          threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
 } AIJTCUOptions;
 
 /*
@@ -111,10 +111,10 @@ struct _n_AIJTCUPlan {
   HrpbParams       params;
   HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those */
 #if AIJTCU_HAVE_BRICKS
-  Hrpb        hrpb;
-  HrpbScalar *values;
-  HrpbSchedule schedule;      /* on the device only */
-  PetscBool   workspace_user; /* counted by AIJTCUWorkspaceUser() */
+  Hrpb         hrpb;
+  HrpbScalar  *values;
+  HrpbSchedule schedule;       /* on the device only */
+  PetscBool    workspace_user; /* counted by AIJTCUWorkspaceUser() */
 #endif
 };
 

@@ -25,9 +25,7 @@ static PetscBool AIJTCUParamsEqual(const HrpbParams *a, const HrpbParams *b)
 {
   return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols && a->window_cols == b->window_cols);
 }
-#endif
 
-#if AIJTCU_HAVE_BRICKS
 static PetscErrorCode AIJTCUDestroyBricks(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;

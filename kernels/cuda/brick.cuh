@@ -3,7 +3,6 @@
 */
 #pragma once
 
-#include "device.cuh"
 #include "mma.cuh"
 
 /* Blocks of a panel that are multiplied together: all of them, or, with a slot for their sums, some */
@@ -14,7 +13,7 @@ struct WorkItem {
 };
 
 template <typename Scalar> struct Format {
-  int32_t         nrows, npanels, strips; /* strips of a panel */
+  int32_t         nrows, strips; /* strips of a panel */
   int32_t         panel_rows, window_cols;
   int32_t         nitems;
   const WorkItem *items; /* NULL: the panels */
@@ -27,7 +26,7 @@ template <typename Scalar> struct Format {
 
 template <typename Scalar> static inline Format<Scalar> FormatOf(const Hrpb *h, const HrpbSchedule *s, const Scalar *values)
 {
-  return {h->nrows, h->npanels, h->params.panel_rows / h->params.brick_rows, h->params.panel_rows, h->params.window_cols, s->nitems, (const WorkItem *)s->items, h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern, values};
+  return {h->nrows, h->params.panel_rows / h->params.brick_rows, h->params.panel_rows, h->params.window_cols, s->nitems, (const WorkItem *)s->items, h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern, values};
 }
 
 template <typename Scalar> __device__ __forceinline__ WorkItem GetItem(const Format<Scalar> &f, int64_t i)
@@ -79,13 +78,9 @@ __device__ __forceinline__ bool IsFinite(float x)
   return (__float_as_uint(x) & 0x7f800000) != 0x7f800000;
 }
 
-/* Matrix row that is row i of a panel, -1 beyond the last */
 template <typename Scalar> __device__ __forceinline__ int32_t MatrixRow(const Format<Scalar> &f, int32_t panel, int32_t i)
 {
-  const int64_t row = (int64_t)panel * f.panel_rows + i;
-
-  if (row >= f.nrows) return -1;
-  return f.order ? f.order[row] : (int32_t)row;
+  return HrpbRowOfPanel(f.order, f.nrows, f.panel_rows, panel, i);
 }
 
 /*

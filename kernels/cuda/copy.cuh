@@ -1,5 +1,5 @@
 /*
-   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and cp.async.bulk).
+   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier and cp.async.bulk).
 */
 #pragma once
 
@@ -52,16 +52,4 @@ __device__ __forceinline__ void CopyBulk(uint32_t to, const void *from, uint32_t
 __device__ __forceinline__ void CopyBox(uint32_t to, const CUtensorMap *map, int32_t row, int32_t col, uint32_t barrier)
 {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0],[%1,{%2,%3}],[%4];" ::"r"(to), "l"(map), "r"(row), "r"(col), "r"(barrier) : "memory");
-}
-
-/* 16 bytes, aligned to as many, of which the first from_bytes are read and the others zero */
-__device__ __forceinline__ void CopyChunk(uint32_t to, const void *from, uint32_t from_bytes)
-{
-  asm volatile("cp.async.cg.shared.global [%0],[%1],16,%2;" ::"r"(to), "l"(from), "r"(from_bytes) : "memory");
-}
-
-/* Arrive once the chunks that this thread has copied so far are there; the barrier counts each thread */
-__device__ __forceinline__ void BarrierArriveAfterCopies(uint32_t barrier)
-{
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }

@@ -7,10 +7,6 @@
 #include <stdint.h>
 #include <cuda_runtime.h>
 
-/* One definition of the layout for both sides: its inline functions are compiled for the device, too */
-#define inline __host__ __device__ inline
-#include "../hrpb.h"
-#undef inline
 #include "../hrpbdevice.h"
 extern "C" {
 #include "../host/input.h"
@@ -59,6 +55,15 @@ static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most =
   const int64_t blocks = (n + per_block - 1) / per_block;
 
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+/* The matrix row that is row i of a panel, -1 beyond the last one */
+static __device__ inline int32_t HrpbRowOfPanel(const int32_t *order, int32_t nrows, int32_t panel_rows, int64_t panel, int32_t i)
+{
+  const int64_t k = panel * panel_rows + i;
+
+  if (k >= nrows) return -1;
+  return order ? order[k] : (int32_t)k;
 }
 
 static __device__ inline uint32_t HrpbWarpInclusiveSum(uint32_t x)

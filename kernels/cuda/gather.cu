@@ -155,8 +155,8 @@ HrpbError GatherRun(const Product *p, const DeviceInfo *, void *work)
   CopyRowMajor<<<dim3(HrpbGrid(p->h->ncols, 32), (a.ldr + 31) / 32), 256, 0, p->stream>>>(p->B, p->ldb, p->h->ncols, p->N, (HrpbScalar *)work, a.ldr);
   HrpbCallCuda(cudaGetLastError());
 #if defined(HRPB_USE_SINGLE)
-  return p->precision == HRPB_TF32 ? Run<MMA_TF32>(p, &a) : Run<MMA_3XTF32>(p, &a);
+  return p->precision == HRPB_TF32 ? Run<HRPB_TF32>(p, &a) : Run<HRPB_3XTF32>(p, &a);
 #else
-  return Run<MMA_FP64>(p, &a);
+  return Run<HRPB_FP64>(p, &a);
 #endif
 }

@@ -12,21 +12,16 @@
 */
 #pragma once
 
-#include <stdint.h>
+#include "device.cuh"
 
-enum {
-  MMA_FP64,
-  MMA_3XTF32,
-  MMA_TF32
-};
-
+/* P: an HrpbPrecision */
 template <int P> struct Mma {
   typedef float Scalar;
   enum {
     BRICKS = 2 /* a step of m16n8k8 takes two bricks */
   };
 };
-template <> struct Mma<MMA_FP64> {
+template <> struct Mma<HRPB_FP64> {
   typedef double Scalar;
   enum {
     BRICKS = 1
@@ -73,14 +68,14 @@ template <int P, int N> struct Fragment { /* N operand registers of a lane, spli
 
   __device__ __forceinline__ void Set(int i, float x)
   {
-    if (P == MMA_3XTF32) SplitTf32(x, &high[i], &low[i]);
+    if (P == HRPB_3XTF32) SplitTf32(x, &high[i], &low[i]);
     else high[i] = RoundTf32(x);
   }
 };
 
 template <int P> __device__ __forceinline__ void MmaSplit(float *c, const Fragment<P, 4> &a, const Fragment<P, 2> &b)
 {
-  if (P == MMA_3XTF32) { /* small terms first */
+  if (P == HRPB_3XTF32) { /* small terms first */
     MmaTf32(c, a.low, b.high);
     MmaTf32(c, a.high, b.low);
   }
@@ -138,7 +133,7 @@ template <int P> __device__ __forceinline__ void Step(float (&sum)[8], const Bri
   }
 }
 
-template <int BM> struct Bricks<MMA_FP64, BM> {
+template <int BM> struct Bricks<HRPB_FP64, BM> {
   double a[BM / 8];
 
   __device__ __forceinline__ void Set(const double *first, const double *)

@@ -27,13 +27,9 @@ static inline HrpbRows HrpbMakeRows(int64_t nrows, const HrpbInt *rowptr, const 
   return rows;
 }
 
-/* The matrix row that is row i of a panel, -1 beyond the last one */
 static __device__ inline int32_t HrpbMatrixRow(const HrpbRows *rows, int64_t panel, int32_t i)
 {
-  const int64_t k = panel * rows->panel_rows + i;
-
-  if (k >= rows->nrows) return -1;
-  return rows->order ? rows->order[k] : (int32_t)k;
+  return HrpbRowOfPanel(rows->order, rows->nrows, rows->panel_rows, panel, i);
 }
 
 /* First of the entries begin, ..., end - 1 of a row whose column is not below column, or end */

@@ -29,15 +29,23 @@ static __global__ void LongestPanel(const uint32_t *blocked_row_ptr, int32_t npa
   if (threadIdx.x % 32 == 0) atomicMax(longest, most);
 }
 
+static HrpbError FindLongest(const Hrpb *h, cudaStream_t stream, uint32_t *d, uint32_t *longest)
+{
+  HrpbCallCuda(cudaMemsetAsync(d, 0, sizeof(*d), stream));
+  LongestPanel<<<HrpbGrid(h->npanels, 256, 1024), 256, 0, stream>>>(h->blocked_row_ptr, h->npanels, d);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cudaMemcpyAsync(longest, d, sizeof(*d), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  return HRPB_SUCCESS;
+}
+
+/* Most blocks of a panel */
 static HrpbError GetLongest(const Hrpb *h, cudaStream_t stream, uint32_t *longest)
 {
   uint32_t *d;
-  HrpbError err = HRPB_SUCCESS;
 
   HrpbCall(HrpbAllocate(&d, 1));
-  if (cudaMemsetAsync(d, 0, sizeof(*d), stream) == cudaSuccess) LongestPanel<<<HrpbGrid(h->npanels, 256, 1024), 256, 0, stream>>>(h->blocked_row_ptr, h->npanels, d);
-  if (cudaMemcpyAsync(longest, d, sizeof(*d), cudaMemcpyDeviceToHost, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess) err = HrpbDeviceError(cudaGetLastError());
-  return HrpbFree(d, err);
+  return HrpbFree(d, FindLongest(h, stream, d, longest));
 }
 
 template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStream_t stream, void **d)

@@ -257,6 +257,12 @@ static Tiling GetTiling(const Product *p)
   return t;
 }
 
+/* Windows of the whole matrix */
+static int32_t WindowsOf(const Hrpb *h)
+{
+  return (int32_t)(((int64_t)h->ncols + STAGED_WINDOW - 1) / STAGED_WINDOW);
+}
+
 /* The copy engine reads B in place if its columns are aligned to 16 bytes */
 static bool InPlace(const Product *p)
 {
@@ -277,9 +283,9 @@ HrpbError StagedIsCompiled(bool *compiled)
   cudaFuncAttributes attributes;
 
 #if defined(HRPB_USE_SINGLE)
-  HrpbCallCuda(cudaFuncGetAttributes(&attributes, Staged<MMA_3XTF32, 8, 1, 1, false, 2>));
+  HrpbCallCuda(cudaFuncGetAttributes(&attributes, Staged<HRPB_3XTF32, 8, 1, 1, false, 2>));
 #else
-  HrpbCallCuda(cudaFuncGetAttributes(&attributes, Staged<MMA_FP64, 8, 1, 1, false, 2>));
+  HrpbCallCuda(cudaFuncGetAttributes(&attributes, Staged<HRPB_FP64, 8, 1, 1, false, 2>));
 #endif
   *compiled = attributes.ptxVersion >= 90;
   return HRPB_SUCCESS;
@@ -299,7 +305,7 @@ size_t StagedWork(const Product *p, const DeviceInfo *)
 {
   const Tiling t = GetTiling(p);
 
-  return InPlace(p) ? 0 : (size_t)((p->h->ncols + STAGED_WINDOW - 1) / STAGED_WINDOW) * Window<HrpbScalar>::PITCH * t.nb * t.ntiles;
+  return InPlace(p) ? 0 : (size_t)WindowsOf(p->h) * Window<HrpbScalar>::PITCH * t.nb * t.ntiles;
 }
 
 /* The part of the driver that describes a matrix to the copy engine, without linking to the driver */
@@ -393,7 +399,7 @@ template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device
   a.f        = FormatOf(p->h, p->schedule, p->values);
   a.d        = DenseArgsOf(p);
   a.copy     = (const HrpbScalar *)work;
-  a.nwindows = (p->h->ncols + STAGED_WINDOW - 1) / STAGED_WINDOW;
+  a.nwindows = WindowsOf(p->h);
   a.ntiles   = t.ntiles;
   if (InPlace(p)) {
     HrpbCall(EncodeMap(p, t.nb, &a.map));
@@ -407,8 +413,8 @@ template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device
 HrpbError StagedRun(const Product *p, const DeviceInfo *device, void *work)
 {
 #if defined(HRPB_USE_SINGLE)
-  return p->precision == HRPB_TF32 ? Run<MMA_TF32>(p, device, work) : Run<MMA_3XTF32>(p, device, work);
+  return p->precision == HRPB_TF32 ? Run<HRPB_TF32>(p, device, work) : Run<HRPB_3XTF32>(p, device, work);
 #else
-  return Run<MMA_FP64>(p, device, work);
+  return Run<HRPB_FP64>(p, device, work);
 #endif
 }
