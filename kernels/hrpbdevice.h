@@ -46,9 +46,8 @@ typedef enum {
   HRPB_TF32     /* single only: operands rounded to TF32, 11 bits */
 } HrpbPrecision;
 
-/* Whether the device has tensor cores that pay for this precision, and whether it has the copy engine that stages windows of B */
+/* Whether the device has tensor cores that pay for this precision */
 HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports);
-HrpbError HrpbStagesDevice(bool *stages);
 
 /* The formats that suit the kernels: columns in runs, staged; and scattered ones, gathered */
 HrpbParams HrpbStagedParams(void);
@@ -65,9 +64,9 @@ void      HrpbScheduleDestroyDevice(HrpbSchedule *s);
 
 /*
    Bytes of device memory that HrpbMultiplyDevice() needs beside its arguments, for sums of parts of panels and for a copy of B in the order
-   that the kernel likes; zero where no panel is cut and B is read in place. HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for this precision
+   that the kernel likes; zero where no panel is cut and B is staged. HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for this precision
 */
-HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *s, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes);
+HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *s, HrpbPrecision precision, int64_t N, size_t *bytes);
 
 /*
    HrpbMultiplyHost() on tensor cores. work is aligned to 256 bytes (cudaMalloc() does) and is in use until stream is through.

@@ -65,19 +65,16 @@ PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
 
 /*
    The format for a matrix of which nothing was set. Columns that come in runs are staged, in panels of 128 rows; where more than half of the rows of B
-   that would be staged are not needed, or the device has no copy engine, strips gather what they need
+   that would be staged are not needed, strips gather what they need
 */
 static PetscErrorCode AIJTCUDeviceChooseFormat(Mat A, const HrpbInt *rowptr, const HrpbInt *colidx, cudaStream_t stream, HrpbParams *params, HrpbError *err)
 {
   HrpbParams    staged = HrpbStagedParams(), single = staged;
   const int64_t nrows = A->rmap->n, ncols = A->cmap->n;
   int64_t       nwindows, ncolumns;
-  bool          can;
 
   PetscFunctionBegin;
   *params = HrpbGatherParams();
-  AIJTCUCallDevice(*err, HrpbStagesDevice(&can));
-  if (*err || !can) PetscFunctionReturn(PETSC_SUCCESS);
   single.window_cols = 1;
   AIJTCUCallDevice(*err, HrpbCountWindowsDevice(nrows, ncols, rowptr, colidx, NULL, &staged, stream, &nwindows));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,10 +197,10 @@ static size_t AIJTCUStaging(PetscInt n, PetscInt N, PetscMemType memtype)
   return PetscMemTypeHost(memtype) ? ((size_t)PetscMax(n, 1) * (size_t)N * sizeof(PetscScalar) + 255) / 256 * 256 : 0;
 }
 
-static PetscErrorCode AIJTCUWorkBytes(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
+static PetscErrorCode AIJTCUWorkBytes(Mat A, AIJTCUPlan *plan, PetscInt N, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
 {
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, PetscMemTypeHost(bmem) ? NULL : b, PetscMemTypeHost(bmem) ? A->cmap->n : ldb, kernel));
+  AIJTCUCallDevice(*err, HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, kernel));
   *kernel = (*kernel + 255) / 256 * 256;
   *all    = *kernel + AIJTCUStaging(A->cmap->n, N, bmem) + AIJTCUStaging(A->rmap->n, N, cmem);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -226,7 +223,7 @@ static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const Pe
 }
 
 /* As many columns at a time as the workspace allows, and their workspace */
-static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscMemType cmem, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, PetscMemType bmem, PetscMemType cmem, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
 {
   size_t all = 0;
 
@@ -235,7 +232,7 @@ static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, con
   for (*piece = PetscMin(N, HRPB_MAX_COLUMNS);; *piece = (*piece / 2 + 15) / 16 * 16) {
     PetscBool fits;
 
-    PetscCall(AIJTCUWorkBytes(A, plan, *piece, b, ldb, bmem, cmem, kernel, &all, err));
+    PetscCall(AIJTCUWorkBytes(A, plan, *piece, bmem, cmem, kernel, &all, err));
     if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUWorkspaceFits(all, &fits));
     if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, (void **)work));
@@ -255,7 +252,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscI
   char          *work;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUChoosePiece(A, plan, N, b, ldb, bmem, cmem, &piece, &kernel, &work, err));
+  PetscCall(AIJTCUChoosePiece(A, plan, N, bmem, cmem, &piece, &kernel, &work, err));
   for (PetscInt first = 0; first < N && !*err; first += piece) {
     const PetscInt     width = PetscMin(piece, N - first);
     const PetscScalar *db    = b + (size_t)first * (size_t)ldb;

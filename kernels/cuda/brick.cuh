@@ -38,10 +38,9 @@ template <typename Scalar> __device__ __forceinline__ WorkItem GetItem(const For
 template <int BM> struct PackedBlock {
   const uint8_t *pattern, *column, *offset, *strip_start;
 
-  __device__ __forceinline__ explicit PackedBlock(const uint8_t *run)
+  __device__ __forceinline__ explicit PackedBlock(const uint8_t *run) : PackedBlock(run, ((const HrpbBlockHeader *)run)->nbricks) { }
+  __device__ __forceinline__ PackedBlock(const uint8_t *run, uint32_t nbricks)
   {
-    const uint32_t nbricks = ((const HrpbBlockHeader *)run)->nbricks;
-
     pattern     = run + sizeof(HrpbBlockHeader);
     column      = pattern + BM / 2 * nbricks;
     offset      = column + HRPB_BRICK_COLS * nbricks;

@@ -1,10 +1,16 @@
 /*
-   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier and cp.async.bulk).
+   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and cp.async.bulk). Before Hopper there is no
+   copy engine: there the lanes of a warp copy what one of them hands to it otherwise.
 */
 #pragma once
 
-#include <cuda.h>
 #include <stdint.h>
+
+#if __CUDA_ARCH__ >= 900
+  #define HAVE_COPY_ENGINE 1
+#else
+  #define HAVE_COPY_ENGINE 0
+#endif
 
 __device__ __forceinline__ uint32_t SharedAddress(const void *p)
 {
@@ -19,18 +25,20 @@ __device__ __forceinline__ void BarrierInit(uint32_t barrier, uint32_t count)
 /* After the inits, before the copy engine sees the barriers */
 __device__ __forceinline__ void BarrierInitFence(void)
 {
+#if HAVE_COPY_ENGINE
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
 }
 
 __device__ __forceinline__ void BarrierArrive(uint32_t barrier)
 {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _,[%0];" ::"r"(barrier) : "memory");
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state,[%0];\n}" ::"r"(barrier) : "memory");
 }
 
-/* Arrive, and announce bytes that copies will bring before the phase can end */
-__device__ __forceinline__ void BarrierExpect(uint32_t barrier, uint32_t bytes)
+/* Arrive when all that this thread copied by CopyAsync() is there */
+__device__ __forceinline__ void BarrierArriveAfterCopies(uint32_t barrier)
 {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
 
 __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
@@ -38,18 +46,47 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
   uint32_t done;
 
   do {
+#if HAVE_COPY_ENGINE
     asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p,[%1],%2;\nselp.u32 %0,1,0,p;\n}" : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+#else
+    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared::cta.b64 p,[%1],%2;\nselp.u32 %0,1,0,p;\n}" : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+#endif
   } while (!done);
 }
 
-/* 16-byte aligned, a multiple of 16 bytes */
-__device__ __forceinline__ void CopyBulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier)
+/* BYTES (4, 8 or 16), aligned to as many; 16 go past the first cache */
+template <int BYTES> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
 {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
+  else asm volatile("cp.async.ca.shared.global [%0],[%1],%2;" ::"r"(to), "l"(from), "n"(BYTES) : "memory");
 }
 
-/* A box of a matrix, zeros where it reaches beyond */
-__device__ __forceinline__ void CopyBox(uint32_t to, const CUtensorMap *map, int32_t row, int32_t col, uint32_t barrier)
+/* The copies so far are a group; wait until at most N groups are under way */
+__device__ __forceinline__ void CopyAsyncCommit(void)
 {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0],[%1,{%2,%3}],[%4];" ::"r"(to), "l"(map), "r"(row), "r"(col), "r"(barrier) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int N> __device__ __forceinline__ void CopyAsyncWait(void)
+{
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+enum {
+  RUN_ARRIVALS = HAVE_COPY_ENGINE /* that CopyRuns() makes, beside those after the copies */
+};
+
+/* Two runs, aligned to 16 bytes and a multiple of them long, by all lanes of a warp; to be followed by BarrierArriveAfterCopies() */
+__device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *from0, uint32_t bytes0, uint32_t to1, const uint8_t *from1, uint32_t bytes1, uint32_t barrier, uint32_t lane)
+{
+#if HAVE_COPY_ENGINE
+  if (lane == 0) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes0 + bytes1) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to0), "l"(from0), "r"(bytes0), "r"(barrier) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to1), "l"(from1), "r"(bytes1), "r"(barrier) : "memory");
+  }
+  __syncwarp();
+#else
+  for (uint32_t i = 16 * lane; i < bytes0; i += 16 * 32) CopyAsync<16>(to0 + i, from0 + i);
+  for (uint32_t i = 16 * lane; i < bytes1; i += 16 * 32) CopyAsync<16>(to1 + i, from1 + i);
+#endif
 }

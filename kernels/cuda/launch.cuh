@@ -7,12 +7,11 @@
 #include "multiply.cuh"
 
 typedef struct {
-  int  cc;         /* compute capability, 90 for 9.0 */
-  bool stages;     /* it has a copy engine, and the staged kernel was compiled for one */
-  int  nsm;        /* multiprocessors */
-  int  shared_sm;  /* bytes of shared memory of a multiprocessor, */
-  int  shared_cta; /* that one thread block can have, */
-  int  shared_own; /* and that the system keeps of each */
+  int cc;         /* compute capability, 90 for 9.0 */
+  int nsm;        /* multiprocessors */
+  int shared_sm;  /* bytes of shared memory of a multiprocessor, */
+  int shared_cta; /* that one thread block can have, */
+  int shared_own; /* and that the system keeps of each */
 } DeviceInfo;
 
 HrpbError GetDeviceInfo(const DeviceInfo **);
@@ -40,12 +39,10 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 /* schedule.cu: put the sums of parts of panels together */
 HrpbError CombineRun(const Product *);
 
-/* staged.cu: whether the kernel takes this product, and what it needs for its copy of B: nothing where it reads B in place */
-HrpbError StagedIsCompiled(bool *);
+/* staged.cu: whether the kernel takes this product; it reads B where it is */
 bool      StagedTakes(const Product *, const DeviceInfo *);
-size_t    StagedWork(const Product *, const DeviceInfo *);
-HrpbError StagedRun(const Product *, const DeviceInfo *, void *work);
+HrpbError StagedRun(const Product *, const DeviceInfo *);
 
 /* gather.cu takes any product */
 size_t    GatherWork(const Product *);
-HrpbError GatherRun(const Product *, const DeviceInfo *, void *work);
+HrpbError GatherRun(const Product *, void *work);

@@ -22,9 +22,7 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_own, cudaDevAttrReservedSharedMemoryPerBlock, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    HrpbCall(StagedIsCompiled(&d->stages));
-    d->stages = d->stages && major >= 9;
-    d->cc     = 10 * major + minor;
+    d->cc = 10 * major + minor;
   }
   *info = d;
   return HRPB_SUCCESS;
@@ -50,19 +48,9 @@ HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports)
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbStagesDevice(bool *stages)
-{
-  const DeviceInfo *device;
-
-  *stages = false;
-  HrpbCall(GetDeviceInfo(&device));
-  *stages = device->stages;
-  return HRPB_SUCCESS;
-}
-
 HrpbParams HrpbStagedParams(void)
 {
-  return {16, 128, 32, 16};
+  return {16, 128, 64, 8};
 }
 
 HrpbParams HrpbGatherParams(void)
@@ -85,14 +73,14 @@ static size_t PartialBytes(const Product *p)
   return (sizeof(HrpbScalar) * (size_t)p->schedule->nslots * (size_t)p->h->params.panel_rows * (size_t)p->N + 255) / 256 * 256;
 }
 
-HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *schedule, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, size_t *bytes)
+HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *schedule, HrpbPrecision precision, int64_t N, size_t *bytes)
 {
   const DeviceInfo *device;
   Product           p;
 
   *bytes = 0;
-  HrpbCall(ProductOf(h, schedule, NULL, precision, N, B, ldb, NULL, 0, NULL, &p, &device));
-  if (N > 0 && h->nrows > 0) *bytes = PartialBytes(&p) + (StagedTakes(&p, device) ? StagedWork(&p, device) : GatherWork(&p));
+  HrpbCall(ProductOf(h, schedule, NULL, precision, N, NULL, 0, NULL, 0, NULL, &p, &device));
+  if (N > 0 && h->nrows > 0) *bytes = PartialBytes(&p) + (StagedTakes(&p, device) ? 0 : GatherWork(&p));
   return HRPB_SUCCESS;
 }
 
@@ -109,6 +97,6 @@ HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbSchedule *schedule, const 
   }
   p.partial = (HrpbScalar *)work;
   work      = (uint8_t *)work + PartialBytes(&p);
-  HrpbCall(StagedTakes(&p, device) ? StagedRun(&p, device, work) : GatherRun(&p, device, work));
+  HrpbCall(StagedTakes(&p, device) ? StagedRun(&p, device) : GatherRun(&p, work));
   return CombineRun(&p);
 }

@@ -127,7 +127,7 @@ static void Multiply(const Hrpb *h, const HrpbScalar *values, HrpbPrecision prec
   HrpbSchedule s;
 
   Check(HrpbScheduleDevice(h, NULL, &s));
-  Check(HrpbMultiplyWorkDevice(h, &s, precision, N, B, ldb, &bytes));
+  Check(HrpbMultiplyWorkDevice(h, &s, precision, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
   Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
   Check(HrpbMultiplyDevice(h, &s, values, precision, N, B, ldb, C, ldc, work, NULL));
@@ -232,7 +232,7 @@ static double Bound(HrpbPrecision precision)
 
 static void TestFormats(const Matrix *A, const int32_t *order)
 {
-  static const HrpbParams formats[] = {{16, 128, 32, 16}, {8, 64, 32, 16}, {8, 64, 64, 16}, {16, 32, 16, 16}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
+  static const HrpbParams formats[] = {{16, 128, 64, 8}, {8, 64, 64, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
   static const int64_t    widths[]  = {1, 3, 8, 16, 17, 24, 33, 48, 64, 72, 93, 100, 128, 129, 300};
 #if defined(HRPB_USE_SINGLE)
   const std::vector<HrpbPrecision> precisions = {HRPB_3XTF32, HRPB_TF32};
