@@ -279,7 +279,14 @@ static void Time(const Matrix &A, int n)
 {
   const HrpbParams gather = HrpbGatherParams(), staged = HrpbStagedParams();
   DeviceCsr        d = CsrOnDevice(&A);
+  HrpbScalar      *column;
 
+  {
+    std::vector<HrpbScalar> x((size_t)A.ncols);
+
+    for (HrpbScalar &v : x) v = Uniform();
+    column = Upload(x);
+  }
   printf("%s: %ld rows, %ld entries; %d rows of more than %d in %d parts\n", A.name, (long)A.nrows, (long)A.colidx.size(), d.schedule.nlong, d.schedule.part_entries, d.schedule.nparts);
   printf("     N  cuSPARSE       csr  bricks gathered    staged\n");
   for (int64_t N : {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 128}) {
@@ -290,7 +297,7 @@ static void Time(const Matrix &A, int n)
 
     Check(cudaMalloc(&B, sizeof(HrpbScalar) * A.ncols * N));
     Check(cudaMalloc(&C, sizeof(HrpbScalar) * A.nrows * N));
-    Check(cudaMemset(B, 0, sizeof(HrpbScalar) * A.ncols * N));
+    for (int64_t j = 0; j < N; j++) Check(cudaMemcpy(B + j * A.ncols, column, sizeof(HrpbScalar) * A.ncols, cudaMemcpyDeviceToDevice));
     c        = CusparseCreate(&A, d.rowptr, d.colidx, d.values, N, B, C);
     cusparse = Median(n, [&]() { CusparseMultiply(&c); });
     csr      = Median(n, [&]() { Check(CsrMultiplyDevice(&d.schedule, d.rowptr, d.colidx, d.values, N, B, A.ncols, C, A.nrows, work, NULL)); });
@@ -301,6 +308,7 @@ static void Time(const Matrix &A, int n)
     cudaFree(B);
     cudaFree(C);
   }
+  cudaFree(column);
   CsrDestroy(&d);
 }
 
