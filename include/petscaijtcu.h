@@ -14,7 +14,7 @@
 
    Options Database Keys:
 +  -mat_type aijtcu                        - use this type, in `MatSetFromOptions()`
-.  -mat_aijtcu_path (auto|tcu|scalar)      - which path products with dense matrices take, see `MatAIJTCUSetPath()`
+.  -mat_aijtcu_path (auto|tcu|scalar|parent) - which path products with dense matrices take, see `MatAIJTCUSetPath()`
 .  -mat_aijtcu_precision (full|tf32)       - precision on a device, see `MatAIJTCUSetPrecision()`
 .  -mat_aijtcu_brick_rows (8|16)           - rows of a brick, see `MatAIJTCUSetBrickRows()`
 .  -mat_aijtcu_panel_rows rows             - rows of a row panel, see `MatAIJTCUSetPanelRows()`
@@ -54,7 +54,8 @@ M*/
    Values:
 +  `MAT_AIJTCU_PATH_AUTO`   - what the synergy model says
 .  `MAT_AIJTCU_PATH_TCU`    - bricks
--  `MAT_AIJTCU_PATH_SCALAR` - the parent type's product
+.  `MAT_AIJTCU_PATH_SCALAR` - without bricks: on a device a kernel for CSR, on the host the parent type's product
+-  `MAT_AIJTCU_PATH_PARENT` - the parent type's product: on a device that of cuSPARSE
 
    Level: intermediate
 
@@ -63,7 +64,8 @@ E*/
 typedef enum {
   MAT_AIJTCU_PATH_AUTO,
   MAT_AIJTCU_PATH_TCU,
-  MAT_AIJTCU_PATH_SCALAR
+  MAT_AIJTCU_PATH_SCALAR,
+  MAT_AIJTCU_PATH_PARENT
 } MatAIJTCUPath;
 PETSC_EXTERN const char *const MatAIJTCUPaths[];
 
@@ -138,7 +140,8 @@ typedef struct {
 +  builds    - times bricks were built
 .  refreshes - times only packed values were renewed (not counting the first packing of a build)
 .  tcu       - products that took the brick path
--  scalar    - products that took the scalar path
+.  scalar    - products that took the scalar path
+-  parent    - products left to the parent: as set, or, on a device, because no kernel could be had
 
    Level: developer
 
@@ -148,7 +151,7 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, scalar;
+  PetscInt64 builds, refreshes, tcu, scalar, parent;
 } MatAIJTCUCounts;
 
 PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);

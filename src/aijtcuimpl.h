@@ -7,6 +7,7 @@
 #include <petsc/private/matimpl.h>
 #include <petsc/private/vecimpl.h>
 #include <hrpbdevice.h>
+#include <csrdevice.h>
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -115,6 +116,12 @@ struct _n_AIJTCUPlan {
   HrpbScalar  *values;
   HrpbSchedule schedule;       /* on the device only */
   PetscBool    workspace_user; /* counted by AIJTCUWorkspaceUser() */
+
+  /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
+  PetscBool        csr_scheduled; /* counted, too */
+  PetscBool        csr_refused;
+  AIJTCUPatternKey csr_key;
+  CsrSchedule      csr;
 #endif
 };
 
@@ -190,16 +197,20 @@ PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
 /* plan.c */
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanUpdateScalar(Mat, AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
 
 #if AIJTCU_HAVE_DEVICE
-/* device.c: bricks on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
+/* device.c: products on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDevicePack(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, Mat, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceUnschedule(AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPath, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCountStripColumns(Mat, int32_t, int64_t *, HrpbError *);
 
 /* workspace.c: what all plans on a device share */
@@ -230,4 +241,4 @@ PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(void);
 
-PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar;
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;

@@ -1,5 +1,5 @@
 /*
-   Bricks on a GPU: between PETSc's device CSR and dense matrices, and the kernels.
+   Products on a GPU: between PETSc's device CSR and dense matrices, and the kernels.
 */
 #include "aijtcuimpl.h"
 
@@ -191,16 +191,67 @@ PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The scalar path's share of the plan; what is wrong with a pattern comes back in err */
+PetscErrorCode AIJTCUDeviceSchedule(Mat A, AIJTCUPlan *plan, HrpbError *err)
+{
+  const HrpbInt *rowptr, *colidx;
+  cudaStream_t   stream;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceBegin(&stream));
+  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, NULL));
+  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, rowptr, stream, &plan->csr));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUTrimPool());
+    AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, rowptr, stream, &plan->csr));
+  }
+  plan->csr_scheduled = (PetscBool)!*err;
+  if (plan->csr_scheduled) PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
+  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, NULL));
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUDeviceUnschedule(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  if (!plan->csr_scheduled) PetscFunctionReturn(PETSC_SUCCESS);
+  CsrScheduleDestroyDevice(&plan->csr);
+  PetscCall(AIJTCUWorkspaceUser(PETSC_FALSE));
+  plan->csr_scheduled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What multiplies: the bricks of a plan or, for the scalar path, the matrix itself */
+typedef struct {
+  const AIJTCUPlan *plan;
+  MatAIJTCUPath     path;
+  const HrpbInt    *rowptr, *colidx; /* of the matrix itself */
+  const HrpbScalar *values;
+} AIJTCUKernel;
+
+static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *bytes)
+{
+  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyWorkDevice(&k->plan->csr, N, bytes);
+  return HrpbMultiplyWorkDevice(&k->plan->hrpb, &k->plan->schedule, AIJTCUGetPrecision(k->plan), N, bytes);
+}
+
+static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream)
+{
+  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyDevice(&k->plan->csr, k->rowptr, k->colidx, k->values, N, b, ldb, c, ldc, work, stream);
+  return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, stream);
+}
+
 /* N columns of B and C, one of which at least is on the host: through buffers behind the kernel's own workspace */
 static size_t AIJTCUStaging(PetscInt n, PetscInt N, PetscMemType memtype)
 {
   return PetscMemTypeHost(memtype) ? ((size_t)PetscMax(n, 1) * (size_t)N * sizeof(PetscScalar) + 255) / 256 * 256 : 0;
 }
 
-static PetscErrorCode AIJTCUWorkBytes(Mat A, AIJTCUPlan *plan, PetscInt N, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
+static PetscErrorCode AIJTCUWorkBytes(Mat A, const AIJTCUKernel *k, PetscInt N, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
 {
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, kernel));
+  AIJTCUCallDevice(*err, AIJTCUKernelWork(k, N, kernel));
   *kernel = (*kernel + 255) / 256 * 256;
   *all    = *kernel + AIJTCUStaging(A->cmap->n, N, bmem) + AIJTCUStaging(A->rmap->n, N, cmem);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,7 +274,7 @@ static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const Pe
 }
 
 /* As many columns at a time as the workspace allows, and their workspace */
-static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, PetscMemType bmem, PetscMemType cmem, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+static PetscErrorCode AIJTCUChoosePiece(Mat A, const AIJTCUKernel *k, PetscInt N, PetscMemType bmem, PetscMemType cmem, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
 {
   size_t all = 0;
 
@@ -232,7 +283,7 @@ static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, Pet
   for (*piece = PetscMin(N, HRPB_MAX_COLUMNS);; *piece = (*piece / 2 + 15) / 16 * 16) {
     PetscBool fits;
 
-    PetscCall(AIJTCUWorkBytes(A, plan, *piece, bmem, cmem, kernel, &all, err));
+    PetscCall(AIJTCUWorkBytes(A, k, *piece, bmem, cmem, kernel, &all, err));
     if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUWorkspaceFits(all, &fits));
     if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, (void **)work));
@@ -244,7 +295,7 @@ static PetscErrorCode AIJTCUChoosePiece(Mat A, AIJTCUPlan *plan, PetscInt N, Pet
   }
 }
 
-static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *c, PetscInt ldc, PetscMemType cmem, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *c, PetscInt ldc, PetscMemType cmem, cudaStream_t stream, HrpbError *err)
 {
   const PetscInt m = A->rmap->n, n = A->cmap->n;
   PetscInt       piece;
@@ -252,7 +303,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscI
   char          *work;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUChoosePiece(A, plan, N, bmem, cmem, &piece, &kernel, &work, err));
+  PetscCall(AIJTCUChoosePiece(A, k, N, bmem, cmem, &piece, &kernel, &work, err));
   for (PetscInt first = 0; first < N && !*err; first += piece) {
     const PetscInt     width = PetscMin(piece, N - first);
     const PetscScalar *db    = b + (size_t)first * (size_t)ldb;
@@ -271,7 +322,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscI
       dldc = PetscMax(m, 1);
     }
     PetscCall(PetscLogGpuTimeBegin());
-    *err = HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), width, db, dldb, dc, dldc, work, stream);
+    *err = AIJTCUKernelRun(k, width, db, dldb, dc, dldc, work, stream);
     PetscCall(PetscLogGpuTimeEnd());
     PetscCall(AIJTCUCheckDevice(*err));
     if (!*err && PetscMemTypeHost(cmem)) PetscCall(AIJTCUCopyColumns(c + (size_t)first * (size_t)ldc, ldc, dc, dldc, m, width, cudaMemcpyDeviceToHost, stream));
@@ -280,9 +331,10 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = A B with the bricks of an updated plan */
-PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, Mat B, Mat C, HrpbError *err)
+/* C = A B with what an updated plan has for the path */
+PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, HrpbError *err)
 {
+  AIJTCUKernel       kernel = {plan, path, NULL, NULL, NULL};
   const PetscScalar *b;
   PetscScalar       *c;
   PetscInt           ldb, ldc;
@@ -295,8 +347,10 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, Mat B, Mat C, HrpbE
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &c, &cmem));
+  if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(AIJTCUDeviceGetCSR(A, &kernel.rowptr, &kernel.colidx, &kernel.values));
   PetscCall(AIJTCUDeviceBegin(&stream));
-  ierr = AIJTCUDeviceMultiplyArrays(A, plan, B->cmap->n, b, ldb, bmem, c, ldc, cmem, stream, err);
+  ierr = AIJTCUDeviceMultiplyArrays(A, &kernel, B->cmap->n, b, ldb, bmem, c, ldc, cmem, stream, err);
+  if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(AIJTCUDeviceRestoreCSR(A, &kernel.rowptr, &kernel.colidx, &kernel.values));
   PetscCall(AIJTCUDeviceEnd(stream));
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &c));
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));

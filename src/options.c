@@ -135,18 +135,21 @@ static PetscErrorCode AIJTCUGetOwnPlan(Mat A, PetscBool need, AIJTCUPlan **plan)
 
   Input Parameters:
 + A    - the matrix; other types are left alone
-- path - `MAT_AIJTCU_PATH_AUTO` (default), `MAT_AIJTCU_PATH_TCU` or `MAT_AIJTCU_PATH_SCALAR`
+- path - `MAT_AIJTCU_PATH_AUTO` (default), `MAT_AIJTCU_PATH_TCU`, `MAT_AIJTCU_PATH_SCALAR` or `MAT_AIJTCU_PATH_PARENT`
 
   Options Database Key:
-. -mat_aijtcu_path (auto|tcu|scalar) - the path
+. -mat_aijtcu_path (auto|tcu|scalar|parent) - the path
 
   Level: intermediate
 
   Notes:
   Holds for products that are set up afterwards.
 
-  Where bricks cannot be had (complex scalars, rows that are not sorted, no memory) a product takes the scalar path whatever is set;
-  run with `-info` to be told.
+  The scalar path needs no bricks: on a device it is a kernel that reads the matrix as it is, on the host the parent's product. The parent's product on a
+  device is that of cuSPARSE.
+
+  Where bricks cannot be had (complex scalars, rows that are not sorted, no memory) a product takes the scalar path whatever is set, and where
+  there is no memory for that either, the parent's; run with `-info` to be told.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPath()`, `MatAIJTCUSetSynergyThreshold()`
 @*/
@@ -157,7 +160,7 @@ PetscErrorCode MatAIJTCUSetPath(Mat A, MatAIJTCUPath path)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
   PetscValidLogicalCollectiveEnum(A, path, 2);
-  PetscCheck(path >= MAT_AIJTCU_PATH_AUTO && path <= MAT_AIJTCU_PATH_SCALAR, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Path must be MAT_AIJTCU_PATH_AUTO, MAT_AIJTCU_PATH_TCU or MAT_AIJTCU_PATH_SCALAR, not %d", (int)path);
+  PetscCheck(path >= MAT_AIJTCU_PATH_AUTO && path <= MAT_AIJTCU_PATH_PARENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Path must be MAT_AIJTCU_PATH_AUTO, MAT_AIJTCU_PATH_TCU, MAT_AIJTCU_PATH_SCALAR or MAT_AIJTCU_PATH_PARENT, not %d", (int)path);
   if (plan) plan->options.path = path;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

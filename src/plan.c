@@ -1,5 +1,5 @@
 /*
-   The life of a plan: bricks are built, their values refreshed and everything dropped here only.
+   The life of a plan: bricks are built, their values refreshed, long rows cut, and everything dropped here only.
 
    Three states are kept apart: the pattern changed (rebuild), only values changed (refresh), nothing changed (touch nothing).
 */
@@ -18,6 +18,22 @@ PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
 PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
 {
   return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
+}
+
+/* Whether A is on a device at present, and there are kernels for it */
+PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(A, &bound));
+#if AIJTCU_HAVE_DEVICE
+  *on = (PetscBool)(plan->device && !bound);
+#else
+  *on = PETSC_FALSE;
+  (void)plan;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 #if AIJTCU_HAVE_BRICKS
@@ -44,6 +60,10 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   PetscFunctionBegin;
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUDestroyBricks(plan));
+#endif
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUDeviceUnschedule(plan));
+  plan->csr_refused = PETSC_FALSE;
 #endif
   plan->built = plan->refused = plan->analysed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,16 +184,13 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
   {
     const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
     HrpbParams           wanted = {(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
-    PetscBool            device = PETSC_FALSE;
+    PetscBool            device;
     AIJTCUPatternKey     key;
     PetscObjectState     state;
 
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
   #if AIJTCU_HAVE_DEVICE
-    if (plan->device) {
-      PetscCall(MatBoundToCPU(A, &device));
-      device = (PetscBool)!device;
-      if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
-    }
+    if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
   #endif
     if (device && !o->format_set) PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
     PetscCall(AIJTCUPatternKeyGet(A, &key));
@@ -196,6 +213,34 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 #else
   PetscCall(PetscInfo(A, "aijtcu: no bricks for this scalar type, products take the scalar path\n"));
   (void)plan;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same for the scalar path on a device: the parts of long rows, which are of a pattern. On the host there is nothing to use, for there the parent's product is the scalar path
+*/
+PetscErrorCode AIJTCUPlanUpdateScalar(Mat A, AIJTCUPlan *plan, PetscBool *usable)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, usable));
+#if AIJTCU_HAVE_DEVICE
+  if (*usable) {
+    AIJTCUPatternKey key;
+
+    PetscCall(AIJTCUPatternKeyGet(A, &key));
+    if (!(plan->csr_scheduled || plan->csr_refused) || !AIJTCUPatternKeyEqual(&key, &plan->csr_key)) {
+      HrpbError err;
+
+      PetscCall(AIJTCUDeviceUnschedule(plan));
+      PetscCall(AIJTCUDeviceSchedule(A, plan, &err));
+      plan->csr_key     = key;
+      plan->csr_refused = (PetscBool)(err != HRPB_SUCCESS);
+      if (err) PetscCall(PetscInfo(A, "aijtcu: no kernel for the scalar path, products are left to the parent: %s\n", HrpbErrorString(err)));
+      else PetscCall(PetscInfo(A, "aijtcu: %" PetscInt_FMT " rows of more than %" PetscInt_FMT " entries are multiplied in %" PetscInt_FMT " parts\n", (PetscInt)plan->csr.nlong, (PetscInt)plan->csr.part_entries, (PetscInt)plan->csr.nparts));
+    }
+    *usable = plan->csr_scheduled;
+  }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,8 @@
 /*
    Products of a MATAIJTCU: which product, which path; the one place that calls a kernel.
 
-   A B with B dense takes the brick path where AIJTCUChoosePath() says so. Everything else goes to the parent: PETSc's own selection
+   A B with B dense takes the path that AIJTCUChoosePath() says: kernels for bricks or, on a device, for CSR. Everything else goes to the parent, as does the scalar
+   path on the host: PETSc's own selection
    runs again while our operands look like their parents, and the functions that it selects are later called in the same view.
    Callers such as SLEPc make, set up, run and clear a product at every call: what can be kept hangs on A (the plan) or C (two pointers).
 */
@@ -35,7 +36,7 @@ static PetscErrorCode AIJTCUParentProductGet(Mat C, AIJTCUParentProduct **pp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B, or A^T B with A known to be symmetric, with B dense: the products that bricks can do. The same answer on every process */
+/* A B, or A^T B with A known to be symmetric, with B dense: the products that kernels can do. The same answer on every process */
 static PetscErrorCode AIJTCUIsDenseProduct(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
   Mat_Product *product = C->product;
@@ -153,7 +154,7 @@ static PetscErrorCode MatProductSetFromOptions_AIJTCU_Parent(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set the scalar product up anew */
+/* Set the parent's product up anew */
 static PetscErrorCode AIJTCURestart(Mat C)
 {
   Mat_Product *product = C->product;
@@ -175,7 +176,8 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   AIJTCUParentProduct *pp;
   AIJTCUPatternKey     key;
   AIJTCUPlan          *plan;
-  PetscBool            dense, bysymmetry, changed;
+  PetscBool            dense, bysymmetry, changed, device;
+  PetscLogEvent        event = MAT_AIJTCU_Scalar;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
@@ -190,8 +192,12 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
     if (plan->kind != AIJTCU_KIND_MPI && !AIJTCUPatternKeyEqual(&key, &pp->key)) PetscCall(AIJTCURestart(C));
     if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
     else {
-      AIJTCUGetCounts(plan)->scalar++;
-      PetscCall(PetscLogEventBegin(MAT_AIJTCU_Scalar, A, 0, 0, 0));
+      PetscCall(AIJTCUOnDevice(A, plan, &device));
+      if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
+        AIJTCUGetCounts(plan)->parent++;
+        event = MAT_AIJTCU_Parent;
+      } else AIJTCUGetCounts(plan)->scalar++; /* on the host this is the scalar path */
+      PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
   }
   key                    = pp->key;
@@ -202,7 +208,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   pp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
   PetscCall(ierr);
-  if (plan && dense && plan->kind != AIJTCU_KIND_MPI) PetscCall(PetscLogEventEnd(MAT_AIJTCU_Scalar, A, 0, 0, 0));
+  if (plan && dense && plan->kind != AIJTCU_KIND_MPI) PetscCall(PetscLogEventEnd(event, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,54 +230,81 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
+/* C = A B on the path, if that can be: done says so, and the log why not */
+static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, PetscBool *done)
 {
-  Mat            A = C->product->A, B = C->product->B;
-  AIJTCUPlan    *plan;
-  PetscBool      usable = PETSC_FALSE, changed;
-  PetscLogDouble flops;
+  const PetscBool     tcu   = (PetscBool)(path == MAT_AIJTCU_PATH_TCU);
+  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_Scalar;
+  PetscLogDouble      flops;
+
+  PetscFunctionBegin;
+  if (tcu) PetscCall(AIJTCUPlanUpdate(A, plan, done));
+  else PetscCall(AIJTCUPlanUpdateScalar(A, plan, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  flops = 2.0 * (PetscLogDouble)(tcu ? plan->hrpb.nnz : plan->csr.nnz) * (PetscLogDouble)B->cmap->n;
+  PetscCall(PetscLogEventBegin(event, A, B, C, 0));
+  if (tcu && !plan->on_device) {
+    PetscCall(AIJTCUHostMultiply(plan, B, C));
+    PetscCall(PetscLogFlops(flops));
+  }
+  #if AIJTCU_HAVE_DEVICE
+  else {
+    HrpbError err;
+
+    PetscCall(AIJTCUDeviceMultiply(A, plan, path, B, C, &err));
+    *done = (PetscBool)!err;
+    if (err) PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[path], tcu ? "the scalar path" : "the parent's product", HrpbErrorString(err)));
+    else PetscCall(PetscLogGpuFlops(flops));
+  }
+  #endif
+  PetscCall(PetscLogEventEnd(event, A, B, C, 0));
+  if (*done && tcu) AIJTCUGetCounts(plan)->tcu++;
+  else if (*done) AIJTCUGetCounts(plan)->scalar++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The path, the scalar one where there are no bricks, the parent's product where there is neither */
+static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
+{
+  Mat         A = C->product->A, B = C->product->B;
+  AIJTCUPlan *plan;
+  PetscBool   done = PETSC_FALSE, changed;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUSymmetryChanged(C, &changed));
   PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n,
              B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
-  if (plan && !changed) PetscCall(AIJTCUPlanUpdate(A, plan, &usable));
-  if (!usable) {
-    PetscCall(AIJTCURestart(C)); /* A, its pattern or what is known of it changed since the product was set up */
+  if (plan && !changed) {
+    PetscCall(AIJTCUMultiply(A, plan, path, B, C, &done));
+    if (!done && path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUMultiply(A, plan, MAT_AIJTCU_PATH_SCALAR, B, C, &done));
+  }
+  if (!done) {
+    PetscCall(AIJTCURestart(C)); /* also where A, or what is known of it, changed since the product was set up */
     PetscCall((*C->ops->productnumeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  flops = 2.0 * (PetscLogDouble)plan->hrpb.nnz * (PetscLogDouble)B->cmap->n;
-  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Tcu, A, B, C, 0));
-  #if AIJTCU_HAVE_DEVICE
-  if (plan->on_device) {
-    HrpbError err;
-
-    PetscCall(AIJTCUDeviceMultiply(A, plan, B, C, &err));
-    PetscCall(PetscLogGpuFlops(err ? 0 : flops));
-    if (err) {
-      PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tcu, A, B, C, 0));
-      PetscCall(PetscInfo(A, "aijtcu: no product with bricks, the scalar path instead: %s\n", HrpbErrorString(err)));
-      PetscCall(AIJTCURestart(C));
-      PetscCall((*C->ops->productnumeric)(C));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  #endif
-  if (!plan->on_device) {
-    PetscCall(AIJTCUHostMultiply(plan, B, C));
-    PetscCall(PetscLogFlops(flops));
-  }
-  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tcu, A, B, C, 0));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  AIJTCUGetCounts(plan)->tcu++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_TCU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Scalar(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_SCALAR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C gets the type that the parent's product gives it, so that a caller sees no difference between the paths */
-static PetscErrorCode MatProductSymbolic_AIJTCU_Bricks(Mat C)
+static PetscErrorCode AIJTCUSymbolic(Mat C, PetscErrorCode (*numeric)(Mat))
 {
   Mat         A = C->product->A, B = C->product->B;
   AIJTCUPlan *plan;
@@ -290,7 +323,21 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Bricks(Mat C)
   }
   PetscCall(MatSetUp(C));
   if (C->product->type == MATPRODUCT_AtB) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
-  C->ops->productnumeric = MatProductNumeric_AIJTCU_Bricks;
+  C->ops->productnumeric = numeric;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_AIJTCU_Bricks(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSymbolic(C, MatProductNumeric_AIJTCU_Bricks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_AIJTCU_Scalar(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSymbolic(C, MatProductNumeric_AIJTCU_Scalar));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -335,12 +382,20 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
     else {
       MatAIJTCUPath path;
       const char   *reason;
+#if AIJTCU_HAVE_BRICKS
+      PetscBool     device;
+#endif
 
       PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
       PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
 #if AIJTCU_HAVE_BRICKS
       if (path == MAT_AIJTCU_PATH_TCU) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
+      PetscCall(AIJTCUOnDevice(operand[0], plan[0], &device));
+      if (path == MAT_AIJTCU_PATH_SCALAR && device) {
+        C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Scalar;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
 #endif

@@ -3,9 +3,9 @@
 */
 #include "aijtcuimpl.h"
 
-PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar;
+PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
 
-const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
+const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "parent", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
 const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
@@ -70,6 +70,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCURefresh", MAT_CLASSID, &MAT_AIJTCU_Refresh));
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
   PetscCall(PetscLogEventRegister("MatTCUScalar", MAT_CLASSID, &MAT_AIJTCU_Scalar));
+  PetscCall(PetscLogEventRegister("MatTCUParent", MAT_CLASSID, &MAT_AIJTCU_Parent));
   PetscCall(AIJTCUGlobalOptions());
   PetscCall(AIJTCUViewChoiceSetUp());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,7 +9,7 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
   AIJTCUPatternKey key;
   const PetscInt  *rowptr, *colidx;
   PetscInt         nrows;
-  PetscBool        done, device = PETSC_FALSE;
+  PetscBool        done, device;
   int64_t          count[2] = {0, 0};
   const int32_t    rows[2]  = {8, 16};
   HrpbError        err      = HRPB_SUCCESS;
@@ -18,11 +18,8 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUPatternKeyGet(A, &key));
   if (plan->analysed && AIJTCUPatternKeyEqual(&key, &plan->analysis_key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
 #if AIJTCU_HAVE_DEVICE
-  if (plan->device) {
-    PetscCall(MatBoundToCPU(A, &device));
-    device = (PetscBool)!device;
-  }
   for (PetscInt i = 0; i < 2 && device && !err; i++) PetscCall(AIJTCUDeviceCountStripColumns(A, rows[i], &count[i], &err));
 #endif
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
@@ -74,7 +71,7 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 /*
    Whether N columns are enough for bricks on a device. Up to 16 columns a product with bricks takes about as long as with one: some time for each brick,
    of which there are nnz/(58 alpha) at nine tenths of the fill that alpha allows. The parent's product takes some time for each nonzero, and
-   more for each column. Where strips share next to no columns the bricks are gathered and the parent's reads of B are slow, too: twelve
+   more for each column (it is what the scalar path was when this was measured). Where strips share next to no columns the bricks are gathered and the parent's reads of B are slow, too: twelve
    columns. Times are of an H200, in picoseconds; from 32 columns on bricks won for every matrix measured (test/results)
 */
 static PetscErrorCode AIJTCUEnoughColumns(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
@@ -109,7 +106,7 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
 
   PetscFunctionBegin;
   *path = AIJTCUGetOptions(plan)->path;
-  if (!AIJTCU_HAVE_BRICKS) {
+  if (!AIJTCU_HAVE_BRICKS && *path != MAT_AIJTCU_PATH_PARENT) {
     *path   = MAT_AIJTCU_PATH_SCALAR;
     *reason = "no bricks for this scalar type";
     PetscFunctionReturn(PETSC_SUCCESS);

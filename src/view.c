@@ -22,7 +22,7 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
     if (*path == MAT_AIJTCU_PATH_TCU) tcu = PETSC_TRUE;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &tcu, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  *path = tcu ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR;
+  if (*path != MAT_AIJTCU_PATH_PARENT) *path = tcu ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR; /* the parent's is the choice of no block by itself */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

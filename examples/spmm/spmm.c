@@ -80,7 +80,7 @@ static PetscErrorCode DenseType(const Options *o, Mat A, const char **type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ran: the type, and for MATAIJTCU the path of the products since the counts before */
+/* What ran: the type, and for MATAIJTCU the paths of the products since the counts before */
 static PetscErrorCode Describe(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
 {
   MatType         type;
@@ -92,9 +92,15 @@ static PetscErrorCode Describe(Mat A, const MatAIJTCUCounts *before, char text[]
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &tcu, MATSEQAIJTCU, MATMPIAIJTCU, ""));
   if (!tcu) PetscCall(PetscStrncpy(text, type, len));
   else {
+    char paths[32] = "";
+
     PetscCall(MatAIJTCUGetCounts(A, &now));
-    PetscCall(PetscSNPrintf(text, len, "%s (%s)", type, now.tcu == before->tcu ? "scalar" : now.scalar == before->scalar ? "tcu"
-                                                                                                                         : "tcu+scalar"));
+    for (MatAIJTCUPath p = MAT_AIJTCU_PATH_TCU; p <= MAT_AIJTCU_PATH_PARENT; p++) {
+      if (p == MAT_AIJTCU_PATH_TCU ? now.tcu == before->tcu : p == MAT_AIJTCU_PATH_SCALAR ? now.scalar == before->scalar : now.parent == before->parent) continue;
+      if (paths[0]) PetscCall(PetscStrlcat(paths, "+", sizeof(paths)));
+      PetscCall(PetscStrlcat(paths, MatAIJTCUPaths[p], sizeof(paths)));
+    }
+    PetscCall(PetscSNPrintf(text, len, "%s (%s)", type, paths));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -244,7 +250,7 @@ int main(int argc, char **args)
    test:
       suffix: paths
       nsize: {{1 3}}
-      args: -test_output -generate stencil27 -size 6 -N 7,32 -repeat 2 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}} -mat_aijtcu_brick_rows {{8 16}} -compare_type aijtcu -compare_mat_aijtcu_path scalar
+      args: -test_output -generate stencil27 -size 6 -N 7,32 -repeat 2 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}} -mat_aijtcu_brick_rows {{8 16}} -compare_type aijtcu -compare_mat_aijtcu_path parent
       diff_args: -j
 
    test:

@@ -6,6 +6,7 @@
 */
 #include "copy.cuh"
 #include "launch.cuh"
+#include "rowmajor.cuh"
 
 enum {
   GATHER_WARPS = 4
@@ -23,7 +24,7 @@ template <int P, int BM, int NT> struct GatherStage {
   typedef typename Mma<P>::Scalar Scalar;
   enum {
     BRICKS = Mma<P>::BRICKS,
-    ROWS   = HRPB_BRICK_COLS * BRICKS,
+    ROWS   = (int)HRPB_BRICK_COLS * (int)BRICKS,
     BYTES  = 16 * NT * (int)sizeof(Scalar), /* of a row */
     PITCH  = BYTES + 32
   };
@@ -171,20 +172,6 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
   StoreSums<BM, NT, true>(f, a.d, item, strip, lane, sum, n0);
 }
 
-/* R [nrows x ldr] = B [nrows x N], zeros in columns N to ldr - 1; ldr a multiple of 16 */
-template <typename Scalar> __global__ void __launch_bounds__(256) CopyRowMajor(const Scalar *B, int64_t ldb, int32_t nrows, int32_t N, Scalar *R, int32_t ldr)
-{
-  __shared__ Scalar tile[32][33];
-  const int32_t     x = threadIdx.x % 32, y = threadIdx.x / 32, n0 = blockIdx.y * 32;
-  const int64_t     r0 = (int64_t)blockIdx.x * 32;
-
-  for (int32_t j = y; j < 32; j += 8) tile[j][x] = r0 + x < nrows && n0 + j < N ? B[r0 + x + (n0 + j) * ldb] : (Scalar)0;
-  __syncthreads();
-  for (int32_t j = y; j < 32; j += 8) {
-    if (r0 + j < nrows && n0 + x < ldr) R[(r0 + j) * ldr + n0 + x] = tile[x][j];
-  }
-}
-
 static int32_t LeadingDimension(int32_t N)
 {
   return (N + 15) / 16 * 16;
@@ -244,8 +231,7 @@ HrpbError GatherRun(const Product *p, void *work)
   a.d   = DenseArgsOf(p);
   a.R   = (const HrpbScalar *)work;
   a.ldr = LeadingDimension(p->N);
-  CopyRowMajor<<<dim3(HrpbGrid(p->h->ncols, 32), (a.ldr + 31) / 32), 256, 0, p->stream>>>(p->B, p->ldb, p->h->ncols, p->N, (HrpbScalar *)work, a.ldr);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(RowMajor(p->B, p->ldb, p->h->ncols, p->N, (HrpbScalar *)work, p->h->ncols, a.ldr, p->stream));
 #if defined(HRPB_USE_SINGLE)
   return p->precision == HRPB_TF32 ? Run<HRPB_TF32>(p, &a) : Run<HRPB_3XTF32>(p, &a);
 #else

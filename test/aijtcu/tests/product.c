@@ -1,5 +1,5 @@
 static char help[] = "Products of a MATAIJTCU with dense matrices against sums in extended precision of the same closed formulas.\n\
-Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar): the path that the plan's counter must show.\n\n";
+Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar|parent): the path that the plan's counter must show.\n\n";
 
 #include <petscaijtcu.h>
 #include <math.h>
@@ -264,21 +264,21 @@ static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
 }
 
 /* cuSPARSE's product: a NaN of B may spill into the last row of C, and long rows are rounded differently from run to run */
-static PetscErrorCode IsCuSPARSE(Mat A, PetscBool tcu, PetscBool *is)
+static PetscErrorCode IsCuSPARSE(Mat A, MatAIJTCUPath path, PetscBool *is)
 {
   VecType type;
 
   PetscFunctionBegin;
   PetscCall(MatGetVecType(A, &type));
   PetscCall(PetscStrcmp(type, VECCUDA, is));
-  if (tcu) *is = PETSC_FALSE;
+  if (path != MAT_AIJTCU_PATH_PARENT) *is = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static MatAIJTCUCounts before;
 
 /* What happened on this process since the last call. Of a parallel matrix the blocks of the device count both, those of the host the diagonal one */
-static PetscErrorCode CheckCounts(Mat A, PetscBool tcu, PetscInt products, PetscInt builds, PetscInt refreshes, const char what[])
+static PetscErrorCode CheckCounts(Mat A, MatAIJTCUPath path, PetscInt products, PetscInt builds, PetscInt refreshes, const char what[])
 {
   MatAIJTCUCounts now;
   PetscMPIInt     size;
@@ -288,20 +288,20 @@ static PetscErrorCode CheckCounts(Mat A, PetscBool tcu, PetscInt products, Petsc
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(MatAIJTCUGetCounts(A, &now));
-  used      = tcu ? now.tcu - before.tcu : now.scalar - before.scalar;
-  other     = tcu ? now.scalar - before.scalar : now.tcu - before.tcu;
+  used      = path == MAT_AIJTCU_PATH_TCU ? now.tcu - before.tcu : path == MAT_AIJTCU_PATH_SCALAR ? now.scalar - before.scalar : now.parent - before.parent;
+  other     = now.tcu - before.tcu + now.scalar - before.scalar + now.parent - before.parent - used;
   built     = now.builds - before.builds;
   refreshed = now.refreshes - before.refreshes;
   before    = now;
   ok        = (PetscBool)(!other && used >= products && used <= (size > 1 ? 2 : 1) * products);
-  if (tcu) ok = (PetscBool)(ok && built >= builds && built <= (size > 1 ? 2 : 1) * builds && refreshed >= refreshes && refreshed <= (size > 1 ? 2 : 1) * refreshes);
+  if (path == MAT_AIJTCU_PATH_TCU) ok = (PetscBool)(ok && built >= builds && built <= (size > 1 ? 2 : 1) * builds && refreshed >= refreshes && refreshed <= (size > 1 ? 2 : 1) * refreshes);
   else ok = (PetscBool)(ok && !built && !refreshed);
   if (!ok)
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt64_FMT " products on the %s path (must be %" PetscInt_FMT "), %" PetscInt64_FMT " on the other, %" PetscInt64_FMT " builds (%" PetscInt_FMT "), %" PetscInt64_FMT " refreshes (%" PetscInt_FMT ")\n", what, used, tcu ? "tcu" : "scalar", products, other, built, builds, refreshed, refreshes));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt64_FMT " products on the %s path (must be %" PetscInt_FMT "), %" PetscInt64_FMT " on the others, %" PetscInt64_FMT " builds (%" PetscInt_FMT "), %" PetscInt64_FMT " refreshes (%" PetscInt_FMT ")\n", what, used, MatAIJTCUPaths[path], products, other, built, builds, refreshed, refreshes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType type, PetscBool tcu)
+static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType type, MatAIJTCUPath path)
 {
   Mat       A, A2, B, B2, C, D;
   MatType   ctype;
@@ -310,18 +310,18 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&before, sizeof(before)));
   PetscCall(CreateA(&p, &A));
-  PetscCall(IsCuSPARSE(A, tcu, &cusparse));
+  PetscCall(IsCuSPARSE(A, path, &cusparse));
   PetscCall(CreateDense(A, PETSC_TRUE, N, pad, type, &B));
   PetscCall(FillB(B, &p, -1, -1));
-  PetscCall(CheckCounts(A, tcu, 0, 0, 0, "nothing before the first product"));
+  PetscCall(CheckCounts(A, path, 0, 0, 0, "nothing before the first product"));
 
   /* C made by PETSc, twice */
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(Check(C, &p, 1, -1, -1, "initial"));
-  PetscCall(CheckCounts(A, tcu, 1, 1, 0, "initial"));
+  PetscCall(CheckCounts(A, path, 1, 1, 0, "initial"));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
   if (!cusparse) PetscCall(CheckSameBits(C, D, "twice"));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "nothing changed"));
+  PetscCall(CheckCounts(A, path, 1, 0, 0, "nothing changed"));
   PetscCall(MatDestroy(&D));
 
   /* other values of B, then of A: twice the values, then quite others */
@@ -330,22 +330,22 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(Poison(C));
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(Check(C, &p, 1, -1, -1, "reuse"));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "reuse"));
+  PetscCall(CheckCounts(A, path, 1, 0, 0, "reuse"));
   PetscCall(MatScale(A, 2));
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(Check(C, &p, 2, -1, -1, "scaled"));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 1, "scaled"));
+  PetscCall(CheckCounts(A, path, 1, 0, 1, "scaled"));
   p.avalues++;
   PetscCall(SetValues(A, &p));
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(Check(C, &p, 1, -1, -1, "new values"));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 1, "new values"));
+  PetscCall(CheckCounts(A, path, 1, 0, 1, "new values"));
 
   /* NaN and Inf reach the rows that have an entry there, and no others */
   PetscCall(FillB(B, &p, p.n / 2, p.n / 3));
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   if (!cusparse) PetscCall(Check(C, &p, 1, p.n / 2, p.n / 3, "NaN and Inf"));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "NaN and Inf"));
+  PetscCall(CheckCounts(A, path, 1, 0, 0, "NaN and Inf"));
   PetscCall(FillB(B, &p, -1, -1));
 
   /* other operands in the same product */
@@ -363,7 +363,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(MatGetType(A2, &ctype));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, ctype, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatDuplicate() makes a %s\n", ctype));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "other B"));
+  PetscCall(CheckCounts(A, path, 1, 0, 0, "other B"));
   PetscCall(MatDestroy(&A2));
   PetscCall(MatDestroy(&C));
 
@@ -379,7 +379,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
     PetscCall(MatProductClear(C));
     PetscCall(Check(C, &p, 1, -1, -1, "create to clear"));
   }
-  PetscCall(CheckCounts(A, tcu, 3, 0, 0, "create to clear"));
+  PetscCall(CheckCounts(A, path, 3, 0, 0, "create to clear"));
   PetscCall(MatGetType(C, &ctype));
   PetscCall(PetscObjectTypeCompare((PetscObject)B2, ctype, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "C given as %s became %s\n", type, ctype));
@@ -397,7 +397,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
     PetscMPIInt size;
 
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-    if (size == 1 && p.pattern != PATTERN_NONE && p.pattern != PATTERN_DENSEROW && p.m > 30 && p.n > 4) PetscCall(CheckCounts(A, tcu, 1, 1, 0, "new pattern"));
+    if (size == 1 && p.pattern != PATTERN_NONE && p.pattern != PATTERN_DENSEROW && p.m > 30 && p.n > 4) PetscCall(CheckCounts(A, path, 1, 1, 0, "new pattern"));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -407,7 +407,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
 }
 
 /* A^T B of a symmetric matrix is A B: S = A + A^T */
-static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, PetscBool tcu)
+static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJTCUPath path)
 {
   Mat       A, At, B, C, D;
   PetscBool cusparse;
@@ -422,10 +422,10 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, PetscBo
   PetscCall(FillB(B, &p, -1, -1));
   PetscCall(PetscMemzero(&before, sizeof(before)));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(CheckCounts(A, tcu, 1, 1, 0, "symmetric"));
+  PetscCall(CheckCounts(A, path, 1, 1, 0, "symmetric"));
   PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
-  PetscCall(CheckCounts(A, tcu, 1, 0, 0, "symmetric, transposed"));
-  PetscCall(IsCuSPARSE(A, tcu, &cusparse));
+  PetscCall(CheckCounts(A, path, 1, 0, 0, "symmetric, transposed"));
+  PetscCall(IsCuSPARSE(A, path, &cusparse));
   if (!cusparse) PetscCall(CheckSameBits(C, D, "A^T B with A symmetric"));
   { /* one more entry, and A is not known to be symmetric any more */
     Mat       T, E;
@@ -457,9 +457,9 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, PetscBo
 
 int main(int argc, char **argv)
 {
-  const char *const expects[] = {"tcu", "scalar"};
   Problem           p         = {PATTERN_BAND, 150, 150, PETSC_FALSE, 0, 0};
-  PetscInt          widths[8] = {1, 3, 24, 93}, nwidths = 8, pad = 0, expect = 0;
+  PetscInt          widths[8] = {1, 3, 24, 93}, nwidths = 8, pad = 0;
+  MatAIJTCUPath     expect    = MAT_AIJTCU_PATH_TCU;
   char              type[32] = MATDENSE;
   PetscBool         set;
 
@@ -474,10 +474,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 4;
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices", NULL, type, type, sizeof(type), NULL));
-  PetscCall(PetscOptionsEList("-expect", "Path that must be taken", NULL, expects, 2, expects[expect], &expect, NULL));
+  PetscCall(PetscOptionsEnum("-expect", "Path that must be taken", NULL, MatAIJTCUPaths, (PetscEnum)expect, (PetscEnum *)&expect, NULL));
   PetscOptionsEnd();
-  for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestWidth(p, widths[i], pad, type, (PetscBool)!expect));
-  PetscCall(TestSymmetric(p, widths[nwidths - 1], type, (PetscBool)!expect));
+  for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestWidth(p, widths[i], pad, type, expect));
+  PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -530,6 +530,11 @@ int main(int argc, char **argv)
       args: -mat_aijtcu_path tcu -m 90 -n 5000 -pattern denserow -widths 96,128,300
 
     test:
+      suffix: parent
+      nsize: {{1 2}}
+      args: -mat_aijtcu_path parent -expect parent -pattern random -use_gpu_aware_mpi 0
+
+    test:
       suffix: auto
       args: -mat_aijtcu_path auto -mat_aijtcu_synergy_threshold 0.125 -pattern {{band blocks}}
 
@@ -578,6 +583,18 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_scalar
       args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
+
+    test:
+      suffix: cuda_scalar_host
+      args: -mat_aijtcu_path scalar -expect scalar -dense_type dense -pad {{0 5}}
+
+    test: # products in pieces, and rows that are cut
+      suffix: cuda_scalar_pieces
+      args: -mat_aijtcu_path scalar -expect scalar -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 90 -n 5000
+
+    test:
+      suffix: cuda_parent
+      args: -mat_aijtcu_path parent -expect parent
 
     test:
       suffix: cuda_parallel

@@ -373,7 +373,7 @@ static PetscErrorCode TestSettings(void)
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, 64, 64, &A));
   PetscCall(MatAIJTCUGetCounts(A, &counts));
-  if (counts.builds || counts.tcu || counts.scalar) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a plan before the first product\n"));
+  if (counts.builds || counts.tcu || counts.scalar || counts.parent) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a plan before the first product\n"));
   PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
   PetscCall(MatAIJTCUSetBrickRows(A, 8));
   PetscCall(MatAIJTCUSetPanelRows(A, 24));

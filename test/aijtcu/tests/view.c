@@ -57,6 +57,10 @@ int main(int argc, char **argv)
       args: -mat_aijtcu_path scalar -mat_aijtcu_brick_rows 16
 
     test:
+      suffix: parent
+      args: -mat_aijtcu_path parent -mat_aijtcu_brick_rows 16
+
+    test:
       suffix: threshold
       args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_brick_rows 8
 

@@ -1,0 +1,43 @@
+/*
+   C = A B on an NVIDIA GPU with A as CSR, without tensor cores: for matrices and numbers of columns for which bricks do not pay.
+
+   As in hrpbdevice.h rowptr, colidx, values, B and C are device pointers, structs and their numbers are on the host, the device is the current one,
+   and work goes to stream. The CSR is trusted: columns lie in [0, ncols), row pointers ascend from any nonnegative number. Rows need not be sorted, and
+   may have several entries in a column, which are added.
+*/
+#pragma once
+
+#include "hrpbdevice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which rows are so long that they are multiplied in parts. Follows from rowptr alone, and lives as long as the pattern; values are of no concern */
+typedef struct {
+  int32_t nrows, ncols;
+  int64_t nnz;
+  int32_t part_entries;       /* of a part; rows with more are cut, */
+  int32_t nlong, nparts;      /* so many, into so many parts */
+  void   *long_rows, *parts;  /* in device memory, NULL where no row is cut */
+} CsrSchedule;
+
+/* Waits for the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
+HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, CsrSchedule *s);
+void      CsrScheduleDestroyDevice(CsrSchedule *s);
+
+/* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments: for a row-major copy of B, and for sums of parts */
+HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes);
+
+/*
+   B is ncols x N, C nrows x N, both column-major with any alignment and leading dimensions ldb >= ncols, ldc >= nrows. C is overwritten.
+   work is aligned to 256 bytes (cudaMalloc() does) and is in use until stream is through.
+
+   The entries of a row are added in the order of the CSR, with fused multiply-add. Of a row that is cut each part is added so, then the sums of the parts with compensation;
+   what does not come out finite is computed again in one go. A column of C depends on the matrix and that column of B alone, to the bit.
+*/
+HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,360 @@
+/*
+   The product with CSR against one in long double on the host, with plain arrays. No PETSc.
+
+     test-csr           all tests
+     test-csr -small    few and small ones, to run under compute-sanitizer
+     test-csr -time n   milliseconds, median of n, beside cuSPARSE and bricks
+*/
+#include "test.cuh"
+#include "csrdevice.h"
+
+/* A on the device, and what the kernel derives from it */
+typedef struct {
+  HrpbInt    *rowptr, *colidx;
+  HrpbScalar *values;
+  CsrSchedule schedule;
+} DeviceCsr;
+
+static DeviceCsr CsrOnDevice(const Matrix *A)
+{
+  DeviceCsr d = {Upload(A->rowptr), Upload(A->colidx), Upload(A->values), {}};
+
+  Check(CsrScheduleDevice(A->nrows, A->ncols, d.rowptr, NULL, &d.schedule));
+  return d;
+}
+
+static void CsrDestroy(DeviceCsr *d)
+{
+  CsrScheduleDestroyDevice(&d->schedule);
+  cudaFree(d->rowptr);
+  cudaFree(d->colidx);
+  cudaFree(d->values);
+}
+
+static void *Work(const CsrSchedule *s, int64_t N)
+{
+  size_t bytes;
+  void  *work;
+
+  Check(CsrMultiplyWorkDevice(s, N, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
+  return work;
+}
+
+static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc)
+{
+  void *work = Work(&d->schedule, N);
+
+  Check(CsrMultiplyDevice(&d->schedule, d->rowptr, d->colidx, d->values, N, B, ldb, C, ldc, work, NULL));
+  Check(cudaDeviceSynchronize());
+  cudaFree(work);
+}
+
+/* Rows are added as the interface says: those that are not cut in order with fused multiply-add, so that their bits are known */
+static void TestOrder(const Matrix *A, const DeviceCsr *d)
+{
+  const int64_t           N = 11;
+  std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
+  HrpbScalar             *dB, *dC;
+  int64_t                 wrong = 0, nlong = 0;
+
+  for (HrpbScalar &b : B) b = Uniform();
+  dB = Upload(B);
+  dC = Upload(C);
+  Multiply(d, N, dB, A->ncols, dC, A->nrows);
+  Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
+  for (int64_t i = 0; i < A->nrows; i++) {
+    if (A->rowptr[i + 1] - A->rowptr[i] > d->schedule.part_entries) {
+      nlong++;
+      continue;
+    }
+    for (int64_t n = 0; n < N; n++) {
+      HrpbScalar sum = 0;
+
+      for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) sum = std::fma(A->values[k], B[A->colidx[k] + n * A->ncols], sum);
+      if (!SameBits(&sum, &C[i + n * A->nrows], 1)) wrong++;
+    }
+  }
+  Report(wrong == 0, "not added in the order of the entries", A->name);
+  Report(nlong == d->schedule.nlong, "wrong number of long rows", A->name);
+  cudaFree(dB);
+  cudaFree(dC);
+}
+
+static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths)
+{
+  const double bound    = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
+  DeviceCsr    d        = CsrOnDevice(&A);
+  const auto   multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&d, N, B, ldb, C, ldc); };
+  int          k        = 0;
+
+  for (int64_t N : widths) {
+    if (small_run && N != 1 && N != 3 && N != 45) continue;
+    TestProduct(&A, "csr", multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, 0, bound);
+    k++;
+  }
+  TestProduct(&A, "csr", multiply, 1, 1, 1, 1, bound);
+  TestProduct(&A, "csr", multiply, 21, 16, 0, 1, bound);
+  TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
+  TestOrder(&A, &d);
+  CsrDestroy(&d);
+}
+
+/* Rows of the given numbers of entries, then count of one entry; columns in any order, some more than once */
+static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int64_t count, int64_t ncols)
+{
+  Matrix A = {name, (int64_t)lengths.size() + count, ncols, {0}, {}, {}};
+
+  for (int64_t i = 0; i < A.nrows; i++) {
+    const int64_t length = i < (int64_t)lengths.size() ? lengths[i] : 1;
+
+    for (int64_t k = 0; k < length; k++) {
+      A.colidx.push_back((HrpbInt)(Random() % ncols));
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  return A;
+}
+
+/* Row pointers that do not begin at zero; what lies before them is not to be read */
+static Matrix Offset(Matrix A, const char *name)
+{
+  A.name = name;
+  for (HrpbInt &r : A.rowptr) r += 3;
+  A.colidx.insert(A.colidx.begin(), 3, (HrpbInt)1 << 30);
+  A.values.insert(A.values.begin(), 3, (HrpbScalar)NAN);
+  return A;
+}
+
+static void TestErrors(void)
+{
+  const int64_t many = (int64_t)1 << 31;
+  HrpbInt      *rowptr = Upload(std::vector<HrpbInt>{0});
+  CsrSchedule   s;
+  size_t        bytes;
+
+  Report(CsrScheduleDevice(many, 1, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 rows", "errors");
+  Report(CsrScheduleDevice(1, many, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 columns", "errors");
+  Report(CsrScheduleDevice(-1, 1, rowptr, NULL, &s) == HRPB_ERR_CSR, "a negative size", "errors");
+  Check(CsrScheduleDevice(0, 5, rowptr, NULL, &s));
+  Report(CsrMultiplyWorkDevice(&s, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
+  Report(CsrMultiplyDevice(&s, rowptr, NULL, NULL, 4, NULL, 5, NULL, 1, NULL, NULL) == HRPB_SUCCESS, "no rows", "errors");
+  CsrScheduleDestroyDevice(&s);
+  cudaFree(rowptr);
+}
+
+/* A matrix from entries in any order; those in the same place become one */
+static Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &entries) /* row*ncols + column */
+{
+  Matrix               A = {name, nrows, ncols, {}, {}, {}};
+  std::vector<int64_t> sorted(entries);
+
+  std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  A.rowptr.assign((size_t)nrows + 1, 0);
+  for (int64_t e : sorted) {
+    A.rowptr[e / ncols + 1]++;
+    A.colidx.push_back((HrpbInt)(e % ncols));
+    A.values.push_back(Uniform());
+  }
+  for (int64_t i = 0; i < nrows; i++) A.rowptr[i + 1] += A.rowptr[i];
+  return A;
+}
+
+/* A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in any (27) */
+static Matrix Grid(const char *name, int64_t side, int64_t dofs, bool all)
+{
+  Matrix A = {name, side * side * side * dofs, side * side * side * dofs, {0}, {}, {}};
+
+  for (int64_t i = 0; i < A.nrows; i++) {
+    const int64_t node = i / dofs, x = node % side, y = node / side % side, z = node / side / side;
+
+    for (int64_t dz = -1; dz <= 1; dz++) {
+      for (int64_t dy = -1; dy <= 1; dy++) {
+        for (int64_t dx = -1; dx <= 1; dx++) {
+          if ((!all && dx * dx + dy * dy + dz * dz > 1) || x + dx < 0 || x + dx >= side || y + dy < 0 || y + dy >= side || z + dz < 0 || z + dz >= side) continue;
+          for (int64_t f = 0; f < dofs; f++) {
+            A.colidx.push_back((HrpbInt)((node + dx + side * (dy + side * dz)) * dofs + f));
+            A.values.push_back(Uniform());
+          }
+        }
+      }
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  return A;
+}
+
+static Matrix Scattered(int64_t n, int64_t degree)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t k = 0; k < n * degree; k++) entries.push_back(k / degree * n + Random() % n);
+  return FromEntries("uniform", n, n, entries);
+}
+
+static Matrix RMat(int64_t n, int64_t degree) /* n a power of two */
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t k = 0; k < n * degree; k++) {
+    int64_t row = 0, col = 0;
+
+    for (int64_t half = n / 2; half; half /= 2) {
+      const uint32_t draw = Random() % 100;
+
+      if (draw >= 76) row += half;
+      if ((draw >= 57 && draw < 76) || draw >= 95) col += half;
+    }
+    entries.push_back(row * n + col);
+  }
+  return FromEntries("rmat", n, n, entries);
+}
+
+static Matrix Arrow(int64_t n)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    entries.push_back(i);
+    entries.push_back(i * n);
+    entries.push_back(i * n + i);
+  }
+  return FromEntries("arrow", n, n, entries);
+}
+
+/* Median of n times in ms, after one run that does not count */
+template <typename F> static double Median(int n, F f)
+{
+  std::vector<float> times(n);
+  cudaEvent_t        begin, end;
+
+  Check(cudaEventCreate(&begin));
+  Check(cudaEventCreate(&end));
+  f();
+  for (float &t : times) {
+    Check(cudaEventRecord(begin));
+    f();
+    Check(cudaEventRecord(end));
+    Check(cudaEventSynchronize(end));
+    Check(cudaEventElapsedTime(&t, begin, end));
+  }
+  Check(cudaEventDestroy(begin));
+  Check(cudaEventDestroy(end));
+  std::sort(times.begin(), times.end());
+  return times[n / 2];
+}
+
+/* Bricks of the format; negative where the device has no kernels for them */
+static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
+{
+  const HrpbPrecision precision = sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32;
+  Hrpb                h;
+  HrpbSchedule        s;
+  HrpbScalar         *values;
+  void               *work;
+  size_t              bytes;
+  double              time;
+  bool                supports;
+
+  Check(HrpbSupportsDevice(precision, &supports));
+  if (!supports) return -1;
+  Check(HrpbBuildDevice(A->nrows, A->ncols, d->rowptr, d->colidx, NULL, params, NULL, &h));
+  Check(cudaMalloc(&values, sizeof(HrpbScalar) * (HrpbValueCount(&h) + 1)));
+  Check(HrpbPackValuesDevice(&h, d->rowptr, d->colidx, d->values, values, NULL));
+  Check(HrpbScheduleDevice(&h, NULL, &s));
+  Check(HrpbMultiplyWorkDevice(&h, &s, precision, N, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  time = Median(n, [&]() { Check(HrpbMultiplyDevice(&h, &s, values, precision, N, B, A->ncols, C, A->nrows, work, NULL)); });
+  cudaFree(work);
+  cudaFree(values);
+  HrpbScheduleDestroyDevice(&s);
+  HrpbDestroyDevice(&h);
+  return time;
+}
+
+static void Time(const Matrix &A, int n)
+{
+  const HrpbParams gather = HrpbGatherParams(), staged = HrpbStagedParams();
+  DeviceCsr        d = CsrOnDevice(&A);
+  HrpbScalar      *column;
+
+  {
+    std::vector<HrpbScalar> x((size_t)A.ncols);
+
+    for (HrpbScalar &v : x) v = Uniform();
+    column = Upload(x);
+  }
+  printf("%s: %ld rows, %ld entries; %d rows of more than %d in %d parts\n", A.name, (long)A.nrows, (long)A.colidx.size(), d.schedule.nlong, d.schedule.part_entries, d.schedule.nparts);
+  printf("     N  cuSPARSE       csr  bricks gathered    staged\n");
+  for (int64_t N : {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 128}) {
+    HrpbScalar *B, *C;
+    void       *work = Work(&d.schedule, N);
+    Cusparse    c;
+    double      cusparse, csr;
+
+    Check(cudaMalloc(&B, sizeof(HrpbScalar) * A.ncols * N));
+    Check(cudaMalloc(&C, sizeof(HrpbScalar) * A.nrows * N));
+    for (int64_t j = 0; j < N; j++) Check(cudaMemcpy(B + j * A.ncols, column, sizeof(HrpbScalar) * A.ncols, cudaMemcpyDeviceToDevice));
+    c        = CusparseCreate(&A, d.rowptr, d.colidx, d.values, N, B, C);
+    cusparse = Median(n, [&]() { CusparseMultiply(&c); });
+    csr      = Median(n, [&]() { Check(CsrMultiplyDevice(&d.schedule, d.rowptr, d.colidx, d.values, N, B, A.ncols, C, A.nrows, work, NULL)); });
+    printf("%6ld %9.4f %9.4f %16.4f %9.4f\n", (long)N, cusparse, csr, TimeBricks(&A, &d, &gather, n, N, B, C), TimeBricks(&A, &d, &staged, n, N, B, C));
+    fflush(stdout);
+    CusparseDestroy(&c);
+    cudaFree(work);
+    cudaFree(B);
+    cudaFree(C);
+  }
+  cudaFree(column);
+  CsrDestroy(&d);
+}
+
+int main(int argc, char **argv)
+{
+  const std::vector<int64_t> widths = {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 24, 25, 31, 32, 33, 34, 45, 48, 50, 63, 64, 65, 96, 130};
+
+  small_run = argc > 1 && !strcmp(argv[1], "-small");
+  if (argc > 1 && !strcmp(argv[1], "-time")) {
+    const int n = argc > 2 ? atoi(argv[2]) : 20;
+
+    if (n < 1) {
+      fprintf(stderr, "-time needs a positive number of repetitions, not %s\n", argv[2]);
+      return 2;
+    }
+    Time(Grid("poisson7", 128, 1, false), n);
+    Time(RMat(524288, 16), n);
+    Time(Scattered(524288, 16), n);
+    Time(Grid("stencil27", 96, 1, true), n);
+    Time(Grid("elasticity", 64, 3, true), n);
+    Time(Arrow(1000000), n);
+    Time(RMat(16384, 8), n);
+    return 0;
+  }
+  TestErrors();
+  TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths);
+  TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths);
+  TestMatrix(Make("no entries", 30, 30, Nothing), widths);
+  TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33});
+  if (!small_run) {
+    TestMatrix(Offset(Lengths("", {5, 700, 0, 2}, 90, 60), "offset"), widths);
+    TestMatrix(Make("random", 500, 400, Sparse), widths);
+    TestMatrix(Make("random wide", 60, 3001, Sparse), widths);
+    TestMatrix(Make("random tall", 1501, 70, Sparse), widths);
+    TestMatrix(Make("dense", 150, 299, Dense), widths);
+    TestMatrix(Make("one entry a row", 200, 90, OneEntry), widths);
+    TestMatrix(Make("one column", 300, 40, OneColumn), widths);
+    TestMatrix(Make("single column", 300, 1, Dense), widths);
+    TestMatrix(Make("single row", 1, 700, Dense), widths);
+    TestMatrix(Make("dense rows", 300, 500, DenseRows), widths);
+    TestMatrix(Make("empty rows", 700, 200, Gaps), widths);
+    TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33});
+    TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35});
+    TestMatrix(LongRow(1000003, false), {1, 8});
+    TestMatrix(LongRow(1000003, true), {1, 8});
+  }
+  printf("csr: %d passed, %d failed\n", npassed, nfailed);
+  return nfailed ? 1 : 0;
+}
