@@ -3,7 +3,7 @@
 
    In all functions below rowptr, colidx, order, values, B and C are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
    the struct itself and its numbers are on the host. The device is the current one, work goes to stream. Functions that
-   return a count or fill a struct wait for the stream; the others do not.
+   fill a struct wait for the stream; the others do not.
 */
 #pragma once
 
@@ -30,11 +30,16 @@ void      HrpbDestroyDevice(Hrpb *h);
 /* HrpbPackValuesHost() on the device, with the CSR that h was built from */
 HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);
 
-/* HrpbCountStripColumns() on the device */
-HrpbError HrpbCountStripColumnsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t brick_rows, HrpbStream stream, int64_t *count);
+/* What can be said of a matrix before anything is built */
+typedef struct {
+  int64_t nnz;
+  int64_t strip_cols8, strip_cols16; /* HrpbCountStripColumns() for strips of 8 and 16 rows */
+  int64_t staged_rows;               /* rows of B, summed over the panels, that a product in the format HrpbStagedParams() would stage, */
+  int64_t needed_rows;               /* and those of them that have an entry */
+} HrpbSurvey;
 
-/* Active windows that HrpbBuildDevice() would find with these parameters: says, before anything is built, how many rows of B a product stages */
-HrpbError HrpbCountWindowsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, int64_t *nwindows);
+/* The CSR is checked as HrpbBuildDevice() does; s is zeroed on any error */
+HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s);
 
 enum {
   HRPB_MAX_COLUMNS = 1 << 19 /* of B in one product: a grid ends at 65535 tiles */

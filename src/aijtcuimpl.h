@@ -100,7 +100,7 @@ struct _n_AIJTCUPlan {
   /* Synergy of the pattern that analysis_key names */
   PetscBool        analysed;
   AIJTCUPatternKey analysis_key;
-  PetscInt64       nnz, strip_cols8, strip_cols16;
+  HrpbSurvey       survey; /* on the host without what concerns staging */
 
   /* Bricks of the pattern that pattern_key names, with the parameters in hrpb.params */
   PetscBool        built;
@@ -211,7 +211,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceUnschedule(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPath, Mat, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceCountStripColumns(Mat, int32_t, int64_t *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
 
 /* workspace.c: what all plans on a device share */
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
@@ -224,6 +224,7 @@ PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the 
 
 /* synergy.c */
 PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscBool      AIJTCUColumnsRun(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);

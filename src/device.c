@@ -63,25 +63,10 @@ PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The format for a matrix of which nothing was set. Columns that come in runs are staged, in panels of 128 rows; where more than half of the rows of B
-   that would be staged are not needed, strips gather what they need
-*/
-static PetscErrorCode AIJTCUDeviceChooseFormat(Mat A, const HrpbInt *rowptr, const HrpbInt *colidx, cudaStream_t stream, HrpbParams *params, HrpbError *err)
+/* The format for a matrix of which nothing was set: staged where columns come in runs; otherwise strips gather what they need */
+static HrpbParams AIJTCUDeviceFormat(const AIJTCUPlan *plan)
 {
-  HrpbParams    staged = HrpbStagedParams(), single = staged;
-  const int64_t nrows = A->rmap->n, ncols = A->cmap->n;
-  int64_t       nwindows, ncolumns;
-
-  PetscFunctionBegin;
-  *params = HrpbGatherParams();
-  single.window_cols = 1;
-  AIJTCUCallDevice(*err, HrpbCountWindowsDevice(nrows, ncols, rowptr, colidx, NULL, &staged, stream, &nwindows));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbCountWindowsDevice(nrows, ncols, rowptr, colidx, NULL, &single, stream, &ncolumns));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (2 * ncolumns >= staged.window_cols * nwindows) *params = staged;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return AIJTCUColumnsRun(plan) ? HrpbStagedParams() : HrpbGatherParams();
 }
 
 static PetscErrorCode AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan)
@@ -151,12 +136,13 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
   PetscFunctionBegin;
   if (!plan->workspace_user) PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
   plan->workspace_user = PETSC_TRUE;
+  if (!plan->wanted.brick_rows) PetscCall(AIJTCUAnalyse(A, plan));
   PetscCall(AIJTCUDeviceBegin(&stream));
   PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
   *err         = HRPB_SUCCESS;
   plan->params = plan->wanted;
-  if (!plan->wanted.brick_rows) PetscCall(AIJTCUDeviceChooseFormat(A, rowptr, colidx, stream, &plan->params, err));
-  if (!*err) PetscCall(AIJTCUDeviceBuildCSR(A, plan, rowptr, colidx, values, stream, err));
+  if (!plan->wanted.brick_rows) plan->params = AIJTCUDeviceFormat(plan);
+  PetscCall(AIJTCUDeviceBuildCSR(A, plan, rowptr, colidx, values, stream, err));
   if (*err == HRPB_ERR_DEVICE_MEMORY) {
     PetscCall(AIJTCUDeviceDestroyBricks(plan));
     PetscCall(AIJTCUTrimPool());
@@ -358,7 +344,8 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUDeviceCountStripColumns(Mat A, int32_t brick_rows, int64_t *count, HrpbError *err)
+/* Fills plan->survey */
+PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   const HrpbInt *rowptr, *colidx;
   cudaStream_t   stream;
@@ -366,7 +353,7 @@ PetscErrorCode AIJTCUDeviceCountStripColumns(Mat A, int32_t brick_rows, int64_t 
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceBegin(&stream));
   PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, NULL));
-  AIJTCUCallDevice(*err, HrpbCountStripColumnsDevice(A->rmap->n, A->cmap->n, rowptr, colidx, brick_rows, stream, count));
+  AIJTCUCallDevice(*err, HrpbSurveyDevice(A->rmap->n, A->cmap->n, rowptr, colidx, stream, &plan->survey));
   PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, NULL));
   PetscCall(AIJTCUDeviceEnd(stream));
   PetscFunctionReturn(PETSC_SUCCESS);

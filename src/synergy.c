@@ -3,40 +3,54 @@
 */
 #include "aijtcuimpl.h"
 
-/* Count, once for a pattern, what alpha needs; nothing is built */
+/* The part of a survey that alpha needs, on the host */
+static PetscErrorCode AIJTCUHostSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
+{
+  const PetscInt *rowptr, *colidx;
+  PetscInt        nrows;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 8, &plan->survey.strip_cols8);
+  if (!*err) *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 16, &plan->survey.strip_cols16);
+  plan->survey.nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Count, once for a pattern, what the model needs; nothing is built */
 PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUPatternKey key;
-  const PetscInt  *rowptr, *colidx;
-  PetscInt         nrows;
-  PetscBool        done, device;
-  int64_t          count[2] = {0, 0};
-  const int32_t    rows[2]  = {8, 16};
-  HrpbError        err      = HRPB_SUCCESS;
+  PetscBool        device;
+  HrpbError        err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPatternKeyGet(A, &key));
   if (plan->analysed && AIJTCUPatternKeyEqual(&key, &plan->analysis_key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  PetscCall(PetscMemzero(&plan->survey, sizeof(plan->survey)));
   PetscCall(AIJTCUOnDevice(A, plan, &device));
 #if AIJTCU_HAVE_DEVICE
-  for (PetscInt i = 0; i < 2 && device && !err; i++) PetscCall(AIJTCUDeviceCountStripColumns(A, rows[i], &count[i], &err));
+  if (device) PetscCall(AIJTCUDeviceSurvey(A, plan, &err));
 #endif
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
-  for (PetscInt i = 0; i < 2 && !device && !err; i++) err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, rows[i], &count[i]);
-  plan->nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-  if (err) { /* no slots counted: alpha is zero, and the choice the scalar path */
+  if (!device) PetscCall(AIJTCUHostSurvey(A, plan, &err));
+  if (err) { /* alpha is zero, and the choice the scalar path */
     PetscCall(PetscInfo(A, "aijtcu: synergy is unknown: %s\n", HrpbErrorString(err)));
-    count[0] = count[1] = 0;
+    plan->survey.strip_cols8 = plan->survey.strip_cols16 = 0;
   }
-  plan->strip_cols8  = count[0];
-  plan->strip_cols16 = count[1];
   plan->analysed     = PETSC_TRUE;
   plan->analysis_key = key;
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the columns of an analysed matrix come in runs: at least half of the rows of B that would be staged are needed */
+PetscBool AIJTCUColumnsRun(const AIJTCUPlan *plan)
+{
+  return (PetscBool)(2 * plan->survey.needed_rows >= plan->survey.staged_rows);
 }
 
 /* alpha, intensity and class from nonzeros and active columns of 8- and 16-row strips (sums over any number of matrices) */
@@ -51,8 +65,8 @@ PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64 nnz, PetscInt64 strip_cols8, P
 }
 
 /*
-   The threshold in force. On a device with kernels for the plan's precision bricks beat the parent's product at any synergy (test/results); on the host
-   they are a reference, and by default nothing is worth them
+   The threshold in force. On a device with kernels for the plan's precision a model of the time decides, unless a threshold was set; on the host bricks
+   are a reference, and by default nothing is worth them
 */
 PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 {
@@ -68,31 +82,63 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if AIJTCU_HAVE_DEVICE
 /*
-   Whether N columns are enough for bricks on a device. Up to 16 columns a product with bricks takes about as long as with one: some time for each brick,
-   of which there are nnz/(58 alpha) at nine tenths of the fill that alpha allows. The parent's product takes some time for each nonzero, and
-   more for each column (it is what the scalar path was when this was measured). Where strips share next to no columns the bricks are gathered and the parent's reads of B are slow, too: twelve
-   columns. Times are of an H200, in picoseconds; from 32 columns on bricks won for every matrix measured (test/results)
+   Times of the two kernels on a device in picoseconds, fitted to measurements on an H200 (test/device/csr -time; kernels/README.md). They are constants, so that the
+   choice, and with it the bits, is the same in every run
 */
-static PetscErrorCode AIJTCUEnoughColumns(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
-{
-  const PetscReal  brick  = PetscDefined(USE_REAL_SINGLE) ? 250 : 180;
-  const PetscReal  entry  = PetscDefined(USE_REAL_SINGLE) ? 7.6 : 10.8;
-  const PetscReal  column = PetscDefined(USE_REAL_SINGLE) ? 1.3 : 2.44;
-  PetscBool        enough = (PetscBool)(N >= 32);
-  MatAIJTCUSynergy s;
+typedef struct {
+  PetscReal brick;        /* to decode and multiply a brick of 16 rows, for up to 16 columns */
+  PetscReal staged;       /* to bring an entry of B into shared memory; it hides what more columns cost otherwise */
+  PetscReal entry;        /* to read an entry of the CSR, */
+  PetscReal entry_column; /* to multiply it with an entry of B, */
+  PetscReal dense;        /* and to copy an entry of B or write one of C */
+} AIJTCURates;
 
+static const AIJTCURates rates[] = {
+  [HRPB_FP64]   = {70, 1.4,  2.1, 0.46, 3.7},
+  [HRPB_3XTF32] = {90, 1.8,  2.1, 0.21, 2.3},
+  [HRPB_TF32]   = {80, 1.15, 2.1, 0.21, 2.3}
+};
+
+enum {
+  FEWEST_COLUMNS = 16, /* of a tile: fewer take as long */
+  ENOUGH_PANELS  = 400 /* to keep a device busy */
+};
+
+/* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices; few panels leave multiprocessors idle */
+static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
+{
+  const AIJTCURates *r      = &rates[AIJTCUGetPrecision(plan)];
+  const PetscReal    bricks = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9);
+  const PetscReal    panels = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
+
+  return (r->brick * bricks + r->staged * (PetscReal)plan->survey.staged_rows * PetscMax(N, FEWEST_COLUMNS)) * PetscMax(1, ENOUGH_PANELS / panels);
+}
+
+static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
+{
+  const AIJTCURates *r = &rates[AIJTCUGetPrecision(plan)];
+
+  return (r->entry + r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+}
+#endif
+
+/* The choice between bricks and CSR on a device, where nothing was set */
+static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
+{
   PetscFunctionBegin;
-  if (N >= 4 && N < 32) {
-    PetscCall(AIJTCUAnalyse(A, plan));
-    PetscCall(AIJTCUSynergyFromCounts(plan->nnz, plan->strip_cols8, plan->strip_cols16, &s));
-    if (16 * s.alpha < 1.2) enough = (PetscBool)(N >= 12);
-    else enough = (PetscBool)(58 * s.alpha * (entry + column * (PetscReal)N) > brick);
+  PetscCall(AIJTCUAnalyse(A, plan));
+  *path = MAT_AIJTCU_PATH_SCALAR;
+  if (!plan->survey.strip_cols16) *reason = "synergy is unknown";
+  else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";
+#if AIJTCU_HAVE_DEVICE
+  else if (AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
+  else {
+    *path   = MAT_AIJTCU_PATH_TCU;
+    *reason = "bricks are faster";
   }
-  if (!enough) {
-    *path   = MAT_AIJTCU_PATH_SCALAR;
-    *reason = "too few columns";
-  }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,15 +166,15 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
   PetscCall(MatBoundToCPU(A, &bound));
   if (threshold > 1) *reason = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? "no brick kernel that pays here" : "threshold above 1";
   else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && bound) *reason = "bound to the host";
+  else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT) PetscCall(AIJTCUChooseByTime(A, plan, N, path, reason));
   else if (threshold <= 0) {
     *path   = MAT_AIJTCU_PATH_TCU;
-    *reason = "bricks pay at any alpha";
-    if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT) PetscCall(AIJTCUEnoughColumns(A, plan, N, path, reason));
+    *reason = "bricks at any alpha, as set";
   } else {
     MatAIJTCUSynergy s;
 
     PetscCall(AIJTCUAnalyse(A, plan));
-    PetscCall(AIJTCUSynergyFromCounts(plan->nnz, plan->strip_cols8, plan->strip_cols16, &s));
+    PetscCall(AIJTCUSynergyFromCounts(plan->survey.nnz, plan->survey.strip_cols8, plan->survey.strip_cols16, &s));
     if (s.alpha >= threshold) *path = MAT_AIJTCU_PATH_TCU;
     *reason = s.alpha >= threshold ? "alpha at or above threshold" : "alpha below threshold";
   }
@@ -166,9 +212,9 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
     PetscCall(AIJTCUAnalyse(blocks[i], plan));
-    *nnz += plan->nnz;
-    *cols8 += plan->strip_cols8;
-    *cols16 += plan->strip_cols16;
+    *nnz += plan->survey.nnz;
+    *cols8 += plan->survey.strip_cols8;
+    *cols16 += plan->survey.strip_cols16;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -212,7 +258,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
-    synergy->csr_bytes += plan->nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt)) + (blocks[i]->rmap->n + 1) * (PetscInt64)sizeof(PetscInt);
+    synergy->csr_bytes += plan->survey.nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt)) + (blocks[i]->rmap->n + 1) * (PetscInt64)sizeof(PetscInt);
 #if AIJTCU_HAVE_BRICKS
     if (plan->built) {
       synergy->built = PETSC_TRUE;

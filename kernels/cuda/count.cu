@@ -59,36 +59,57 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountLongStrips(HrpbRows 
   }
 }
 
-static HrpbError Count(const HrpbRows *rows, int32_t *long_strips, StripTotals *totals, HrpbStream stream, int64_t *count)
-{
-  StripTotals sum;
+typedef struct {
+  StripTotals      strips8, strips16;
+  HrpbWindowTotals windows, columns;
+} Totals;
 
+static HrpbError CountStrips(const HrpbRows *rows, int32_t *long_strips, StripTotals *totals, HrpbStream stream)
+{
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
   MergeStrips<<<HrpbGrid(rows->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*rows, long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
   CountLongStrips<<<HrpbGrid(rows->npanels, 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*rows, long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&sum, totals, sizeof(sum), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  *count = (int64_t)sum.count;
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbCountStripColumnsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t brick_rows, HrpbStream stream, int64_t *count)
+static HrpbError Survey(int64_t nrows, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t *long_strips, Totals *totals, HrpbStream stream, HrpbSurvey *s)
 {
-  StripTotals *totals      = NULL;
-  int32_t     *long_strips = NULL;
-  HrpbRows     rows;
-  int64_t      nnz;
-  HrpbError    err;
+  const HrpbParams staged   = HrpbStagedParams();
+  const HrpbRows   strips8  = HrpbMakeRows(nrows, rowptr, colidx, NULL, 8, 1);
+  const HrpbRows   strips16 = HrpbMakeRows(nrows, rowptr, colidx, NULL, 16, 1);
+  const HrpbRows   windows  = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, staged.window_cols);
+  const HrpbRows   columns  = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, 1);
+  Totals           sums;
 
-  *count = 0;
-  if (brick_rows != 8 && brick_rows != 16) return HRPB_ERR_PARAMETER;
+  HrpbCall(CountStrips(&strips8, long_strips, &totals->strips8, stream));
+  HrpbCall(CountStrips(&strips16, long_strips, &totals->strips16, stream));
+  HrpbCall(HrpbCountWindows(&windows, 1, NULL, NULL, &totals->windows, stream));
+  HrpbCall(HrpbCountWindows(&columns, 1, NULL, NULL, &totals->columns, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&sums, totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  s->strip_cols8  = (int64_t)sums.strips8.count;
+  s->strip_cols16 = (int64_t)sums.strips16.count;
+  s->staged_rows  = (int64_t)sums.windows.nwindows * staged.window_cols;
+  s->needed_rows  = (int64_t)sums.columns.nwindows;
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s)
+{
+  Totals   *totals      = NULL;
+  int32_t  *long_strips = NULL;
+  int64_t   nnz;
+  HrpbError err;
+
+  *s = {};
   HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &nnz));
-  rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, brick_rows, 1);
-  err  = HrpbAllocate(&totals, 1);
-  if (!err) err = HrpbAllocate(&long_strips, rows.npanels);
-  if (!err) err = Count(&rows, long_strips, totals, stream, count);
+  err = HrpbAllocate(&totals, 1);
+  if (!err) err = HrpbAllocate(&long_strips, (nrows + 7) / 8);
+  if (!err) err = Survey(nrows, rowptr, colidx, long_strips, totals, stream, s);
+  if (!err) s->nnz = nnz;
+  else *s = {};
   err = HrpbFree(long_strips, err);
   return HrpbFree(totals, err);
 }

@@ -1,4 +1,3 @@
-#include "input.cuh"
 #include "windows.cuh"
 
 static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbRows rows, int32_t windows_per_block, uint32_t *nwindows, uint32_t *nblocks, HrpbWindowTotals *totals)
@@ -67,31 +66,4 @@ HrpbError HrpbFillWindows(const HrpbRows *rows, int32_t windows_per_block, const
   FillWindows<<<grid, HRPB_THREADS, 0, stream>>>(*rows, windows_per_block, window_start, blocked_row_ptr, window_ptr, windows);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
-}
-
-static HrpbError Count(const HrpbRows *rows, int32_t windows_per_block, HrpbWindowTotals *totals, HrpbStream stream, int64_t *nwindows)
-{
-  HrpbWindowTotals sum;
-
-  HrpbCall(HrpbCountWindows(rows, windows_per_block, NULL, NULL, totals, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&sum, totals, sizeof(sum), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  *nwindows = (int64_t)sum.nwindows;
-  return HRPB_SUCCESS;
-}
-
-HrpbError HrpbCountWindowsDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, int64_t *nwindows)
-{
-  HrpbWindowTotals *totals = NULL;
-  HrpbRows          rows;
-  int64_t           nnz;
-  HrpbError         err;
-
-  *nwindows = 0;
-  if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
-  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &nnz));
-  rows = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
-  err  = HrpbAllocate(&totals, 1);
-  if (!err) err = Count(&rows, params->block_cols / params->window_cols, totals, stream, nwindows);
-  return HrpbFree(totals, err);
 }

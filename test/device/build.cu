@@ -379,8 +379,6 @@ static void TestBuild(const Matrix *m, const HrpbParams *p, const char *order_na
   Hrpb            a, b;
   const HrpbError host   = HrpbBuildHost(m->nrows, m->ncols, m->rowptr, m->colidx, order, p, &a);
   const HrpbError device = HrpbBuildDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, dorder, p, 0, &b);
-  HrpbError       err;
-  int64_t         nwindows;
 
   Describe(where, m, p, order_name);
   if (device == HRPB_ERR_DEVICE || device == HRPB_ERR_DEVICE_MEMORY) printf("CUDA: %s\n", HrpbDeviceErrorString());
@@ -390,25 +388,43 @@ static void TestBuild(const Matrix *m, const HrpbParams *p, const char *order_na
 
     CompareFormats(where, &a, &b);
     if (nfailed == before) ComparePacked(where, m, &a, &b);
-    err = HrpbCountWindowsDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, dorder, p, 0, &nwindows);
-    CompareNumber("error of HrpbCountWindowsDevice()", where, HRPB_SUCCESS, err);
-    CompareNumber("count of windows", where, a.nwindows, nwindows);
   }
   if (!host) HrpbDestroy(&a);
   if (!device) HrpbDestroyDevice(&b);
 }
 
-static void TestCount(const Matrix *m, int32_t brick_rows)
+/* Windows that the host's builder finds */
+static int64_t HostWindows(const Matrix *m, HrpbParams p)
 {
-  HrpbParams p = {brick_rows, brick_rows, 0, 0};
-  char       where[256];
-  int64_t    host, device;
-  HrpbError  err;
+  Hrpb    h;
+  int64_t n = 0;
 
-  Describe(where, m, &p, "natural");
-  err = HrpbCountStripColumns(m->nrows, m->ncols, m->rowptr, m->colidx, brick_rows, &host);
-  CompareNumber("error of HrpbCountStripColumnsDevice()", where, err, HrpbCountStripColumnsDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, brick_rows, 0, &device));
-  CompareNumber("count of strip columns", where, host, device);
+  if (!HrpbBuildHost(m->nrows, m->ncols, m->rowptr, m->colidx, NULL, &p, &h)) {
+    n = h.nwindows;
+    HrpbDestroy(&h);
+  }
+  return n;
+}
+
+static void TestSurvey(const Matrix *m)
+{
+  const HrpbParams staged = HrpbStagedParams();
+  HrpbParams       single = staged;
+  char             where[256];
+  int64_t          cols8, cols16;
+  HrpbSurvey       s;
+  HrpbError        err;
+
+  single.window_cols = 1;
+  Describe(where, m, &staged, "natural");
+  err = HrpbCountStripColumns(m->nrows, m->ncols, m->rowptr, m->colidx, 8, &cols8);
+  if (!err) err = HrpbCountStripColumns(m->nrows, m->ncols, m->rowptr, m->colidx, 16, &cols16);
+  CompareNumber("error of HrpbSurveyDevice()", where, err, HrpbSurveyDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, 0, &s));
+  CompareNumber("nonzeros", where, err ? 0 : m->n, s.nnz);
+  CompareNumber("columns of strips of 8", where, err ? 0 : cols8, s.strip_cols8);
+  CompareNumber("columns of strips of 16", where, err ? 0 : cols16, s.strip_cols16);
+  CompareNumber("staged rows", where, HostWindows(m, staged) * staged.window_cols, s.staged_rows);
+  CompareNumber("needed rows", where, HostWindows(m, single), s.needed_rows);
 }
 
 /* Every step-th choice of parameters, from the skip-th on */
@@ -449,8 +465,7 @@ static void TestMatrix(Matrix m, int64_t step)
     order[j] = swap;
   }
   SweepParams(&m, "shuffled", order, 3 * step, skip++);
-  TestCount(&m, 8);
-  TestCount(&m, 16);
+  TestSurvey(&m);
   free(order);
   Free(&m);
 }
@@ -469,19 +484,18 @@ static void TestRefused(const char *what, HrpbError expected, int64_t nrows, int
 {
   HrpbInt *drowptr = (HrpbInt *)ToDevice(rowptr, sizeof(*rowptr) * 4), *dcolidx = (HrpbInt *)ToDevice(colidx, sizeof(*colidx) * 8);
   int32_t *dorder = order ? (int32_t *)ToDevice(order, sizeof(*order) * 3) : NULL;
-  Hrpb     h;
-  int64_t  count;
+  Hrpb       h;
+  HrpbSurvey s;
 
+  memset(&s, 0xff, sizeof(s));
   memset(&h, 0xff, sizeof(h));
   CompareNumber("error of HrpbBuildHost()", what, expected, HrpbBuildHost(nrows, ncols, rowptr, colidx, order, &p, &h));
   memset(&h, 0xff, sizeof(h));
   CompareNumber("error of HrpbBuildDevice()", what, expected, HrpbBuildDevice(nrows, ncols, drowptr, dcolidx, dorder, &p, 0, &h));
   Report(IsZero(&h), "%s is not zeroed: %s", "h", what);
-  CompareNumber("error of HrpbCountWindowsDevice()", what, expected, HrpbCountWindowsDevice(nrows, ncols, drowptr, dcolidx, dorder, &p, 0, &count));
-  CompareNumber("count of windows", what, 0, count);
   if (expected != HRPB_ERR_ORDER && expected != HRPB_ERR_PARAMETER) {
-    CompareNumber("error of HrpbCountStripColumnsDevice()", what, expected, HrpbCountStripColumnsDevice(nrows, ncols, drowptr, dcolidx, 8, 0, &count));
-    CompareNumber("count of strip columns", what, 0, count);
+    CompareNumber("error of HrpbSurveyDevice()", what, expected, HrpbSurveyDevice(nrows, ncols, drowptr, dcolidx, 0, &s));
+    Report(s.nnz == 0 && s.strip_cols8 == 0 && s.strip_cols16 == 0 && s.staged_rows == 0 && s.needed_rows == 0, "%s is not zeroed: %s", "s", what);
   }
   CallCuda(cudaFree(drowptr));
   CallCuda(cudaFree(dcolidx));
@@ -497,7 +511,6 @@ static void TestRefusals(void)
   const HrpbInt    unsorted[] = {1, 4, 3, 0, 9, 2, 5, 6}, unsorted_last[] = {1, 4, 0, 3, 9, 2, 6, 5}, duplicate[] = {4, 4, 0, 3, 9, 2, 5, 6};
   const HrpbInt    large[] = {1, 4, 0, 3, 10, 2, 5, 6}, negative[] = {-1, 4, 0, 3, 9, 2, 5, 6};
   const int32_t    order_twice[] = {0, 2, 2}, order_large[] = {0, 1, 3}, order_negative[] = {0, -1, 2};
-  int64_t          count = -1;
 
   for (const HrpbParams &b : bad) TestRefused("a parameter that is not allowed", HRPB_ERR_PARAMETER, 3, 10, rowptr, colidx, NULL, b);
   TestRefused("a negative row pointer", HRPB_ERR_CSR, 3, 10, negative_ptr, colidx, NULL, p);
@@ -514,7 +527,6 @@ static void TestRefusals(void)
   TestRefused("a negative size", HRPB_ERR_CSR, -1, 10, rowptr, colidx, NULL, p);
   TestRefused("too many rows", HRPB_ERR_OVERFLOW, (int64_t)1 << 31, 10, rowptr, colidx, NULL, p);
   TestRefused("too many columns", HRPB_ERR_OVERFLOW, 3, (int64_t)1 << 31, rowptr, colidx, NULL, p);
-  CompareNumber("error of HrpbCountStripColumnsDevice()", "strips of 4 rows", HRPB_ERR_PARAMETER, HrpbCountStripColumnsDevice(3, 10, NULL, NULL, 4, 0, &count));
 }
 
 /* As many columns as there may be, with so few entries that the format is known; the host would need memory for all columns */
@@ -625,8 +637,7 @@ static void CheckTimed(HrpbError err)
 
 static void TimeBuild(const Matrix *m, HrpbParams p)
 {
-  double      build[REPEATS], pack[REPEATS], windows[REPEATS], t;
-  int64_t     nwindows;
+  double      build[REPEATS], pack[REPEATS], t;
   cudaEvent_t begin, end;
   Hrpb        h;
 
@@ -643,10 +654,6 @@ static void TimeBuild(const Matrix *m, HrpbParams p)
     CheckTimed(HrpbBuildDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, NULL, &p, 0, &h));
     build[i] = 1e3 * (Seconds() - t);
 
-    t = Seconds();
-    CheckTimed(HrpbCountWindowsDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, NULL, &p, 0, &nwindows));
-    windows[i] = 1e3 * (Seconds() - t);
-
     CallCuda(cudaMalloc((void **)&dvalues, sizeof(*dvalues) * (size_t)(h.value_count + 1)));
     CheckTimed(HrpbPackValuesDevice(&h, m->drowptr, m->dcolidx, m->dvalues, dvalues, 0));
     CallCuda(cudaEventRecord(begin, 0));
@@ -657,7 +664,7 @@ static void TimeBuild(const Matrix *m, HrpbParams p)
     pack[i] = ms;
     CallCuda(cudaFree(dvalues));
   }
-  printf("bricks of %2d, panels of %4d, blocks of %3d, windows of %2d: build %.3f ms, pack %.3f ms, count windows %.3f ms; %d blocks, %lld bricks, %lld windows, %.1f MB of pattern\n", p.brick_rows, p.panel_rows, p.block_cols, p.window_cols, Median(build), Median(pack), Median(windows), h.nblocks, (long long)h.nbricks, (long long)h.nwindows, 1e-6 * (double)h.pattern_bytes);
+  printf("bricks of %2d, panels of %4d, blocks of %3d, windows of %2d: build %.3f ms, pack %.3f ms; %d blocks, %lld bricks, %lld windows, %.1f MB of pattern\n", p.brick_rows, p.panel_rows, p.block_cols, p.window_cols, Median(build), Median(pack), h.nblocks, (long long)h.nbricks, (long long)h.nwindows, 1e-6 * (double)h.pattern_bytes);
   HrpbDestroyDevice(&h);
   CallCuda(cudaEventDestroy(begin));
   CallCuda(cudaEventDestroy(end));
@@ -668,20 +675,20 @@ static void Time(int64_t n)
   const int32_t windows[] = {1, 8, 16};
   Matrix        m         = Stencil(n);
   double        times[REPEATS];
-  int64_t       count;
+  HrpbSurvey    survey;
 
   printf("stencil on %lld^3 nodes: %lld rows, %lld entries\n", (long long)n, (long long)m.nrows, (long long)m.n);
   for (int32_t bm = 8; bm <= 16; bm += 8) {
     for (int32_t window : windows) TimeBuild(&m, {bm, 64, 32, window});
-    CheckTimed(HrpbCountStripColumnsDevice(m.nrows, m.ncols, m.drowptr, m.dcolidx, bm, 0, &count));
-    for (int i = 0; i < REPEATS; i++) {
-      const double t = Seconds();
-
-      CheckTimed(HrpbCountStripColumnsDevice(m.nrows, m.ncols, m.drowptr, m.dcolidx, bm, 0, &count));
-      times[i] = 1e3 * (Seconds() - t);
-    }
-    printf("strips of %2d: count columns %.3f ms; %lld columns\n", bm, Median(times), (long long)count);
   }
+  CheckTimed(HrpbSurveyDevice(m.nrows, m.ncols, m.drowptr, m.dcolidx, 0, &survey));
+  for (int i = 0; i < REPEATS; i++) {
+    const double t = Seconds();
+
+    CheckTimed(HrpbSurveyDevice(m.nrows, m.ncols, m.drowptr, m.dcolidx, 0, &survey));
+    times[i] = 1e3 * (Seconds() - t);
+  }
+  printf("survey %.3f ms\n", Median(times));
   Free(&m);
 }
 
