@@ -220,8 +220,8 @@ static PetscErrorCode SetRigidMotions(const Beam *b, Mat K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stiffness and consistent mass */
-PetscErrorCode BeamAssemble(MPI_Comm comm, const Beam *b, Mat *K, Mat *M)
+/* Stiffness matrix of the mesh of b, in the unit of length of b */
+PetscErrorCode BeamStiffness(MPI_Comm comm, const Beam *b, Mat *K)
 {
   PetscReal stiffness[DOFS][DOFS], mass[DOFS][DOFS];
 
@@ -230,6 +230,16 @@ PetscErrorCode BeamAssemble(MPI_Comm comm, const Beam *b, Mat *K, Mat *M)
   PetscCall(CreateMatrix(comm, b, K));
   PetscCall(Assemble(b, stiffness, PETSC_TRUE, *K));
   PetscCall(SetRigidMotions(b, *K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Consistent mass matrix */
+PetscErrorCode BeamMass(MPI_Comm comm, const Beam *b, Mat *M)
+{
+  PetscReal stiffness[DOFS][DOFS], mass[DOFS][DOFS];
+
+  PetscFunctionBegin;
+  ElementMatrices(b, stiffness, mass);
   PetscCall(CreateMatrix(comm, b, M));
   PetscCall(Assemble(b, mass, PETSC_FALSE, *M));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscmat.h>
+#include <petscksp.h>
 
 typedef struct {
   PetscInt  nx, ny, nz;              /* elements along the beam and across it */
@@ -40,7 +40,10 @@ static inline void BeamNodePosition(const Beam *b, PetscInt n, PetscInt ijk[3])
 }
 
 PETSC_INTERN PetscErrorCode BeamSetFromOptions(MPI_Comm, Beam *);
-PETSC_INTERN PetscErrorCode BeamAssemble(MPI_Comm, const Beam *, Mat *, Mat *);
+PETSC_INTERN PetscErrorCode BeamStiffness(MPI_Comm, const Beam *, Mat *);
+PETSC_INTERN PetscErrorCode BeamMass(MPI_Comm, const Beam *, Mat *);
+PETSC_INTERN PetscBool      BeamCoarsen(const Beam *, Beam *);
+PETSC_INTERN PetscErrorCode BeamMultigrid(const Beam *, Mat, PC);
 PETSC_INTERN PetscReal      BeamFrequency(const Beam *, PetscReal);
 PETSC_INTERN PetscErrorCode BeamClassify(const Beam *, Vec, BeamMotion *, PetscInt *);
 PETSC_INTERN void           BeamTheory(const Beam *, BeamMotion, PetscInt, PetscReal *, PetscReal *);

@@ -1,5 +1,10 @@
 #include "solve.h"
 
+enum {
+  ROUNDING = 100, /* residuals can be made this small, times the machine precision and |K|: 10 to 30 was seen for the beam of 1 m up to a million unknowns */
+  RISE     = 100  /* a residual that grows by this much after it was smallest will not fall again */
+};
+
 /* Set an option that the user has not given */
 static PetscErrorCode DefaultOption(const char name[], const char value[])
 {
@@ -12,15 +17,19 @@ static PetscErrorCode DefaultOption(const char name[], const char value[])
 }
 
 /*
-   What preconditions K where the user does not say: a factorization if there is nothing that says what the coarse levels of multigrid must
-   represent and K is small enough to be factored on every process, multigrid otherwise
+   What preconditions K where the user does not say: multigrid on coarser meshes if there is a mesh; else a factorization if K is small enough
+   to be factored on every process and nothing says what the coarse levels of algebraic multigrid must represent; else algebraic multigrid
 */
-static PetscErrorCode DefaultPreconditioner(Mat K, PetscReal norm, ST st, PC pc)
+static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm, ST st, PC pc)
 {
   MatNullSpace near;
   MatInfo      info;
 
   PetscFunctionBegin;
+  if (b) {
+    PetscCall(BeamMultigrid(b, K, pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatGetNearNullSpace(K, &near));
   PetscCall(MatGetInfo(K, MAT_GLOBAL_SUM, &info));
   if (near || info.nz_used > 1e6) {
@@ -40,22 +49,25 @@ static PetscErrorCode DefaultPreconditioner(Mat K, PetscReal norm, ST st, PC pc)
 */
 static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 {
-  PetscBool gamg, redundant;
+  PetscBool multigrid, redundant;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCGAMG, &gamg));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &multigrid, PCMG, PCGAMG, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCREDUNDANT, &redundant));
-  if (gamg) {
+  if (multigrid) {
     PetscCall(DefaultOption("-st_mg_levels_ksp_type", "richardson"));
     PetscCall(DefaultOption("-st_mg_levels_ksp_max_it", "4"));
-    PetscCall(DefaultOption("-st_mg_levels_ksp_richardson_scale", "1.5"));
+    PetscCall(DefaultOption("-st_mg_levels_ksp_richardson_scale", "1.9"));
     PetscCall(DefaultOption("-st_mg_levels_pc_type", "jacobi"));
     PetscCall(DefaultOption("-st_mg_levels_pc_jacobi_type", "rowl1"));
   } else if (redundant) PetscCall(DefaultOption("-st_redundant_pc_type", "cholesky"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding in K x alone exceeds the tolerance */
+/*
+   Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding exceeds the tolerance. The eigenvalue
+   itself has an error of the square of its residual and is not worse for it.
+*/
 static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, PetscReal residual, PetscReal *error, void *ctx)
 {
   PetscReal rounding = *(PetscReal *)ctx, tol;
@@ -64,6 +76,40 @@ static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, Pet
   (void)eigi;
   PetscCall(EPSGetTolerances(eps, &tol, NULL));
   *error = residual / PetscMax(PetscAbsScalar(eigr), rounding / tol);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  PetscInt  converged;    /* at the last iteration */
+  PetscReal least, error; /* of the first eigenvalue that has not converged: the least error so far, and the last one */
+} Stagnation;
+
+static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
+{
+  Stagnation *s = (Stagnation *)ctx;
+
+  PetscFunctionBegin;
+  (void)eps, (void)its, (void)eigr, (void)eigi;
+  if (nconv >= nest) PetscFunctionReturn(PETSC_SUCCESS);
+  if (nconv != s->converged) s->least = PETSC_MAX_REAL;
+  s->converged = nconv;
+  s->error     = errest[nconv];
+  s->least     = PetscMin(s->least, s->error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X: preconditioned residuals are
+   largest in the softest modes, which are X, and are not made orthogonal to it. The Gram matrix of (X R P) is then singular to working
+   precision, residuals rise again, and some iterations later its Cholesky factorization fails.
+*/
+static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
+{
+  Stagnation *s = (Stagnation *)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(EPSStoppingBasic(eps, its, max_it, nconv, nev, reason, NULL));
+  if (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged && s->error > RISE * s->least) *reason = EPS_DIVERGED_BREAKDOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +136,7 @@ static PetscErrorCode Progress(EPS eps, PetscInt its, PetscInt nconv, PetscScala
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateSolver(Mat K, Mat M, PetscReal *rounding, EPS *eps)
+static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *rounding, EPS *eps)
 {
   ST        st;
   KSP       ksp;
@@ -102,23 +148,21 @@ static PetscErrorCode CreateSolver(Mat K, Mat M, PetscReal *rounding, EPS *eps)
   PetscFunctionBegin;
   PetscCall(MatGetSize(K, &n, NULL));
   PetscCall(MatNorm(K, NORM_INFINITY, &norm));
-  *rounding = 10 * PETSC_MACHINE_EPSILON * norm;
+  *rounding = ROUNDING * PETSC_MACHINE_EPSILON * norm;
   PetscCall(EPSCreate(PetscObjectComm((PetscObject)K), eps));
   PetscCall(EPSSetOperators(*eps, K, M));
   PetscCall(EPSSetProblemType(*eps, M ? EPS_GHEP : EPS_HEP));
   PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
-  PetscCall(EPSSetType(*eps, EPSLOBPCG));
+  PetscCall(DefaultOption("-eps_type", EPSLOBPCG)); /* not EPSSetType(): SLEPc 3.26 would refuse other types of ST for another type */
   PetscCall(EPSSetDimensions(*eps, 8, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSSetTolerances(*eps, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, 500));
   PetscCall(EPSSetConvergenceTestFunction(*eps, Converged, rounding, NULL));
-  /* Without locking, the residuals of converged vectors, which are noise, spoil the basis */
-  PetscCall(EPSLOBPCGSetLocking(*eps, PETSC_TRUE));
   PetscCall(EPSGetST(*eps, &st));
   PetscCall(STSetType(st, STPRECOND));
   PetscCall(STGetKSP(st, &ksp));
   PetscCall(KSPSetType(ksp, KSPPREONLY)); /* one cycle, not an inner solve */
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(DefaultPreconditioner(K, norm, st, pc));
+  PetscCall(DefaultPreconditioner(b, K, norm, st, pc));
   PetscCall(EPSSetFromOptions(*eps));
   PetscCall(DefaultPreconditionerOptions(pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
@@ -131,33 +175,42 @@ static PetscErrorCode CreateSolver(Mat K, Mat M, PetscReal *rounding, EPS *eps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Start from smooth vectors, the preconditioner applied to noise: with noise itself the first preconditioned residuals would be almost parallel */
+/*
+   Start from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first preconditioned residuals would be
+   almost parallel
+*/
 static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 {
-  PetscInt    n;
-  Vec         noise, right, *x;
-  PetscRandom random;
-  PetscBool   lobpcg;
+  PetscInt  n;
+  Vec       v, *x;
+  BV        basis, noise, smooth;
+  Mat       B, X;
+  PetscBool lobpcg;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)eps, EPSLOBPCG, &lobpcg));
   if (!lobpcg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EPSLOBPCGGetBlockSize(eps, &n));
-  PetscCall(MatCreateVecs(K, &noise, &right));
-  PetscCall(VecDuplicateVecs(noise, n, &x));
-  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)K), &random));
-  PetscCall(PetscRandomSetInterval(random, -1.0, 1.0));
-  for (PetscInt i = 0; i < n; i++) {
-    PetscCall(VecSetRandom(noise, random));
-    if (M) PetscCall(MatMult(M, noise, right));
-    else PetscCall(VecCopy(noise, right));
-    PetscCall(KSPSolve(ksp, right, x[i]));
-  }
+  /* Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension, for the next block */
+  PetscCall(EPSGetBV(eps, &basis));
+  PetscCall(BVDuplicateResize(basis, n, &noise));
+  PetscCall(BVDuplicateResize(basis, n, &smooth));
+  PetscCall(BVSetRandomNormal(smooth));
+  if (M) PetscCall(BVMatMult(smooth, M, noise));
+  else PetscCall(BVCopy(smooth, noise));
+  PetscCall(BVGetMat(noise, &B));
+  PetscCall(BVGetMat(smooth, &X));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(BVRestoreMat(smooth, &X));
+  PetscCall(BVRestoreMat(noise, &B));
+  PetscCall(MatCreateVecs(K, &v, NULL));
+  PetscCall(VecDuplicateVecs(v, n, &x));
+  PetscCall(VecDestroy(&v));
+  for (PetscInt i = 0; i < n; i++) PetscCall(BVCopyVec(smooth, i, x[i]));
   PetscCall(EPSSetInitialSpace(eps, n, x));
-  PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecDestroyVecs(n, &x));
-  PetscCall(VecDestroy(&noise));
-  PetscCall(VecDestroy(&right));
+  PetscCall(BVDestroy(&noise));
+  PetscCall(BVDestroy(&smooth));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,20 +218,28 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
    Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive definite. Everything
    that is set here can be changed by SLEPc's options.
 */
-PetscErrorCode Solve(Mat K, Mat M, PetscBool quiet, EPS *eps, SolveStatistics *s)
+PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, EPS *eps, SolveStatistics *s)
 {
-  ProgressContext    progress = {0};
+  ProgressContext    progress   = {0};
+  Stagnation         stagnation = {0, PETSC_MAX_REAL, 0};
   PetscReal          rounding;
   ST                 st;
   KSP                ksp;
   PetscLogStage      stage;
   PetscLogEvent      event;
   PetscEventPerfInfo info;
+  PetscBool          lobpcg;
+  EPSConvergedReason reason;
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&s->setup));
-  PetscCall(CreateSolver(K, M, &rounding, eps));
+  PetscCall(CreateSolver(b, K, M, &rounding, eps));
   if (!quiet) PetscCall(EPSMonitorSet(*eps, Progress, &progress, NULL));
+  PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
+  if (lobpcg) {
+    PetscCall(EPSMonitorSet(*eps, StagnationMonitor, &stagnation, NULL));
+    PetscCall(EPSSetStoppingTestFunction(*eps, StagnationTest, &stagnation, NULL));
+  }
   PetscCall(EPSSetUp(*eps));
   PetscCall(EPSGetST(*eps, &st));
   PetscCall(STGetKSP(st, &ksp));
@@ -203,6 +264,8 @@ PetscErrorCode Solve(Mat K, Mat M, PetscBool quiet, EPS *eps, SolveStatistics *s
   PetscCall(EPSGetIterationNumber(*eps, &s->iterations));
   PetscCall(EPSGetConverged(*eps, &s->converged));
   s->converged = PetscMin(s->converged, s->wanted);
+  PetscCall(EPSGetConvergedReason(*eps, &reason));
+  s->stagnated = (PetscBool)(reason == EPS_DIVERGED_BREAKDOWN);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,13 +3,15 @@
 */
 #pragma once
 
+#include "beam.h"
 #include <slepceps.h>
 
 typedef struct {
   PetscInt       wanted, converged, iterations;
+  PetscBool      stagnated;                 /* rounding ended the iteration */
   PetscInt       products;                  /* sparse matrix times block of vectors, on this process */
   PetscLogDouble product_time, setup, time; /* in those, before the iteration, and in it */
 } SolveStatistics;
 
-PETSC_INTERN PetscErrorCode Solve(Mat, Mat, PetscBool, EPS *, SolveStatistics *);
+PETSC_INTERN PetscErrorCode Solve(const Beam *, Mat, Mat, PetscBool, EPS *, SolveStatistics *);
 PETSC_INTERN PetscErrorCode SymmetryCheck(Mat);

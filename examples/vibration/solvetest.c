@@ -1,0 +1,53 @@
+static char help[] = "A slender beam: frequencies are those of beam theory, or, with a tolerance that rounding does not let the residuals meet, Solve() stops and\n"
+                     "says so.\n\n";
+
+#include "solve.h"
+#include <petscaijtcu.h>
+
+int main(int argc, char **args)
+{
+  Beam             b;
+  Mat              K, M;
+  EPS              eps;
+  SolveStatistics  s;
+  const BeamMotion motion[4] = {BEAM_BENDING_Y, BEAM_BENDING_Z, BEAM_BENDING_Y, BEAM_BENDING_Z};
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(BeamSetFromOptions(PETSC_COMM_WORLD, &b));
+  PetscCall(BeamStiffness(PETSC_COMM_WORLD, &b, &K));
+  PetscCall(BeamMass(PETSC_COMM_WORLD, &b, &M));
+  PetscCall(Solve(&b, K, M, PETSC_TRUE, &eps, &s));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", s.converged == s.wanted ? "converged" : (s.stagnated ? "stopped by rounding" : "not converged")));
+  for (PetscInt i = 0; i < PetscMin(s.converged, 4); i++) {
+    PetscScalar lambda;
+    PetscReal   slender, shear, hertz;
+
+    PetscCall(EPSGetEigenvalue(eps, i, &lambda, NULL));
+    hertz = BeamFrequency(&b, PetscRealPart(lambda));
+    BeamTheory(&b, motion[i], i / 2 + 1, &slender, &shear);
+    if (!(PetscAbsReal(hertz - shear) <= (PetscReal)1e-3 * shear)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "frequency %" PetscInt_FMT " is %g Hz, and %g Hz by beam theory\n", i + 1, (double)hertz, (double)shear));
+  }
+  PetscCall(EPSDestroy(&eps));
+  PetscCall(MatDestroy(&K));
+  PetscCall(MatDestroy(&M));
+  PetscCall(SlepcFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+      requires: double
+      nsize: {{1 2}}
+      args: -lx 10 -nx 400 -ny 2 -nz 2
+      test:
+         suffix: slender
+         args: -eps_tol 1e-2
+      test:
+         suffix: rounding
+         args: -eps_tol 1e-8
+
+TEST*/
