@@ -2,7 +2,7 @@
 #include "mtxreader.h"
 #include <sys/stat.h>
 
-#define CHUNK 131072 /* entries of the file read between two exchanges */
+#define CHUNK 131072 /* entries of the file read between two exchanges, at most */
 
 /* Entries in the order of the file, with repeats: a list, so that more of them move nothing */
 typedef struct _n_Triples *Triples;
@@ -44,6 +44,7 @@ static PetscErrorCode TriplesDestroy(Triples *list)
 /* What rank 0 sends: its chunk, and where the part of each rank lies once sorted by owner */
 typedef struct {
   MtxReader    reader;
+  PetscMPIInt  most; /* entries of a chunk; an entry of a symmetric file is two */
   Triples      chunk, sorted;
   PetscMPIInt *owner, *count, *start;
 } Sender;
@@ -51,9 +52,10 @@ typedef struct {
 static PetscErrorCode SenderCreate(PetscMPIInt size, Sender *s)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(2 * CHUNK, &s->owner, size, &s->count, size, &s->start));
-  PetscCall(TriplesCreate(2 * CHUNK, &s->chunk));
-  PetscCall(TriplesCreate(2 * CHUNK, &s->sorted));
+  s->most = 2 * (s->reader.nnz < CHUNK ? (PetscMPIInt)s->reader.nnz + 1 : CHUNK);
+  PetscCall(PetscMalloc3(s->most, &s->owner, size, &s->count, size, &s->start));
+  PetscCall(TriplesCreate(s->most, &s->chunk));
+  PetscCall(TriplesCreate(s->most, &s->sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,7 +77,7 @@ static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, 
 
   PetscFunctionBegin;
   *more = PETSC_TRUE;
-  for (t->n = 0; t->n < 2 * CHUNK - 1;) {
+  for (t->n = 0; t->n < s->most - 1;) {
     PetscInt64 i, j;
     double     v;
 
@@ -149,7 +151,7 @@ static PetscErrorCode RowsSort(Rows *rows)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < rows->m; i++) {
-    PetscInt    *col   = PetscSafePointerPlusOffset(rows->col, rows->start[i]), n, unique = 0;
+    PetscInt    *col = PetscSafePointerPlusOffset(rows->col, rows->start[i]), n, unique = 0;
     PetscScalar *value = PetscSafePointerPlusOffset(rows->value, rows->start[i]);
     PetscBool    sorted;
 

@@ -31,6 +31,7 @@ static const struct {
   {"a zero behind an entry", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1@\n"},
   {"zeros at the end", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n@@@@"},
   {"a banner run together", "%%MatrixMarketmatrix coordinate real general\n1 1 1\n1 1 1\n"},
+  {"a banner with more", "%%MatrixMarket matrix coordinate real general symmetric\n1 1 1\n1 1 1\n"},
   {"not a matrix", "hello\nworld\n"},
   {"complex", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n"},
   {"array", "%%MatrixMarket matrix array real general\n1 1\n1\n"},
@@ -51,7 +52,7 @@ static const struct {
   {"no value", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1\n"},
   {"not a number", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n2 x 2\n"},
   {"something behind the value", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1 1\n"},
-  {"a value beyond the largest number", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n1 2 -1e999\n"},
+  {"a value beyond the largest number", PetscDefined(USE_REAL_SINGLE) ? "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n1 2 -1e39\n" : "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n1 2 -1e309\n"},
   {"infinity", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 inf\n"},
   {"not a number, by name", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 nan\n"},
   {"an integer with a fraction", "%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1.5\n"},
@@ -192,7 +193,7 @@ static PetscErrorCode TryBinary(MPI_Comm comm, const char text[])
 /* Lines longer than the reader's buffer: as a comment they are fine, elsewhere not */
 static PetscErrorCode TryLong(MPI_Comm comm)
 {
-  const char  begin[] = "%%MatrixMarket matrix coordinate real general\n%", end[] = "\n1 1 1\n1 1 7\n";
+  const char   begin[] = "%%MatrixMarket matrix coordinate real general\n%", end[] = "\n1 1 1\n1 1 7\n";
   const size_t n = 200000;
   char        *text;
 

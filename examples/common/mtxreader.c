@@ -106,13 +106,14 @@ static PetscBool MtxInteger(char **s, PetscInt64 *value)
   return PETSC_TRUE;
 }
 
-/* Also refuses inf, nan, and what strtod() makes infinite */
+/* strtod() also takes inf, nan and hexadecimal numbers, which are none of this format's */
 static PetscBool MtxReal(char **s, double *value)
 {
   char *end;
 
+  while (isspace((unsigned char)**s)) ++*s;
   *value = strtod(*s, &end);
-  if (!MtxEnds(*s, end) || !isfinite(*value)) return PETSC_FALSE;
+  if (!MtxEnds(*s, end) || strspn(*s, "+-.0123456789eE") != (size_t)(end - *s)) return PETSC_FALSE;
   *s = end;
   return PETSC_TRUE;
 }
@@ -121,14 +122,14 @@ static const char banner[] = "%%MatrixMarket";
 
 static void MtxBanner(MtxReader *r)
 {
-  char *s = r->text + sizeof(banner) - 1, object[32], format[32], field[32], symmetry[32];
+  char *s = r->text + sizeof(banner) - 1, object[32], format[32], field[32], symmetry[32], more[2];
   int   words;
 
   if (!MtxLine(r)) {
     MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "the file is empty");
     return;
   }
-  words = strncasecmp(r->text, banner, sizeof(banner) - 1) || !isspace((unsigned char)*s) ? 0 : sscanf(s, " %31s %31s %31s %31s", object, format, field, symmetry);
+  words = strncasecmp(r->text, banner, sizeof(banner) - 1) || !isspace((unsigned char)*s) ? 0 : sscanf(s, " %31s %31s %31s %31s %1s", object, format, field, symmetry, more);
   if (words == 3) { /* some files leave the field out and hold real values */
     memcpy(symmetry, field, sizeof(symmetry));
     strcpy(field, "real");
@@ -188,7 +189,7 @@ void MtxOpen(MtxReader *r, const char file[])
 
 PetscBool MtxNext(MtxReader *r, PetscInt64 *row, PetscInt64 *col, double *value)
 {
-  static const char *const needed[] = {"three numbers: row, column and a finite value", "three whole numbers: row column value", "two whole numbers: row column"};
+  static const char *const needed[] = {"three numbers: row column value", "three whole numbers: row column value", "two whole numbers: row column"};
   char                    *s        = r->text;
   PetscInt64               whole    = 1;
   PetscBool                good;
@@ -213,7 +214,7 @@ PetscBool MtxNext(MtxReader *r, PetscInt64 *row, PetscInt64 *col, double *value)
     return PETSC_FALSE;
   }
   if (!isfinite((PetscReal)*value)) {
-    MtxFail(r, PETSC_ERR_ARG_OUTOFRANGE, "the value %g is beyond single precision, which this PETSc was configured for", *value);
+    MtxFail(r, PETSC_ERR_ARG_OUTOFRANGE, "the value is too large for the precision of this PETSc");
     return PETSC_FALSE;
   }
   if (*row < 1 || *row > r->m || *col < 1 || *col > r->n) {
