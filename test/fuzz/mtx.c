@@ -370,7 +370,7 @@ static void One(Random *r)
   FuzzCheck(failed[0] != failed[1], "the processes disagree: here the error is %d", (int)error);
   if (error) {
     FuzzCheck(!good || compressed, "a good file is refused");
-    Must(PetscErrorMessage(error, NULL, (const char **)&message));
+    Must(PetscErrorMessage(error, NULL, &message));
     FuzzCheck(message && !strncmp(message, file, strlen(file)) && strlen(message) > strlen(file) + 10, "the message does not name the file: %s", message ? message : "none");
   } else {
     FuzzCheck(good, "a bad file is accepted");
