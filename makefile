@@ -63,8 +63,10 @@ DEVICE_SRC  := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_SRC))
 # Fuzzers, and what they try, compiled again with the sanitizers of the compiler; none where it has no sanitizers, or they do not work here
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
-SANITIZERS   = $(shell echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $(BUILD)/sanitized 2>/dev/null && $(BUILD)/sanitized 2>/dev/null && echo yes)
-FUZZERS     := $(if $(filter test fuzz,$(MAKECMDGOALS)),$(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx))
+ifneq ($(filter test fuzz,$(MAKECMDGOALS)),)
+SANITIZERS  := $(shell { echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $(BUILD)/sanitized && $(BUILD)/sanitized && echo yes || rm -rf $(BUILD)/fuzz; } 2>/dev/null)
+FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
+endif
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
