@@ -7,6 +7,7 @@ define HELP
 make              build the library
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests
+make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make install      install library, header and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
 make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
@@ -23,10 +24,11 @@ PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern
+RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test bundle install env clean help FORCE
+.PHONY: all example test fuzz bundle install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -59,6 +61,13 @@ EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*
 # Programs that test kernels with plain arrays; they need a GPU to run
 DEVICE_SRC  := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_SRC))
+# Fuzzers, and what they try, compiled again with the sanitizers of the compiler; none where it has no sanitizers, or they do not work here
+SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
+ifneq ($(filter test fuzz,$(MAKECMDGOALS)),)
+SANITIZERS  := $(shell { echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $(BUILD)/sanitized && $(BUILD)/sanitized && echo yes || rm -rf $(BUILD)/fuzz; } 2>/dev/null)
+FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
+endif
+sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
 object = $(addprefix $(BUILD)/obj/,$(addsuffix .o,$(basename $(1))))
@@ -96,6 +105,17 @@ $(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.o $(call object,$
 	@mkdir -p $(@D)
 	$(call short,LINK) $(LINK) -o $@ $^ $(PETSC_LIB) -lstdc++
 
+$(BUILD)/fuzz/hrpb: $(call sanitized,test/fuzz/hrpb.c test/fuzz/fuzz.c $(HOST_SRC))
+$(BUILD)/fuzz/mtx: $(call sanitized,test/fuzz/mtx.c test/fuzz/fuzz.c examples/common/matload.c examples/common/mtxreader.c)
+$(BUILD)/fuzz/%:
+	@mkdir -p $(@D)
+	$(call short,LINK) $(CC) $(SANITIZE) -Wl,--as-needed -o $@ $^ $(PETSC_LIB) -lz -lm
+
+$(BUILD)/sanitize/%.o: %.c $(BUILD)/config.mk makefile
+	@mkdir -p $(@D)
+	$(call short,SANITIZE) $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP -o $@ $<
+-include $(wildcard $(BUILD)/sanitize/*/*/*.d)
+
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,CC) $(COMPILE) -o $@ $<
@@ -120,9 +140,14 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   TEST_OBJECTS='$(LIBEXAMPLES) $(LIBHRPB) $(LIBRARY)' TEST_LIBS='$(EXAMPLE_LIBS)' \
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
-test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS)
+test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
 	@$(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install'
 	@$(TEST_ENV) test/run
+
+RUNS ?= 1000000
+SEED ?= 1
+fuzz: $(FUZZERS)
+	@test/fuzz/run $(BUILD)/fuzz hrpb $(RUNS) $(SEED) && test/fuzz/run $(BUILD)/fuzz mtx $(RUNS) $(SEED)
 
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)

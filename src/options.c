@@ -85,6 +85,22 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What PETSc says of a value that is no number names neither the option nor what it may be, and one beyond PetscInt becomes another number */
+static PetscErrorCode AIJTCUOptionsInt(Mat A, PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char function[], PetscInt *value, PetscBool *set)
+{
+  char word[64], *end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, name, word, sizeof(word), set));
+  if (*set) {
+    const long long number = strtoll(word, &end, 10);
+
+    PetscCheck(end > word && !*end && number >= -PETSC_INT_MAX && number <= PETSC_INT_MAX, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%s (%s()) must be a whole number, not '%s': %s", name, function, word, text);
+  }
+  PetscCall(PetscOptionsInt(name, text, function, *value, value, set));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Called inside PetscObjectOptionsBegin() of MatSetFromOptions(). Everything is read and checked before anything is set */
 PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems PetscOptionsObject)
 {
@@ -96,17 +112,17 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths, (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_precision", "Precision of bricks on a device", "MatAIJTCUSetPrecision", MatAIJTCUPrecisions, (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
   PetscCall(AIJTCUCheckPrecision(A, o.precision));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_brick_rows", "Rows of a brick (8 or 16)", "MatAIJTCUSetBrickRows", o.brick_rows, &o.brick_rows, &set));
+  PetscCall(AIJTCUOptionsInt(A, PetscOptionsObject, "-mat_aijtcu_brick_rows", "Rows of a brick (8 or 16)", "MatAIJTCUSetBrickRows", &o.brick_rows, &set));
   any = (PetscBool)(any || set);
   PetscCall(AIJTCUCheckBrickRows(A, o.brick_rows));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_panel_rows", "Rows of a row panel (a multiple of the brick rows, up to 256)", "MatAIJTCUSetPanelRows", o.panel_rows, &o.panel_rows, &set));
+  PetscCall(AIJTCUOptionsInt(A, PetscOptionsObject, "-mat_aijtcu_panel_rows", "Rows of a row panel (a multiple of the brick rows, up to 256)", "MatAIJTCUSetPanelRows", &o.panel_rows, &set));
   any = (PetscBool)(any || set);
   if (!set) o.panel_rows = AIJTCURoundUp(o.panel_rows, o.brick_rows);
   PetscCall(AIJTCUCheckPanelRows(A, o.panel_rows, o.brick_rows));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_window_cols", "Columns of a window (1, 2, 4, 8 or 16)", "MatAIJTCUSetWindowCols", o.window_cols, &o.window_cols, &set));
+  PetscCall(AIJTCUOptionsInt(A, PetscOptionsObject, "-mat_aijtcu_window_cols", "Columns of a window (1, 2, 4, 8 or 16)", "MatAIJTCUSetWindowCols", &o.window_cols, &set));
   any = (PetscBool)(any || set);
   PetscCall(AIJTCUCheckWindowCols(A, o.window_cols));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_block_cols", "Columns of a block (a multiple of 4 and of the window columns, up to 256)", "MatAIJTCUSetBlockCols", o.block_cols, &o.block_cols, &set));
+  PetscCall(AIJTCUOptionsInt(A, PetscOptionsObject, "-mat_aijtcu_block_cols", "Columns of a block (a multiple of 4 and of the window columns, up to 256)", "MatAIJTCUSetBlockCols", &o.block_cols, &set));
   any = (PetscBool)(any || set);
   if (!set) o.block_cols = AIJTCURoundUp(o.block_cols, o.window_cols);
   PetscCall(AIJTCUCheckBlockCols(A, o.block_cols, o.window_cols));

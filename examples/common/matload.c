@@ -1,39 +1,50 @@
 #include "matload.h"
 #include "mtxreader.h"
+#include <sys/stat.h>
 
-#define CHUNK 131072 /* entries of the file read between two exchanges */
+#define CHUNK 131072 /* entries of the file read between two exchanges, at most */
 
-/* Entries of the rows of this process, with repeats */
-typedef struct {
+/* Entries in the order of the file, with repeats: a list, so that more of them move nothing */
+typedef struct _n_Triples *Triples;
+struct _n_Triples {
   PetscInt    *row, *col;
   PetscScalar *value;
-  PetscCount   n, allocated;
-} Triples;
+  PetscMPIInt  n;
+  Triples      next;
+};
 
-static PetscErrorCode TriplesGrow(Triples *t, PetscCount n)
+static PetscErrorCode TriplesCreate(PetscMPIInt n, Triples *t)
 {
   PetscFunctionBegin;
-  if (n > t->allocated) {
-    t->allocated = PetscMax(n, 2 * t->allocated);
-    PetscCall(PetscRealloc(t->allocated * sizeof(*t->row), &t->row));
-    PetscCall(PetscRealloc(t->allocated * sizeof(*t->col), &t->col));
-    PetscCall(PetscRealloc(t->allocated * sizeof(*t->value), &t->value));
-  }
+  PetscCall(PetscNew(t));
+  PetscCall(PetscMalloc3(n, &(*t)->row, n, &(*t)->col, n, &(*t)->value));
+  (*t)->n = n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TriplesDestroy(Triples *t)
+/* The first of a list */
+static PetscErrorCode TriplesRemove(Triples *list)
+{
+  Triples t = *list;
+
+  PetscFunctionBegin;
+  *list = t->next;
+  PetscCall(PetscFree3(t->row, t->col, t->value));
+  PetscCall(PetscFree(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TriplesDestroy(Triples *list)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(t->row));
-  PetscCall(PetscFree(t->col));
-  PetscCall(PetscFree(t->value));
+  while (*list) PetscCall(TriplesRemove(list));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What rank 0 sends: its chunk, and where the part of each rank lies once sorted by owner */
 typedef struct {
   MtxReader    reader;
+  PetscMPIInt  most; /* entries of a chunk; an entry of a symmetric file is two */
   Triples      chunk, sorted;
   PetscMPIInt *owner, *count, *start;
 } Sender;
@@ -41,9 +52,10 @@ typedef struct {
 static PetscErrorCode SenderCreate(PetscMPIInt size, Sender *s)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(2 * CHUNK, &s->owner, size, &s->count, size, &s->start));
-  PetscCall(TriplesGrow(&s->chunk, 2 * CHUNK));
-  PetscCall(TriplesGrow(&s->sorted, 2 * CHUNK));
+  s->most = 2 * (s->reader.nnz < CHUNK ? (PetscMPIInt)s->reader.nnz + 1 : CHUNK);
+  PetscCall(PetscMalloc3(s->most, &s->owner, size, &s->count, size, &s->start));
+  PetscCall(TriplesCreate(s->most, &s->chunk));
+  PetscCall(TriplesCreate(s->most, &s->sorted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,11 +73,11 @@ static PetscErrorCode SenderDestroy(Sender *s)
 static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, PetscBool *more)
 {
   MtxReader *r = &s->reader;
-  Triples   *t = &s->chunk;
+  Triples    t = s->chunk;
 
   PetscFunctionBegin;
   *more = PETSC_TRUE;
-  for (t->n = 0; t->n < 2 * CHUNK - 1;) {
+  for (t->n = 0; t->n < s->most - 1;) {
     PetscInt64 i, j;
     double     v;
 
@@ -81,7 +93,7 @@ static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, 
     }
   }
   PetscCall(PetscArrayzero(s->count, size));
-  for (PetscCount k = 0; k < t->n; k++) {
+  for (PetscMPIInt k = 0; k < t->n; k++) {
     PetscCall(PetscLayoutFindOwner(rmap, t->row[k], &s->owner[k]));
     s->count[s->owner[k]]++;
   }
@@ -89,12 +101,12 @@ static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, 
     s->start[p] = sum;
     sum += s->count[p];
   }
-  for (PetscCount k = 0; k < t->n; k++) {
+  for (PetscMPIInt k = 0; k < t->n; k++) {
     PetscMPIInt to = s->start[s->owner[k]]++;
 
-    s->sorted.row[to]   = t->row[k];
-    s->sorted.col[to]   = t->col[k];
-    s->sorted.value[to] = t->value[k];
+    s->sorted->row[to]   = t->row[k];
+    s->sorted->col[to]   = t->col[k];
+    s->sorted->value[to] = t->value[k];
   }
   for (PetscMPIInt p = 0; p < size; p++) s->start[p] -= s->count[p];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -118,10 +130,118 @@ static PetscErrorCode SenderCheck(MPI_Comm comm, Sender *s, Triples *mine)
   SETERRQ(comm, error, "%s", message);
 }
 
+/* The entries of this process by rows, a row sorted and without repeats */
+typedef struct {
+  PetscInt     m, rstart;
+  PetscCount  *start; /* [m + 1] of each row; it ends before the next one begins where there were repeats */
+  PetscInt    *n;     /* [m] */
+  PetscInt    *col;
+  PetscScalar *value;
+} Rows;
+
+static int CompareColumns(const void *a, const void *b, PETSC_UNUSED void *ctx)
+{
+  const PetscInt i = *(const PetscInt *)a, j = *(const PetscInt *)b;
+
+  return i < j ? -1 : i > j;
+}
+
+/* Files are mostly sorted one way or the other; where rows are not, no order of a long one may take for ever */
+static PetscErrorCode RowsSort(Rows *rows)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < rows->m; i++) {
+    PetscInt    *col = PetscSafePointerPlusOffset(rows->col, rows->start[i]), n, unique = 0;
+    PetscScalar *value = PetscSafePointerPlusOffset(rows->value, rows->start[i]);
+    PetscBool    sorted;
+
+    PetscCall(PetscIntCast(rows->start[i + 1] - rows->start[i], &n));
+    PetscCall(PetscSortedInt(n, col, &sorted));
+    if (!sorted) PetscCall(PetscTimSortWithArray(n, col, sizeof(*col), value, sizeof(*value), CompareColumns, NULL));
+    for (PetscInt k = 0; k < n; k++) {
+      if (unique && col[k] == col[unique - 1]) value[unique - 1] += value[k];
+      else {
+        col[unique]     = col[k];
+        value[unique++] = value[k];
+      }
+    }
+    rows->n[i] = unique;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes the list: its memory goes as that of the rows is filled */
+static PetscErrorCode RowsCreate(Triples *list, PetscInt rstart, PetscInt m, Rows *rows)
+{
+  PetscCount *start;
+
+  PetscFunctionBegin;
+  rows->m      = m;
+  rows->rstart = rstart;
+  PetscCall(PetscCalloc1(m + 2, &start)); /* the start of row i is at i + 2 while counting, at i + 1 while filling, and then at i */
+  for (Triples t = *list; t; t = t->next) {
+    for (PetscMPIInt k = 0; k < t->n; k++) start[t->row[k] - rstart + 2]++;
+  }
+  for (PetscInt i = 0; i < m; i++) start[i + 2] += start[i + 1];
+  PetscCall(PetscMalloc1(start[m + 1], &rows->col));
+  PetscCall(PetscMalloc1(start[m + 1], &rows->value));
+  while (*list) {
+    const Triples t = *list;
+
+    for (PetscMPIInt k = 0; k < t->n; k++) {
+      const PetscCount to = start[t->row[k] - rstart + 1]++;
+
+      rows->col[to]   = t->col[k];
+      rows->value[to] = t->value[k];
+    }
+    PetscCall(TriplesRemove(list));
+  }
+  rows->start = start;
+  PetscCall(PetscMalloc1(m, &rows->n));
+  PetscCall(RowsSort(rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowsDestroy(Rows *rows)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(rows->start));
+  PetscCall(PetscFree(rows->n));
+  PetscCall(PetscFree(rows->col));
+  PetscCall(PetscFree(rows->value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fill a matrix of any type; those of the kind of AIJ get their memory at once and at its size */
+static PetscErrorCode RowsToMat(const Rows *rows, Mat A)
+{
+  PetscInt *diagonal, *other, cstart, cend;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRangeColumn(A, &cstart, &cend));
+  PetscCall(PetscCalloc2(rows->m, &diagonal, rows->m, &other));
+  for (PetscInt i = 0; i < rows->m; i++) {
+    for (PetscCount k = rows->start[i]; k < rows->start[i] + rows->n[i]; k++) diagonal[i] += rows->col[k] >= cstart && rows->col[k] < cend ? 1 : 0;
+    other[i] = rows->n[i] - diagonal[i];
+  }
+  PetscCall(MatSeqAIJSetPreallocation(A, 0, diagonal));
+  PetscCall(MatMPIAIJSetPreallocation(A, 0, diagonal, 0, other));
+  PetscCall(PetscFree2(diagonal, other));
+  for (PetscInt i = 0; i < rows->m; i++) {
+    const PetscInt row = rows->rstart + i;
+
+    PetscCall(MatSetValues(A, 1, &row, rows->n[i], PetscSafePointerPlusOffset(rows->col, rows->start[i]), PetscSafePointerPlusOffset(rows->value, rows->start[i]), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat A)
 {
   Sender      s    = {0};
-  Triples     mine = {0};
+  Triples     mine = NULL, *last = &mine, t;
+  Rows        rows;
   PetscInt64  dims[2];
   PetscLayout rmap, cmap;
   PetscBool   more;
@@ -131,12 +251,12 @@ static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (rank == 0) {
-    PetscCall(SenderCreate(size, &s));
     MtxOpen(&s.reader, file);
     dims[0] = s.reader.m;
     dims[1] = s.reader.n;
   }
   PetscCall(SenderCheck(comm, &s, &mine));
+  if (rank == 0) PetscCall(SenderCreate(size, &s));
   PetscCallMPI(MPI_Bcast(dims, 2, MPIU_INT64, 0, comm));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)dims[0], (PetscInt)dims[1]));
   PetscCall(MatGetLayouts(A, &rmap, &cmap));
@@ -149,26 +269,30 @@ static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat
     PetscCall(SenderCheck(comm, &s, &mine));
     PetscCallMPI(MPI_Bcast(&more, 1, MPI_C_BOOL, 0, comm));
     PetscCallMPI(MPI_Scatter(s.count, 1, MPI_INT, &n, 1, MPI_INT, 0, comm));
-    PetscCall(TriplesGrow(&mine, mine.n + n));
-    PetscCallMPI(MPI_Scatterv(s.sorted.row, s.count, s.start, MPIU_INT, PetscSafePointerPlusOffset(mine.row, mine.n), n, MPIU_INT, 0, comm));
-    PetscCallMPI(MPI_Scatterv(s.sorted.col, s.count, s.start, MPIU_INT, PetscSafePointerPlusOffset(mine.col, mine.n), n, MPIU_INT, 0, comm));
-    PetscCallMPI(MPI_Scatterv(s.sorted.value, s.count, s.start, MPIU_SCALAR, PetscSafePointerPlusOffset(mine.value, mine.n), n, MPIU_SCALAR, 0, comm));
-    mine.n += n;
+    PetscCall(TriplesCreate(n, last));
+    t    = *last;
+    last = &t->next;
+    PetscCallMPI(MPI_Scatterv(rank ? NULL : s.sorted->row, s.count, s.start, MPIU_INT, t->row, n, MPIU_INT, 0, comm));
+    PetscCallMPI(MPI_Scatterv(rank ? NULL : s.sorted->col, s.count, s.start, MPIU_INT, t->col, n, MPIU_INT, 0, comm));
+    PetscCallMPI(MPI_Scatterv(rank ? NULL : s.sorted->value, s.count, s.start, MPIU_SCALAR, t->value, n, MPIU_SCALAR, 0, comm));
   } while (more);
-  if (rank == 0) PetscCall(SenderDestroy(&s));
-  PetscCall(MatSetPreallocationCOO(A, mine.n, mine.row, mine.col));
-  PetscCall(MatSetValuesCOO(A, mine.value, INSERT_VALUES));
-  PetscCall(TriplesDestroy(&mine));
+  PetscCall(SenderDestroy(&s));
+  PetscCall(RowsCreate(&mine, rmap->rstart, rmap->n, &rows));
+  PetscCall(RowsToMat(&rows, A));
+  PetscCall(RowsDestroy(&rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a file begins with the number that PETSc writes before a matrix; a file that cannot be read is left to the reader that follows */
+/* Whether a file begins with the number that PETSc writes before a matrix; what cannot be read is left to the reader that follows */
 static PetscBool IsPetscBinary(const char file[])
 {
-  FILE         *fp = fopen(file, "rb");
+  struct stat   status;
+  FILE         *fp;
   unsigned char b[4];
   PetscBool     yes = PETSC_FALSE;
 
+  if (stat(file, &status) || !S_ISREG(status.st_mode)) return PETSC_FALSE;
+  fp = fopen(file, "rb");
   if (!fp) return PETSC_FALSE;
   if (fread(b, 1, 4, fp) == 4) yes = (PetscBool)((((unsigned)b[0] << 24) | ((unsigned)b[1] << 16) | ((unsigned)b[2] << 8) | b[3]) == MAT_FILE_CLASSID);
   (void)fclose(fp);
@@ -189,11 +313,13 @@ static PetscBool IsPetscBinary(const char file[])
 
   Notes:
   A Matrix Market file may be compressed (gzip) and holds a coordinate matrix: real, integer or pattern; general, symmetric or
-  skew-symmetric. Repeated entries are summed, explicit zeros are kept.
+  skew-symmetric. Repeated entries are summed, explicit zeros are kept; values that are not finite are refused, and so are sizes of more than a million
+  for which the file has not a tenth as many entries.
 
-  Rank 0 holds one chunk of a Matrix Market file at a time and sends each entry to the owner of its row. An error names file and line on every process.
+  Rank 0 holds one chunk of a Matrix Market file at a time and sends each entry to the owner of its row. Every process needs some 30 bytes for each entry of
+  its rows (in double precision, with 32-bit indices), 12 of them for good. An error names file and line on every process.
 
-.seealso: `MatLoad()`, `MatSetPreallocationCOO()`
+.seealso: `MatLoad()`, `MatSeqAIJSetPreallocation()`, `MatMPIAIJSetPreallocation()`
 @*/
 PetscErrorCode ExampleMatLoad(MPI_Comm comm, const char file[], Mat A)
 {

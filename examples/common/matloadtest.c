@@ -2,9 +2,12 @@ static char help[] = "Loads small Matrix Market files, good and bad ones, with E
 
 #include "matload.h"
 #include <petscaijtcu.h>
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+/* In a text, @ stands for a character that is zero */
 static const struct {
   const char *what, *text;
 } cases[] = {
@@ -15,7 +18,20 @@ static const struct {
   {"pattern", "%%MatrixMarket matrix coordinate pattern general\n2 3 2\n1 3\n2 1\n"},
   {"no field in the first line", "%%MatrixMarket matrix coordinate general\n1 1 1\n1 1 -3.5e+12\n"},
   {"no entries", "%%MatrixMarket matrix coordinate real general\n2 2 0\n"},
+  {"no rows", "%%MatrixMarket matrix coordinate real general\n0 3 0\n"},
+  {"unsorted, repeated across other rows", "%%MatrixMarket matrix coordinate integer general\n4 4 7\n4 4 1\n1 3 2\n4 1 3\n1 3 -4\n1 1 5\n4 4 6\n1 3 7\n"},
+  {"skew-symmetric, integer, repeated, upper triangle, a zero on the diagonal", "%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 4\n1 3 -2\n2 2 0\n1 3 5\n2 3 +1\n"},
+  {"symmetric pattern, repeated", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n2 1\n3 3\n"},
+  {"blanks of all kinds, long numbers", "%%matrixMARKET\tMATRIX coordinate REAL  general \t\r\n \t\r\n\t2  2\t2 \r\n  0001\t002   +.25e1\t\r\n2 1 12500000000000000000000000000e-28 \r\n"},
+  {"few entries for its rows", "%%MatrixMarket matrix coordinate real general\n3 1000000 1\n1 1000000 1\n"},
   {"empty file", ""},
+  {"one comment", "%"},
+  {"not text", "@@@@"},
+  {"a zero in a comment", "%%MatrixMarket matrix coordinate real general\n% a@b\n1 1 1\n1 1 1\n"},
+  {"a zero behind an entry", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1@\n"},
+  {"zeros at the end", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n@@@@"},
+  {"a banner run together", "%%MatrixMarketmatrix coordinate real general\n1 1 1\n1 1 1\n"},
+  {"a banner with more", "%%MatrixMarket matrix coordinate real general symmetric\n1 1 1\n1 1 1\n"},
   {"not a matrix", "hello\nworld\n"},
   {"complex", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n"},
   {"array", "%%MatrixMarket matrix array real general\n1 1\n1\n"},
@@ -23,37 +39,60 @@ static const struct {
   {"no symmetry in the first line", "%%MatrixMarket matrix coordinate real\n1 1 1\n1 1 1\n"},
   {"no size line", "%%MatrixMarket matrix coordinate real general\n% nothing\n"},
   {"bad size line", "%%MatrixMarket matrix coordinate real general\n3 3\n"},
+  {"sizes that are negative", "%%MatrixMarket matrix coordinate real general\n3 -3 0\n"},
+  {"sizes beyond any integer", "%%MatrixMarket matrix coordinate real general\n3 3 99999999999999999999\n"},
+  {"sizes with a fraction", "%%MatrixMarket matrix coordinate real general\n3.0 3 1\n"},
+  {"four sizes", "%%MatrixMarket matrix coordinate real general\n3 3 1 1\n"},
+  {"many rows and few entries", "%%MatrixMarket matrix coordinate real general\n2000000000 3 1\n1 1 1\n"},
+  {"many columns and few entries", "%%MatrixMarket matrix coordinate real general\n3 1000020 1\n1 1 1\n"},
+  {"many entries, none of them there", "%%MatrixMarket matrix coordinate real general\n2000000000 2000000000 9223372036854775807\n1 1 1\n"},
   {"symmetric but not square", "%%MatrixMarket matrix coordinate real symmetric\n3 4 0\n"},
   {"truncated", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n"},
   {"more entries than said", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1\n2 2 2\n"},
   {"no value", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1\n"},
   {"not a number", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n2 x 2\n"},
   {"something behind the value", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1 1\n"},
+  {"a value beyond the largest number", PetscDefined(USE_REAL_SINGLE) ? "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n1 2 -1e39\n" : "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1\n1 2 -1e309\n"},
+  {"infinity", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 inf\n"},
+  {"not a number, by name", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 nan\n"},
+  {"an integer with a fraction", "%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1.5\n"},
+  {"an integer beyond 64 bits", "%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 9223372036854775808\n"},
+  {"a pattern with a value", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 1 1\n"},
+  {"a column beyond 64 bits", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 99999999999999999999 1\n"},
+  {"a column beyond 32 bits", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 4294967297 1\n"},
+  {"a negative row", "%%MatrixMarket matrix coordinate real general\n3 3 1\n-1 1 1\n"},
+  {"skew-symmetric pattern", "%%MatrixMarket matrix coordinate pattern skew-symmetric\n2 2 1\n2 1\n"},
   {"row out of range", "%%MatrixMarket matrix coordinate real general\n3 3 1\n4 1 1\n"},
   {"column zero", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 0 1\n"},
   {"both triangles", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n"},
   {"skew-symmetric with a diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 3\n"},
 };
 
-static PetscErrorCode WriteFile(MPI_Comm comm, const char file[], const char text[], PetscBool compress, size_t cut)
+/* Write a text, compressed if asked, and then spoil the file: keep cut bytes, turn byte spoil over */
+static PetscErrorCode WriteFile(MPI_Comm comm, const char file[], const char text[], PetscBool compress, size_t cut, size_t spoil)
 {
   PetscMPIInt rank;
   size_t      len;
+  char       *bytes;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   if (rank == 0) {
+    gzFile gz = gzopen(file, compress ? "wb" : "wbT");
+    FILE  *fp;
+
+    PetscCall(PetscStrallocpy(text, &bytes));
     PetscCall(PetscStrlen(text, &len));
-    if (compress) {
-      gzFile gz = gzopen(file, "wb");
-
-      PetscCheck(gz && gzwrite(gz, text, (unsigned)len) == (int)len && gzclose(gz) == Z_OK, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", file);
-    } else {
-      FILE *fp = fopen(file, "wb");
-
-      PetscCheck(fp && fwrite(text, 1, len, fp) == len && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", file);
-    }
+    for (size_t k = 0; k < len; k++) bytes[k] = (char)(text[k] == '@' ? 0 : text[k]);
+    PetscCheck(gz && gzwrite(gz, bytes, (unsigned)len) == (int)len && gzclose(gz) == Z_OK, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", file);
+    PetscCall(PetscFree(bytes));
     if (cut) PetscCheck(!truncate(file, (off_t)cut), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot shorten %s", file);
+    if (spoil) {
+      int byte;
+
+      fp = fopen(file, "r+b");
+      PetscCheck(fp && !fseek(fp, (long)spoil, SEEK_SET) && (byte = fgetc(fp)) != EOF && !fseek(fp, (long)spoil, SEEK_SET) && fputc(byte ^ 0xff, fp) != EOF && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot spoil %s", file);
+    }
   }
   PetscCallMPI(MPI_Barrier(comm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,17 +122,34 @@ static PetscErrorCode PrintRows(MPI_Comm comm, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Load and print a matrix, or the error: from the last process, which did not read the file */
+/* All processes must have the same error, and the same to say about it; the first prints it */
+static PetscErrorCode PrintError(MPI_Comm comm, PetscErrorCode error)
+{
+  const char *message = "";
+  char        first[2048];
+  int         mine[2] = {0, 0}, all[2]; /* with an error, and with another message than the first process */
+
+  PetscFunctionBegin;
+  if (error) PetscCall(PetscErrorMessage(error, NULL, &message));
+  PetscCall(PetscStrncpy(first, message, sizeof(first)));
+  PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)sizeof(first), MPI_CHAR, 0, comm));
+  mine[0] = error ? 1 : 0;
+  mine[1] = strcmp(message, first) ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, mine, 1, MPI_INT, MPI_MIN, comm));
+  if (all[0] != mine[0] || all[1]) PetscCall(PetscPrintf(comm, "  the processes disagree\n"));
+  PetscCall(PetscPrintf(comm, "  error: %s\n", first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Load and print a matrix, or the error */
 static PetscErrorCode Try(MPI_Comm comm, const char what[], const char file[])
 {
   Mat            A;
   PetscErrorCode error;
-  const char    *message;
-  PetscMPIInt    rank, size;
+  int            failed;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscPrintf(comm, "%s\n", what));
   PetscCall(MatCreate(comm, &A));
   PetscCall(MatSetType(A, MATAIJTCU));
@@ -101,11 +157,10 @@ static PetscErrorCode Try(MPI_Comm comm, const char what[], const char file[])
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   error = ExampleMatLoad(comm, file, A);
   PetscCall(PetscPopErrorHandler());
-  if (error) {
-    PetscCall(PetscErrorMessage(error, NULL, &message));
-    if (rank == size - 1) PetscCall(PetscSynchronizedPrintf(comm, "  error: %s\n", message));
-    PetscCall(PetscSynchronizedFlush(comm, PETSC_STDOUT));
-  } else PetscCall(PrintRows(comm, A));
+  failed = error ? 1 : 0;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm));
+  if (failed) PetscCall(PrintError(comm, error));
+  else PetscCall(PrintRows(comm, A));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,7 +173,7 @@ static PetscErrorCode TryBinary(MPI_Comm comm, const char text[])
   PetscBool   same;
 
   PetscFunctionBegin;
-  PetscCall(WriteFile(comm, "matloadtest.mtx", text, PETSC_FALSE, 0));
+  PetscCall(WriteFile(comm, "matloadtest.mtx", text, PETSC_FALSE, 0, 0));
   PetscCall(MatCreate(comm, &A));
   PetscCall(MatSetType(A, MATAIJ));
   PetscCall(ExampleMatLoad(comm, "matloadtest.mtx", A));
@@ -135,23 +190,56 @@ static PetscErrorCode TryBinary(MPI_Comm comm, const char text[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Lines longer than the reader's buffer: as a comment they are fine, elsewhere not */
+static PetscErrorCode TryLong(MPI_Comm comm)
+{
+  const char   begin[] = "%%MatrixMarket matrix coordinate real general\n%", end[] = "\n1 1 1\n1 1 7\n";
+  const size_t n = 200000;
+  char        *text;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(sizeof(begin) + n + sizeof(end), &text));
+  memcpy(text, begin, sizeof(begin) - 1);
+  memset(text + sizeof(begin) - 1, 'x', n);
+  memcpy(text + sizeof(begin) - 1 + n, end, sizeof(end));
+  PetscCall(WriteFile(comm, "matloadtest.mtx", text, PETSC_FALSE, 0, 0));
+  PetscCall(Try(comm, "a long comment", "matloadtest.mtx"));
+  text[sizeof(begin) - 2] = 'x';
+  PetscCall(WriteFile(comm, "matloadtest.mtx", text, PETSC_FALSE, 0, 0));
+  PetscCall(Try(comm, "a long line", "matloadtest.mtx"));
+  PetscCall(PetscFree(text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **args)
 {
-  MPI_Comm comm;
+  MPI_Comm    comm;
+  PetscMPIInt rank;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   comm = PETSC_COMM_WORLD;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(cases); i++) {
-    PetscCall(WriteFile(comm, "matloadtest.mtx", cases[i].text, PETSC_FALSE, 0));
+    PetscCall(WriteFile(comm, "matloadtest.mtx", cases[i].text, PETSC_FALSE, 0, 0));
     PetscCall(Try(comm, cases[i].what, "matloadtest.mtx"));
   }
-  PetscCall(WriteFile(comm, "matloadtest.mtx.gz", cases[0].text, PETSC_TRUE, 0));
+  PetscCall(WriteFile(comm, "matloadtest.mtx.gz", cases[0].text, PETSC_TRUE, 0, 0));
   PetscCall(Try(comm, "compressed", "matloadtest.mtx.gz"));
-  PetscCall(WriteFile(comm, "matloadtest.mtx.gz", cases[0].text, PETSC_TRUE, 100));
+  PetscCall(WriteFile(comm, "matloadtest.mtx.gz", cases[0].text, PETSC_TRUE, 100, 0));
   PetscCall(Try(comm, "compressed, truncated", "matloadtest.mtx.gz"));
+  PetscCall(WriteFile(comm, "matloadtest.mtx.gz", cases[0].text, PETSC_TRUE, 5, 0));
+  PetscCall(Try(comm, "compressed, truncated in its header", "matloadtest.mtx.gz"));
+  PetscCall(WriteFile(comm, "matloadtest.mtx.gz", cases[0].text, PETSC_TRUE, 0, 40));
+  PetscCall(Try(comm, "compressed, damaged", "matloadtest.mtx.gz"));
+  PetscCall(TryLong(comm));
   PetscCall(Try(comm, "no such file", "matloadtest.missing"));
+  PetscCall(Try(comm, "a folder", "."));
+  if (rank == 0) PetscCheck(!unlink("matloadtest.pipe") || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot remove matloadtest.pipe");
+  if (rank == 0) PetscCheck(!mkfifo("matloadtest.pipe", 0600), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot make matloadtest.pipe");
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(Try(comm, "a pipe that nobody writes to", "matloadtest.pipe"));
   PetscCall(TryBinary(comm, cases[0].text));
   PetscCall(PetscFinalize());
   return 0;
@@ -159,6 +247,7 @@ int main(int argc, char **args)
 
 /*TEST
 
+   # the harness adds -malloc_dump: what an error leaves allocated becomes output
    test:
       nsize: {{1 2 3 4}}
       args: -mat_type {{aij aijtcu}}

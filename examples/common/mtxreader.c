@@ -1,11 +1,13 @@
 #include "mtxreader.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 static void MtxFail(MtxReader *r, PetscErrorCode error, const char *format, ...) PETSC_ATTRIBUTE_FORMAT(3, 4);
 
@@ -25,33 +27,51 @@ static void MtxFail(MtxReader *r, PetscErrorCode error, const char *format, ...)
   va_end(args);
 }
 
-/* Next line into r->text; false at the end of the file and after a failure. Comments may have any length, other lines must fit */
-static PetscBool MtxLine(MtxReader *r)
+/* Read on where the buffer is used up; false at the end of the file and after a failure */
+static PetscBool MtxFill(MtxReader *r)
 {
-  PetscBool first = PETSC_TRUE, comment = PETSC_FALSE;
-  char      rest[sizeof(r->text)], *s   = r->text;
+  const int n = gzread(r->gz, r->buffer, (unsigned)sizeof(r->buffer));
   int       code;
 
-  while (gzgets(r->gz, s, (int)sizeof(r->text))) {
-    size_t len = strlen(s);
-
-    if (first) {
-      r->line++;
-      comment = (PetscBool)(r->text[0] == '%');
-    }
-    if ((len && s[len - 1] == '\n') || gzeof(r->gz)) return PETSC_TRUE;
-    if (!comment) {
-      MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "not text, or a line of more than %d characters", (int)sizeof(r->text) - 2);
-      return PETSC_FALSE;
-    }
-    first = PETSC_FALSE;
-    s     = rest;
-  }
+  r->next = r->buffer;
+  r->end  = r->buffer + PetscMax(n, 0);
+  if (n > 0) return PETSC_TRUE;
   (void)gzerror(r->gz, &code);
   if (code == Z_BUF_ERROR) MtxFail(r, PETSC_ERR_FILE_READ, "the compressed data ends early: the file is truncated");
   else if (code == Z_ERRNO) MtxFail(r, PETSC_ERR_FILE_READ, "cannot read: %s", strerror(errno));
   else if (code != Z_OK && code != Z_STREAM_END) MtxFail(r, PETSC_ERR_FILE_READ, "the compressed data is damaged");
   return PETSC_FALSE;
+}
+
+/* Next line into r->text; false at the end of the file and after a failure. Comments may have any length and are cut, other lines must fit */
+static PetscBool MtxLine(MtxReader *r)
+{
+  const size_t most = sizeof(r->text) - 1;
+  size_t       len  = 0;
+  PetscBool    comment;
+  char        *newline;
+
+  if (r->next == r->end && !MtxFill(r)) return PETSC_FALSE;
+  r->line++;
+  comment = (PetscBool)(*r->next == '%');
+  do {
+    size_t n;
+
+    newline = (char *)memchr(r->next, '\n', (size_t)(r->end - r->next));
+    n       = (size_t)((newline ? newline : r->end) - r->next);
+    if (n > most - len && !comment) {
+      MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "not text, or a line of more than %d characters", (int)most);
+      return PETSC_FALSE;
+    }
+    n = PetscMin(n, most - len);
+    memcpy(r->text + len, r->next, n);
+    len += n;
+    r->next = newline ? newline + 1 : r->end;
+  } while (!newline && MtxFill(r));
+  if (r->error) return PETSC_FALSE; /* part of a line, where compressed data ends early */
+  r->text[len] = 0;
+  if (strlen(r->text) < len) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "not text: a character is zero");
+  return (PetscBool)!r->error;
 }
 
 static PetscBool MtxBlank(const char *s)
@@ -69,73 +89,110 @@ static PetscBool MtxDataLine(MtxReader *r)
   return PETSC_FALSE;
 }
 
+/* Whether a number, which ends at end, is followed by nothing or by a blank */
+static PetscBool MtxEnds(const char *s, const char *end)
+{
+  return (PetscBool)(end > s && (!*end || isspace((unsigned char)*end)));
+}
+
 static PetscBool MtxInteger(char **s, PetscInt64 *value)
 {
   char *end;
 
   errno  = 0;
   *value = strtoll(*s, &end, 10);
-  if (end == *s || errno || (*end && !isspace((unsigned char)*end))) return PETSC_FALSE;
+  if (errno || !MtxEnds(*s, end)) return PETSC_FALSE;
   *s = end;
   return PETSC_TRUE;
 }
 
+/* strtod() also takes inf, nan and hexadecimal numbers, which are none of this format's */
+static PetscBool MtxReal(char **s, double *value)
+{
+  char *end;
+
+  while (isspace((unsigned char)**s)) ++*s;
+  *value = strtod(*s, &end);
+  if (!MtxEnds(*s, end) || strspn(*s, "+-.0123456789eE") != (size_t)(end - *s)) return PETSC_FALSE;
+  *s = end;
+  return PETSC_TRUE;
+}
+
+static const char banner[] = "%%MatrixMarket";
+
 static void MtxBanner(MtxReader *r)
 {
-  char object[32], format[32], field[32], symmetry[32];
-  int  words;
+  char *s = r->text + sizeof(banner) - 1, object[32], format[32], field[32], symmetry[32], more[2];
+  int   words;
 
   if (!MtxLine(r)) {
     MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "the file is empty");
     return;
   }
-  words = strncasecmp(r->text, "%%MatrixMarket", 14) ? 0 : sscanf(r->text + 14, " %31s %31s %31s %31s", object, format, field, symmetry);
+  words = strncasecmp(r->text, banner, sizeof(banner) - 1) || !isspace((unsigned char)*s) ? 0 : sscanf(s, " %31s %31s %31s %31s %1s", object, format, field, symmetry, more);
   if (words == 3) { /* some files leave the field out and hold real values */
     memcpy(symmetry, field, sizeof(symmetry));
     strcpy(field, "real");
   } else if (words != 4) {
-    MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "neither a PETSc binary matrix nor a Matrix Market file, which begins with %%%%MatrixMarket matrix coordinate (real|integer|pattern) (general|symmetric|skew-symmetric)");
+    MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "neither a PETSc binary matrix nor a Matrix Market file, which begins with %s matrix coordinate (real|integer|pattern) (general|symmetric|skew-symmetric)", banner);
     return;
   }
   if (strcasecmp(object, "matrix")) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "holds a %s; a matrix is needed", object);
   if (strcasecmp(format, "coordinate")) MtxFail(r, PETSC_ERR_SUP, "the format is %s (dense); a sparse matrix (coordinate) is needed", format);
-  r->pattern = (PetscBool)!strcasecmp(field, "pattern");
-  if (!r->pattern && strcasecmp(field, "real") && strcasecmp(field, "double") && strcasecmp(field, "integer")) MtxFail(r, PETSC_ERR_SUP, "the field is %s; real, integer or pattern is needed", field);
+  if (!strcasecmp(field, "real") || !strcasecmp(field, "double")) r->field = MTX_REAL;
+  else if (!strcasecmp(field, "integer")) r->field = MTX_INTEGER;
+  else if (!strcasecmp(field, "pattern")) r->field = MTX_PATTERN;
+  else MtxFail(r, PETSC_ERR_SUP, "the field is %s; real, integer or pattern is needed", field);
   if (!strcasecmp(symmetry, "general")) r->symmetry = MTX_GENERAL;
   else if (!strcasecmp(symmetry, "symmetric")) r->symmetry = MTX_SYMMETRIC;
   else if (!strcasecmp(symmetry, "skew-symmetric")) r->symmetry = MTX_SKEW;
   else MtxFail(r, PETSC_ERR_SUP, "the symmetry is %s; general, symmetric or skew-symmetric is needed", symmetry);
+  if (r->field == MTX_PATTERN && r->symmetry == MTX_SKEW) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "a pattern has no signs and cannot be skew-symmetric; general or symmetric is needed");
 }
 
-void MtxOpen(MtxReader *r, const char file[])
+static void MtxSizes(MtxReader *r)
 {
-  char *s = r->text;
+  const PetscInt64 most = 1000000; /* rows and columns that may lack entries, beside ten times the number of entries */
+  char            *s    = r->text;
 
-  memset(r, 0, sizeof(*r));
-  r->file = file;
-  r->gz   = gzopen(file, "rb"); /* reads files that are not compressed too */
-  if (!r->gz) {
-    MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", strerror(errno));
-    return;
-  }
-  (void)gzbuffer(r->gz, 1 << 18);
-  MtxBanner(r);
-  if (r->error) return;
   if (!MtxDataLine(r)) {
     MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "the file ends before the size line (rows columns entries)");
     return;
   }
   if (!MtxInteger(&s, &r->m) || !MtxInteger(&s, &r->n) || !MtxInteger(&s, &r->nnz) || !MtxBlank(s) || r->m < 0 || r->n < 0 || r->nnz < 0) {
-    MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "the size line must hold three numbers: rows columns entries");
+    MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "the size line must hold three whole numbers, none of them negative or beyond 64 bits: rows columns entries");
     return;
   }
   if (r->m > PETSC_INT_MAX || r->n > PETSC_INT_MAX) MtxFail(r, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt64_FMT " x %" PetscInt64_FMT " is beyond this PETSc's 32-bit integers: one configured --with-64-bit-indices is needed", r->m, r->n);
+  /* A matrix takes memory for each row, with an entry or without; the file must have something to show for it */
+  if ((PetscMax(r->m, r->n) - most) / 10 > r->nnz) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "%" PetscInt64_FMT " x %" PetscInt64_FMT " with %" PetscInt64_FMT " entries: more than ten times as many rows or columns as entries, and a million, are taken for a mistake", r->m, r->n, r->nnz);
   if (r->symmetry != MTX_GENERAL && r->m != r->n) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "a symmetric or skew-symmetric matrix must be square, not %" PetscInt64_FMT " x %" PetscInt64_FMT, r->m, r->n);
+}
+
+void MtxOpen(MtxReader *r, const char file[])
+{
+  struct stat status;
+
+  memset(r, 0, sizeof(*r));
+  r->file = file;
+  errno   = 0;
+  if (stat(file, &status)) MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", strerror(errno));
+  else if (!S_ISREG(status.st_mode)) MtxFail(r, PETSC_ERR_FILE_OPEN, "not a regular file"); /* a pipe could let us wait for ever */
+  else {
+    r->gz = gzopen(file, "rb"); /* reads files that are not compressed too */
+    if (!r->gz) MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", errno ? strerror(errno) : "no memory");
+  }
+  if (!r->error) (void)gzbuffer(r->gz, 1 << 18);
+  if (!r->error) MtxBanner(r);
+  if (!r->error) MtxSizes(r);
 }
 
 PetscBool MtxNext(MtxReader *r, PetscInt64 *row, PetscInt64 *col, double *value)
 {
-  char *s = r->text, *end;
+  static const char *const needed[] = {"three numbers: row column value", "three whole numbers: row column value", "two whole numbers: row column"};
+  char                    *s        = r->text;
+  PetscInt64               whole    = 1;
+  PetscBool                good;
 
   if (r->error) return PETSC_FALSE;
   if (!MtxDataLine(r)) {
@@ -146,14 +203,18 @@ PetscBool MtxNext(MtxReader *r, PetscInt64 *row, PetscInt64 *col, double *value)
     MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "more entries than the %" PetscInt64_FMT " of the size line", r->nnz);
     return PETSC_FALSE;
   }
-  *value = 1.0;
-  if (MtxInteger(&s, row) && MtxInteger(&s, col)) {
-    end = s;
-    if (!r->pattern) *value = strtod(s, &end);
-    if ((r->pattern || end != s) && MtxBlank(end)) s = NULL;
+  good = (PetscBool)(MtxInteger(&s, row) && MtxInteger(&s, col));
+  if (good && r->field == MTX_REAL) good = MtxReal(&s, value);
+  else {
+    if (good && r->field == MTX_INTEGER) good = MtxInteger(&s, &whole);
+    *value = (double)whole;
   }
-  if (s) {
-    MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "an entry must hold %s", r->pattern ? "two numbers: row column" : "three numbers: row column value");
+  if (!good || !MtxBlank(s)) {
+    MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "an entry must hold %s", needed[r->field]);
+    return PETSC_FALSE;
+  }
+  if (!isfinite((PetscReal)*value)) {
+    MtxFail(r, PETSC_ERR_ARG_OUTOFRANGE, "the value is too large for the precision of this PETSc");
     return PETSC_FALSE;
   }
   if (*row < 1 || *row > r->m || *col < 1 || *col > r->n) {

@@ -48,6 +48,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
     o->N[1]  = 32;
     o->N[2]  = 128;
   }
+  PetscCheck(o->count > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N needs the numbers of columns of the dense matrix, such as -N 8,32");
   for (PetscInt k = 0; k < o->count; k++) PetscCheck(o->N[k] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
   if (!o->n) o->n = o->kind <= GENERATE_DOF8 ? 24 : 20000;
   PetscFunctionReturn(PETSC_SUCCESS);

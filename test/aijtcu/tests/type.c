@@ -350,13 +350,22 @@ static PetscErrorCode MustFail(PetscErrorCode ierr, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WrongOption(Mat A, const char name[], const char value[])
+/* Refused, with a message that names the option and has the word right in it */
+static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], const char right[])
 {
+  PetscErrorCode error;
+  const char    *message;
+
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, name, value));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  PetscCall(MustFail(MatSetFromOptions(A), name));
+  error = MatSetFromOptions(A);
   PetscCall(PetscPopErrorHandler());
+  PetscCall(MustFail(error, name));
+  if (error) {
+    PetscCall(PetscErrorMessage(error, NULL, &message));
+    if (!strstr(message, name + sizeof("-a_") - 1) || !strstr(message, right)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: the message is \"%s\"\n", name, value, message));
+  }
   PetscCall(PetscOptionsClearValue(NULL, name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -429,16 +438,22 @@ static PetscErrorCode TestWrongOptions(void)
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, 64, 64, &A));
   PetscCall(MatAIJTCUSetBrickRows(A, 16));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_path", "tensor"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "12"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "20"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "0"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "half"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_path", "tensor", "auto tcu scalar"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "12", "8 or 16"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "tall", "8 or 16"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "4294967304", "8 or 16")); /* 2^32 + 8 */
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", NULL, "8 or 16"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "20", "multiple of the brick rows"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "64.5", "multiple of the brick rows"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "0", "multiple of 4"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "4x", "multiple of 4"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "half", "full tf32"));
 #if defined(PETSC_USE_REAL_DOUBLE)
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "tf32")); /* for single precision only */
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "tf32", "must be full")); /* for single precision only */
 #endif
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "12"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_synergy_threshold", "-0.5"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "12", "1, 2, 4, 8 or 16"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "-", "1, 2, 4, 8 or 16"));
+  PetscCall(WrongOption(A, "-a_mat_aijtcu_synergy_threshold", "-0.5", "a fraction up to 1"));
   PetscCall(MatAIJTCUGetBrickRows(A, &i));
   if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a refused option left a trace: brick rows are %" PetscInt_FMT "\n", i));
   PetscCall(MatDestroy(&A));
