@@ -64,6 +64,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
   PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
+  PetscCall(AIJTCUParentsSetUp());
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
