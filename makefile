@@ -7,14 +7,16 @@ define HELP
 make              build the library
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests
+make test-headers compile against the headers of other PETScs: complex, 64-bit indices, 3.24, 3.25
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make install      install library, header and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
 make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
 make help         this text
 
-PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26, real) to use; without PETSC_DIR they are built once
-SCALAR=double|single               precision (double)
+PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once
+PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
+SCALAR=double|single|complex       precision, or complex (double) scalars, for which there are no bricks (double)
 DEBUG=1                            with PETSc's debug checks
 INDEX=32|64                        bits of PetscInt (32)
 CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)
@@ -26,7 +28,7 @@ TESTS='*vibration*'                make test: only the tests whose names match t
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test bundle install env clean help FORCE
+.PHONY: all example test test-headers bundle install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -35,7 +37,7 @@ clean:
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
 
 # What the user says about PETSc, kept before config.mk gives these names the values that were found
-SETUP := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
+SETUP := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
          CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/setup
 NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
@@ -71,7 +73,8 @@ WARNINGS        := -Wall -Wextra
 INCLUDE         := -I$(CURDIR)/include -I$(CURDIR)/kernels
 EXAMPLE_INCLUDE := $(patsubst %,-I$(CURDIR)/%,$(sort $(dir $(EXAMPLE_SRC)))) $(SLEPC_INCLUDE)
 EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz
-COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP
+COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
+COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) -MMD -MP
 COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
 LINK             = $(CLINKER) -Wl,--as-needed
 
@@ -123,6 +126,11 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
 test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS)
 	@$(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install'
 	@$(TEST_ENV) test/run
+
+test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
+test-headers: | need-slepc
+	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
+	  SOURCES='$(wildcard src/*.c kernels/host/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
 
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)

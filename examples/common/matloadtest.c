@@ -88,8 +88,12 @@ static PetscErrorCode Try(MPI_Comm comm, const char what[], const char file[])
 {
   Mat            A;
   PetscErrorCode error;
-  const char    *message;
   PetscMPIInt    rank, size;
+#if PETSC_VERSION_LT(3, 25, 0)
+  char *message;
+#else
+  const char *message;
+#endif
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
