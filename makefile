@@ -8,6 +8,7 @@ make              build the library
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests
 make test-headers compile against the headers of other PETScs: complex, 64-bit indices, 3.24, 3.25
+make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make install      install library, header and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
@@ -29,7 +30,7 @@ TESTS='*vibration*'                make test: only the tests whose names match t
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test test-headers test-petsc bundle install env clean help FORCE
+.PHONY: all example test test-headers test-matrix test-petsc bundle install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -132,6 +133,9 @@ test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
 test-headers: | need-slepc
 	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
 	  SOURCES='$(wildcard src/*.c kernels/host/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+
+test-matrix:
+	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
 
 test-petsc: $(LIBRARY)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc

@@ -338,6 +338,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 
       PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
       PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
+      if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));
 #if AIJTCU_HAVE_BRICKS
       if (path == MAT_AIJTCU_PATH_TCU) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
