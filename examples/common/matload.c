@@ -162,17 +162,19 @@ static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a file begins with the number that PETSc writes before a matrix; a file that cannot be read is left to the reader that follows */
+/* Whether a file begins with the number that PETSc writes before a matrix, as a PetscInt; a file that cannot be read is left to the reader that follows */
 static PetscBool IsPetscBinary(const char file[])
 {
   FILE         *fp = fopen(file, "rb");
-  unsigned char b[4];
-  PetscBool     yes = PETSC_FALSE;
+  unsigned char b[sizeof(PetscInt)];
+  PetscInt64    first = 0;
 
   if (!fp) return PETSC_FALSE;
-  if (fread(b, 1, 4, fp) == 4) yes = (PetscBool)((((unsigned)b[0] << 24) | ((unsigned)b[1] << 16) | ((unsigned)b[2] << 8) | b[3]) == MAT_FILE_CLASSID);
+  if (fread(b, sizeof(b), 1, fp) == 1) {
+    for (size_t i = 0; i < sizeof(b); i++) first = 256 * first + b[i]; /* the most significant byte comes first */
+  }
   (void)fclose(fp);
-  return yes;
+  return (PetscBool)(first == MAT_FILE_CLASSID);
 }
 
 /*@

@@ -46,12 +46,38 @@ static PetscErrorCode StandInSeq(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The product of the whole is the parent's, with products of the blocks in it. A PETSc without CUDA does not know it under that name */
+static PetscErrorCode StandInProductMPI(Mat C)
+{
+  Mat A, B;
+  PetscErrorCode (*f)(Mat);
+
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(C, &A, &B, NULL));
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatProductSetFromOptions_mpiaij_mpidense_C", &f));
+  PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*destroy_mpiaij)(Mat);
+
+static PetscErrorCode StandInDestroyMPI(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", NULL));
+  PetscCall((*destroy_mpiaij)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode StandInMPI(Mat A)
 {
   PetscFunctionBegin;
   PetscCheck(!nodevice, PETSC_COMM_SELF, PETSC_ERR_GPU, "No device");
   PetscCall(MatSetType(A, MATMPIAIJ));
+  destroy_mpiaij  = A->ops->destroy;
+  A->ops->destroy = StandInDestroyMPI;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJCUSPARSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", StandInProductMPI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
