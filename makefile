@@ -7,6 +7,9 @@ define HELP
 make              build the library
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests
+make test-headers compile against the headers of other PETScs: complex, 64-bit indices, 3.24, 3.25
+make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
+make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make install      install library, header and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
@@ -14,8 +17,9 @@ make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DI
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
 make help         this text
 
-PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26, real) to use; without PETSC_DIR they are built once
-SCALAR=double|single               precision (double)
+PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once
+PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
+SCALAR=double|single|complex       precision, or complex (double) scalars, for which there are no bricks (double)
 DEBUG=1                            with PETSc's debug checks
 INDEX=32|64                        bits of PetscInt (32)
 CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)
@@ -28,7 +32,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test fuzz bundle install env clean help FORCE
+.PHONY: all example test fuzz test-headers test-matrix test-petsc bundle install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -37,7 +41,7 @@ clean:
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
 
 # What the user says about PETSc, kept before config.mk gives these names the values that were found
-SETUP := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
+SETUP := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
          CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/setup
 NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
@@ -80,7 +84,8 @@ WARNINGS        := -Wall -Wextra
 INCLUDE         := -I$(CURDIR)/include -I$(CURDIR)/kernels
 EXAMPLE_INCLUDE := $(patsubst %,-I$(CURDIR)/%,$(sort $(dir $(EXAMPLE_SRC)))) $(SLEPC_INCLUDE)
 EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz
-COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP
+COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
+COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) -MMD -MP
 COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
 LINK             = $(CLINKER) -Wl,--as-needed
 
@@ -148,6 +153,17 @@ RUNS ?= 1000000
 SEED ?= 1
 fuzz: $(FUZZERS)
 	@test/fuzz/run $(BUILD)/fuzz hrpb $(RUNS) $(SEED) && test/fuzz/run $(BUILD)/fuzz mtx $(RUNS) $(SEED)
+
+test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
+test-headers: | need-slepc
+	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
+	  SOURCES='$(wildcard src/*.c kernels/host/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+
+test-matrix:
+	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
+
+test-petsc: $(LIBRARY)
+	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc
 
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)

@@ -23,6 +23,7 @@
 .  -mat_aijtcu_synergy_threshold alpha     - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
 .  -mat_aijtcu_workspace_max MiB           - device memory for copies of dense matrices, shared by all matrices (a quarter of the device's);
                                              products that need more are made in pieces
+.  -mat_aijtcu_attach                      - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a `MATAIJTCU` does; see the notes
 -  -mat_aijtcu_view_choice                 - at `PetscFinalize()`, print which path the products took and how often
 
    Level: beginner
@@ -34,6 +35,9 @@
 
    The plan (bricks and what is derived from them) is built at the first product with a dense matrix, and follows the matrix: a
    change of values refreshes the packed values, a change of the nonzero pattern rebuilds it.
+
+   With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` gets a plan too, also where a program names the type in its code. It keeps
+   its type and name; all functions for a `MATAIJTCU` and the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` gets none.
 
    Source:
    cuTeSpMM (bricks, synergy), FlashSparse (8-row bricks); see the README.

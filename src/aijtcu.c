@@ -50,7 +50,7 @@ PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, plan));
   if (!*plan) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!(*plan)->view_depth++ && (*plan)->kind != AIJTCU_KIND_BLOCK) {
+  if (!(*plan)->view_depth++ && (*plan)->own_name) {
     char *own = ((PetscObject)A)->type_name;
 
     ((PetscObject)A)->type_name = (*plan)->other_name;
@@ -68,7 +68,7 @@ PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUGetPlan(A, &now));
   if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS); /* MatHeaderReplace() gave A another header: the plan went with the old one */
   if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plan->kind == AIJTCU_KIND_BLOCK) PetscCall(AIJTCUWrapOps(A, plan));
+  if (!plan->own_name) PetscCall(AIJTCUWrapOps(A, plan));
   else if (((PetscObject)A)->type_name == plan->parent_name) {
     ((PetscObject)A)->type_name = plan->other_name;
     plan->other_name            = plan->parent_name;
@@ -158,40 +158,49 @@ PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
   PetscCall(AIJTCUGetPlan(*M, &plan));
-  if (plan && plan->kind != AIJTCU_KIND_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan && plan->own_name) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &parallel));
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)*M), &device));
   if (device) PetscCall(MatConvert(*M, parallel ? MATMPIAIJCUSPARSE : MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, M));
-  PetscCall(AIJTCUAttach(*M, parallel ? AIJTCU_KIND_MPI : AIJTCU_KIND_SEQ, NULL));
+  PetscCall(AIJTCUAttach(*M, parallel ? AIJTCU_KIND_MPI : AIJTCU_KIND_SEQ, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Hang a plan on a matrix of a parent type. With kind SEQ or MPI the matrix becomes an aijtcu; a BLOCK keeps its name, gets its
-   dense products caught, and takes options from its owner. Cheap when already attached.
+   Hang a plan on a matrix of a parent type. With our name the matrix becomes an aijtcu; without it, it stays what it was and only
+   gets its dense products caught. A block takes options from its owner. Cheap when already attached. Collective
 */
-PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, AIJTCUPlan *owner)
+PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan *owner)
 {
-  AIJTCUPlan    *plan;
-  const MatType  own[] = {MATSEQAIJTCU, MATMPIAIJTCU, NULL};
+  AIJTCUPlan   *plan;
+  AIJTCUOptions options;
+  const MatType own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsInitialize(&options));
   PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan && own_name && !plan->own_name) { /* -mat_aijtcu_attach was there first */
+    options = plan->options;
+    PetscCall(AIJTCUDetach(A));
+    plan = NULL;
+  }
   if (!plan) {
     PetscCall(PetscNew(&plan));
-    plan->kind = kind;
-    PetscCall(PetscStrendswith(((PetscObject)A)->type_name, "aijcusparse", &plan->device));
-    PetscCall(AIJTCUOptionsInitialize(&plan->options));
+    plan->kind     = kind;
+    plan->own_name = own_name;
+    PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &plan->device));
+    if (plan->device) PetscCall(PetscStrendswith(((PetscObject)A)->type_name, "aijcusparse", &plan->device));
+    plan->options = options;
     PetscCall(PetscObjectContainerCompose((PetscObject)A, PLAN_KEY, plan, AIJTCUPlanDestroy));
     PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&plan->container));
-    if (kind != AIJTCU_KIND_BLOCK) {
+    if (own_name) {
       PetscCall(PetscStrallocpy(((PetscObject)A)->type_name, &plan->other_name));
       PetscCall(PetscObjectChangeTypeName((PetscObject)A, own[kind]));
-      PetscCall(AIJTCUWrapView(A, plan));
     }
-    PetscCall(AIJTCUWrapOps(A, plan));
+    if (!owner) PetscCall(AIJTCUWrapView(A, plan));
   }
   plan->owner = owner;
+  PetscCall(AIJTCUWrapOps(A, plan)); /* also where the parent has set them anew */
   PetscCall(AIJTCUWrapComposed(A, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -206,38 +215,33 @@ PetscErrorCode AIJTCUDetach(Mat A)
   if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUUnwrapComposed(A, plan));
   PetscCall(AIJTCUUnwrapOps(A, plan));
-  if (plan->kind != AIJTCU_KIND_BLOCK && !plan->view_depth) PetscCall(PetscObjectChangeTypeName((PetscObject)A, plan->other_name));
+  if (plan->own_name && !plan->view_depth) PetscCall(PetscObjectChangeTypeName((PetscObject)A, plan->other_name));
   PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreate_AIJTCU_Private(Mat A, MatType device_parent, MatType host_parent, AIJTCUKind kind)
+static PetscErrorCode MatCreate_AIJTCU_Private(Mat A, AIJTCUKind kind)
 {
-  PetscErrorCode (*create)(Mat) = NULL;
   PetscBool device;
-  MatType   parent;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &device));
-  parent = device ? device_parent : host_parent;
-  PetscCall(PetscFunctionListFind(MatList, parent, &create));
-  PetscCheck(create, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_UNKNOWN_TYPE, "Parent matrix type %s of aijtcu is not registered", parent);
-  PetscCall((*create)(A));
-  PetscCall(AIJTCUAttach(A, kind, NULL));
+  PetscCall(AIJTCUParentCreate(A, kind, device));
+  PetscCall(AIJTCUAttach(A, kind, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreate_SeqAIJTCU(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_AIJTCU_Private(A, MATSEQAIJCUSPARSE, MATSEQAIJ, AIJTCU_KIND_SEQ));
+  PetscCall(MatCreate_AIJTCU_Private(A, AIJTCU_KIND_SEQ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatCreate_MPIAIJTCU(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate_AIJTCU_Private(A, MATMPIAIJCUSPARSE, MATMPIAIJ, AIJTCU_KIND_MPI));
+  PetscCall(MatCreate_AIJTCU_Private(A, AIJTCU_KIND_MPI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

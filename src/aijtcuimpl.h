@@ -60,9 +60,8 @@ typedef struct {
 } AIJTCUPatternKey;
 
 typedef enum {
-  AIJTCU_KIND_SEQ,  /* carries our sequential type name */
-  AIJTCU_KIND_MPI,  /* carries our parallel type name */
-  AIJTCU_KIND_BLOCK /* keeps its parent's name: a block inside a parallel matrix */
+  AIJTCU_KIND_SEQ,
+  AIJTCU_KIND_MPI
 } AIJTCUKind;
 
 typedef void (*AIJTCUFn)(void);
@@ -82,6 +81,7 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
 typedef struct _n_AIJTCUPlan AIJTCUPlan;
 struct _n_AIJTCUPlan {
   AIJTCUKind     kind;
+  PetscBool      own_name;  /* carries our type name; otherwise its parent's: a block inside a parallel matrix, or -mat_aijtcu_attach */
   PetscBool      device;    /* the parent is an aijcusparse type */
   PetscContainer container; /* that holds this plan; not a reference */
 
@@ -127,7 +127,7 @@ struct _n_AIJTCUPlan {
 
 /* aijtcu.c: the type's identity */
 PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where there is none */
-PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
@@ -136,6 +136,10 @@ PETSC_INTERN PetscErrorCode MatConvert_AIJTCU_Any(Mat, MatType, MatReuse, Mat *)
 PETSC_INTERN PetscErrorCode MatConvert_AIJ_AIJTCU(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJTCU(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
+
+/* parent.c: the parent types */
+PETSC_INTERN PetscErrorCode AIJTCUParentsSetUp(void);
+PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
 
 /*
    Call of a function of the parent type while A looks like a matrix of that type; the view is left on error too

@@ -88,7 +88,7 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
   for (PetscInt i = 0; i < 3; i++) {
     if (operand[i]) PetscCall(AIJTCUParentViewBegin(operand[i], &plan[i]));
     /* PETSc's first question is whether the operands have the same function here; the end of the view puts ours back */
-    if (plan[i] && plan[i]->kind != AIJTCU_KIND_BLOCK) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
+    if (plan[i] && plan[i]->own_name) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
   }
   if (bysymmetry) {
     product->type                                  = MATPRODUCT_AB;
@@ -119,8 +119,8 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Parent(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the parent would have done with this product of a block; the operations and the name of a block are the parent's */
-static PetscErrorCode AIJTCUBlockSetFromOptions(Mat C)
+/* What the parent would have done with this product of a matrix whose operations and name are the parent's */
+static PetscErrorCode AIJTCUComposedSetFromOptions(Mat C)
 {
   Mat         A = C->product->A, B = C->product->B;
   AIJTCUPlan *plan;
@@ -130,7 +130,7 @@ static PetscErrorCode AIJTCUBlockSetFromOptions(Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &cuda));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &cuda, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
   f = (PetscErrorCode (*)(Mat))plan->composed[cuda ? AIJTCU_PRODUCT_DENSECUDA : AIJTCU_PRODUCT_DENSE];
   if (!f) {
     PetscCall(PetscSNPrintf(key, sizeof(key), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name, ((PetscObject)B)->type_name));
@@ -147,7 +147,7 @@ static PetscErrorCode MatProductSetFromOptions_AIJTCU_Parent(Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(C->product->A, &plan));
-  PetscCall(AIJTCUCallParents(C, plan && plan->kind == AIJTCU_KIND_BLOCK ? AIJTCUBlockSetFromOptions : MatProductSetFromOptions));
+  PetscCall(AIJTCUCallParents(C, plan && !plan->own_name ? AIJTCUComposedSetFromOptions : MatProductSetFromOptions));
   PetscCall(AIJTCUParentProductGet(C, &pp));
   pp->symbolic            = C->ops->productsymbolic;
   C->ops->productsymbolic = pp->symbolic ? MatProductSymbolic_AIJTCU_Parent : NULL;
@@ -360,7 +360,7 @@ static PetscErrorCode AIJTCUAskOthers(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called by PETSc for every product in which a MATAIJTCU, or a block of one with a dense matrix, takes part */
+/* Called by PETSc for every product in which a MATAIJTCU takes part, or a matrix of a parent type with a plan and a dense one */
 PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 {
   Mat         operand[3] = {C->product->A, C->product->B, C->product->C};
@@ -388,6 +388,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 
       PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
       PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
+      if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));
 #if AIJTCU_HAVE_BRICKS
       if (path == MAT_AIJTCU_PATH_TCU) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;

@@ -9,15 +9,31 @@ const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "parent"
 const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
-/* The operations table has another shape in every minor version: a library for one must not write into another's matrices */
-static PetscErrorCode AIJTCUCheckVersion(void)
+/*
+   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every minor version, and
+   numbers and indices have other sizes. Asked before anything else, in an order in which every answer fits its variable
+*/
+static PetscErrorCode AIJTCUCheckPetsc(void)
 {
-  PetscInt major, minor, subminor;
+  const char    advice[] = "compile it with the PETSC_DIR and PETSC_ARCH of this program";
+  PetscInt      major, minor, subminor;
+  PetscDataType scalar = PETSC_DATATYPE_UNKNOWN, real = PETSC_DATATYPE_UNKNOWN;
+  PetscBool     found;
+  size_t        size;
 
   PetscFunctionBegin;
+  if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* PetscInitialized() is yet to come when a library is loaded. Such a PETSc does not print errors */
+    (void)fprintf(stderr, "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, or the program has a PETSc of its own beside that one: %s\n", advice);
+    PetscFunctionReturn(PETSC_ERR_LIB);
+  }
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt), 8 * (int)size, advice);
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": compile it with the PETSC_DIR of this program",
-             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, advice);
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCall(PetscDataTypeFromString("real", &real, &found));
+  PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s", PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar],
+             PetscDataTypes[real], advice);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,7 +71,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscErrorCode (*create)(Mat) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUCheckVersion());
+  PetscCall(AIJTCUCheckPetsc());
   PetscCall(MatInitializePackage());
   PetscCall(PetscFunctionListFind(MatList, MATSEQAIJTCU, &create));
   if (create) PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,6 +80,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
   PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
+  PetscCall(AIJTCUParentsSetUp());
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));

@@ -130,8 +130,8 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
-  if (plan->kind == AIJTCU_KIND_BLOCK || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants one of its own */
-  PetscCall(AIJTCUAttach(*B, plan->kind, NULL));
+  if (plan->owner || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants one of its own */
+  PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
   bplan->options = plan->options;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -259,18 +259,20 @@ static void AIJTCUUnwrapDestroy(Mat A)
   }
 }
 
-/* The table: W(operation, wrapper). Block: what must not pass on what we composed. Own: what must know the plan. Added: there also if
-   the parent has none. Device: what takes vectors. Device and Seq_Device: where names are compared */
-#define AIJTCU_OPS_BLOCK(W) W(duplicate, MatDuplicate_AIJTCU)
+/* The table: W(operation, wrapper). All: what copies, composes or removes what we composed. Added: there also if the parent has none.
+   The others are for a matrix with our name. Own: what must know the plan. Device: what takes vectors. Device and Seq_Device: where names
+   are compared */
+#define AIJTCU_OPS_ALL(W) \
+  W(duplicate, MatDuplicate_AIJTCU) \
+  W(bindtocpu, MatBindToCPU_AIJTCU)
+#define AIJTCU_OPS_ADDED(W) W(setfromoptions, MatSetFromOptions_AIJTCU)
 #define AIJTCU_OPS_OWN(W) \
   W(lufactor, MatLUFactor_AIJTCU) \
   W(ilufactor, MatILUFactor_AIJTCU) \
   W(choleskyfactor, MatCholeskyFactor_AIJTCU) \
   W(iccfactor, MatICCFactor_AIJTCU) \
   W(productsetfromoptions, MatProductSetFromOptions_AIJTCU)
-#define AIJTCU_OPS_ADDED(W) \
-  W(setfromoptions, MatSetFromOptions_AIJTCU) \
-  W(convert, MatConvert_AIJTCU_Any)
+#define AIJTCU_OPS_OWN_ADDED(W) W(convert, MatConvert_AIJTCU_Any)
 #define AIJTCU_OPS_DEVICE(W) \
   W(mult, MatMult_AIJTCU) \
   W(multadd, MatMultAdd_AIJTCU) \
@@ -285,8 +287,7 @@ static void AIJTCUUnwrapDestroy(Mat A)
   W(axpy, MatAXPY_AIJTCU) \
   W(zeroentries, MatZeroEntries_AIJTCU) \
   W(assemblyend, MatAssemblyEnd_AIJTCU) \
-  W(setoption, MatSetOption_AIJTCU) \
-  W(bindtocpu, MatBindToCPU_AIJTCU)
+  W(setoption, MatSetOption_AIJTCU)
 
 /* Absent operations stay absent. While values are collected in a hash table PETSc has put the operations aside, ours among them */
 PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
@@ -298,17 +299,18 @@ PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
     plan->parent.op = A->ops->op; \
     A->ops->op      = own; \
   }
-  AIJTCU_OPS_BLOCK(WRAP)
-  if (plan->kind != AIJTCU_KIND_BLOCK) { AIJTCU_OPS_OWN(WRAP) }
-  if (plan->kind != AIJTCU_KIND_BLOCK && plan->device) { AIJTCU_OPS_DEVICE(WRAP) }
-  if (plan->kind == AIJTCU_KIND_SEQ && plan->device) { AIJTCU_OPS_SEQ_DEVICE(WRAP) }
+  AIJTCU_OPS_ALL(WRAP)
+  if (plan->own_name) { AIJTCU_OPS_OWN(WRAP) }
+  if (plan->own_name && plan->device) { AIJTCU_OPS_DEVICE(WRAP) }
+  if (plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ) { AIJTCU_OPS_SEQ_DEVICE(WRAP) }
 #undef WRAP
 #define ADD(op, own) /* also where the parent has none */ \
   if (A->ops->op != own) { \
     plan->parent.op = A->ops->op; \
     A->ops->op      = own; \
   }
-  if (plan->kind != AIJTCU_KIND_BLOCK) { AIJTCU_OPS_ADDED(ADD) }
+  AIJTCU_OPS_ADDED(ADD)
+  if (plan->own_name) { AIJTCU_OPS_OWN_ADDED(ADD) }
 #undef ADD
   PetscCall(AIJTCUWrapDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,9 +322,10 @@ PetscErrorCode AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
   if (A->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
 #define UNWRAP(op, own) \
   if (A->ops->op == own) A->ops->op = plan->parent.op;
-  AIJTCU_OPS_BLOCK(UNWRAP)
-  AIJTCU_OPS_OWN(UNWRAP)
+  AIJTCU_OPS_ALL(UNWRAP)
   AIJTCU_OPS_ADDED(UNWRAP)
+  AIJTCU_OPS_OWN(UNWRAP)
+  AIJTCU_OPS_OWN_ADDED(UNWRAP)
   AIJTCU_OPS_DEVICE(UNWRAP)
   AIJTCU_OPS_SEQ_DEVICE(UNWRAP)
 #undef UNWRAP
@@ -364,12 +367,12 @@ static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const Pets
 /*
    The composed functions that are wrapped or added, with the exact names under which PETSc looks for them. Those that compare names,
    of a sequential matrix on a device, or go by them. The products of an aijtcu, for which PETSc finds no function under the names of the types, and
-   conversions to it. The products of a block with dense matrices (the operations of a block are the parent's)
+   conversions to it. Without our name: the products with dense matrices
 */
 static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt which, char key[], size_t len, AIJTCUFn *own)
 {
   const struct {
-    const char *format; /* of the key; what is left open is the prefix of the type names, or the type name of a block */
+    const char *format; /* of the key; what is left open is the prefix of the type names, and for products the type name before it */
     AIJTCUFn    own;
   } table[AIJTCU_NCOMPOSED] = {
     {"MatSetPreallocationCOO_C",                        (AIJTCUFn)MatSetPreallocationCOO_AIJTCU  },
@@ -381,20 +384,19 @@ static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt whi
     {"MatConvert_%saijcusparse_%saijcusparsetcu_C",     (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
     {"MatConvert_%saijcusparse_%saijtcu_C",             (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
     {"MatConvert_%saijcusparsetcu_%saijtcu_C",          (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
-    {"MatProductSetFromOptions_%s_seqdense_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
-    {"MatProductSetFromOptions_%s_seqdensecuda_C",      (AIJTCUFn)MatProductSetFromOptions_AIJTCU}
+    {"MatProductSetFromOptions_%s_%sdense_C",           (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
+    {"MatProductSetFromOptions_%s_%sdensecuda_C",       (AIJTCUFn)MatProductSetFromOptions_AIJTCU}
   };
-  const AIJTCUKind kind = plan->kind;
-  const char      *open = kind == AIJTCU_KIND_BLOCK ? ((PetscObject)A)->type_name : kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
-  PetscBool        has;
+  const char *prefix = plan->kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
+  PetscBool   has;
 
   PetscFunctionBegin;
-  if (which == AIJTCU_SET_PREALLOCATION_COO) has = (PetscBool)(kind != AIJTCU_KIND_BLOCK); /* makes blocks by the name of the whole */
-  else if (which < AIJTCU_PRODUCT_ANY) has = (PetscBool)(plan->device && kind == AIJTCU_KIND_SEQ);
-  else if (which < AIJTCU_PRODUCT_DENSE) has = (PetscBool)(kind != AIJTCU_KIND_BLOCK);
-  else has = (PetscBool)(kind == AIJTCU_KIND_BLOCK);
+  if (which == AIJTCU_SET_PREALLOCATION_COO) has = PETSC_TRUE; /* makes blocks by the name of the whole, or sets the operations anew */
+  else if (which >= AIJTCU_PRODUCT_DENSE) has = (PetscBool)!plan->own_name;
+  else if (which >= AIJTCU_PRODUCT_ANY) has = plan->own_name;
+  else has = (PetscBool)(plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ);
   *own = has ? table[which].own : NULL;
-  if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, open, open));
+  if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, which >= AIJTCU_PRODUCT_DENSE ? ((PetscObject)A)->type_name : prefix, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -443,7 +445,7 @@ PetscErrorCode AIJTCUAttachBlocks(Mat A)
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
-    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_BLOCK, plan));
+    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
     PetscCall(PetscObjectCompose((PetscObject)blocks[i], "MatAIJTCUOwner", (PetscObject)plan->container)); /* the owner's plan outlives the block */
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -283,20 +283,22 @@ static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a file begins with the number that PETSc writes before a matrix; what cannot be read is left to the reader that follows */
+/* Whether a file begins with the number that PETSc writes before a matrix, as a PetscInt; what cannot be read is left to the reader that follows */
 static PetscBool IsPetscBinary(const char file[])
 {
   struct stat   status;
   FILE         *fp;
-  unsigned char b[4];
-  PetscBool     yes = PETSC_FALSE;
+  unsigned char b[sizeof(PetscInt)];
+  PetscInt64    first = 0;
 
   if (stat(file, &status) || !S_ISREG(status.st_mode)) return PETSC_FALSE;
   fp = fopen(file, "rb");
   if (!fp) return PETSC_FALSE;
-  if (fread(b, 1, 4, fp) == 4) yes = (PetscBool)((((unsigned)b[0] << 24) | ((unsigned)b[1] << 16) | ((unsigned)b[2] << 8) | b[3]) == MAT_FILE_CLASSID);
+  if (fread(b, sizeof(b), 1, fp) == 1) {
+    for (size_t i = 0; i < sizeof(b); i++) first = 256 * first + b[i]; /* the most significant byte comes first */
+  }
   (void)fclose(fp);
-  return yes;
+  return (PetscBool)(first == MAT_FILE_CLASSID);
 }
 
 /*@

@@ -1,6 +1,10 @@
 # Functions for the scripts of this folder. Messages go to stderr: stdout belongs to what the caller reads (make env).
 
-petsc_release=3.26.1 # of PETSc and SLEPc, where they are built here; their checksums are in build-petsc
+# release petsc|slepc: of PETSC_VERSION, where they are built here
+release() { awk -v version="${PETSC_VERSION:-3.26}" -v package="$1" '$1 == version && $2 == package { print $3 }' "$(dirname "${BASH_SOURCE[0]}")/releases"; }
+
+# Where that is
+cache_folder() { echo "${PETSCAIJTCU_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/petsc-aijtcu}"; }
 
 say() { printf 'petsc-aijtcu: %s\n' "$*" >&2; }
 

@@ -572,13 +572,13 @@ int main(int argc, char **argv)
       suffix: cuda_host
       args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
 
-    test: # what a device chooses by itself: bricks from 32 columns on, never below 4
+    test: # what a device chooses by itself
       suffix: cuda_auto
-      args: -m 300 -widths 33,93 -expect tcu
+      args: -m 90000 -n 90000 -pattern blocks -widths 33,93 -expect tcu
 
     test:
       suffix: cuda_auto_few
-      args: -m 300 -widths 1,3 -expect scalar
+      args: -pattern {{random blocks}} -expect scalar
 
     test:
       suffix: cuda_scalar

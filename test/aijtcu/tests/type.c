@@ -518,15 +518,12 @@ int main(int argc, char **argv)
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
-  PetscCall(TestSynergy());
+  if (!PetscDefined(USE_COMPLEX)) PetscCall(TestSynergy()); /* with bricks */
   PetscCall(PetscFinalize());
   return 0;
 }
 
 /*TEST
-
-  build:
-    requires: !complex
 
   testset:
     output_file: output/empty.out
@@ -539,6 +536,12 @@ int main(int argc, char **argv)
     test:
       suffix: rectangular
       args: -m 61 -n 75
+
+  test: # bricks are asked for in vain, and -info says so
+    suffix: complex
+    requires: complex
+    args: -a_mat_aijtcu_path tcu -info
+    filter: grep -o "on the scalar path: no bricks for this scalar type" | sort -u
 
   test:
     suffix: wrong_options

@@ -1,0 +1,282 @@
+static char help[] = "Programs that name MATAIJCUSPARSE, with -mat_aijtcu_attach and without. Prints on error only.\n\n";
+
+/*
+   Where there is no device, MATAIJCUSPARSE cannot be had: a stand-in takes its place, a MATAIJ of that name, which counts the products that
+   it is asked for.
+*/
+#include <petscaijtcu.h>
+#include <petsc/private/matimpl.h> /* the stand-in is a matrix type */
+
+static PetscInt  asked    = 0;
+static PetscBool standin  = PETSC_FALSE;
+static PetscBool nodevice = PETSC_FALSE; /* let the stand-in fail as the original does without a device */
+
+static PetscErrorCode StandInProduct(Mat C)
+{
+  Mat A, B;
+  PetscErrorCode (*f)(Mat);
+
+  PetscFunctionBegin;
+  asked++;
+  PetscCall(MatProductGetMats(C, &A, &B, NULL));
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatProductSetFromOptions_seqaij_seqdense_C", &f));
+  PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*destroy_aij)(Mat);
+
+static PetscErrorCode StandInDestroy(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqdense_C", NULL));
+  PetscCall((*destroy_aij)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StandInSeq(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCheck(!nodevice, PETSC_COMM_SELF, PETSC_ERR_GPU, "No device");
+  PetscCall(MatSetType(A, MATSEQAIJ));
+  destroy_aij     = A->ops->destroy;
+  A->ops->destroy = StandInDestroy;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJCUSPARSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqdense_C", StandInProduct));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product of the whole is the parent's, with products of the blocks in it. A PETSc without CUDA does not know it under that name */
+static PetscErrorCode StandInProductMPI(Mat C)
+{
+  Mat A, B;
+  PetscErrorCode (*f)(Mat);
+
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(C, &A, &B, NULL));
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatProductSetFromOptions_mpiaij_mpidense_C", &f));
+  PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*destroy_mpiaij)(Mat);
+
+static PetscErrorCode StandInDestroyMPI(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", NULL));
+  PetscCall((*destroy_mpiaij)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StandInMPI(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCheck(!nodevice, PETSC_COMM_SELF, PETSC_ERR_GPU, "No device");
+  PetscCall(MatSetType(A, MATMPIAIJ));
+  destroy_mpiaij  = A->ops->destroy;
+  A->ops->destroy = StandInDestroyMPI;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJCUSPARSE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", StandInProductMPI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the library looks for its parent types */
+static PetscErrorCode StandInWithoutDevice(void)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  standin = (PetscBool)(MatSetType(A, MATSEQAIJCUSPARSE) != PETSC_SUCCESS);
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatDestroy(&A));
+  if (!standin) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PetscDefined(HAVE_CUDA)) PetscCall(MatRegisterRootName(MATAIJCUSPARSE, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE));
+  PetscCall(MatRegister(MATSEQAIJCUSPARSE, StandInSeq));
+  PetscCall(MatRegister(MATMPIAIJCUSPARSE, StandInMPI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Fill(Mat A, PetscInt n, PetscReal scale)
+{
+  PetscInt r0, r1;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt d = -3; d <= 3; d++) {
+      if (i + d >= 0 && i + d < n) PetscCall(MatSetValue(A, i, i + d, scale * (d ? 1. / (i + 2 * d * d) : 4.), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetOptionsPrefix(*A, "a_"));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(Fill(*A, n, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A has a type with this root, A B is what R B is, and was made on the path that was asked for if A has a plan: complex numbers have no bricks */
+static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatAIJTCUPath path, const char what[])
+{
+  const PetscInt  before = asked;
+  const PetscBool bricks = (PetscBool)(path == MAT_AIJTCU_PATH_TCU && !PetscDefined(USE_COMPLEX));
+  Mat             B, C, D;
+  MatAIJTCUCounts counts;
+  MatAIJTCUPath   has;
+  MatType         type;
+  PetscInt        m, n, N;
+  PetscMPIInt     size;
+  PetscReal       diff, norm;
+  PetscBool       is;
+  char            name[32];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", size > 1 ? "mpi" : "seq", root));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, name, &is));
+  PetscCall(MatGetType(A, &type));
+  if (!is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: type is %s\n", what, type));
+  PetscCall(MatGetLocalSize(R, &m, &n));
+  PetscCall(MatGetSize(R, NULL, &N));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 5, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
+  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &diff));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A B differs by %g\n", what, (double)diff));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  if (plan) {
+    PetscCall(MatAIJTCUGetPath(A, &has));
+    if (has != path) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: its path is %s\n", what, MatAIJTCUPaths[has]));
+    PetscCall(MatAIJTCUGetCounts(A, &counts));
+    if (bricks ? counts.tcu == 0 || asked != before : counts.tcu > 0 || counts.scalar == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with bricks, %" PetscInt64_FMT " on the scalar path, %" PetscInt_FMT " by the parent\n", what, counts.tcu, counts.scalar, asked - before));
+  } else {
+    PetscErrorCode ierr;
+
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatAIJTCUGetPath(A, &has);
+    PetscCall(PetscPopErrorHandler());
+    if (!ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: has a plan\n", what));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt      m = 90, n = 90;
+  PetscBool     attach = PETSC_FALSE, flg;
+  PetscMPIInt   size;
+  MatAIJTCUPath path = MAT_AIJTCU_PATH_AUTO;
+  Mat           A, R, D, E;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(StandInWithoutDevice());
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-m", &m, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_aijtcu_attach", &attach, NULL));
+  PetscCall(PetscOptionsGetEnum(NULL, "a_", "-mat_aijtcu_path", MatAIJTCUPaths, (PetscEnum *)&path, NULL));
+
+  PetscCall(Create(MATAIJ, m, n, &R));
+  PetscCall(Same(R, R, "aij", PETSC_FALSE, path, "aij"));
+  for (PetscInt i = 0; i < 2; i++) {
+    PetscCall(Create(i ? (size > 1 ? MATMPIAIJCUSPARSE : MATSEQAIJCUSPARSE) : MATAIJCUSPARSE, m, n, &A));
+    PetscCall(Same(A, R, "aijcusparse", attach, path, "created"));
+    PetscCall(MatSetType(A, MATAIJCUSPARSE));
+    PetscCall(Same(A, R, "aijcusparse", attach, path, "MatSetType() again"));
+    if (!i) PetscCall(MatDestroy(&A));
+  }
+
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D));
+  PetscCall(Same(D, R, "aijcusparse", attach, path, "MatDuplicate()"));
+  PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &E));
+  PetscCall(MatDestroy(&D));
+  PetscCall(Same(E, R, "aijcusparse", attach, path, "MatDuplicate() of a copy"));
+  PetscCall(MatAXPY(A, 0.5, E, SAME_NONZERO_PATTERN));
+  PetscCall(MatScale(R, 1.5));
+  PetscCall(Same(A, R, "aijcusparse", attach, path, "MatAXPY()"));
+  PetscCall(Fill(A, n, 7));
+  PetscCall(Fill(R, n, 7));
+  PetscCall(Same(A, R, "aijcusparse", attach, path, "values set again"));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(Same(A, R, "aijcusparse", attach, path, "bound to the CPU"));
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(Same(A, R, "aijcusparse", attach, path, "freed from the CPU"));
+  PetscCall(MatDestroy(&E));
+
+  /* To and from other types; settings of an attached matrix go along */
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_INITIAL_MATRIX, &D));
+  if (!attach) PetscCall(MatAIJTCUSetPath(D, path));
+  PetscCall(Same(D, R, "aijcusparsetcu", PETSC_TRUE, path, "to aijtcu"));
+  PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &E));
+  PetscCall(Same(E, R, "aijcusparsetcu", PETSC_TRUE, path, "a copy of that"));
+  PetscCall(MatDestroy(&E));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  if (!attach) PetscCall(MatAIJTCUSetPath(A, path));
+  PetscCall(Same(A, R, "aijcusparsetcu", PETSC_TRUE, path, "MatSetType() to aijtcu"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(Create(MATAIJCUSPARSE, m, n, &A));
+  PetscCall(Fill(A, n, 7));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &D));
+  PetscCall(Same(D, R, "aij", PETSC_FALSE, path, "to aij"));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(Same(A, R, "aij", PETSC_FALSE, path, "to aij in place"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+
+  if (standin) { /* the error of the parent is passed on, and leaves a matrix that can be destroyed */
+    PetscErrorCode ierr;
+
+    nodevice = PETSC_TRUE;
+    PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatSetType(A, MATAIJCUSPARSE);
+    PetscCall(PetscPopErrorHandler());
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &flg, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+    if (ierr != PETSC_ERR_GPU || flg) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "without a device MatSetType() returned %d\n", (int)ierr));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+    nsize: {{1 2 3}}
+    args: -use_gpu_aware_mpi 0
+
+    test:
+      suffix: attached
+      args: -mat_aijtcu_attach -a_mat_aijtcu_path {{tcu scalar}}
+
+    test:
+      suffix: rectangular
+      args: -mat_aijtcu_attach -a_mat_aijtcu_path {{tcu scalar}} -m 61 -n 75
+
+    test:
+      suffix: plain
+      args: -a_mat_aijtcu_path tcu
+
+TEST*/
