@@ -102,25 +102,28 @@ static const AIJTCURates rates[] = {
 };
 
 enum {
-  FEWEST_COLUMNS = 16, /* of a tile: fewer take as long */
-  ENOUGH_PANELS  = 400 /* to keep a device busy */
+  FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
+  ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
+  BLOCK_COLS     = 64,  /* rows of B that are staged together; a panel's blocks come one after the other, */
+  BLOCK_LATENCY  = 1000000,
+  LAUNCH         = 6000000 /* as long as a product takes that has next to nothing to do */
 };
 
-/* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices; few panels leave multiprocessors idle */
+/* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
 static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCURates *r      = &rates[AIJTCUGetPrecision(plan)];
-  const PetscReal    bricks = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9);
+  const PetscReal    bricks = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
   const PetscReal    panels = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
 
-  return (r->brick * bricks + r->staged * (PetscReal)plan->survey.staged_rows * PetscMax(N, FEWEST_COLUMNS)) * PetscMax(1, ENOUGH_PANELS / panels);
+  return LAUNCH + BLOCK_LATENCY * staged / (BLOCK_COLS * panels) + (r->brick * bricks + r->staged * staged * PetscMax(N, FEWEST_COLUMNS)) * PetscMax(1, ENOUGH_PANELS / panels);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCURates *r = &rates[AIJTCUGetPrecision(plan)];
 
-  return (r->entry + r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  return LAUNCH + (r->entry + r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 #endif
 

@@ -111,7 +111,7 @@ static PetscErrorCode Scale(Mat A, PetscInt first, PetscInt N, Mat *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest |C - D| / (|A| |B|) of any entry of the last eight columns (more would take longer than what is measured), for two products C = A B and D of MeasureProduct(); infinite where an entry is not a number */
+/* Largest |C - D| / (|A| |B|) of any entry of the last two columns (more would take longer than what is measured), for two products C = A B and D of MeasureProduct(); infinite where an entry is not a number */
 PetscErrorCode ProductError(Mat A, Mat C, Mat D, PetscReal *error)
 {
   Mat                S;
@@ -121,7 +121,7 @@ PetscErrorCode ProductError(Mat A, Mat C, Mat D, PetscReal *error)
   PetscFunctionBegin;
   PetscCall(MatGetSize(C, NULL, &N));
   PetscCall(MatGetLocalSize(C, &m, NULL));
-  first = PetscMax(0, N - 8);
+  first = PetscMax(0, N - 2);
   PetscCall(Scale(A, first, N - first, &S));
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetLDA(D, &ldd));

@@ -1,0 +1,178 @@
+static char help[] = "What products cost beside their kernels, as a block eigensolver makes them: created, set up, run and cleared on an existing C each time.\n\
+Once they are steady, no call that allocates, copies or waits may reach CUDA; prints those that do. -time: prints microseconds of host time, too.\n\n";
+
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <petscmat.h>
+#include <petsctime.h>
+#include "petscaijtcu.h"
+
+#if PetscDefined(HAVE_CUDA)
+  #include <cuda_runtime_api.h>
+  #include <dlfcn.h>
+
+/* The program's definitions come before those of CUDA's library, for PETSc's calls as for ours: they count, and call what they stand in for */
+static PetscBool counting;
+
+  #define INTERPOSE(name, parameters, arguments) \
+    static PetscInt          count_##name; \
+    PETSC_EXTERN cudaError_t name parameters \
+    { \
+      static cudaError_t(*next) parameters; \
+      if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name); \
+      if (counting) count_##name++; \
+      return (*next)arguments; \
+    }
+
+INTERPOSE(cudaMalloc, (void **p, size_t n), (p, n))
+INTERPOSE(cudaFree, (void *p), (p))
+INTERPOSE(cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s))
+INTERPOSE(cudaFreeAsync, (void *p, cudaStream_t s), (p, s))
+INTERPOSE(cudaMallocHost, (void **p, size_t n), (p, n))
+INTERPOSE(cudaFreeHost, (void *p), (p))
+INTERPOSE(cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind), (to, from, n, kind))
+INTERPOSE(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s))
+INTERPOSE(cudaMemcpy2D, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind), (to, ldto, from, ldfrom, w, h, kind))
+INTERPOSE(cudaMemcpy2DAsync, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind, cudaStream_t s), (to, ldto, from, ldfrom, w, h, kind, s))
+INTERPOSE(cudaStreamSynchronize, (cudaStream_t s), (s))
+INTERPOSE(cudaDeviceSynchronize, (void), ())
+INTERPOSE(cudaEventSynchronize, (cudaEvent_t e), (e))
+
+static PetscErrorCode PrintCounts(PetscInt nproducts)
+{
+  const struct {
+    const char *name;
+    PetscInt    count;
+  } calls[] = {
+  #define COUNT(name) {#name, count_##name}
+    COUNT(cudaMalloc), COUNT(cudaFree), COUNT(cudaMallocAsync), COUNT(cudaFreeAsync), COUNT(cudaMallocHost), COUNT(cudaFreeHost), COUNT(cudaMemcpy), COUNT(cudaMemcpyAsync), COUNT(cudaMemcpy2D), COUNT(cudaMemcpy2DAsync), COUNT(cudaStreamSynchronize), COUNT(cudaDeviceSynchronize), COUNT(cudaEventSynchronize)};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(calls); i++) {
+    if (calls[i].count) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " calls in %" PetscInt_FMT " products\n", calls[i].name, calls[i].count, nproducts));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Neighbours and far neighbours, a few of them missing */
+static PetscErrorCode CreateMatrix(PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, n, n, n, n));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 9, NULL));
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt k = -4; k <= 4; k++) {
+      const PetscInt j = i + (PetscAbsInt(k) == 4 ? 25 * k : k);
+
+      if (j >= 0 && j < n && (i + k) % 7) PetscCall(MatSetValue(*A, i, j, (PetscScalar)(1 + (i + 3 * k) % 5), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateProduct(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreateWithMat(A, B, NULL, C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WaitForDevice(void)
+{
+  PetscDeviceContext dctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
+  PetscCall(PetscDeviceContextSynchronize(dctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Host time of a product in microseconds: of its life if it is cleared each time, of the product itself if not. Few at a time, so that the queue to the device does not fill */
+static PetscErrorCode Time(Mat A, Mat B, Mat C, PetscBool clear, double *us)
+{
+  const PetscInt n = 20;
+
+  PetscFunctionBegin;
+  *us = PETSC_MAX_REAL;
+  if (!clear) PetscCall(CreateProduct(A, B, C));
+  for (PetscInt r = 0; r < 50; r++) {
+    PetscLogDouble begin, end;
+
+    PetscCall(WaitForDevice());
+    PetscCall(PetscTime(&begin));
+    for (PetscInt i = 0; i < n; i++) {
+      if (clear) PetscCall(CreateProduct(A, B, C));
+      PetscCall(MatProductNumeric(C));
+      if (clear) PetscCall(MatProductClear(C));
+    }
+    PetscCall(PetscTime(&end));
+    *us = PetscMin(*us, 1e6 * (end - begin) / n);
+  }
+  if (!clear) PetscCall(MatProductClear(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+#if PetscDefined(HAVE_CUDA)
+  {
+    Mat             A, B, C;
+    PetscInt        n = 1000, N = 40, nproducts = 20;
+    PetscBool       time = PETSC_FALSE;
+    MatAIJTCUCounts counts;
+    double          life, reuse;
+
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-N", &N, NULL));
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &time, NULL));
+    PetscCall(CreateMatrix(n, &A));
+    PetscCall(MatCreateDenseCUDA(PETSC_COMM_WORLD, n, N, n, N, NULL, &B));
+    PetscCall(MatCreateDenseCUDA(PETSC_COMM_WORLD, n, N, n, N, NULL, &C));
+    PetscCall(MatSetRandom(B, NULL));
+    PetscCall(MatZeroEntries(C));
+    for (PetscInt i = 0; i < nproducts + 3; i++) {
+      counting = (PetscBool)(i >= 3);
+      PetscCall(CreateProduct(A, B, C));
+      PetscCall(MatProductNumeric(C));
+      PetscCall(MatProductClear(C));
+    }
+    counting = PETSC_FALSE;
+    PetscCall(PrintCounts(nproducts));
+    PetscCall(MatAIJTCUGetCounts(A, &counts));
+    if (counts.parent) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " products were the parent's\n", (PetscInt)counts.parent));
+    if (time) {
+      PetscCall(Time(A, B, C, PETSC_TRUE, &life));
+      PetscCall(Time(A, B, C, PETSC_FALSE, &reuse));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "microseconds: %.2f from create to clear, %.2f for the product alone\n", life, reuse));
+    }
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+  }
+#endif
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: cuda !complex
+
+  test:
+    suffix: cuda
+    args: -mat_aijtcu_path {{tcu scalar}} -N {{1 40}}
+    output_file: output/empty.out
+
+TEST*/
