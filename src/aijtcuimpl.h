@@ -218,6 +218,12 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPat
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
 
 /* workspace.c: what all plans on a device share */
+typedef struct { /* two slots: one piece is multiplied while others come and go */
+  struct CUstream_st *in, *out;
+  struct CUevent_st  *arrived[2], *multiplied[2], *left[2]; /* the last piece in a slot: its columns of B, its product, its columns of C */
+} AIJTCUTransfers;
+
+PETSC_INTERN PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, void **);

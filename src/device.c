@@ -228,18 +228,31 @@ static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscS
   return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, stream);
 }
 
-/* N columns of B and C, one of which at least is on the host: through buffers behind the kernel's own workspace */
-static size_t AIJTCUStaging(PetscInt n, PetscInt N, PetscMemType memtype)
-{
-  return PetscMemTypeHost(memtype) ? ((size_t)PetscMax(n, 1) * (size_t)N * sizeof(PetscScalar) + 255) / 256 * 256 : 0;
-}
+/* A product's arrays. Those on the host go through buffers behind the kernel's own workspace, two of each: one is copied while the other is multiplied */
+typedef struct {
+  const PetscScalar *b;
+  PetscScalar       *c;
+  PetscInt           N, m, n, ldb, ldc;
+  PetscBool          bhost, chost;
+  size_t             bslot, cslot; /* scalars of a buffer, for a piece */
+} AIJTCUArrays;
 
-static PetscErrorCode AIJTCUWorkBytes(Mat A, const AIJTCUKernel *k, PetscInt N, PetscMemType bmem, PetscMemType cmem, size_t *kernel, size_t *all, HrpbError *err)
+enum {
+  PIECES      = 4,      /* at least, of large matrices on the host: of */
+  LEAST_PIECE = 1 << 22 /* scalars, if they are cut for that */
+};
+
+/* Workspace for width columns, and of it what the kernel needs for itself */
+static PetscErrorCode AIJTCUWorkBytes(const AIJTCUKernel *k, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
 {
+  const size_t unit = 256 / sizeof(PetscScalar);
+
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, AIJTCUKernelWork(k, N, kernel));
-  *kernel = (*kernel + 255) / 256 * 256;
-  *all    = *kernel + AIJTCUStaging(A->cmap->n, N, bmem) + AIJTCUStaging(A->rmap->n, N, cmem);
+  AIJTCUCallDevice(*err, AIJTCUKernelWork(k, width, kernel));
+  *kernel  = (*kernel + 255) / 256 * 256;
+  x->bslot = x->bhost ? ((size_t)PetscMax(x->n, 1) * (size_t)width + unit - 1) / unit * unit : 0;
+  x->cslot = x->chost ? ((size_t)PetscMax(x->m, 1) * (size_t)width + unit - 1) / unit * unit : 0;
+  *all     = *kernel + 2 * (x->bslot + x->cslot) * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,17 +272,19 @@ static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many columns at a time as the workspace allows, and their workspace */
-static PetscErrorCode AIJTCUChoosePiece(Mat A, const AIJTCUKernel *k, PetscInt N, PetscMemType bmem, PetscMemType cmem, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+/* As many columns at a time as the workspace allows, and their workspace; of matrices on the host, if large, a part, so that copies overlap */
+static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
 {
   size_t all = 0;
 
   PetscFunctionBegin;
-  *work = NULL;
-  for (*piece = PetscMin(N, HRPB_MAX_COLUMNS);; *piece = (*piece / 2 + 15) / 16 * 16) {
+  *work  = NULL;
+  *piece = PetscMin(x->N, HRPB_MAX_COLUMNS);
+  if ((x->bhost || x->chost) && (size_t)PetscMax(x->m, x->n) * (size_t)*piece / PIECES > LEAST_PIECE) *piece = (*piece / PIECES + 15) / 16 * 16;
+  for (;; *piece = (*piece / 2 + 15) / 16 * 16) {
     PetscBool fits;
 
-    PetscCall(AIJTCUWorkBytes(A, k, *piece, bmem, cmem, kernel, &all, err));
+    PetscCall(AIJTCUWorkBytes(k, x, *piece, kernel, &all, err));
     if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUWorkspaceFits(all, &fits));
     if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, (void **)work));
@@ -281,65 +296,120 @@ static PetscErrorCode AIJTCUChoosePiece(Mat A, const AIJTCUKernel *k, PetscInt N
   }
 }
 
-static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscMemType bmem, PetscScalar *c, PetscInt ldc, PetscMemType cmem, cudaStream_t stream, HrpbError *err)
+/* One piece of a product */
+static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream, HrpbError *err)
 {
-  const PetscInt m = A->rmap->n, n = A->cmap->n;
-  PetscInt       piece;
-  size_t         kernel = 0;
-  char          *work;
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  *err = AIJTCUKernelRun(k, N, b, ldb, c, ldc, work, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring the columns of C of a piece to the host, behind its product */
+static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, PetscInt width, const PetscScalar *from, int slot, const AIJTCUTransfers *t)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamWaitEvent(t->out, t->multiplied[slot], 0));
+  PetscCall(AIJTCUCopyColumns(x->c + (size_t)first * (size_t)x->ldc, x->ldc, from, PetscMax(x->m, 1), x->m, width, cudaMemcpyDeviceToHost, t->out));
+  PetscCallCUDA(cudaEventRecord(t->left[slot], t->out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The product of matrices of which one at least is on the host. The next columns of B come before the last ones of C go, because a copy of memory that is
+   not page-locked keeps the host until it is made
+*/
+static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, cudaStream_t stream, HrpbError *err)
+{
+  PetscScalar     *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + 2 * x->bslot;
+  AIJTCUTransfers *t;
+  PetscInt         first;
+  int              slot = 0;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUChoosePiece(A, k, N, bmem, cmem, &piece, &kernel, &work, err));
-  for (PetscInt first = 0; first < N && !*err; first += piece) {
-    const PetscInt     width = PetscMin(piece, N - first);
-    const PetscScalar *db    = b + (size_t)first * (size_t)ldb;
-    PetscScalar       *dc    = c + (size_t)first * (size_t)ldc;
-    PetscInt           dldb = ldb, dldc = ldc;
-
-    if (PetscMemTypeHost(bmem)) {
-      PetscScalar *copy = (PetscScalar *)(work + kernel);
-
-      dldb = PetscMax(n, 1);
-      PetscCall(AIJTCUCopyColumns(copy, dldb, db, ldb, n, width, cudaMemcpyHostToDevice, stream));
-      db = copy;
-    }
-    if (PetscMemTypeHost(cmem)) {
-      dc   = (PetscScalar *)(work + kernel + AIJTCUStaging(n, piece, bmem));
-      dldc = PetscMax(m, 1);
-    }
-    PetscCall(PetscLogGpuTimeBegin());
-    *err = AIJTCUKernelRun(k, width, db, dldb, dc, dldc, work, stream);
-    PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(AIJTCUCheckDevice(*err));
-    if (!*err && PetscMemTypeHost(cmem)) PetscCall(AIJTCUCopyColumns(c + (size_t)first * (size_t)ldc, ldc, dc, dldc, m, width, cudaMemcpyDeviceToHost, stream));
+  PetscCall(AIJTCUGetTransfers(&t));
+  for (int i = 0; i < 2; i++) { /* both slots are free when the work before is done */
+    PetscCallCUDA(cudaEventRecord(t->multiplied[i], stream));
+    PetscCallCUDA(cudaEventRecord(t->left[i], stream));
   }
-  if (PetscMemTypeHost(cmem) || PetscMemTypeHost(bmem)) PetscCallCUDA(cudaStreamSynchronize(stream));
+  for (first = 0; first < x->N && !*err; first += piece, slot = !slot) {
+    const PetscInt     width = PetscMin(piece, x->N - first);
+    const PetscScalar *b     = x->b + (size_t)first * (size_t)x->ldb;
+    PetscScalar       *c     = x->c + (size_t)first * (size_t)x->ldc;
+    PetscInt           ldb = x->ldb, ldc = x->ldc;
+
+    if (x->bhost) {
+      PetscScalar *copy = bslot + (size_t)slot * x->bslot;
+
+      ldb = PetscMax(x->n, 1);
+      PetscCallCUDA(cudaStreamWaitEvent(t->in, t->multiplied[slot], 0));
+      PetscCall(AIJTCUCopyColumns(copy, ldb, b, x->ldb, x->n, width, cudaMemcpyHostToDevice, t->in));
+      PetscCallCUDA(cudaEventRecord(t->arrived[slot], t->in));
+      PetscCallCUDA(cudaStreamWaitEvent(stream, t->arrived[slot], 0));
+      b = copy;
+    }
+    if (x->chost) {
+      c   = cslot + (size_t)slot * x->cslot;
+      ldc = PetscMax(x->m, 1);
+      PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
+    }
+    PetscCall(AIJTCUMultiplyPiece(k, width, b, ldb, c, ldc, work, stream, err));
+    PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
+    if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
+  }
+  if (x->chost && first > 0 && !*err) PetscCall(AIJTCUBringPiece(x, first - piece, x->N - (first - piece), cslot + (size_t)!slot * x->cslot, !slot, t));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaStreamSynchronize(t->in));
+  PetscCallCUDA(cudaStreamSynchronize(t->out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, void *work, cudaStream_t stream, HrpbError *err)
+{
+  PetscFunctionBegin;
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(k, PetscMin(piece, x->N - first), x->b + (size_t)first * (size_t)x->ldb, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, stream, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceMultiplyArrays(const AIJTCUKernel *k, AIJTCUArrays *x, cudaStream_t stream, HrpbError *err)
+{
+  PetscInt piece;
+  size_t   kernel = 0;
+  char    *work;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUChoosePiece(k, x, &piece, &kernel, &work, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(k, x, piece, work, kernel, stream, err));
+  else PetscCall(AIJTCUMultiplyOnDevice(k, x, piece, work, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C = A B with what an updated plan has for the path */
 PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, HrpbError *err)
 {
-  AIJTCUKernel       kernel = {plan, path, NULL, NULL, NULL};
-  const PetscScalar *b;
-  PetscScalar       *c;
-  PetscInt           ldb, ldc;
-  PetscMemType       bmem, cmem;
-  PetscErrorCode     ierr;
-  cudaStream_t       stream;
+  AIJTCUKernel   kernel = {plan, path, NULL, NULL, NULL};
+  AIJTCUArrays   x      = {.N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
+  PetscMemType   bmem, cmem;
+  PetscErrorCode ierr;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(B, &ldb));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &bmem));
-  PetscCall(MatDenseGetArrayWriteAndMemType(C, &c, &cmem));
+  PetscCall(MatDenseGetLDA(B, &x.ldb));
+  PetscCall(MatDenseGetLDA(C, &x.ldc));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &bmem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &x.c, &cmem));
+  x.bhost = PetscMemTypeHost(bmem) ? PETSC_TRUE : PETSC_FALSE;
+  x.chost = PetscMemTypeHost(cmem) ? PETSC_TRUE : PETSC_FALSE;
   if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(AIJTCUDeviceGetCSR(A, &kernel.rowptr, &kernel.colidx, &kernel.values));
   PetscCall(AIJTCUDeviceBegin(&stream));
-  ierr = AIJTCUDeviceMultiplyArrays(A, &kernel, B->cmap->n, b, ldb, bmem, c, ldc, cmem, stream, err);
+  ierr = AIJTCUDeviceMultiplyArrays(&kernel, &x, stream, err);
   if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(AIJTCUDeviceRestoreCSR(A, &kernel.rowptr, &kernel.colidx, &kernel.values));
   PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &c));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x.c));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,13 +16,30 @@ static struct {
   int         device; /* of the buffer and the event */
   PetscInt    nusers;
   cudaEvent_t done;
+
+  AIJTCUTransfers transfers;
 } shared;
+
+static PetscErrorCode AIJTCUTransfersFree(AIJTCUTransfers *t)
+{
+  PetscFunctionBegin;
+  if (t->in) PetscCallCUDA(cudaStreamDestroy(t->in));
+  if (t->out) PetscCallCUDA(cudaStreamDestroy(t->out));
+  for (int i = 0; i < 2; i++) {
+    if (t->arrived[i]) PetscCallCUDA(cudaEventDestroy(t->arrived[i]));
+    if (t->multiplied[i]) PetscCallCUDA(cudaEventDestroy(t->multiplied[i]));
+    if (t->left[i]) PetscCallCUDA(cudaEventDestroy(t->left[i]));
+  }
+  PetscCall(PetscMemzero(t, sizeof(*t)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode AIJTCUSharedFree(void)
 {
   PetscFunctionBegin;
   if (shared.buffer) PetscCallCUDA(cudaFree(shared.buffer)); /* waits for who still uses it */
   if (shared.done) PetscCallCUDA(cudaEventDestroy(shared.done));
+  PetscCall(AIJTCUTransfersFree(&shared.transfers));
   shared.buffer = NULL;
   shared.done   = NULL;
   shared.bytes = shared.failed = 0;
@@ -61,6 +78,23 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
     PetscCallCUDA(cudaEventRecord(shared.done, PetscDefaultCudaStream));
     PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Streams and events for matrices that come from the host, between AIJTCUDeviceBegin() and AIJTCUDeviceEnd() */
+PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **transfers)
+{
+  AIJTCUTransfers *t = &shared.transfers;
+
+  PetscFunctionBegin;
+  if (!t->in) PetscCallCUDA(cudaStreamCreateWithFlags(&t->in, cudaStreamNonBlocking));
+  if (!t->out) PetscCallCUDA(cudaStreamCreateWithFlags(&t->out, cudaStreamNonBlocking));
+  for (int i = 0; i < 2; i++) {
+    if (!t->arrived[i]) PetscCallCUDA(cudaEventCreateWithFlags(&t->arrived[i], cudaEventDisableTiming));
+    if (!t->multiplied[i]) PetscCallCUDA(cudaEventCreateWithFlags(&t->multiplied[i], cudaEventDisableTiming));
+    if (!t->left[i]) PetscCallCUDA(cudaEventCreateWithFlags(&t->left[i], cudaEventDisableTiming));
+  }
+  *transfers = t;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

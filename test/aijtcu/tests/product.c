@@ -566,7 +566,7 @@ int main(int argc, char **argv)
 
     test: # products in pieces, through a workspace of 16 KiB
       suffix: cuda_pieces
-      args: -mat_aijtcu_path tcu -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 300
+      args: -mat_aijtcu_path tcu -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 300 -mat_aijtcu_window_cols {{1 8}} -dense_type {{densecuda dense}}
 
     test: # dense matrices on the host, their sparse one on the device
       suffix: cuda_host
@@ -590,7 +590,7 @@ int main(int argc, char **argv)
 
     test: # products in pieces, and rows that are cut
       suffix: cuda_scalar_pieces
-      args: -mat_aijtcu_path scalar -expect scalar -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 90 -n 5000
+      args: -mat_aijtcu_path scalar -expect scalar -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 90 -n 5000 -dense_type {{densecuda dense}}
 
     test:
       suffix: cuda_parent
