@@ -284,10 +284,10 @@ PetscErrorCode SymmetryCheck(Mat K)
   PetscCall(VecSetRandom(x, random));
   PetscCall(VecSetRandom(y, random));
   PetscCall(MatMult(K, x, z));
-  PetscCall(VecDot(z, y, &xy));
+  PetscCall(VecTDot(z, y, &xy));
   PetscCall(VecNorm(z, NORM_2, &nz));
   PetscCall(MatMult(K, y, z));
-  PetscCall(VecDot(z, x, &yx));
+  PetscCall(VecTDot(z, x, &yx));
   PetscCall(VecNorm(x, NORM_2, &nx));
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(VecDestroy(&x));
