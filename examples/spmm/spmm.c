@@ -161,10 +161,10 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, Pets
   PetscCall(ExampleMachine(A, machine, sizeof(machine)));
   PetscCall(PetscTestFile(o->csv, 'r', &there));
   PetscCall(PetscFOpen(comm, o->csv, "a", &fp));
-  if (!there) PetscCall(PetscFPrintf(comm, fp, "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_median_s,speed_ratio,error,petsc,machine\n"));
+  if (!there) PetscCall(PetscFPrintf(comm, fp, "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_first_s,compare_median_s,speed_ratio,error,petsc,machine\n"));
   PetscCall(PetscFPrintf(comm, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%d,%s,", name, m, n, info.nz_used, N, size, PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
   PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.median, t->time.least, t->flops / 1e9, t->bytes / 1e9));
-  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4g,%.3e,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",\"%s\"\n", r->type, r->dense, r->time.median, r->time.median / t->time.median, (double)error, major, minor, subminor, machine));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",\"%s\"\n", r->type, r->dense, r->time.first, r->time.median, r->time.median / t->time.median, (double)error, major, minor, subminor, machine));
   PetscCall(PetscFClose(comm, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
