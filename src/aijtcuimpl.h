@@ -100,6 +100,7 @@ struct _n_AIJTCUPlan {
   /* Synergy of the pattern that analysis_key names */
   PetscBool        analysed;
   AIJTCUPatternKey analysis_key;
+  PetscBool        analysed_device;
   HrpbSurvey       survey; /* on the host without what concerns staging */
 
   /* Bricks of the pattern that pattern_key names, with the parameters in hrpb.params */

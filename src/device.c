@@ -234,7 +234,8 @@ typedef struct {
   PetscScalar       *c;
   PetscInt           N, m, n, ldb, ldc;
   PetscBool          bhost, chost;
-  size_t             bslot, cslot; /* scalars of a buffer, for a piece */
+  PetscInt           ldbslot, ldcslot; /* of the buffers: whole units of 16 bytes */
+  size_t             bslot, cslot;     /* scalars of a buffer, for a piece */
 } AIJTCUArrays;
 
 enum {
@@ -242,17 +243,26 @@ enum {
   LEAST_PIECE = 1 << 22 /* scalars, if they are cut for that */
 };
 
-/* Workspace for width columns, and of it what the kernel needs for itself */
+static PetscInt AIJTCUSlotLDA(PetscInt rows)
+{
+  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
+
+  return (PetscMax(rows, 1) + unit - 1) / unit * unit;
+}
+
+/* Workspace for pieces of width columns, and of it what the kernel needs for itself; a product in one piece needs one buffer of each */
 static PetscErrorCode AIJTCUWorkBytes(const AIJTCUKernel *k, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, AIJTCUKernelWork(k, width, kernel));
-  *kernel  = (*kernel + 255) / 256 * 256;
-  x->bslot = x->bhost ? ((size_t)PetscMax(x->n, 1) * (size_t)width + unit - 1) / unit * unit : 0;
-  x->cslot = x->chost ? ((size_t)PetscMax(x->m, 1) * (size_t)width + unit - 1) / unit * unit : 0;
-  *all     = *kernel + 2 * (x->bslot + x->cslot) * sizeof(PetscScalar);
+  *kernel    = (*kernel + 255) / 256 * 256;
+  x->ldbslot = AIJTCUSlotLDA(x->n);
+  x->ldcslot = AIJTCUSlotLDA(x->m);
+  x->bslot   = x->bhost ? ((size_t)x->ldbslot * (size_t)width + unit - 1) / unit * unit : 0;
+  x->cslot   = x->chost ? ((size_t)x->ldcslot * (size_t)width + unit - 1) / unit * unit : 0;
+  *all       = *kernel + (width < x->N ? 2 : 1) * (x->bslot + x->cslot) * sizeof(PetscScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,7 +290,7 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, 
   PetscFunctionBegin;
   *work  = NULL;
   *piece = PetscMin(x->N, HRPB_MAX_COLUMNS);
-  if ((x->bhost || x->chost) && (size_t)PetscMax(x->m, x->n) * (size_t)*piece / PIECES > LEAST_PIECE) *piece = (*piece / PIECES + 15) / 16 * 16;
+  if ((x->bhost || x->chost) && (size_t)PetscMax(x->m, x->n) * (size_t)*piece / PIECES > LEAST_PIECE) *piece = PetscMin(*piece, (*piece / PIECES + 15) / 16 * 16);
   for (;; *piece = (*piece / 2 + 15) / 16 * 16) {
     PetscBool fits;
 
@@ -312,7 +322,7 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamWaitEvent(t->out, t->multiplied[slot], 0));
-  PetscCall(AIJTCUCopyColumns(x->c + (size_t)first * (size_t)x->ldc, x->ldc, from, PetscMax(x->m, 1), x->m, width, cudaMemcpyDeviceToHost, t->out));
+  PetscCall(AIJTCUCopyColumns(x->c + (size_t)first * (size_t)x->ldc, x->ldc, from, x->ldcslot, x->m, width, cudaMemcpyDeviceToHost, t->out));
   PetscCallCUDA(cudaEventRecord(t->left[slot], t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -321,15 +331,13 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
    The product of matrices of which one at least is on the host. The next columns of B come before the last ones of C go, because a copy of memory that is
    not page-locked keeps the host until it is made
 */
-static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, cudaStream_t stream, const AIJTCUTransfers *t, HrpbError *err)
 {
-  PetscScalar     *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + 2 * x->bslot;
-  AIJTCUTransfers *t;
-  PetscInt         first;
-  int              slot = 0;
+  PetscScalar *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
+  PetscInt     first;
+  int          slot = 0;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetTransfers(&t));
   for (int i = 0; i < 2; i++) { /* both slots are free when the work before is done */
     PetscCallCUDA(cudaEventRecord(t->multiplied[i], stream));
     PetscCallCUDA(cudaEventRecord(t->left[i], stream));
@@ -343,7 +351,7 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCU
     if (x->bhost) {
       PetscScalar *copy = bslot + (size_t)slot * x->bslot;
 
-      ldb = PetscMax(x->n, 1);
+      ldb = x->ldbslot;
       PetscCallCUDA(cudaStreamWaitEvent(t->in, t->multiplied[slot], 0));
       PetscCall(AIJTCUCopyColumns(copy, ldb, b, x->ldb, x->n, width, cudaMemcpyHostToDevice, t->in));
       PetscCallCUDA(cudaEventRecord(t->arrived[slot], t->in));
@@ -352,7 +360,7 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCU
     }
     if (x->chost) {
       c   = cslot + (size_t)slot * x->cslot;
-      ldc = PetscMax(x->m, 1);
+      ldc = x->ldcslot;
       PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
     }
     PetscCall(AIJTCUMultiplyPiece(k, width, b, ldb, c, ldc, work, stream, err));
@@ -360,9 +368,22 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCU
     if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
   }
   if (x->chost && first > 0 && !*err) PetscCall(AIJTCUBringPiece(x, first - piece, x->N - (first - piece), cslot + (size_t)!slot * x->cslot, !slot, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The host's arrays are the caller's again when this returns, after an error, too */
+static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, cudaStream_t stream, HrpbError *err)
+{
+  AIJTCUTransfers *t;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetTransfers(&t));
+  ierr = AIJTCUMultiplyPieces(k, x, piece, work, kernel, stream, t, err);
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCallCUDA(cudaStreamSynchronize(t->in));
   PetscCallCUDA(cudaStreamSynchronize(t->out));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

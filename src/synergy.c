@@ -29,10 +29,10 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPatternKeyGet(A, &key));
-  if (plan->analysed && AIJTCUPatternKeyEqual(&key, &plan->analysis_key)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  if (plan->analysed && (plan->analysed_device || !device) && AIJTCUPatternKeyEqual(&key, &plan->analysis_key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   PetscCall(PetscMemzero(&plan->survey, sizeof(plan->survey)));
-  PetscCall(AIJTCUOnDevice(A, plan, &device));
 #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUDeviceSurvey(A, plan, &err));
 #endif
@@ -41,8 +41,9 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
     PetscCall(PetscInfo(A, "aijtcu: synergy is unknown: %s\n", HrpbErrorString(err)));
     plan->survey.strip_cols8 = plan->survey.strip_cols16 = 0;
   }
-  plan->analysed     = PETSC_TRUE;
-  plan->analysis_key = key;
+  plan->analysed        = PETSC_TRUE;
+  plan->analysed_device = device;
+  plan->analysis_key    = key;
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -133,7 +134,7 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
   PetscFunctionBegin;
   PetscCall(AIJTCUAnalyse(A, plan));
   *path = MAT_AIJTCU_PATH_SCALAR;
-  if (!plan->survey.strip_cols16) *reason = "synergy is unknown";
+  if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";
 #if AIJTCU_HAVE_DEVICE
   else if (AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
@@ -236,7 +237,7 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
   Level: intermediate
 
   Notes:
-  Counts active columns once for a nonzero pattern, on the host, in time proportional to the nonzeros; builds nothing.
+  Counts active columns once for a nonzero pattern, where the matrix is, in time proportional to the nonzeros; builds nothing.
 
   Of a `MATMPIAIJTCU` the diagonal and the off-diagonal block of this process are taken together.
 

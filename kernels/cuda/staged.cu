@@ -155,14 +155,14 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
         uint32_t      to   = base + col * PITCH + (lane % CHUNKS + 32 * j) * (V * SIZE);
 
         if (here[j] < 0) continue;
-        if (here[j] + V <= a.ncols) {
+        if (here[j] <= a.ncols - V) {
 #pragma unroll 8
           for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
         } else { /* the window reaches beyond the last row of B */
 #pragma unroll 1
           for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) {
 #pragma unroll 1
-            for (int32_t v = 0; here[j] + v < a.ncols; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
+            for (int32_t v = 0; v < a.ncols - here[j]; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
           }
         }
       }
@@ -327,12 +327,16 @@ static int ChunkOf(const Product *p)
   return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? 16 / (int)sizeof(HrpbScalar) : 1;
 }
 
+/* A property of the format, not of N: a product in pieces must take the same kernel, and workspace, for each. Wider tiles are chosen only where they fit, too */
 bool StagedTakes(const Product *p, const DeviceInfo *device)
 {
-  const HrpbParams *params = &p->h->params;
+  const HrpbParams      *params = &p->h->params;
+  const int              room   = device->shared_sm - device->shared_own;
+  StagedArgs<HrpbScalar> a;
 
   if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > STAGED_COLS || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
-  return ChooseTiling(p, device).nstages >= 2;
+  GetStage(p, TILE_COLS * HALF_TILES, &a);
+  return 2 * (int64_t)a.stage_bytes + BARRIERS <= (room < device->shared_cta ? room : device->shared_cta);
 }
 
 template <int P, int BM, int NT, int WN, int V, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)

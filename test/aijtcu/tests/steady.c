@@ -134,7 +134,7 @@ int main(int argc, char **argv)
     double          life, reuse;
 
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
-    PetscCall(PetscOptionsGetInt(NULL, NULL, "-N", &N, NULL));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-columns", &N, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &time, NULL));
     PetscCall(CreateMatrix(n, &A));
     PetscCall(MatCreateDenseCUDA(PETSC_COMM_WORLD, n, N, n, N, NULL, &B));
@@ -168,11 +168,11 @@ int main(int argc, char **argv)
 /*TEST
 
   build:
-    requires: cuda !complex
+    requires: cuda !complex !defined(PETSC_USE_64BIT_INDICES)
 
   test:
     suffix: cuda
-    args: -mat_aijtcu_path {{tcu scalar}} -N {{1 40}}
+    args: -mat_aijtcu_path {{tcu scalar}} -columns {{1 40}}
     output_file: output/empty.out
 
 TEST*/
