@@ -22,7 +22,7 @@ static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
   return rowptr[row + 1] - rowptr[row];
 }
 
-/* A row that might not fit beside others */
+/* A row that might not fit behind others; it is so long that the next one begins elsewhere anyway */
 static __device__ bool IsAlone(int64_t length)
 {
   return length > CSR_SECTION - CSR_SHARED;
@@ -34,9 +34,11 @@ static __device__ int64_t SharedSection(const HrpbInt *rowptr, int64_t row)
   return (rowptr[row] - rowptr[0] + row) / CSR_SHARED;
 }
 
+static_assert(CSR_SECTION - CSR_SHARED >= CSR_SHARED, "the row behind one that is alone begins a section");
+
 static __device__ bool BeginsSection(const HrpbInt *rowptr, int64_t row)
 {
-  return row == 0 || IsAlone(Length(rowptr, row)) || IsAlone(Length(rowptr, row - 1)) || SharedSection(rowptr, row) != SharedSection(rowptr, row - 1);
+  return row == 0 || IsAlone(Length(rowptr, row)) || SharedSection(rowptr, row) != SharedSection(rowptr, row - 1);
 }
 
 static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, Counts *count)

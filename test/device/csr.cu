@@ -81,7 +81,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   const int64_t           N = 11;
   std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
   HrpbScalar             *dB, *dC;
-  int64_t                 wrong = 0, nlong = 0;
+  int64_t                 wrong = 0, nlong = 0, ngiant = 0;
 
   for (HrpbScalar &b : B) b = Uniform();
   dB = Upload(B);
@@ -89,6 +89,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   Multiply(d, N, dB, A->ncols, dC, A->nrows);
   Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
   for (int64_t i = 0; i < A->nrows; i++) {
+    if (A->rowptr[i + 1] - A->rowptr[i] > 2048) ngiant++;
     if (A->rowptr[i + 1] - A->rowptr[i] > d->schedule.part_entries) {
       nlong++;
       continue;
@@ -100,7 +101,8 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
     }
   }
   Report(wrong == 0, "not added in the order of the entries", A->name);
-  Report(nlong == d->schedule.nlong, "wrong number of long rows", A->name);
+  Report(nlong == d->schedule.nlong && ngiant == d->schedule.ngiant, "wrong number of long rows", A->name);
+  Report(d->schedule.section_entries <= 2048, "a section is too large", A->name);
   cudaFree(dB);
   cudaFree(dC);
 }
