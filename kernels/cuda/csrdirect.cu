@@ -10,6 +10,7 @@
 enum {
   DIRECT_THREADS = 128,
   DIRECT_READS   = 8,                                     /* entries of a thread that are on their way together: most sections take one turn */
+  DIRECT_BATCH   = 8,                                     /* terms that a thread reads from shared memory together */
   MOST_CUT       = CSR_SECTION / (CSR_LEAST_PART + 1),    /* rows of a section that are cut, */
   MOST_PIECES    = 2 * CSR_SECTION / (CSR_LEAST_PART + 1) /* and their parts: two of CSR_LEAST_PART + 1 entries; longer rows have fewer for each entry */
 };
@@ -37,16 +38,26 @@ static __host__ __device__ __forceinline__ int32_t Place(int32_t k)
   return k + k / 32;
 }
 
+/* n terms of up to DIRECT_BATCH, read together */
+static __device__ __forceinline__ void AddTerms(const Term *term, int32_t first, int32_t n, HrpbScalar *sum)
+{
+  Term t[DIRECT_BATCH];
+
+#pragma unroll
+  for (int i = 0; i < DIRECT_BATCH; i++) t[i] = term[Place(first + min(i, n - 1))];
+#pragma unroll
+  for (int i = 0; i < DIRECT_BATCH; i++) {
+    if (i < n) *sum = fma(t[i].a, t[i].b, *sum);
+  }
+}
+
 static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, int32_t begin, int32_t end)
 {
   HrpbScalar sum = 0;
 
-#pragma unroll 8
-  for (int32_t k = begin; k < end; k++) {
-    const Term t = term[Place(k)];
-
-    sum = fma(t.a, t.b, sum);
-  }
+#pragma unroll 1
+  for (; begin + DIRECT_BATCH <= end; begin += DIRECT_BATCH) AddTerms(term, begin, DIRECT_BATCH, &sum);
+  if (begin < end) AddTerms(term, begin, end - begin, &sum);
   return sum;
 }
 
