@@ -13,25 +13,30 @@
 extern "C" {
 #endif
 
-/* Which rows are so long that they are multiplied in parts. Follows from rowptr alone, and lives as long as the pattern; values are of no concern */
+/* How rows are cut and entries shared among thread blocks. Follows from rowptr alone, and lives as long as the pattern; values are of no concern */
 typedef struct {
   int32_t nrows, ncols;
   int64_t nnz;
-  int32_t part_entries;       /* of a part; rows with more are cut, */
-  int32_t nlong, nparts;      /* so many, into so many parts */
-  void   *long_rows, *parts;  /* in device memory, NULL where no row is cut */
+  int32_t part_entries;        /* of a part; rows with more are cut, */
+  int32_t nlong, nparts;       /* so many, into so many parts; */
+  int32_t ngiant;              /* so many of them are too long for one thread block */
+  int32_t nsections;           /* of entries that a thread block has, */
+  int32_t section_entries;     /* so many in the largest */
+  int32_t direct_columns;      /* products of up to so many columns read B where it is, wider ones a row-major copy; the bits are the same */
+  void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
+  void   *sections;            /* in device memory */
 } CsrSchedule;
 
 /* Waits for the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s);
 
-/* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments: for a row-major copy of B, and for sums of parts */
+/* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments, for a row-major copy of B and for sums of parts; no fewer for more columns, and often none for few */
 HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes);
 
 /*
    B is ncols x N, C nrows x N, both column-major with any alignment and leading dimensions ldb >= ncols, ldc >= nrows. C is overwritten.
-   work is aligned to 256 bytes (cudaMalloc() does) and is in use until stream is through.
+   work is aligned to 256 bytes (cudaMalloc() does), may be NULL where none is needed, and is in use until stream is through.
 
    The entries of a row are added in the order of the CSR, with fused multiply-add. Of a row that is cut each part is added so, then the sums of the parts with compensation;
    what does not come out finite is computed again in one go. A column of C depends on the matrix and that column of B alone, to the bit.

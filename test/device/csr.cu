@@ -37,8 +37,9 @@ static void *Work(const CsrSchedule *s, int64_t N)
   void  *work;
 
   Check(CsrMultiplyWorkDevice(s, N, &bytes));
-  Check(cudaMalloc(&work, bytes + 1));
-  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
+  if (!bytes) return NULL;
+  Check(cudaMalloc(&work, bytes));
+  Check(cudaMemset(work, 0xff, bytes)); /* NaN: what is read there was written */
   return work;
 }
 
@@ -51,13 +52,36 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
   cudaFree(work);
 }
 
+/* The kernels: as the schedule says, with a copy of B for any number of columns, or for none */
+enum {
+  COPY   = 0,
+  DIRECT = 65535
+};
+
+static DeviceCsr With(const DeviceCsr *d, int32_t direct_columns)
+{
+  DeviceCsr other = *d;
+
+  other.schedule.direct_columns = direct_columns;
+  return other;
+}
+
+/* Entry of A B as the interface says it of a row that is not cut, or does not come out finite */
+static HrpbScalar InOrder(const Matrix *A, int64_t i, const HrpbScalar *b)
+{
+  HrpbScalar sum = 0;
+
+  for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) sum = std::fma(A->values[k], b[A->colidx[k]], sum);
+  return sum;
+}
+
 /* Rows are added as the interface says: those that are not cut in order with fused multiply-add, so that their bits are known */
 static void TestOrder(const Matrix *A, const DeviceCsr *d)
 {
   const int64_t           N = 11;
   std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
   HrpbScalar             *dB, *dC;
-  int64_t                 wrong = 0, nlong = 0;
+  int64_t                 wrong = 0, nlong = 0, ngiant = 0;
 
   for (HrpbScalar &b : B) b = Uniform();
   dB = Upload(B);
@@ -65,39 +89,63 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   Multiply(d, N, dB, A->ncols, dC, A->nrows);
   Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
   for (int64_t i = 0; i < A->nrows; i++) {
+    if (A->rowptr[i + 1] - A->rowptr[i] > 2048) ngiant++;
     if (A->rowptr[i + 1] - A->rowptr[i] > d->schedule.part_entries) {
       nlong++;
       continue;
     }
     for (int64_t n = 0; n < N; n++) {
-      HrpbScalar sum = 0;
+      const HrpbScalar sum = InOrder(A, i, B.data() + n * A->ncols);
 
-      for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) sum = std::fma(A->values[k], B[A->colidx[k] + n * A->ncols], sum);
       if (!SameBits(&sum, &C[i + n * A->nrows], 1)) wrong++;
     }
   }
   Report(wrong == 0, "not added in the order of the entries", A->name);
-  Report(nlong == d->schedule.nlong, "wrong number of long rows", A->name);
+  Report(nlong == d->schedule.nlong && ngiant == d->schedule.ngiant, "wrong number of long rows", A->name);
+  Report(d->schedule.section_entries <= 2048, "a section is too large", A->name);
   cudaFree(dB);
   cudaFree(dC);
 }
 
+/* More columns never need less, for a product is made in pieces where memory is short */
+static void TestWork(const Matrix *A, const DeviceCsr *d)
+{
+  size_t last = 0, bytes;
+  bool   grows = true;
+
+  for (int64_t N = 0; N < 70000; N = N < 200 ? N + 1 : N + 311) {
+    Check(CsrMultiplyWorkDevice(&d->schedule, N, &bytes));
+    grows = grows && bytes >= last;
+    last  = bytes;
+  }
+  Report(grows, "more columns need less memory", A->name);
+}
+
 static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths)
 {
-  const double bound    = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
-  DeviceCsr    d        = CsrOnDevice(&A);
-  const auto   multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&d, N, B, ldb, C, ldc); };
-  int          k        = 0;
+  const double    bound = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
+  DeviceCsr       d     = CsrOnDevice(&A);
+  const DeviceCsr kernels[] = {With(&d, COPY), With(&d, DIRECT)};
+  int             k = 0, call = 0;
+  /* The kernels take turns, so that the product as a whole and its parts are different ones' */
+  const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % 2], N, B, ldb, C, ldc); };
 
   for (int64_t N : widths) {
     if (small_run && N != 1 && N != 3 && N != 45) continue;
     TestProduct(&A, "csr", multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, 0, bound);
     k++;
   }
-  TestProduct(&A, "csr", multiply, 1, 1, 1, 1, bound);
-  TestProduct(&A, "csr", multiply, 21, 16, 0, 1, bound);
-  TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
+  for (int first = 0; first < 2; first++) {
+    call = first;
+    TestProduct(&A, "csr", multiply, 1, 1, 1, 1, bound);
+    call = first;
+    TestProduct(&A, "csr", multiply, 21, 16, 0, 1, bound);
+    call = first;
+    TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
+    TestOrder(&A, &kernels[first]);
+  }
   TestOrder(&A, &d);
+  TestWork(&A, &d);
   CsrDestroy(&d);
 }
 
@@ -126,6 +174,72 @@ static Matrix Offset(Matrix A, const char *name)
   A.colidx.insert(A.colidx.begin(), 3, (HrpbInt)1 << 30);
   A.values.insert(A.values.begin(), 3, (HrpbScalar)NAN);
   return A;
+}
+
+/*
+   Sums that overflow, in a part or in the row, and Inf and NaN among their terms, early and late, in rows that are not cut, cut, and longer than a thread block takes: all as a loop along the row gives
+   them. The rows have the first columns, forwards and backwards
+*/
+static void TestNotFinite(void)
+{
+  const HrpbScalar           huge = (sizeof(HrpbScalar) == 4 ? (HrpbScalar)3.4028234e38 : (HrpbScalar)1.7976931348623157e308) * (HrpbScalar)0.9, inf = INFINITY;
+  const int64_t              ncols = 70000, N = 8, lengths[] = {60, 200, 1500, 5000, ncols};
+  Matrix                     A = {"not finite", 0, ncols, {0}, {}, {}};
+  std::vector<HrpbScalar>    B((size_t)(ncols * N)), C;
+  HrpbScalar                *dB, *dC;
+  DeviceCsr                  d;
+  const auto                 set = [&](int64_t n, int64_t first, std::initializer_list<HrpbScalar> values) { std::copy(values.begin(), values.end(), B.begin() + n * ncols + first); };
+
+  for (int64_t length : lengths) {
+    for (int backwards = 0; backwards < 2; backwards++) {
+      for (int64_t k = 0; k < length; k++) {
+        A.colidx.push_back((HrpbInt)(backwards ? length - 1 - k : k));
+        A.values.push_back(1);
+      }
+      A.rowptr.push_back((HrpbInt)A.colidx.size());
+    }
+  }
+  while (A.rowptr.size() < 20000) { /* for a mean with which rows of 200 are cut */
+    A.colidx.push_back(0);
+    A.values.push_back(1);
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  A.nrows = (int64_t)A.rowptr.size() - 1;
+  C.assign((size_t)(A.nrows * N), -77);
+  for (HrpbScalar &b : B) b = Uniform();
+  set(0, 1, {-huge});
+  set(0, 150, {huge, huge / 2}); /* only the sum of the part overflows; backwards that of the row, too */
+  set(1, 1, {huge, huge});       /* Inf, then entries that cannot change it, */
+  set(2, 1, {-huge, -huge, inf}); /* and one that makes NaN of it, forwards */
+  set(3, 170, {inf});
+  set(4, 3, {inf});
+  set(4, 180, {-inf});
+  set(5, 199, {(HrpbScalar)NAN});
+  set(6, 1, {-inf});
+  set(7, ncols - 2, {-huge, -huge});
+  dB = Upload(B);
+  dC = Upload(C);
+  d  = CsrOnDevice(&A);
+  Report(d.schedule.nlong == 8 && d.schedule.ngiant == 4, "wrong number of long rows", A.name);
+  for (int32_t direct : {(int)COPY, (int)DIRECT}) {
+    const DeviceCsr kernel = With(&d, direct);
+    int64_t         wrong  = 0;
+
+    Check(cudaMemset(dC, 0x11, sizeof(HrpbScalar) * C.size()));
+    Multiply(&kernel, N, dB, ncols, dC, A.nrows);
+    Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
+    for (int64_t n = 0; n < N; n++) {
+      for (int64_t i = 0; i < A.nrows; i++) {
+        const HrpbScalar sum = InOrder(&A, i, B.data() + n * ncols), c = C[i + n * A.nrows];
+
+        if (std::isnan(sum) ? !std::isnan(c) : std::isinf(sum) || std::fabs(sum) > huge / 4 ? !SameBits(&c, &sum, 1) : !(std::fabs(c - sum) <= (HrpbScalar)1e-2)) wrong++;
+      }
+    }
+    Report(wrong == 0, direct ? "wrong without a copy of B" : "wrong with a copy of B", A.name);
+  }
+  cudaFree(dB);
+  cudaFree(dC);
+  CsrDestroy(&d);
 }
 
 static void TestErrors(void)
@@ -223,6 +337,34 @@ static Matrix Arrow(int64_t n)
     entries.push_back(i * n + i);
   }
   return FromEntries("arrow", n, n, entries);
+}
+
+/* A band with a few rows of entries anywhere, as of a circuit with supply lines */
+static Matrix Circuit(int64_t n)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    entries.push_back(i * n + i);
+    for (int k = 0; k < 4; k++) entries.push_back(i * n + std::min(std::max(i + Random() % 200 - 100, (int64_t)0), n - 1));
+    if (i % (n / 30) == 7) {
+      for (int k = 0; k < 574; k++) entries.push_back(i * n + Random() % n);
+    }
+  }
+  return FromEntries("circuit", n, n, entries);
+}
+
+/* Rows of 10^5 entries and fewer, by a power of their rank, in any order; n a power of two */
+static Matrix PowerLaw(int64_t n)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t rank = i * 40503 % n, length = (int64_t)(1e5 / pow((double)rank + 1, 0.75));
+
+    for (int64_t k = 0; k < length; k++) entries.push_back(i * n + Random() % n);
+  }
+  return FromEntries("power law", n, n, entries);
 }
 
 /* Median of n times in ms, after one run that does not count */
@@ -330,10 +472,13 @@ int main(int argc, char **argv)
     Time(Grid("stencil27", 96, 1, true), n);
     Time(Grid("elasticity", 64, 3, true), n);
     Time(Arrow(1000000), n);
+    Time(PowerLaw(524288), n);
     Time(RMat(16384, 8), n);
+    Time(Circuit(17758), n);
     return 0;
   }
   TestErrors();
+  TestNotFinite();
   TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths);
   TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths);
   TestMatrix(Make("no entries", 30, 30, Nothing), widths);
@@ -350,6 +495,8 @@ int main(int argc, char **argv)
     TestMatrix(Make("single row", 1, 700, Dense), widths);
     TestMatrix(Make("dense rows", 300, 500, DenseRows), widths);
     TestMatrix(Make("empty rows", 700, 200, Gaps), widths);
+    TestMatrix(Lengths("sections", {895, 1, 896, 897, 0, 1151, 1152, 5, 1153, 1154, 3, 2047, 2048, 2049, 0, 4096, 4097, 9}, 5000, 3000), {1, 2, 8, 35});
+    TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35});
     TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33});
     TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35});
     TestMatrix(LongRow(1000003, false), {1, 8});

@@ -1,0 +1,90 @@
+/*
+   What the kernels for CSR share: how rows are cut, and the order in which the sums of a row's parts are put together. The order is the same wherever it happens,
+   so that a column of C has the same bits whichever kernel made it.
+*/
+#pragma once
+
+#include "../csrdevice.h"
+#include "device.cuh"
+
+enum {
+  CSR_LEAST_PART    = 64,   /* entries of a part: at least, */
+  CSR_MOST_PART     = 256,  /* and at most: a sum of more would be slow and inexact */
+  CSR_SECTION       = 2048, /* entries of a section at most, a multiple of the above */
+  CSR_SHARED        = 896,  /* entries and rows that rows in one section begin in */
+  CSR_COMBINE_LANES = 8     /* that put the sums of the parts of a row together; those of a row longer than a section take CSR_COMBINE_THREADS */
+};
+
+/* Part of a row that is cut; its sum has the slot of the same number */
+struct CsrPart {
+  HrpbInt begin;
+  int32_t length;
+};
+
+/* A row that is cut: its parts are first, first + 1, ... The rows longer than a section come before the others */
+struct CsrLongRow {
+  int32_t row, first, nparts;
+};
+
+/*
+   Entries that a thread block has at a time, up to those of the next section: either of the rows from row up to the next section's, or, of a single row that is longer than a section, those of the
+   parts from slot on; slot is negative otherwise
+*/
+struct CsrSection {
+  HrpbInt begin;
+  int32_t row, slot;
+};
+
+/* A product as the launchers get it */
+struct CsrProduct {
+  const CsrSchedule *schedule;
+  const HrpbInt     *rowptr, *colidx;
+  const HrpbScalar  *values, *B;
+  HrpbScalar        *C, *partial; /* partial is column-major, too: a row for each part */
+  int64_t            ldb, ldc;
+  int32_t            N;
+  cudaStream_t       stream;
+};
+
+/* csrdirect.cu: B as it is. Rows that are longer than a section are left to CsrCombineRun() */
+HrpbError CsrDirectRun(const CsrProduct *);
+
+/* csrcombine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
+HrpbError CsrCombineRun(const CsrProduct *, bool all);
+
+/* sum + lost += x, where lost is what rounding took from sum */
+static __device__ __forceinline__ void CsrAddCompensated(HrpbScalar x, HrpbScalar *sum, HrpbScalar *lost)
+{
+  const HrpbScalar t = *sum + x, y = t - *sum;
+
+  *lost += (*sum - (t - y)) + (x - y);
+  *sum = t;
+}
+
+/* Add over LANES neighbouring lanes of a warp, pairwise, into the first of them; by all lanes of the warp */
+template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScalar *sum, HrpbScalar *lost)
+{
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) {
+    const HrpbScalar other = __shfl_down_sync(HRPB_ALL_LANES, *sum, distance, LANES), other_lost = __shfl_down_sync(HRPB_ALL_LANES, *lost, distance, LANES);
+
+    CsrAddCompensated(other, sum, lost);
+    *lost += other_lost;
+  }
+}
+
+/* The sum of a row of up to a section from those of its parts, in the first of CSR_COMBINE_LANES lanes; by all lanes of the warp. Not finite where parts overflow, even if their sum does not */
+static __device__ __forceinline__ HrpbScalar CsrSumOfParts(const HrpbScalar *part, int32_t nparts)
+{
+  HrpbScalar sum = 0, lost = 0;
+
+  for (int32_t k = threadIdx.x % CSR_COMBINE_LANES; k < nparts; k += CSR_COMBINE_LANES) CsrAddCompensated(part[k], &sum, &lost);
+  CsrAddLanes<CSR_COMBINE_LANES>(&sum, &lost);
+  return sum + lost;
+}
+
+/* Which of the NaNs among the terms of a sum comes through depends on how it is computed: let it be the same for all kernels */
+static __device__ __forceinline__ HrpbScalar CsrOneNaN(HrpbScalar sum)
+{
+  return isnan(sum) ? (HrpbScalar)NAN : sum;
+}
