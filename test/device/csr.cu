@@ -390,16 +390,15 @@ template <typename F> static double Median(int n, F f)
 }
 
 /* Bricks of the format; negative where the device has no kernels for them */
-static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
+static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, HrpbPrecision precision, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
 {
-  const HrpbPrecision precision = sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32;
-  Hrpb                h;
-  HrpbSchedule        s;
-  HrpbScalar         *values;
-  void               *work;
-  size_t              bytes;
-  double              time;
-  bool                supports;
+  Hrpb         h;
+  HrpbSchedule s;
+  HrpbScalar  *values;
+  void        *work;
+  size_t       bytes;
+  double       time;
+  bool         supports;
 
   Check(HrpbSupportsDevice(precision, &supports));
   if (!supports) return -1;
@@ -419,9 +418,11 @@ static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *
 
 static void Time(const Matrix &A, int n)
 {
-  const HrpbParams gather = HrpbGatherParams(), staged = HrpbStagedParams();
-  DeviceCsr        d = CsrOnDevice(&A);
-  HrpbScalar      *column;
+  const HrpbParams    gather = HrpbGatherParams(), staged = HrpbStagedParams();
+  const bool          single = sizeof(HrpbScalar) == 4;
+  const HrpbPrecision full   = single ? HRPB_3XTF32 : HRPB_FP64;
+  DeviceCsr           d      = CsrOnDevice(&A);
+  HrpbScalar         *column;
 
   {
     std::vector<HrpbScalar> x((size_t)A.ncols);
@@ -430,8 +431,8 @@ static void Time(const Matrix &A, int n)
     column = Upload(x);
   }
   printf("%s: %ld rows, %ld entries; %d rows of more than %d in %d parts\n", A.name, (long)A.nrows, (long)A.colidx.size(), d.schedule.nlong, d.schedule.part_entries, d.schedule.nparts);
-  printf("     N  cuSPARSE       csr  bricks gathered    staged\n");
-  for (int64_t N : {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 128}) {
+  printf("     N  cuSPARSE       csr  bricks gathered    staged%s\n", single ? "      TF32" : "");
+  for (int64_t N : {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 96, 128}) {
     HrpbScalar *B, *C;
     void       *work = Work(&d.schedule, N);
     Cusparse    c;
@@ -443,7 +444,9 @@ static void Time(const Matrix &A, int n)
     c        = CusparseCreate(&A, d.rowptr, d.colidx, d.values, N, B, C);
     cusparse = Median(n, [&]() { CusparseMultiply(&c); });
     csr      = Median(n, [&]() { Check(CsrMultiplyDevice(&d.schedule, d.rowptr, d.colidx, d.values, N, B, A.ncols, C, A.nrows, work, NULL)); });
-    printf("%6ld %9.4f %9.4f %16.4f %9.4f\n", (long)N, cusparse, csr, TimeBricks(&A, &d, &gather, n, N, B, C), TimeBricks(&A, &d, &staged, n, N, B, C));
+    printf("%6ld %9.4f %9.4f %16.4f %9.4f", (long)N, cusparse, csr, TimeBricks(&A, &d, &gather, full, n, N, B, C), TimeBricks(&A, &d, &staged, full, n, N, B, C));
+    if (single) printf(" %9.4f", TimeBricks(&A, &d, &staged, HRPB_TF32, n, N, B, C));
+    printf("\n");
     fflush(stdout);
     CusparseDestroy(&c);
     cudaFree(work);
@@ -471,6 +474,7 @@ int main(int argc, char **argv)
     Time(Scattered(524288, 16), n);
     Time(Grid("stencil27", 96, 1, true), n);
     Time(Grid("elasticity", 64, 3, true), n);
+    Time(Grid("dof8", 40, 8, true), n);
     Time(Arrow(1000000), n);
     Time(PowerLaw(524288), n);
     Time(RMat(16384, 8), n);
