@@ -12,7 +12,8 @@ make test-matrix  build those PETScs, and one with debug checks, and run all tes
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
-make install      install library, header and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
+make docs         write the manual pages as man pages and HTML to build/docs
+make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
 make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
 make help         this text
@@ -32,7 +33,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test fuzz test-headers test-matrix test-petsc bundle install env clean help FORCE
+.PHONY: all example test fuzz test-headers test-matrix test-petsc bundle docs install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -168,12 +169,18 @@ test-petsc: $(LIBRARY)
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
+DOCS_SRC := include/petscaijtcu.h $(wildcard src/*.c)
+docs: build/docs/html/index.html
+build/docs/html/index.html: $(DOCS_SRC) src/config/docs src/config/manualpages.py
+	@src/config/docs build/docs $(PETSC_DIR)/include $(DOCS_SRC)
+
 PREFIX  ?= /usr/local
 VERSION := $(shell sed -n 's/^\#define PETSCAIJTCU_VERSION_[A-Z]* *//p' include/petscaijtcu.h | paste -sd.)
-install: $(LIBRARY)
-	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include'
+install: $(LIBRARY) docs
+	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/share/man/man3'
 	install -m 755 $(LIBRARY) '$(DESTDIR)$(PREFIX)/lib/'
 	install -m 644 include/petscaijtcu.h '$(DESTDIR)$(PREFIX)/include/'
+	install -m 644 build/docs/man/man3/*.3 '$(DESTDIR)$(PREFIX)/share/man/man3/'
 	sed -e 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#; s#@PETSC@#$(PETSC_VERSION_RANGE)#' src/config/petscaijtcu.pc.in >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
 
 env: $(LIBRARY)

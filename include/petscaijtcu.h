@@ -13,18 +13,18 @@
    is no device) that multiplies blocks of dense vectors with its nonzeros packed as HRPB bricks where that pays
 
    Options Database Keys:
-+  -mat_type aijtcu                        - use this type, in `MatSetFromOptions()`
++  -mat_type aijtcu                          - use this type, in `MatSetFromOptions()`
 .  -mat_aijtcu_path (auto|tcu|scalar|parent) - which path products with dense matrices take, see `MatAIJTCUSetPath()`
-.  -mat_aijtcu_precision (full|tf32)       - precision on a device, see `MatAIJTCUSetPrecision()`
-.  -mat_aijtcu_brick_rows (8|16)           - rows of a brick, see `MatAIJTCUSetBrickRows()`
-.  -mat_aijtcu_panel_rows rows             - rows of a row panel, see `MatAIJTCUSetPanelRows()`
-.  -mat_aijtcu_block_cols cols             - columns of a block, see `MatAIJTCUSetBlockCols()`
-.  -mat_aijtcu_window_cols (1|2|4|8|16)    - columns of a window, see `MatAIJTCUSetWindowCols()`
-.  -mat_aijtcu_synergy_threshold alpha     - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
-.  -mat_aijtcu_workspace_max MiB           - device memory for copies of dense matrices, shared by all matrices (a quarter of the device's);
-                                             products that need more are made in pieces
-.  -mat_aijtcu_attach                      - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a `MATAIJTCU` does; see the notes
--  -mat_aijtcu_view_choice                 - at `PetscFinalize()`, print which path the products took and how often
+.  -mat_aijtcu_precision (full|tf32)         - precision on a device, see `MatAIJTCUSetPrecision()`
+.  -mat_aijtcu_brick_rows (8|16)             - rows of a brick, see `MatAIJTCUSetBrickRows()`
+.  -mat_aijtcu_panel_rows rows               - rows of a row panel, see `MatAIJTCUSetPanelRows()`
+.  -mat_aijtcu_block_cols cols               - columns of a block, see `MatAIJTCUSetBlockCols()`
+.  -mat_aijtcu_window_cols (1|2|4|8|16)      - columns of a window, see `MatAIJTCUSetWindowCols()`
+.  -mat_aijtcu_synergy_threshold alpha       - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
+.  -mat_aijtcu_workspace_max MiB             - device memory for copies of dense matrices, shared by all matrices; 0 (default) is a quarter of the
+                                               device's. Products that need more are made in pieces. No prefix
+.  -mat_aijtcu_attach                        - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a `MATAIJTCU` does; see the notes. No prefix
+-  -mat_aijtcu_view_choice                   - at `PetscFinalize()`, print which path the products took and how often. No prefix
 
    Level: beginner
 
@@ -33,16 +33,29 @@
    `MATSEQAIJ` or `MATMPIAIJ` and `MatSetType()` on an assembled `MATAIJ` or `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu"
    are accepted wherever a type is set.
 
-   The plan (bricks and what is derived from them) is built at the first product with a dense matrix, and follows the matrix: a
-   change of values refreshes the packed values, a change of the nonzero pattern rebuilds it.
+   Kernels of this type make C = A B, and C = A^T B where A is known to be symmetric, with a dense B of any number of columns and any leading
+   dimension, on the host or the device. All other products are the parent's.
+
+   The plan (bricks and what is derived from them) is built at the first product with a dense matrix that takes bricks, and follows the matrix:
+   a change of values refreshes the packed values, a change of the nonzero pattern rebuilds it. What cannot be packed (rows that are not sorted,
+   complex scalars, no memory) is multiplied without bricks; run with `-info` to be told why.
 
    With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` gets a plan too, also where a program names the type in its code. It keeps
    its type and name; all functions for a `MATAIJTCU` and the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` gets none.
 
-   Source:
-   cuTeSpMM (bricks, synergy), FlashSparse (8-row bricks); see the README.
+   Errors:
+   A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`, a wrong value of an option an error that lists the valid
+   ones; nothing is set then. The functions that get something refuse a matrix of another type with `PETSC_ERR_ARG_WRONG`; those that set something
+   leave it alone.
 
-.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUGetSynergy()`, `MATAIJCUSPARSE`, `MATAIJ`
+   Source:
+   Xiang, Asudeh, Sabin, Sukumaran-Rajam and Sadayappan, cuTeSpMM (2025): bricks (section 3.2), synergy (sections 4 and 6.4, Table 1).
+
+   Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
+
+.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetPrecision()`, `MatAIJTCUSetBrickRows()`, `MatAIJTCUSetPanelRows()`,
+          `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
+          `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
 #define MATSEQAIJTCU "seqaijcusparsetcu"
@@ -56,14 +69,17 @@ M*/
    MatAIJTCUPath - which path a product of a `MATAIJTCU` with a dense matrix takes
 
    Values:
-+  `MAT_AIJTCU_PATH_AUTO`   - what the synergy model says
++  `MAT_AIJTCU_PATH_AUTO`   - what the model says, or the threshold of `MatAIJTCUSetSynergyThreshold()` where one is set
 .  `MAT_AIJTCU_PATH_TCU`    - bricks
 .  `MAT_AIJTCU_PATH_SCALAR` - without bricks: on a device a kernel for CSR, on the host the parent type's product
 -  `MAT_AIJTCU_PATH_PARENT` - the parent type's product: on a device that of cuSPARSE
 
    Level: intermediate
 
-.seealso: `MATAIJTCU`, `MatAIJTCUSetPath()`
+   Note:
+   `MatAIJTCUPaths` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetPath()`, `MatAIJTCUGetPath()`
 E*/
 typedef enum {
   MAT_AIJTCU_PATH_AUTO,
@@ -82,7 +98,10 @@ PETSC_EXTERN const char *const MatAIJTCUPaths[];
 
    Level: intermediate
 
-.seealso: `MATAIJTCU`, `MatAIJTCUSetPrecision()`
+   Note:
+   `MatAIJTCUPrecisions` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetPrecision()`, `MatAIJTCUGetPrecision()`
 E*/
 typedef enum {
   MAT_AIJTCU_PRECISION_FULL,
@@ -100,7 +119,10 @@ PETSC_EXTERN const char *const MatAIJTCUPrecisions[];
 
    Level: intermediate
 
-.seealso: `MATAIJTCU`, `MatAIJTCUGetSynergy()`
+   Note:
+   `MatAIJTCUSynergyClasses` has the names, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSynergy`, `MatAIJTCUGetSynergy()`
 E*/
 typedef enum {
   MAT_AIJTCU_SYNERGY_LOW,
@@ -113,20 +135,20 @@ PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
    MatAIJTCUSynergy - the model's view of the local rows of a `MATAIJTCU`
 
    Fields:
-+  alpha     - nonzeros per slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
-.  alpha8    - the same with strips of 8 rows
-.  intensity - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
-.  cls       - class by alpha
-.  built     - whether bricks exist; the fields below are zero while they do not
-.  beta      - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
-.  fill      - nonzeros per slot of the bricks
-.  bricks    - number of bricks
++  alpha      - nonzeros per slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
+.  alpha8     - the same with strips of 8 rows
+.  intensity  - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
+.  cls        - class by alpha
+.  built      - whether bricks exist; the next four are zero while they do not
+.  beta       - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
+.  fill       - nonzeros per slot of the bricks, in [0,1]
+.  bricks     - number of bricks
 .  hrpb_bytes - bytes of the bricks, packed values included
--  csr_bytes - bytes of the CSR of the same rows
+-  csr_bytes  - bytes of the CSR of the same rows
 
    Level: intermediate
 
-.seealso: `MATAIJTCU`, `MatAIJTCUGetSynergy()`
+.seealso: `MATAIJTCU`, `MatAIJTCUSynergyClass`, `MatAIJTCUGetSynergy()`
 S*/
 typedef struct {
   PetscReal             alpha, alpha8, intensity;

@@ -267,7 +267,7 @@ PetscErrorCode MatCreate_MPIAIJTCU(Mat A)
   Level: intermediate
 
   Note:
-  The arguments mean what they mean in `MatCreateAIJ()`.
+  The arguments mean what they mean in `MatCreateAIJ()`. The options of `MATAIJTCU` are read by `MatSetFromOptions()`, which this does not call.
 
 .seealso: `MATAIJTCU`, `MatCreateAIJ()`, `MatCreateAIJCUSPARSE()`
 @*/

@@ -225,7 +225,9 @@ PetscErrorCode MatAIJTCUGetPath(Mat A, MatAIJTCUPath *path)
   The full precision is that of `PetscScalar`. TF32 keeps 11 bits of each factor (a relative error of about 5e-4 in an entry of the product), sums
   are in single precision. It exists in single precision only.
 
-  The bricks of the host are always multiplied in full precision.
+  The bricks of the host are always multiplied in full precision, and so is everything on the scalar path.
+
+  `MAT_AIJTCU_PRECISION_TF32` in double precision is a `PETSC_ERR_SUP`.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPrecision()`, `MatAIJTCUPrecision`
 @*/
@@ -277,14 +279,19 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
 - rows - 8 (default; FlashSparse) or 16 (cuTeSpMM, section 3.2)
 
   Options Database Key:
-. -mat_aijtcu_brick_rows rows - the height
+. -mat_aijtcu_brick_rows (8|16) - the height
 
   Level: intermediate
 
-  Note:
+  Notes:
+  A brick has 4 columns.
+
   Panel rows that are not a multiple of the new height are rounded up to one.
 
-.seealso: `MATAIJTCU`, `MatAIJTCUGetBrickRows()`, `MatAIJTCUSetPanelRows()`
+  While none of brick rows, panel rows, block columns and window columns is set, a matrix on a device chooses all four by itself; the first that is
+  set puts the defaults in force for the others. Bricks that exist are built anew at the next product.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetBrickRows()`, `MatAIJTCUSetPanelRows()`, `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`
 @*/
 PetscErrorCode MatAIJTCUSetBrickRows(Mat A, PetscInt rows)
 {
@@ -315,6 +322,9 @@ PetscErrorCode MatAIJTCUSetBrickRows(Mat A, PetscInt rows)
 
   Level: intermediate
 
+  Note:
+  This is what is set, also where a device chose its own format; `MatView()` with the format info tells what bricks have.
+
 .seealso: `MATAIJTCU`, `MatAIJTCUSetBrickRows()`
 @*/
 PetscErrorCode MatAIJTCUGetBrickRows(Mat A, PetscInt *rows)
@@ -342,6 +352,9 @@ PetscErrorCode MatAIJTCUGetBrickRows(Mat A, PetscInt *rows)
 
   Level: intermediate
 
+  Note:
+  See `MatAIJTCUSetBrickRows()` for what a device chooses while this is not set.
+
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPanelRows()`, `MatAIJTCUSetBrickRows()`, `MatAIJTCUSetBlockCols()`
 @*/
 PetscErrorCode MatAIJTCUSetPanelRows(Mat A, PetscInt rows)
@@ -368,7 +381,7 @@ PetscErrorCode MatAIJTCUSetPanelRows(Mat A, PetscInt rows)
 . A - a `MATAIJTCU`
 
   Output Parameter:
-. rows - the rows
+. rows - what is set, also where a device chose its own format
 
   Level: intermediate
 
@@ -399,6 +412,9 @@ PetscErrorCode MatAIJTCUGetPanelRows(Mat A, PetscInt *rows)
 
   Level: intermediate
 
+  Note:
+  See `MatAIJTCUSetBrickRows()` for what a device chooses while this is not set.
+
 .seealso: `MATAIJTCU`, `MatAIJTCUGetBlockCols()`, `MatAIJTCUSetPanelRows()`, `MatAIJTCUSetWindowCols()`
 @*/
 PetscErrorCode MatAIJTCUSetBlockCols(Mat A, PetscInt cols)
@@ -425,7 +441,7 @@ PetscErrorCode MatAIJTCUSetBlockCols(Mat A, PetscInt cols)
 . A - a `MATAIJTCU`
 
   Output Parameter:
-. cols - the columns
+. cols - what is set, also where a device chose its own format
 
   Level: intermediate
 
@@ -452,7 +468,7 @@ PetscErrorCode MatAIJTCUGetBlockCols(Mat A, PetscInt *cols)
 - cols - 1 (default), 2, 4, 8 or 16
 
   Options Database Key:
-. -mat_aijtcu_window_cols cols - the columns
+. -mat_aijtcu_window_cols (1|2|4|8|16) - the columns
 
   Level: intermediate
 
@@ -461,6 +477,8 @@ PetscErrorCode MatAIJTCUGetBlockCols(Mat A, PetscInt *cols)
   runs, such as those of several unknowns a node; elsewhere they stage rows that nothing uses.
 
   Block columns that are not a multiple of the new width are rounded up to one.
+
+  See `MatAIJTCUSetBrickRows()` for what a device chooses while this is not set.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetWindowCols()`, `MatAIJTCUSetBlockCols()`
 @*/
@@ -489,7 +507,7 @@ PetscErrorCode MatAIJTCUSetWindowCols(Mat A, PetscInt cols)
 . A - a `MATAIJTCU`
 
   Output Parameter:
-. cols - 1, 2, 4, 8 or 16
+. cols - what is set, also where a device chose its own format: 1, 2, 4, 8 or 16
 
   Level: intermediate
 
@@ -513,16 +531,19 @@ PetscErrorCode MatAIJTCUGetWindowCols(Mat A, PetscInt *cols)
 
   Input Parameters:
 + A     - the matrix; other types are left alone
-- alpha - a fraction; 0 for always, more than 1 for never, `PETSC_DEFAULT` for what the kernels of the machine deserve
+- alpha - a fraction; 0 for always, more than 1 for never, `PETSC_DEFAULT` (default) to let the model choose
 
   Options Database Key:
 . -mat_aijtcu_synergy_threshold alpha - the threshold
 
   Level: intermediate
 
-  Note:
-  By default never where only the host's bricks are at hand: they are a reference, slower than the parent's product. On a device whose tensor cores
-  suit the precision the default is 0, for products with enough columns: from 4 on where synergy is high, up to 32 where it is low.
+  Notes:
+  The fraction is that of `MatAIJTCUSynergy`: nonzeros among the slots of the active columns of strips of 16 rows (cuTeSpMM, section 4). A threshold
+  that is set decides by alpha alone, for every number of columns, on the host as on a device.
+
+  By default there are no bricks where only the host's are at hand: those are a reference, slower than the parent's product. On a device whose tensor
+  cores suit the precision a model compares the times of bricks and of the scalar path for the matrix and the number of columns.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSynergyThreshold()`, `MatAIJTCUGetSynergy()`
 @*/
@@ -547,9 +568,12 @@ PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat A, PetscReal alpha)
 . A - a `MATAIJTCU`
 
   Output Parameter:
-. alpha - the threshold in force, also where `PETSC_DEFAULT` was set
+. alpha - the threshold in force
 
   Level: intermediate
+
+  Note:
+  Where `PETSC_DEFAULT` is set, it is 0 where a model of the times decides, and 2 (never) where there are no bricks by default.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUSetSynergyThreshold()`
 @*/

@@ -58,11 +58,18 @@ static PetscErrorCode AIJTCUGlobalOptions(void)
 
   Not Collective
 
+  Options Database Keys:
++ -mat_aijtcu_workspace_max MiB - device memory for copies of dense matrices, see `MATAIJTCU`
+. -mat_aijtcu_attach            - products of matrices of type `MATAIJCUSPARSE` with dense matrices are ours, too
+- -mat_aijtcu_view_choice       - at `PetscFinalize()`, print which path the products took and how often
+
   Level: intermediate
 
-  Note:
+  Notes:
   Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after `PetscInitialize()`;
   further calls do nothing.
+
+  A PETSc of another version, scalar type, precision or index size than the library was compiled for is a `PETSC_ERR_LIB` that names the difference.
 
 .seealso: `MATAIJTCU`, `MatCreateAIJTCU()`, `PetscDLLibraryAppend()`
 @*/

@@ -237,7 +237,10 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
   Level: intermediate
 
   Notes:
-  Counts active columns once for a nonzero pattern, where the matrix is, in time proportional to the nonzeros; builds nothing.
+  Counts active columns once for a nonzero pattern, where the matrix is, in time proportional to the nonzeros; builds nothing. A pattern that cannot
+  be counted (a size beyond 32 bits, no memory) has alpha 0; `-info` says why.
+
+  A matrix that is not assembled is a `PETSC_ERR_ARG_WRONGSTATE`.
 
   Of a `MATMPIAIJTCU` the diagonal and the off-diagonal block of this process are taken together.
 

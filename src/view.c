@@ -168,7 +168,7 @@ static PetscErrorCode AIJTCUViewChoice(void)
 PetscErrorCode AIJTCUViewChoiceSetUp(void)
 {
   PetscFunctionBegin;
-  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "What AIJTCU reports of the whole program", "Mat"); /* a title of its own: PETSc prints each once */
   PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", view_choice, &view_choice, NULL));
   PetscOptionsEnd();
   if (view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
