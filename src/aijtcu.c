@@ -31,15 +31,36 @@ PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
+/* Hang data on an object; where that fails it is destroyed */
+PetscErrorCode AIJTCUComposeData(PetscObject obj, const char key[], void *data, PetscErrorCode (*destroy)(PetscCtxRt))
 {
-  AIJTCUPlan *plan = *(AIJTCUPlan **)ctx;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanReset(plan));
-  PetscCall(PetscFree(plan->other_name));
-  PetscCall(PetscFree(plan));
+  ierr = PetscObjectContainerCompose(obj, key, data, destroy);
+  if (ierr) PetscCall((*destroy)(&data));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
+{
+  AIJTCUPlan **plan = (AIJTCUPlan **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanReset(*plan));
+  PetscCall(PetscFree((*plan)->other_name));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exchange the name that A carries for the other one: A frees one of them, the plan the other */
+static void AIJTCUExchangeNames(Mat A, AIJTCUPlan *plan)
+{
+  char *name = ((PetscObject)A)->type_name;
+
+  ((PetscObject)A)->type_name = plan->other_name;
+  plan->other_name            = name;
 }
 
 /*
@@ -51,11 +72,8 @@ PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
   PetscCall(AIJTCUGetPlan(A, plan));
   if (!*plan) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(*plan)->view_depth++ && (*plan)->own_name) {
-    char *own = ((PetscObject)A)->type_name;
-
-    ((PetscObject)A)->type_name = (*plan)->other_name;
-    (*plan)->parent_name        = (*plan)->other_name;
-    (*plan)->other_name         = own;
+    AIJTCUExchangeNames(A, *plan);
+    (*plan)->parent_name = ((PetscObject)A)->type_name;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,12 +88,11 @@ PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
   if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
   if (!plan->own_name) PetscCall(AIJTCUWrapOps(A, plan));
   else if (((PetscObject)A)->type_name == plan->parent_name) {
-    ((PetscObject)A)->type_name = plan->other_name;
-    plan->other_name            = plan->parent_name;
+    AIJTCUExchangeNames(A, plan);
     PetscCall(AIJTCUWrapOps(A, plan));
   } else { /* the parent made another type of A, and freed the name that it saw */
     PetscCall(AIJTCUUnwrapComposed(A, plan));
-    PetscCall(AIJTCUUnwrapOps(A, plan));
+    AIJTCUUnwrapOps(A, plan);
     PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,8 +140,9 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
 /* To another type: as the parent does it */
 PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat *M)
 {
-  AIJTCUPlan *plan;
-  Mat         P;
+  AIJTCUPlan    *plan;
+  Mat            P;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (reuse == MAT_INPLACE_MATRIX) {
@@ -134,13 +152,10 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   }
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, MAT_COPY_VALUES, &P));
-  if (reuse == MAT_INITIAL_MATRIX) {
-    PetscCall(MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P));
-    *M = P;
-  } else {
-    PetscCall(MatConvert(P, newtype, reuse, M));
-    PetscCall(MatDestroy(&P));
-  }
+  ierr = MatConvert(P, newtype, reuse == MAT_INITIAL_MATRIX ? MAT_INPLACE_MATRIX : reuse, reuse == MAT_INITIAL_MATRIX ? &P : M);
+  if (!ierr && reuse == MAT_INITIAL_MATRIX) *M = P;
+  else PetscCall(MatDestroy(&P));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,15 +181,45 @@ PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A plan that A holds; after an error it may hold one that does nothing */
+static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan **plan)
+{
+  const MatType own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
+  PetscBool     device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &device));
+  if (device) PetscCall(PetscStrendswith(((PetscObject)A)->type_name, "aijcusparse", &device));
+  PetscCall(PetscNew(plan));
+  (*plan)->kind   = kind;
+  (*plan)->device = device;
+  PetscCall(AIJTCUComposeData((PetscObject)A, PLAN_KEY, *plan, AIJTCUPlanDestroy));
+  if (own_name) {
+    PetscCall(PetscStrallocpy(own[kind], &(*plan)->other_name));
+    AIJTCUExchangeNames(A, *plan);
+    (*plan)->own_name = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUWrap(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&plan->container));
+  PetscCall(AIJTCUWrapOps(A, plan)); /* also where the parent has set them anew */
+  PetscCall(AIJTCUWrapComposed(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Hang a plan on a matrix of a parent type. With our name the matrix becomes an aijtcu; without it, it stays what it was and only
-   gets its dense products caught. A block takes options from its owner. Cheap when already attached. Collective
+   gets its dense products caught. A block takes options from its owner. Cheap when already attached. After an error there is no new plan. Collective
 */
 PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan *owner)
 {
-  AIJTCUPlan   *plan;
-  AIJTCUOptions options;
-  const MatType own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
+  AIJTCUPlan    *plan;
+  AIJTCUOptions  options;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsInitialize(&options));
@@ -184,24 +229,20 @@ PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPl
     PetscCall(AIJTCUDetach(A));
     plan = NULL;
   }
-  if (!plan) {
-    PetscCall(PetscNew(&plan));
-    plan->kind     = kind;
-    plan->own_name = own_name;
-    PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &plan->device));
-    if (plan->device) PetscCall(PetscStrendswith(((PetscObject)A)->type_name, "aijcusparse", &plan->device));
-    plan->options = options;
-    PetscCall(PetscObjectContainerCompose((PetscObject)A, PLAN_KEY, plan, AIJTCUPlanDestroy));
-    PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&plan->container));
-    if (own_name) {
-      PetscCall(PetscStrallocpy(((PetscObject)A)->type_name, &plan->other_name));
-      PetscCall(PetscObjectChangeTypeName((PetscObject)A, own[kind]));
-    }
-    if (!owner) PetscCall(AIJTCUWrapView(A, plan));
+  if (plan) {
+    plan->owner = owner;
+    PetscCall(AIJTCUWrap(A, plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  plan->owner = owner;
-  PetscCall(AIJTCUWrapOps(A, plan)); /* also where the parent has set them anew */
-  PetscCall(AIJTCUWrapComposed(A, plan));
+  ierr = AIJTCUPlanCreate(A, kind, own_name, &plan);
+  if (!ierr) {
+    plan->options = options;
+    plan->owner   = owner;
+    if (!owner) AIJTCUWrapView(A, plan);
+    ierr = AIJTCUWrap(A, plan);
+  }
+  if (ierr) PetscCall(AIJTCUDetach(A));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,8 +255,9 @@ PetscErrorCode AIJTCUDetach(Mat A)
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUUnwrapComposed(A, plan));
-  PetscCall(AIJTCUUnwrapOps(A, plan));
-  if (plan->own_name && !plan->view_depth) PetscCall(PetscObjectChangeTypeName((PetscObject)A, plan->other_name));
+  AIJTCUUnwrapOps(A, plan);
+  if (plan->own_name && !plan->view_depth) AIJTCUExchangeNames(A, plan);
+  plan->own_name = PETSC_FALSE; /* not twice, should the next line fail */
   PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

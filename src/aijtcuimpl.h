@@ -128,6 +128,7 @@ struct _n_AIJTCUPlan {
 
 /* aijtcu.c: the type's identity */
 PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where there is none */
+PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
@@ -181,13 +182,12 @@ PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
   } while (0)
 
 /* vectors.c */
-PETSC_INTERN PetscErrorCode AIJTCUVecBegin(Mat, Vec, PetscBool, Vec *);
-PETSC_INTERN PetscErrorCode AIJTCUVecEnd(Vec, PetscBool, Vec *);
+PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
 
 /* wrap.c: which operations are wrapped */
 PETSC_INTERN PetscErrorCode AIJTCUWrapOps(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUWrapView(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUWrapView(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
@@ -212,9 +212,9 @@ PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, cons
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDevicePack(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceUnschedule(AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUDeviceUnschedule(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPath, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
 
@@ -229,7 +229,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, void **);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUWorkspaceUser(PetscBool);
+PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
 #endif
 

@@ -27,27 +27,66 @@ static PetscErrorCode AIJTCUCheckDevice(HrpbError err)
       PetscCall(AIJTCUCheckDevice(err)); \
     } while (0)
 
-/* The device's copy of the matrix, with the offsets of all rows */
-static PetscErrorCode AIJTCUDeviceGetCSR(Mat A, const HrpbInt **rowptr, const HrpbInt **colidx, const HrpbScalar **values)
+/* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
+typedef struct {
+  const HrpbInt    *rowptr, *colidx;
+  const HrpbScalar *values;
+  cudaStream_t      stream;
+} AIJTCUDeviceCSR;
+
+/* What of it is needed */
+typedef enum {
+  AIJTCU_CSR_NOTHING,
+  AIJTCU_CSR_PATTERN,
+  AIJTCU_CSR_VALUES
+} AIJTCUNeed;
+
+typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
+
+static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
-  const AIJTCUDeviceInt *i, *j;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
-  if (values) AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, values));
-  *rowptr = (const HrpbInt *)i;
-  *colidx = (const HrpbInt *)j;
+  ierr = AIJTCUDeviceBegin(&csr->stream);
+  if (!ierr) ierr = (*f)(A, plan, csr, ctx, err);
+  PetscCall(AIJTCUDeviceEnd(csr->stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceRestoreCSR(Mat A, const HrpbInt **rowptr, const HrpbInt **colidx, const HrpbScalar **values)
+static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
-  const AIJTCUDeviceInt *i = (const AIJTCUDeviceInt *)*rowptr, *j = (const AIJTCUDeviceInt *)*colidx;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (values) AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, values));
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &csr->values));
+  ierr = AIJTCUDeviceCallOnStream(A, plan, csr, f, ctx, err);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &csr->values));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Work on the device for A. What it needs is got before it, and given back after an error, too */
+static PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
+  const AIJTCUDeviceInt *i, *j;
+  PetscErrorCode         ierr;
+
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  if (need == AIJTCU_CSR_NOTHING) {
+    PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
+  csr.rowptr = (const HrpbInt *)i;
+  csr.colidx = (const HrpbInt *)j;
+  if (need == AIJTCU_CSR_VALUES) ierr = AIJTCUDeviceCallWithValues(A, plan, &csr, f, ctx, err);
+  else ierr = AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err);
   AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
-  *rowptr = *colidx = NULL;
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,26 +108,25 @@ static HrpbParams AIJTCUDeviceFormat(const AIJTCUPlan *plan)
   return AIJTCUColumnsRun(plan) ? HrpbStagedParams() : HrpbGatherParams();
 }
 
-static PetscErrorCode AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan)
+/* Like all that is freed here without asking for errors: those of work before it come to light in the next call */
+static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan)
 {
-  PetscFunctionBegin;
   HrpbScheduleDestroyDevice(&plan->schedule);
   HrpbDestroyDevice(&plan->hrpb);
-  if (plan->values) PetscCallCUDA(cudaFree(plan->values));
+  (void)cudaFree(plan->values);
   plan->values = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDevicePackCSR(AIJTCUPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, cudaStream_t stream)
+static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  HrpbError err;
-
   PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  err = HrpbPackValuesDevice(&plan->hrpb, rowptr, colidx, values, plan->values, stream);
+  *err = HrpbPackValuesDevice(&plan->hrpb, csr->rowptr, csr->colidx, csr->values, plan->values, csr->stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(err));
-  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(err));
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,14 +144,14 @@ static PetscErrorCode AIJTCUTrimPool(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceBuildBricks(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, HrpbError *err)
 {
   cudaError_t cerr;
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, stream, &plan->hrpb));
+  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, stream, &plan->schedule));
+  AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   cerr = cudaMalloc((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values));
   if (cerr == cudaErrorMemoryAllocation) {
@@ -123,97 +161,88 @@ static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const HrpbIn
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(cerr);
-  PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
+  PetscCall(AIJTCUDevicePackCSR(A, plan, csr, NULL, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)ctx;
+  PetscCall(AIJTCUDeviceBuildBricks(A, plan, csr, err));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    AIJTCUDeviceDestroyBricks(plan);
+    PetscCall(AIJTCUTrimPool());
+    PetscCall(AIJTCUDeviceBuildBricks(A, plan, csr, err));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
-  const HrpbInt    *rowptr, *colidx;
-  const HrpbScalar *values;
-  cudaStream_t      stream;
-
   PetscFunctionBegin;
-  if (!plan->workspace_user) PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
+  if (!plan->workspace_user) AIJTCUWorkspaceUser(PETSC_TRUE);
   plan->workspace_user = PETSC_TRUE;
-  if (!plan->wanted.brick_rows) PetscCall(AIJTCUAnalyse(A, plan));
-  PetscCall(AIJTCUDeviceBegin(&stream));
-  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
-  *err         = HRPB_SUCCESS;
-  plan->params = plan->wanted;
-  if (!plan->wanted.brick_rows) plan->params = AIJTCUDeviceFormat(plan);
-  PetscCall(AIJTCUDeviceBuildCSR(A, plan, rowptr, colidx, values, stream, err));
-  if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    PetscCall(AIJTCUDeviceDestroyBricks(plan));
-    PetscCall(AIJTCUTrimPool());
-    PetscCall(AIJTCUDeviceBuildCSR(A, plan, rowptr, colidx, values, stream, err));
+  plan->params         = plan->wanted;
+  if (!plan->wanted.brick_rows) {
+    PetscCall(AIJTCUAnalyse(A, plan));
+    plan->params = AIJTCUDeviceFormat(plan);
   }
-  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
-  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
 {
-  const HrpbInt    *rowptr, *colidx;
-  const HrpbScalar *values;
-  cudaStream_t      stream;
+  HrpbError err;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceBegin(&stream));
-  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, &values));
-  PetscCall(AIJTCUDevicePackCSR(plan, rowptr, colidx, values, stream));
-  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, &values));
-  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDevicePackCSR, NULL, &err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUDeviceDestroy(AIJTCUPlan *plan)
+void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
+{
+  AIJTCUDeviceDestroyBricks(plan);
+  if (plan->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
+  plan->workspace_user = PETSC_FALSE;
+}
+
+static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceDestroyBricks(plan));
-  if (plan->workspace_user) PetscCall(AIJTCUWorkspaceUser(PETSC_FALSE));
-  plan->workspace_user = PETSC_FALSE;
+  (void)ctx;
+  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->stream, &plan->csr));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUTrimPool());
+    AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->stream, &plan->csr));
+  }
+  plan->csr_scheduled = (PetscBool)!*err;
+  if (plan->csr_scheduled) AIJTCUWorkspaceUser(PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The scalar path's share of the plan; what is wrong with a pattern comes back in err */
 PetscErrorCode AIJTCUDeviceSchedule(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
-  const HrpbInt *rowptr, *colidx;
-  cudaStream_t   stream;
-
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceBegin(&stream));
-  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, NULL));
-  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, rowptr, stream, &plan->csr));
-  if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    PetscCall(AIJTCUTrimPool());
-    AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, rowptr, stream, &plan->csr));
-  }
-  plan->csr_scheduled = (PetscBool)!*err;
-  if (plan->csr_scheduled) PetscCall(AIJTCUWorkspaceUser(PETSC_TRUE));
-  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, NULL));
-  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceScheduleCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUDeviceUnschedule(AIJTCUPlan *plan)
+void AIJTCUDeviceUnschedule(AIJTCUPlan *plan)
 {
-  PetscFunctionBegin;
-  if (!plan->csr_scheduled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!plan->csr_scheduled) return;
   CsrScheduleDestroyDevice(&plan->csr);
-  PetscCall(AIJTCUWorkspaceUser(PETSC_FALSE));
+  AIJTCUWorkspaceUser(PETSC_FALSE);
   plan->csr_scheduled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What multiplies: the bricks of a plan or, for the scalar path, the matrix itself */
 typedef struct {
-  const AIJTCUPlan *plan;
-  MatAIJTCUPath     path;
-  const HrpbInt    *rowptr, *colidx; /* of the matrix itself */
-  const HrpbScalar *values;
+  const AIJTCUPlan      *plan;
+  MatAIJTCUPath          path;
+  const AIJTCUDeviceCSR *csr;
 } AIJTCUKernel;
 
 static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *bytes)
@@ -222,14 +251,17 @@ static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *byt
   return HrpbMultiplyWorkDevice(&k->plan->hrpb, &k->plan->schedule, AIJTCUGetPrecision(k->plan), N, bytes);
 }
 
-static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream)
+static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
-  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyDevice(&k->plan->csr, k->rowptr, k->colidx, k->values, N, b, ldb, c, ldc, work, stream);
-  return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, stream);
+  const AIJTCUDeviceCSR *csr = k->csr;
+
+  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyDevice(&k->plan->csr, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
+  return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, csr->stream);
 }
 
 /* A product's arrays. Those on the host go through buffers behind the kernel's own workspace, two of each: one is copied while the other is multiplied */
 typedef struct {
+  MatAIJTCUPath      path;
   const PetscScalar *b;
   PetscScalar       *c;
   PetscInt           N, m, n, ldb, ldc;
@@ -307,11 +339,11 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, 
 }
 
 /* One piece of a product */
-static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = AIJTCUKernelRun(k, N, b, ldb, c, ldc, work, stream);
+  *err = AIJTCUKernelRun(k, N, b, ldb, c, ldc, work);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,11 +363,12 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
    The product of matrices of which one at least is on the host. The next columns of B come before the last ones of C go, because a copy of memory that is
    not page-locked keeps the host until it is made
 */
-static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, cudaStream_t stream, const AIJTCUTransfers *t, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
 {
-  PetscScalar *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
-  PetscInt     first;
-  int          slot = 0;
+  const cudaStream_t stream = k->csr->stream;
+  PetscScalar       *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
+  PetscInt           first;
+  int                slot = 0;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) { /* both slots are free when the work before is done */
@@ -363,7 +396,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUAr
       ldc = x->ldcslot;
       PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
     }
-    PetscCall(AIJTCUMultiplyPiece(k, width, b, ldb, c, ldc, work, stream, err));
+    PetscCall(AIJTCUMultiplyPiece(k, width, b, ldb, c, ldc, work, err));
     PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
     if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
   }
@@ -371,82 +404,94 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The host's arrays are the caller's again when this returns, after an error, too */
-static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, cudaStream_t stream, HrpbError *err)
+/* Also after an error nothing is under way between these arrays and the device when this returns: they may be freed next */
+static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
 {
   AIJTCUTransfers *t;
   PetscErrorCode   ierr;
+  cudaError_t      waited[3];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  ierr = AIJTCUMultiplyPieces(k, x, piece, work, kernel, stream, t, err);
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCallCUDA(cudaStreamSynchronize(t->in));
-  PetscCallCUDA(cudaStreamSynchronize(t->out));
+  ierr      = AIJTCUMultiplyPieces(k, x, piece, work, kernel, t, err);
+  waited[0] = cudaStreamSynchronize(k->csr->stream);
+  waited[1] = cudaStreamSynchronize(t->in);
+  waited[2] = cudaStreamSynchronize(t->out);
   PetscCall(ierr);
+  for (int i = 0; i < 3; i++) PetscCallCUDA(waited[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, void *work, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
   PetscFunctionBegin;
-  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(k, PetscMin(piece, x->N - first), x->b + (size_t)first * (size_t)x->ldb, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, stream, err));
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(k, PetscMin(piece, x->N - first), x->b + (size_t)first * (size_t)x->ldb, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceMultiplyArrays(const AIJTCUKernel *k, AIJTCUArrays *x, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  PetscInt piece;
-  size_t   kernel = 0;
-  char    *work;
+  AIJTCUArrays      *x = (AIJTCUArrays *)ctx;
+  const AIJTCUKernel k = {plan, x->path, csr};
+  PetscInt           piece;
+  size_t             kernel = 0;
+  char              *work;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUChoosePiece(k, x, &piece, &kernel, &work, err));
+  (void)A;
+  PetscCall(AIJTCUChoosePiece(&k, x, &piece, &kernel, &work, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(k, x, piece, work, kernel, stream, err));
-  else PetscCall(AIJTCUMultiplyOnDevice(k, x, piece, work, stream, err));
+  if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(&k, x, piece, work, kernel, err));
+  else PetscCall(AIJTCUMultiplyOnDevice(&k, x, piece, work, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With B's array in x, that of C as well */
+static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, Mat C, HrpbError *err)
+{
+  PetscMemType   mem;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &x->c, &mem));
+  x->chost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
+  ierr     = AIJTCUDeviceCall(A, plan, x->path == MAT_AIJTCU_PATH_SCALAR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x->c));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C = A B with what an updated plan has for the path */
 PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, HrpbError *err)
 {
-  AIJTCUKernel   kernel = {plan, path, NULL, NULL, NULL};
-  AIJTCUArrays   x      = {.N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
-  PetscMemType   bmem, cmem;
+  AIJTCUArrays   x = {.path = path, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
+  PetscMemType   mem;
   PetscErrorCode ierr;
-  cudaStream_t   stream;
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(B, &x.ldb));
   PetscCall(MatDenseGetLDA(C, &x.ldc));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &bmem));
-  PetscCall(MatDenseGetArrayWriteAndMemType(C, &x.c, &cmem));
-  x.bhost = PetscMemTypeHost(bmem) ? PETSC_TRUE : PETSC_FALSE;
-  x.chost = PetscMemTypeHost(cmem) ? PETSC_TRUE : PETSC_FALSE;
-  if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(AIJTCUDeviceGetCSR(A, &kernel.rowptr, &kernel.colidx, &kernel.values));
-  PetscCall(AIJTCUDeviceBegin(&stream));
-  ierr = AIJTCUDeviceMultiplyArrays(&kernel, &x, stream, err);
-  if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(AIJTCUDeviceRestoreCSR(A, &kernel.rowptr, &kernel.colidx, &kernel.values));
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x.c));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &mem));
+  x.bhost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
+  ierr    = AIJTCUDeviceMultiplyInto(A, plan, &x, C, err);
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceSurveyCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)ctx;
+  AIJTCUCallDevice(*err, HrpbSurveyDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->survey));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Fills plan->survey */
 PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
-  const HrpbInt *rowptr, *colidx;
-  cudaStream_t   stream;
-
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceBegin(&stream));
-  PetscCall(AIJTCUDeviceGetCSR(A, &rowptr, &colidx, NULL));
-  AIJTCUCallDevice(*err, HrpbSurveyDevice(A->rmap->n, A->cmap->n, rowptr, colidx, stream, &plan->survey));
-  PetscCall(AIJTCUDeviceRestoreCSR(A, &rowptr, &colidx, NULL));
-  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurveyCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

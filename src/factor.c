@@ -32,7 +32,7 @@ static PetscErrorCode AIJTCUFactorOps(Mat F, struct _MatOps **ops)
   PetscCall(PetscObjectQuery((PetscObject)F, FACTOR_KEY, (PetscObject *)&container));
   if (!container) {
     PetscCall(PetscNew(ops));
-    PetscCall(PetscObjectContainerCompose((PetscObject)F, FACTOR_KEY, *ops, AIJTCUFactorDestroy));
+    PetscCall(AIJTCUComposeData((PetscObject)F, FACTOR_KEY, *ops, AIJTCUFactorDestroy));
   } else PetscCall(PetscContainerGetPointer(container, ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -100,8 +100,11 @@ PetscErrorCode AIJTCURegisterFactors(void)
   PetscFunctionBegin;
 #if PetscDefined(HAVE_CUDA)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ftypes); i++) {
-    PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], NULL, NULL, &parent_getfactor[ftypes[i]]));
-    if (!parent_getfactor[ftypes[i]]) continue;
+    GetFactorFn getfactor;
+
+    PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], NULL, NULL, &getfactor));
+    if (!getfactor) continue;
+    if (getfactor != MatGetFactor_AIJTCU) parent_getfactor[ftypes[i]] = getfactor;
     PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU)); /* found when cusparse is asked for */
     PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));      /* found when nothing is */
   }

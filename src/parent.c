@@ -45,14 +45,19 @@ static PetscErrorCode MatCreate_MPIAIJCUSPARSE_Attached(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called when the library is loaded, with PETSc's own types registered and none of ours */
+/* Called when the library is loaded, with PETSc's own types registered and none of ours; perhaps again, if what follows fails */
 PetscErrorCode AIJTCUParentsSetUp(void)
 {
   PetscBool attach = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (PetscInt kind = 0; kind < 2; kind++) {
-    for (PetscInt device = 0; device < 2; device++) PetscCall(PetscFunctionListFind(MatList, names[kind][device], &create[kind][device]));
+    for (PetscInt device = 0; device < 2; device++) {
+      CreateFn found;
+
+      PetscCall(PetscFunctionListFind(MatList, names[kind][device], &found));
+      if (found != MatCreate_SeqAIJCUSPARSE_Attached && found != MatCreate_MPIAIJCUSPARSE_Attached) create[kind][device] = found;
+    }
   }
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
   PetscCall(PetscOptionsBool("-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", "MATAIJTCU", attach, &attach, NULL));

@@ -46,7 +46,7 @@ static PetscErrorCode AIJTCUDestroyBricks(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
-  if (plan->on_device) PetscCall(AIJTCUDeviceDestroy(plan));
+  if (plan->on_device) AIJTCUDeviceDestroy(plan);
 #endif
   HrpbDestroy(&plan->hrpb);
   PetscCall(PetscFree(plan->values));
@@ -58,14 +58,14 @@ static PetscErrorCode AIJTCUDestroyBricks(AIJTCUPlan *plan)
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
+  plan->built = plan->refused = plan->analysed = PETSC_FALSE;
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUDestroyBricks(plan));
 #endif
 #if AIJTCU_HAVE_DEVICE
-  PetscCall(AIJTCUDeviceUnschedule(plan));
+  AIJTCUDeviceUnschedule(plan);
   plan->csr_refused = PETSC_FALSE;
 #endif
-  plan->built = plan->refused = plan->analysed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,14 +196,14 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
+      plan->built   = PETSC_FALSE; /* and stays so after an error in what follows */
+      plan->refused = PETSC_FALSE;
       PetscCall(AIJTCUDestroyBricks(plan));
-      plan->built       = PETSC_FALSE;
-      plan->refused     = PETSC_FALSE;
-      plan->pattern_key = key;
-      plan->wanted      = wanted;
+      plan->pattern_key  = key;
+      plan->values_state = state;
+      plan->wanted       = wanted;
       plan->on_device = plan->asked_device = device;
       PetscCall(AIJTCUBuild(A, plan));
-      plan->values_state = state;
     } else if (plan->built && state != plan->values_state) {
       PetscCall(AIJTCURefresh(A, plan));
       plan->values_state = state;
@@ -232,7 +232,7 @@ PetscErrorCode AIJTCUPlanUpdateScalar(Mat A, AIJTCUPlan *plan, PetscBool *usable
     if (!(plan->csr_scheduled || plan->csr_refused) || !AIJTCUPatternKeyEqual(&key, &plan->csr_key)) {
       HrpbError err;
 
-      PetscCall(AIJTCUDeviceUnschedule(plan));
+      AIJTCUDeviceUnschedule(plan);
       PetscCall(AIJTCUDeviceSchedule(A, plan, &err));
       plan->csr_key     = key;
       plan->csr_refused = (PetscBool)(err != HRPB_SUCCESS);

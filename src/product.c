@@ -31,7 +31,7 @@ static PetscErrorCode AIJTCUParentProductGet(Mat C, AIJTCUParentProduct **pp)
   PetscCall(PetscObjectQuery((PetscObject)C, PRODUCT_KEY, (PetscObject *)&container));
   if (!container) {
     PetscCall(PetscNew(pp));
-    PetscCall(PetscObjectContainerCompose((PetscObject)C, PRODUCT_KEY, *pp, AIJTCUParentProductDestroy));
+    PetscCall(AIJTCUComposeData((PetscObject)C, PRODUCT_KEY, *pp, AIJTCUParentProductDestroy));
   } else PetscCall(PetscContainerGetPointer(container, pp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,12 +81,12 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
   Mat            operand[3] = {product->A, product->B, product->C};
   AIJTCUPlan    *plan[3]    = {NULL, NULL, NULL};
   PetscBool      dense, bysymmetry;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
-  for (PetscInt i = 0; i < 3; i++) {
-    if (operand[i]) PetscCall(AIJTCUParentViewBegin(operand[i], &plan[i]));
+  for (PetscInt i = 0; i < 3 && !ierr; i++) {
+    if (operand[i]) ierr = AIJTCUParentViewBegin(operand[i], &plan[i]);
     /* PETSc's first question is whether the operands have the same function here; the end of the view puts ours back */
     if (plan[i] && plan[i]->own_name) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
   }
@@ -94,10 +94,12 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
     product->type                                  = MATPRODUCT_AB;
     product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
   }
-  ierr = (*f)(C);
+  if (!ierr) ierr = (*f)(C);
   if (bysymmetry && C->product) C->product->type = MATPRODUCT_AtB;
-  for (PetscInt i = 2; i >= 0; i--) {
-    if (operand[i]) PetscCall(AIJTCUParentViewEnd(operand[i], plan[i]));
+  for (PetscInt i = 2; i >= 0; i--) { /* all, also after an error */
+    const PetscErrorCode end = plan[i] ? AIJTCUParentViewEnd(operand[i], plan[i]) : PETSC_SUCCESS;
+
+    if (!ierr) ierr = end;
   }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,19 +156,36 @@ static PetscErrorCode MatProductSetFromOptions_AIJTCU_Parent(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set the parent's product up anew */
-static PetscErrorCode AIJTCURestart(Mat C)
+static PetscErrorCode AIJTCUSetUpAnew(Mat C)
 {
-  Mat_Product *product = C->product;
+  Mat_Product         *product = C->product;
+  AIJTCUParentProduct *pp;
+  PetscErrorCode       ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  if (product->destroy) PetscCall((*product->destroy)(AIJTCU_PRODUCT_DATA(product)));
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  pp->numeric = NULL; /* until all is done: what was set up before is gone */
+  if (product->destroy) ierr = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
   product->destroy                               = NULL;
   product->data                                  = NULL;
   product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
+  PetscCall(ierr);
   PetscCall(MatProductSetFromOptions_AIJTCU_Parent(C));
   PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s", ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
   PetscCall((*C->ops->productsymbolic)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set the parent's product up anew; after an error the next numeric phase tries again */
+static PetscErrorCode AIJTCURestart(Mat C)
+{
+  PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUSetUpAnew(C);
+  if (ierr) C->ops->productnumeric = numeric;
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +201,8 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUSymmetryChanged(C, &changed));
-  if (changed) PetscCall(AIJTCURestart(C));
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  if (changed || !pp->numeric) PetscCall(AIJTCURestart(C));
   PetscCall(AIJTCUParentProductGet(C, &pp));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));

@@ -85,8 +85,6 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName(MATAIJTCU, MATSEQAIJTCU, MATMPIAIJTCU));
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
-  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
-  PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
   PetscCall(AIJTCUParentsSetUp());
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
@@ -97,5 +95,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUParent", MAT_CLASSID, &MAT_AIJTCU_Parent));
   PetscCall(AIJTCUGlobalOptions());
   PetscCall(AIJTCUViewChoiceSetUp());
+  PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
+  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done, and after an error a further call does it again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -126,7 +126,6 @@ static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 
   return LAUNCH + (r->entry + r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
-#endif
 
 /* The choice between bricks and CSR on a device, where nothing was set */
 static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
@@ -136,15 +135,14 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
   *path = MAT_AIJTCU_PATH_SCALAR;
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";
-#if AIJTCU_HAVE_DEVICE
   else if (AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
   else {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = "bricks are faster";
   }
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 /*
    The path of a product of the sequential matrix A with N dense columns, and the reason in a few words
@@ -155,6 +153,7 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
   PetscBool bound;
 
   PetscFunctionBegin;
+  (void)N; /* where there is no device */
   *path = AIJTCUGetOptions(plan)->path;
   if (!AIJTCU_HAVE_BRICKS && *path != MAT_AIJTCU_PATH_PARENT) {
     *path   = MAT_AIJTCU_PATH_SCALAR;
@@ -170,7 +169,9 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
   PetscCall(MatBoundToCPU(A, &bound));
   if (threshold > 1) *reason = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? "no brick kernel that pays here" : "threshold above 1";
   else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && bound) *reason = "bound to the host";
+#if AIJTCU_HAVE_DEVICE
   else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT) PetscCall(AIJTCUChooseByTime(A, plan, N, path, reason));
+#endif
   else if (threshold <= 0) {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = "bricks at any alpha, as set";

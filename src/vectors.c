@@ -6,8 +6,12 @@
 */
 #include "aijtcuimpl.h"
 
-/* u is v, or a copy of v on the device where A works there and v is a vector of the host; copied only if v is read */
-PetscErrorCode AIJTCUVecBegin(Mat A, Vec v, PetscBool read, Vec *u)
+enum {
+  MAX_VECS = 3
+};
+
+/* u is v, or a vector on the device where A works there and v is one of the host */
+static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
 {
   PetscBool host, bound;
 
@@ -21,15 +25,34 @@ PetscErrorCode AIJTCUVecBegin(Mat A, Vec v, PetscBool read, Vec *u)
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), u));
   PetscCall(VecSetLayout(*u, v->map));
   PetscCall(VecSetType(*u, VECCUDA));
-  if (read) PetscCall(VecCopy(v, *u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUVecEnd(Vec v, PetscBool written, Vec *u)
+static PetscErrorCode AIJTCUCallOnDevice(Mat A, PetscInt nread, PetscInt n, const Vec v[], Vec u[], PetscErrorCode (*f)(Mat, const Vec[]))
 {
   PetscFunctionBegin;
-  if (*u == v) PetscFunctionReturn(PETSC_SUCCESS);
-  if (written) PetscCall(VecCopy(*u, v));
-  PetscCall(VecDestroy(u));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(AIJTCUVecOnDevice(A, v[i], &u[i]));
+    if (i < nread && u[i] != v[i]) PetscCall(VecCopy(v[i], u[i]));
+  }
+  PetscCall((*f)(A, u));
+  for (PetscInt i = nread; i < n; i++) {
+    if (u[i] != v[i]) PetscCall(VecCopy(u[i], v[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Call a function of A with n vectors, of which the first nread are read and the others written */
+PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v[], PetscErrorCode (*f)(Mat, const Vec[]))
+{
+  Vec            u[MAX_VECS] = {NULL};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUCallOnDevice(A, nread, n, v, u, f);
+  for (PetscInt i = 0; i < n; i++) {
+    if (u[i] != v[i]) PetscCall(VecDestroy(&u[i]));
+  }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -167,10 +167,13 @@ static PetscErrorCode AIJTCUViewChoice(void)
 /* The option is global: it is read when the library is loaded */
 PetscErrorCode AIJTCUViewChoiceSetUp(void)
 {
+  PetscBool view = view_choice;
+
   PetscFunctionBegin;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "What AIJTCU reports of the whole program", "Mat"); /* a title of its own: PETSc prints each once */
-  PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", view_choice, &view_choice, NULL));
+  PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", view, &view, NULL));
   PetscOptionsEnd();
-  if (view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
+  if (view && !view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
+  view_choice = view;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,39 +20,34 @@ static struct {
   AIJTCUTransfers transfers;
 } shared;
 
-static PetscErrorCode AIJTCUTransfersFree(AIJTCUTransfers *t)
+static void AIJTCUTransfersFree(AIJTCUTransfers *t)
 {
-  PetscFunctionBegin;
-  if (t->in) PetscCallCUDA(cudaStreamDestroy(t->in));
-  if (t->out) PetscCallCUDA(cudaStreamDestroy(t->out));
+  if (t->in) (void)cudaStreamDestroy(t->in);
+  if (t->out) (void)cudaStreamDestroy(t->out);
   for (int i = 0; i < 2; i++) {
-    if (t->arrived[i]) PetscCallCUDA(cudaEventDestroy(t->arrived[i]));
-    if (t->multiplied[i]) PetscCallCUDA(cudaEventDestroy(t->multiplied[i]));
-    if (t->left[i]) PetscCallCUDA(cudaEventDestroy(t->left[i]));
+    if (t->arrived[i]) (void)cudaEventDestroy(t->arrived[i]);
+    if (t->multiplied[i]) (void)cudaEventDestroy(t->multiplied[i]);
+    if (t->left[i]) (void)cudaEventDestroy(t->left[i]);
   }
-  PetscCall(PetscMemzero(t, sizeof(*t)));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  memset(t, 0, sizeof(*t));
 }
 
-static PetscErrorCode AIJTCUSharedFree(void)
+/* All of it, whatever CUDA says: an error of work before comes to light in the next call */
+static void AIJTCUSharedFree(void)
 {
-  PetscFunctionBegin;
-  if (shared.buffer) PetscCallCUDA(cudaFree(shared.buffer)); /* waits for who still uses it */
-  if (shared.done) PetscCallCUDA(cudaEventDestroy(shared.done));
-  PetscCall(AIJTCUTransfersFree(&shared.transfers));
+  if (shared.buffer) (void)cudaFree(shared.buffer); /* waits for who still uses it */
+  if (shared.done) (void)cudaEventDestroy(shared.done);
+  AIJTCUTransfersFree(&shared.transfers);
   shared.buffer = NULL;
   shared.done   = NULL;
   shared.bytes = shared.failed = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A plan on the device comes or goes */
-PetscErrorCode AIJTCUWorkspaceUser(PetscBool comes)
+void AIJTCUWorkspaceUser(PetscBool comes)
 {
-  PetscFunctionBegin;
   shared.nusers += comes ? 1 : -1;
-  if (shared.nusers == 0) PetscCall(AIJTCUSharedFree());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (shared.nusers == 0) AIJTCUSharedFree();
 }
 
 /*
@@ -70,7 +65,7 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
   PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
   *stream = *(cudaStream_t *)handle;
   PetscCallCUDA(cudaGetDevice(&device));
-  if (device != shared.device) PetscCall(AIJTCUSharedFree());
+  if (device != shared.device) AIJTCUSharedFree();
   shared.device = device;
   if (!shared.done) PetscCallCUDA(cudaEventCreateWithFlags(&shared.done, cudaEventDisableTiming));
   else PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
@@ -98,12 +93,15 @@ PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **transfers)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Also after an error: what was put on the stream until then is there */
+/* Also after an error, that of AIJTCUDeviceBegin() included: what was put on the stream until then is there */
 PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
 {
+  cudaError_t err = cudaSuccess;
+
   PetscFunctionBegin;
-  PetscCallCUDA(cudaEventRecord(shared.done, stream));
-  if (shared.nusers == 0) PetscCall(AIJTCUSharedFree()); /* an analysis before anything is built */
+  if (shared.done) err = cudaEventRecord(shared.done, stream);
+  if (shared.nusers == 0) AIJTCUSharedFree(); /* an analysis before anything is built */
+  PetscCallCUDA(err);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,33 +7,33 @@
 */
 #include "aijtcuimpl.h"
 
+/* An operation of the parent on vectors that are where A is */
+#define PARENT(op, name, ...) \
+  static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
+  { \
+    PetscFunctionBegin; \
+    AIJTCUCallParentOp(A, op, A, __VA_ARGS__); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
 /* y = op(A) x, and z = y + op(A) x */
 #define MULT(op, name) \
+  PARENT(op, name, v[0], v[1]) \
   static PetscErrorCode name(Mat A, Vec x, Vec y) \
   { \
-    Vec dx, dy; \
+    const Vec v[] = {x, y}; \
 \
     PetscFunctionBegin; \
-    PetscCall(AIJTCUVecBegin(A, x, PETSC_TRUE, &dx)); \
-    PetscCall(AIJTCUVecBegin(A, y, PETSC_FALSE, &dy)); \
-    AIJTCUCallParentOp(A, op, A, dx, dy); \
-    PetscCall(AIJTCUVecEnd(y, PETSC_TRUE, &dy)); \
-    PetscCall(AIJTCUVecEnd(x, PETSC_FALSE, &dx)); \
+    PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, name##_Parent)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 #define MULTADD(op, name) \
+  PARENT(op, name, v[0], v[1], v[2]) \
   static PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
   { \
-    Vec dx, dy, dz; \
+    const Vec v[] = {x, y, z}; \
 \
     PetscFunctionBegin; \
-    PetscCall(AIJTCUVecBegin(A, x, PETSC_TRUE, &dx)); \
-    PetscCall(AIJTCUVecBegin(A, y, PETSC_TRUE, &dy)); \
-    PetscCall(AIJTCUVecBegin(A, z, PETSC_FALSE, &dz)); \
-    AIJTCUCallParentOp(A, op, A, dx, dy, dz); \
-    PetscCall(AIJTCUVecEnd(z, PETSC_TRUE, &dz)); \
-    PetscCall(AIJTCUVecEnd(y, PETSC_FALSE, &dy)); \
-    PetscCall(AIJTCUVecEnd(x, PETSC_FALSE, &dx)); \
+    PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, name##_Parent)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 MULT(mult, MatMult_AIJTCU)
@@ -52,16 +52,13 @@ static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PARENT(diagonalscale, MatDiagonalScale_AIJTCU, v[0], v[1])
 static PetscErrorCode MatDiagonalScale_AIJTCU(Mat A, Vec l, Vec r)
 {
-  Vec dl, dr;
+  const Vec v[] = {l, r};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUVecBegin(A, l, PETSC_TRUE, &dl));
-  PetscCall(AIJTCUVecBegin(A, r, PETSC_TRUE, &dr));
-  AIJTCUCallParentOp(A, diagonalscale, A, dl, dr);
-  PetscCall(AIJTCUVecEnd(r, PETSC_FALSE, &dr));
-  PetscCall(AIJTCUVecEnd(l, PETSC_FALSE, &dl));
+  PetscCall(AIJTCUCallWithVecs(A, 2, 2, v, MatDiagonalScale_AIJTCU_Parent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,16 +83,14 @@ static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PARENT(getdiagonal, MatGetDiagonal_AIJTCU, v[0])
 static PetscErrorCode MatGetDiagonal_AIJTCU(Mat A, Vec d)
 {
-  Vec dd;
-
   PetscFunctionBegin;
-  PetscCall(AIJTCUVecBegin(A, d, PETSC_FALSE, &dd));
-  AIJTCUCallParentOp(A, getdiagonal, A, dd);
-  PetscCall(AIJTCUVecEnd(d, PETSC_TRUE, &dd));
+  PetscCall(AIJTCUCallWithVecs(A, 0, 1, &d, MatGetDiagonal_AIJTCU_Parent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#undef PARENT
 
 static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
 {
@@ -165,13 +160,11 @@ static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
    Once, when the plan is attached, and not again at the end of each view: a view operation that the user (or a DMDA) sets later is to stay,
    with ours as the native one behind it
 */
-PetscErrorCode AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
+void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
 {
-  PetscFunctionBegin;
   if (A->ops->view == MatView_AIJTCU) A->ops->view = A->ops->viewnative; /* passed on by MatDuplicate() */
   plan->parent.view = A->ops->view;
   A->ops->view      = MatView_AIJTCU;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In-place factorizations replace the matrix by one of the parent type */
@@ -316,10 +309,9 @@ PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
+void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
 {
-  PetscFunctionBegin;
-  if (A->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A->hash_active) return;
 #define UNWRAP(op, own) \
   if (A->ops->op == own) A->ops->op = plan->parent.op;
   AIJTCU_OPS_ALL(UNWRAP)
@@ -331,7 +323,6 @@ PetscErrorCode AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
 #undef UNWRAP
   if (A->ops->view == MatView_AIJTCU) A->ops->view = plan->parent.view;
   AIJTCUUnwrapDestroy(A);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])

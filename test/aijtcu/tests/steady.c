@@ -3,6 +3,7 @@ Once they are steady, no call that allocates, copies or waits may reach CUDA; pr
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscmat.h>
+#include <petscdevice.h>
 #include <petsctime.h>
 #include "petscaijtcu.h"
 

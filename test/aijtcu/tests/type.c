@@ -354,7 +354,11 @@ static PetscErrorCode MustFail(PetscErrorCode ierr, const char what[])
 static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], const char right[])
 {
   PetscErrorCode error;
-  const char    *message;
+#if PETSC_VERSION_LT(3, 25, 0)
+  char *message;
+#else
+  const char *message;
+#endif
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, name, value));
