@@ -50,8 +50,10 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
 
   PetscFunctionBegin;
   ierr = AIJTCUCallOnDevice(A, nread, n, v, u, f);
-  for (PetscInt i = 0; i < n; i++) {
-    if (u[i] != v[i]) PetscCall(VecDestroy(&u[i]));
+  for (PetscInt i = 0; i < n; i++) { /* all of them, whatever one says */
+    const PetscErrorCode destroyed = u[i] == v[i] ? PETSC_SUCCESS : VecDestroy(&u[i]);
+
+    if (!ierr) ierr = destroyed;
   }
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

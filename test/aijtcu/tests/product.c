@@ -574,7 +574,7 @@ int main(int argc, char **argv)
 
     test: # what a device chooses by itself
       suffix: cuda_auto
-      args: -m 90000 -n 90000 -pattern blocks -widths 33,93 -expect tcu
+      args: -m 20000 -n 20000 -pattern blocks -widths 33,93 -expect tcu
 
     test:
       suffix: cuda_auto_few
