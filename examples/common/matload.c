@@ -146,6 +146,22 @@ static int CompareColumns(const void *a, const void *b, PETSC_UNUSED void *ctx)
   return i < j ? -1 : i > j;
 }
 
+/* By columns, repeats in the order of the file. Places are sorted rather than values: PETSc's sort moves what comes along through memory of the size of the keys */
+static PetscErrorCode RowSort(PetscInt n, PetscInt col[], PetscScalar value[])
+{
+  PetscInt    *from;
+  PetscScalar *copy;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n, &from, n, &copy));
+  PetscCall(PetscArraycpy(copy, value, n));
+  for (PetscInt k = 0; k < n; k++) from[k] = k;
+  PetscCall(PetscTimSortWithArray(n, col, sizeof(*col), from, sizeof(*from), CompareColumns, NULL));
+  for (PetscInt k = 0; k < n; k++) value[k] = copy[from[k]];
+  PetscCall(PetscFree2(from, copy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Files are mostly sorted one way or the other; where rows are not, no order of a long one may take for ever */
 static PetscErrorCode RowsSort(Rows *rows)
 {
@@ -157,7 +173,7 @@ static PetscErrorCode RowsSort(Rows *rows)
 
     PetscCall(PetscIntCast(rows->start[i + 1] - rows->start[i], &n));
     PetscCall(PetscSortedInt(n, col, &sorted));
-    if (!sorted) PetscCall(PetscTimSortWithArray(n, col, sizeof(*col), value, sizeof(*value), CompareColumns, NULL));
+    if (!sorted) PetscCall(RowSort(n, col, value));
     for (PetscInt k = 0; k < n; k++) {
       if (unique && col[k] == col[unique - 1]) value[unique - 1] += value[k];
       else {
@@ -289,7 +305,7 @@ static PetscBool IsPetscBinary(const char file[])
   struct stat   status;
   FILE         *fp;
   unsigned char b[sizeof(PetscInt)];
-  PetscInt64    first = 0;
+  uint64_t      first = 0;
 
   if (stat(file, &status) || !S_ISREG(status.st_mode)) return PETSC_FALSE;
   fp = fopen(file, "rb");
@@ -298,7 +314,7 @@ static PetscBool IsPetscBinary(const char file[])
     for (size_t i = 0; i < sizeof(b); i++) first = 256 * first + b[i]; /* the most significant byte comes first */
   }
   (void)fclose(fp);
-  return (PetscBool)(first == MAT_FILE_CLASSID);
+  return (PetscBool)(first == (uint64_t)MAT_FILE_CLASSID);
 }
 
 /*@
