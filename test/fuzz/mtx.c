@@ -349,7 +349,11 @@ static void One(Random *r)
   bool           good;
   Mat            A;
   PetscErrorCode error;
-  const char    *message;
+#if PETSC_VERSION_LT(3, 25, 0)
+  char *message = NULL;
+#else
+  const char *message = NULL;
+#endif
   int            failed[2];
 
   Write(r, &t);
