@@ -140,7 +140,7 @@ PETSC_INTERN PetscErrorCode MatCreate_SeqAIJTCU(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
 
 /* parent.c: the parent types */
-PETSC_INTERN PetscErrorCode AIJTCUParentsSetUp(void);
+PETSC_INTERN PetscErrorCode AIJTCUParentsSetUp(PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
 
 /*
@@ -200,6 +200,8 @@ PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
 
 /* plan.c */
+PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
+PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanUpdateScalar(Mat, AIJTCUPlan *, PetscBool *);
@@ -251,6 +253,6 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 /* view.c */
 PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
-PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(void);
+PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
 PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;

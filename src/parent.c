@@ -46,10 +46,8 @@ static PetscErrorCode MatCreate_MPIAIJCUSPARSE_Attached(Mat A)
 }
 
 /* Called when the library is loaded, with PETSc's own types registered and none of ours; perhaps again, if what follows fails */
-PetscErrorCode AIJTCUParentsSetUp(void)
+PetscErrorCode AIJTCUParentsSetUp(PetscBool attach)
 {
-  PetscBool attach = PETSC_FALSE;
-
   PetscFunctionBegin;
   for (PetscInt kind = 0; kind < 2; kind++) {
     for (PetscInt device = 0; device < 2; device++) {
@@ -59,9 +57,6 @@ PetscErrorCode AIJTCUParentsSetUp(void)
       if (found != MatCreate_SeqAIJCUSPARSE_Attached && found != MatCreate_MPIAIJCUSPARSE_Attached) create[kind][device] = found;
     }
   }
-  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
-  PetscCall(PetscOptionsBool("-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", "MATAIJTCU", attach, &attach, NULL));
-  PetscOptionsEnd();
   if (!attach) PetscFunctionReturn(PETSC_SUCCESS);
   if (create[AIJTCU_KIND_SEQ][1] && create[AIJTCU_KIND_MPI][1]) {
     PetscCall(MatRegister(MATSEQAIJCUSPARSE, MatCreate_SeqAIJCUSPARSE_Attached));

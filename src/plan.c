@@ -20,6 +20,28 @@ PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKe
   return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
 }
 
+/* The host's row pointers and columns of the sequential matrix A */
+PetscErrorCode AIJTCUHostGetCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
+{
+  PetscInt  nrows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHostRestoreCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
+{
+  PetscInt  nrows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether A is on a device at present, and there are kernels for it */
 PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
 {
@@ -121,15 +143,12 @@ static PetscErrorCode AIJTCUHostBuild(Mat A, AIJTCUPlan *plan, const PetscInt *r
 static PetscErrorCode AIJTCUHostUpdate(Mat A, AIJTCUPlan *plan, PetscBool build, HrpbError *err)
 {
   const PetscInt *rowptr, *colidx;
-  PetscInt        nrows;
-  PetscBool       done;
 
   PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
   if (build) PetscCall(AIJTCUHostBuild(A, plan, rowptr, colidx, err));
   else PetscCall(AIJTCUHostPack(A, plan, rowptr));
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

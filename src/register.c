@@ -41,15 +41,19 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
 PetscReal AIJTCUWorkspaceMax = 0;
 #endif
 
-static PetscErrorCode AIJTCUGlobalOptions(void)
+/* Those of no matrix: read once, in one block, for PETSc prints a block's title once */
+static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_choice)
 {
   PetscFunctionBegin;
+  *attach = *view_choice = PETSC_FALSE;
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
+  PetscCall(PetscOptionsBool("-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", "MATAIJTCU", *attach, attach, NULL));
+  PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", *view_choice, view_choice, NULL));
 #if AIJTCU_HAVE_DEVICE
-  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Options of all MATAIJTCU", "MATAIJTCU");
   PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", "MiB of device memory for copies of dense matrices (0: a quarter of the device's)", "MATAIJTCU", AIJTCUWorkspaceMax, &AIJTCUWorkspaceMax, NULL));
   PetscCheck(AIJTCUWorkspaceMax >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be a number of MiB, or 0 for a quarter of the device's memory, not %g", (double)AIJTCUWorkspaceMax);
-  PetscOptionsEnd();
 #endif
+  PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,6 +80,7 @@ static PetscErrorCode AIJTCUGlobalOptions(void)
 PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
 {
   PetscErrorCode (*create)(Mat) = NULL;
+  PetscBool attach, view_choice;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUCheckPetsc());
@@ -85,7 +90,8 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName(MATAIJTCU, MATSEQAIJTCU, MATMPIAIJTCU));
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
-  PetscCall(AIJTCUParentsSetUp());
+  PetscCall(AIJTCUGlobalOptions(&attach, &view_choice));
+  PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
@@ -93,8 +99,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
   PetscCall(PetscLogEventRegister("MatTCUScalar", MAT_CLASSID, &MAT_AIJTCU_Scalar));
   PetscCall(PetscLogEventRegister("MatTCUParent", MAT_CLASSID, &MAT_AIJTCU_Parent));
-  PetscCall(AIJTCUGlobalOptions());
-  PetscCall(AIJTCUViewChoiceSetUp());
+  PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
   PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done, and after an error a further call does it again */
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -7,16 +7,13 @@
 static PetscErrorCode AIJTCUHostSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   const PetscInt *rowptr, *colidx;
-  PetscInt        nrows;
-  PetscBool       done;
 
   PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
   *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 8, &plan->survey.strip_cols8);
   if (!*err) *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 16, &plan->survey.strip_cols16);
   plan->survey.nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, &rowptr, &colidx, &done));
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,8 +146,9 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
 */
 PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
 {
-  PetscReal threshold;
-  PetscBool bound;
+  const PetscBool unset = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? PETSC_TRUE : PETSC_FALSE;
+  PetscReal       threshold;
+  PetscBool       bound;
 
   PetscFunctionBegin;
   (void)N; /* where there is no device */
@@ -167,10 +165,10 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
   *path = MAT_AIJTCU_PATH_SCALAR;
   PetscCall(AIJTCUThreshold(plan, &threshold));
   PetscCall(MatBoundToCPU(A, &bound));
-  if (threshold > 1) *reason = AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT ? "no brick kernel that pays here" : "threshold above 1";
-  else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT && bound) *reason = "bound to the host";
+  if (threshold > 1) *reason = unset ? "no brick kernel that pays here" : "threshold above 1";
+  else if (unset && bound) *reason = "bound to the host";
 #if AIJTCU_HAVE_DEVICE
-  else if (AIJTCUGetOptions(plan)->threshold == (PetscReal)PETSC_DEFAULT) PetscCall(AIJTCUChooseByTime(A, plan, N, path, reason));
+  else if (unset) PetscCall(AIJTCUChooseByTime(A, plan, N, path, reason));
 #endif
   else if (threshold <= 0) {
     *path   = MAT_AIJTCU_PATH_TCU;

@@ -164,15 +164,10 @@ static PetscErrorCode AIJTCUViewChoice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The option is global: it is read when the library is loaded */
-PetscErrorCode AIJTCUViewChoiceSetUp(void)
+/* Called when the library is loaded, with what the option says */
+PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool view)
 {
-  PetscBool view = view_choice;
-
   PetscFunctionBegin;
-  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "What AIJTCU reports of the whole program", "Mat"); /* a title of its own: PETSc prints each once */
-  PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", view, &view, NULL));
-  PetscOptionsEnd();
   if (view && !view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
   view_choice = view;
   PetscFunctionReturn(PETSC_SUCCESS);

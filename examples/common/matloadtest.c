@@ -1,5 +1,6 @@
 static char help[] = "Loads small Matrix Market files, good and bad ones, with ExampleMatLoad() and prints the matrices and the errors.\n\n";
 
+#include "errormessage.h"
 #include "matload.h"
 #include <petscaijtcu.h>
 #include <errno.h>
@@ -125,20 +126,12 @@ static PetscErrorCode PrintRows(MPI_Comm comm, Mat A)
 /* All processes must have the same error, and the same to say about it; the first prints it */
 static PetscErrorCode PrintError(MPI_Comm comm, PetscErrorCode error)
 {
-#if PETSC_VERSION_LT(3, 25, 0)
-  char *text;
-#else
-  const char *text;
-#endif
   const char *message = "";
   char        first[2048];
   int         mine[2] = {0, 0}, all[2]; /* with an error, and with another message than the first process */
 
   PetscFunctionBegin;
-  if (error) {
-    PetscCall(PetscErrorMessage(error, NULL, &text));
-    message = text;
-  }
+  if (error) PetscCall(ExampleErrorMessage(error, &message));
   PetscCall(PetscStrncpy(first, message, sizeof(first)));
   PetscCallMPI(MPI_Bcast(first, (PetscMPIInt)sizeof(first), MPI_CHAR, 0, comm));
   mine[0] = error ? 1 : 0;

@@ -82,6 +82,12 @@ template <typename Scalar> __device__ __forceinline__ int32_t MatrixRow(const Fo
   return HrpbRowOfPanel(f.order, f.nrows, f.panel_rows, panel, i);
 }
 
+/* Column of the matrix that is a local column of a block, from the block's windows */
+template <typename Scalar> __device__ __forceinline__ int64_t MatrixColumn(const Format<Scalar> &f, const int32_t *windows, uint32_t column)
+{
+  return (int64_t)windows[column / f.window_cols] * f.window_cols + column % f.window_cols;
+}
+
 /*
    An entry of C as MATAIJ computes it: row of a panel times the column b of B. A tensor core multiplies the empty slots of a brick, too, and zero
    times Inf or NaN is NaN; so what does not come out finite is computed again by this, which touches entries only
@@ -101,11 +107,7 @@ template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(con
       uint32_t       v       = p.Offset(brick) + (half ? __popc(p.Pattern(brick, 0)) : 0) + __popc(pattern & ((1u << shift) - 1));
 
       for (uint32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-        if (pattern >> (shift + slot) & 1) {
-          const uint32_t column = p.Column(brick, slot);
-
-          sum += values[v++] * b[(int64_t)windows[column / f.window_cols] * f.window_cols + column % f.window_cols];
-        }
+        if (pattern >> (shift + slot) & 1) sum += values[v++] * b[MatrixColumn(f, windows, p.Column(brick, slot))];
       }
     }
     if (sum != sum) break; /* stays NaN */

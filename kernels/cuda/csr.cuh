@@ -52,15 +52,6 @@ HrpbError CsrDirectRun(const CsrProduct *);
 /* csrcombine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
 HrpbError CsrCombineRun(const CsrProduct *, bool all);
 
-/* sum + lost += x, where lost is what rounding took from sum */
-static __device__ __forceinline__ void CsrAddCompensated(HrpbScalar x, HrpbScalar *sum, HrpbScalar *lost)
-{
-  const HrpbScalar t = *sum + x, y = t - *sum;
-
-  *lost += (*sum - (t - y)) + (x - y);
-  *sum = t;
-}
-
 /* Add over LANES neighbouring lanes of a warp, pairwise, into the first of them; by all lanes of the warp */
 template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScalar *sum, HrpbScalar *lost)
 {
@@ -68,7 +59,7 @@ template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScal
   for (int distance = LANES / 2; distance > 0; distance /= 2) {
     const HrpbScalar other = __shfl_down_sync(HRPB_ALL_LANES, *sum, distance, LANES), other_lost = __shfl_down_sync(HRPB_ALL_LANES, *lost, distance, LANES);
 
-    CsrAddCompensated(other, sum, lost);
+    HrpbAddCompensated(other, sum, lost);
     *lost += other_lost;
   }
 }
@@ -78,7 +69,7 @@ static __device__ __forceinline__ HrpbScalar CsrSumOfParts(const HrpbScalar *par
 {
   HrpbScalar sum = 0, lost = 0;
 
-  for (int32_t k = threadIdx.x % CSR_COMBINE_LANES; k < nparts; k += CSR_COMBINE_LANES) CsrAddCompensated(part[k], &sum, &lost);
+  for (int32_t k = threadIdx.x % CSR_COMBINE_LANES; k < nparts; k += CSR_COMBINE_LANES) HrpbAddCompensated(part[k], &sum, &lost);
   CsrAddLanes<CSR_COMBINE_LANES>(&sum, &lost);
   return sum + lost;
 }

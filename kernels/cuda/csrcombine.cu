@@ -61,7 +61,7 @@ static __device__ void CombineGiant(const CombineArgs &a, const CsrLongRow &r, i
   HrpbScalar            sum = 0, lost = 0;
 
 #pragma unroll 4
-  for (int32_t k = threadIdx.x; k < r.nparts; k += COMBINE_THREADS) CsrAddCompensated(part[k], &sum, &lost);
+  for (int32_t k = threadIdx.x; k < r.nparts; k += COMBINE_THREADS) HrpbAddCompensated(part[k], &sum, &lost);
   CsrAddLanes<HRPB_LANES>(&sum, &lost);
   __syncthreads(); /* what the last row left there has been read */
   if (lane == 0) {

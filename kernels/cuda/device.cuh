@@ -85,3 +85,12 @@ static __device__ inline unsigned long long HrpbWarpSum(unsigned long long x)
   for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
   return x;
 }
+
+/* sum + lost += x, where lost is what rounding took from sum */
+template <typename Scalar> static __device__ __forceinline__ void HrpbAddCompensated(Scalar x, Scalar *sum, Scalar *lost)
+{
+  const Scalar t = *sum + x, y = t - *sum;
+
+  *lost += (*sum - (t - y)) + (x - y);
+  *sum = t;
+}

@@ -104,10 +104,11 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
   for (uint32_t block = item.begin; block < item.end; block++) {
     const uint32_t        first = f.window_ptr[block], nwindows = f.window_ptr[block + 1] - first;
     const uint8_t        *run     = f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT;
-    const PackedBlock<BM> p       = DIRECT ? PackedBlock<BM>(run, (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS) : PackedBlock<BM>(run);
+    const uint32_t        nbricks = (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS; /* if they are direct */
+    const PackedBlock<BM> p       = DIRECT ? PackedBlock<BM>(run, nbricks) : PackedBlock<BM>(run);
     const Scalar         *values  = f.values + (size_t)f.value_ptr[block] * HRPB_VALUE_UNIT;
     const int32_t        *windows = f.windows + first;
-    const uint32_t        last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.StripStart(strip + 1);
+    const uint32_t        last    = DIRECT ? nbricks : p.StripStart(strip + 1);
 
     for (uint32_t group = DIRECT ? 0 : p.StripStart(strip); group < last; group += 32) { /* a brick a lane: its pattern, first value and rows */
       const uint32_t n = min(last - group, 32u), mine = group + min(lane, n - 1), offset = p.Offset(mine);
@@ -118,9 +119,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
       for (int half = 0; half < BM / 8; half++) pattern[half] = lane < n ? p.Pattern(mine, half) : 0;
 #pragma unroll
       for (uint32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-        const uint32_t column = DIRECT ? min(HRPB_BRICK_COLS * mine + slot, nwindows - 1) : p.Column(mine, slot);
-
-        row[slot] = DIRECT ? windows[column] : windows[column / f.window_cols] * f.window_cols + (int32_t)(column % f.window_cols);
+        row[slot] = DIRECT ? windows[min(HRPB_BRICK_COLS * mine + slot, nwindows - 1)] : (int32_t)MatrixColumn(f, windows, p.Column(mine, slot));
       }
       __syncwarp();
       ring.rows[lane] = make_int4(row[0], row[1], row[2], row[3]);

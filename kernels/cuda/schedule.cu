@@ -111,7 +111,7 @@ void HrpbScheduleDestroyDevice(HrpbSchedule *s)
   *s = {};
 }
 
-/* A thread for each row and column of a panel that was cut: adds with compensation (Neumaier), in the order of the parts */
+/* A thread for each row and column of a panel that was cut: adds with compensation, in the order of the parts */
 template <int BM, typename Scalar> __global__ void __launch_bounds__(256) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
 {
   const SplitPanel s = split[blockIdx.x];
@@ -123,12 +123,7 @@ template <int BM, typename Scalar> __global__ void __launch_bounds__(256) Combin
     Scalar        sum = 0, lost = 0;
 
     if (row < 0) continue;
-    for (int32_t k = 0; k < s.nslots; k++, part += f.panel_rows) {
-      const Scalar x = *part, t = sum + x;
-
-      lost += fabs(sum) >= fabs(x) ? (sum - t) + x : (x - t) + sum;
-      sum = t;
-    }
+    for (int32_t k = 0; k < s.nslots; k++, part += f.panel_rows) HrpbAddCompensated(*part, &sum, &lost);
     sum += lost;
     d.C[row + n * d.ldc] = IsFinite(sum) ? sum : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb);
   }

@@ -287,6 +287,14 @@ template <typename Args> static void GetStage(const Product *p, int nb, Args *a)
   a->stage_bytes = (a->pattern_at + p->h->max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
 }
 
+/* Bytes that each of so many thread blocks on a multiprocessor can have for its stages */
+static int RoomForStages(const DeviceInfo *device, int ctas)
+{
+  const int room = device->shared_sm / ctas - device->shared_own;
+
+  return (room < device->shared_cta ? room : device->shared_cta) - BARRIERS;
+}
+
 /* For columns in tiles of at most so many times 16, equally wide: a ragged last one costs its share */
 static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
 {
@@ -302,7 +310,7 @@ static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
   t.ntiles      = (q + t.nt * t.wn - 1) / (t.nt * t.wn);
   t.stage_bytes = (int)a.stage_bytes;
   for (;; t.ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
-    const int room = device->shared_sm / t.ctas - device->shared_own, bytes = (room < device->shared_cta ? room : device->shared_cta) - BARRIERS;
+    const int bytes = RoomForStages(device, t.ctas);
 
     t.nstages = bytes / t.stage_bytes < MAX_STAGES ? bytes / t.stage_bytes : MAX_STAGES;
     if (t.ctas == 1 || t.nstages >= 2) return t;
@@ -331,12 +339,11 @@ static int ChunkOf(const Product *p)
 bool StagedTakes(const Product *p, const DeviceInfo *device)
 {
   const HrpbParams      *params = &p->h->params;
-  const int              room   = device->shared_sm - device->shared_own;
   StagedArgs<HrpbScalar> a;
 
   if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > STAGED_COLS || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
   GetStage(p, TILE_COLS * HALF_TILES, &a);
-  return 2 * (int64_t)a.stage_bytes + BARRIERS <= (room < device->shared_cta ? room : device->shared_cta);
+  return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }
 
 template <int P, int BM, int NT, int WN, int V, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)

@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include <ctype.h>
+#include <errormessage.h>
 #include <matload.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -349,11 +350,7 @@ static void One(Random *r)
   bool           good;
   Mat            A;
   PetscErrorCode error;
-#if PETSC_VERSION_LT(3, 25, 0)
-  char *message = NULL;
-#else
-  const char *message = NULL;
-#endif
+  const char    *message = NULL;
   int            failed[2];
 
   Write(r, &t);
@@ -374,7 +371,7 @@ static void One(Random *r)
   FuzzCheck(failed[0] != failed[1], "the processes disagree: here the error is %d", (int)error);
   if (error) {
     FuzzCheck(!good || compressed, "a good file is refused");
-    Must(PetscErrorMessage(error, NULL, &message));
+    Must(ExampleErrorMessage(error, &message));
     FuzzCheck(message && !strncmp(message, file, strlen(file)) && strlen(message) > strlen(file) + 10, "the message does not name the file: %s", message ? message : "none");
   } else {
     FuzzCheck(good, "a bad file is accepted");

@@ -11,73 +11,66 @@ static PetscInt  asked    = 0;
 static PetscBool standin  = PETSC_FALSE;
 static PetscBool nodevice = PETSC_FALSE; /* let the stand-in fail as the original does without a device */
 
+/* Sequential and parallel: what it is made of, its name, and where its products with dense matrices are asked for */
+static const struct {
+  MatType     made_of, name;
+  const char *product, *made_of_product;
+} standins[] = {
+  {MATSEQAIJ, MATSEQAIJCUSPARSE, "MatProductSetFromOptions_seqaijcusparse_seqdense_C", "MatProductSetFromOptions_seqaij_seqdense_C"},
+  {MATMPIAIJ, MATMPIAIJCUSPARSE, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", "MatProductSetFromOptions_mpiaij_mpidense_C"}
+};
+static PetscErrorCode (*destroy[2])(Mat);
+
+/* The product of a parallel matrix is the parent's, with products of the blocks in it, which count. A PETSc without CUDA does not know it under that name */
 static PetscErrorCode StandInProduct(Mat C)
 {
-  Mat A, B;
+  Mat       A, B;
+  PetscBool mpi;
   PetscErrorCode (*f)(Mat);
 
   PetscFunctionBegin;
-  asked++;
   PetscCall(MatProductGetMats(C, &A, &B, NULL));
-  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatProductSetFromOptions_seqaij_seqdense_C", &f));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  if (!mpi) asked++;
+  PetscCall(PetscObjectQueryFunction((PetscObject)B, standins[mpi].made_of_product, &f));
   PetscCall((*f)(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode (*destroy_aij)(Mat);
-
 static PetscErrorCode StandInDestroy(Mat A)
 {
+  PetscBool mpi;
+
   PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqdense_C", NULL));
-  PetscCall((*destroy_aij)(A));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &mpi));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, standins[mpi].product, NULL));
+  PetscCall((*destroy[mpi])(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StandIn(Mat A, PetscBool mpi)
+{
+  PetscFunctionBegin;
+  PetscCheck(!nodevice, PETSC_COMM_SELF, PETSC_ERR_GPU, "No device");
+  PetscCall(MatSetType(A, standins[mpi].made_of));
+  destroy[mpi]    = A->ops->destroy;
+  A->ops->destroy = StandInDestroy;
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, standins[mpi].name));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, standins[mpi].product, StandInProduct));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode StandInSeq(Mat A)
 {
   PetscFunctionBegin;
-  PetscCheck(!nodevice, PETSC_COMM_SELF, PETSC_ERR_GPU, "No device");
-  PetscCall(MatSetType(A, MATSEQAIJ));
-  destroy_aij     = A->ops->destroy;
-  A->ops->destroy = StandInDestroy;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJCUSPARSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijcusparse_seqdense_C", StandInProduct));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The product of the whole is the parent's, with products of the blocks in it. A PETSc without CUDA does not know it under that name */
-static PetscErrorCode StandInProductMPI(Mat C)
-{
-  Mat A, B;
-  PetscErrorCode (*f)(Mat);
-
-  PetscFunctionBegin;
-  PetscCall(MatProductGetMats(C, &A, &B, NULL));
-  PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatProductSetFromOptions_mpiaij_mpidense_C", &f));
-  PetscCall((*f)(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode (*destroy_mpiaij)(Mat);
-
-static PetscErrorCode StandInDestroyMPI(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", NULL));
-  PetscCall((*destroy_mpiaij)(A));
+  PetscCall(StandIn(A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode StandInMPI(Mat A)
 {
   PetscFunctionBegin;
-  PetscCheck(!nodevice, PETSC_COMM_SELF, PETSC_ERR_GPU, "No device");
-  PetscCall(MatSetType(A, MATMPIAIJ));
-  destroy_mpiaij  = A->ops->destroy;
-  A->ops->destroy = StandInDestroyMPI;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATMPIAIJCUSPARSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_mpiaijcusparse_mpidense_C", StandInProductMPI));
+  PetscCall(StandIn(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

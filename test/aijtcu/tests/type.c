@@ -1,6 +1,7 @@
 static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, options, operations, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
+#include <errormessage.h>
 #include <petsc/private/petscimpl.h> /* PetscObjectStateGet() */
 
 static PetscErrorCode Fill(Mat A, PetscInt m, PetscInt n, PetscReal scale)
@@ -354,11 +355,7 @@ static PetscErrorCode MustFail(PetscErrorCode ierr, const char what[])
 static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], const char right[])
 {
   PetscErrorCode error;
-#if PETSC_VERSION_LT(3, 25, 0)
-  char *message;
-#else
-  const char *message;
-#endif
+  const char    *message;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, name, value));
@@ -367,7 +364,7 @@ static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], 
   PetscCall(PetscPopErrorHandler());
   PetscCall(MustFail(error, name));
   if (error) {
-    PetscCall(PetscErrorMessage(error, NULL, &message));
+    PetscCall(ExampleErrorMessage(error, &message));
     if (!strstr(message, name + sizeof("-a_") - 1) || !strstr(message, right)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: the message is \"%s\"\n", name, value, message));
   }
   PetscCall(PetscOptionsClearValue(NULL, name));

@@ -1,0 +1,20 @@
+/*
+   PetscErrorMessage() with one type of text, whatever the PETSc
+*/
+#pragma once
+
+#include <petscsys.h>
+
+static inline PetscErrorCode ExampleErrorMessage(PetscErrorCode error, const char **message)
+{
+#if PETSC_VERSION_LT(3, 25, 0)
+  char *text;
+#else
+  const char *text;
+#endif
+
+  PetscFunctionBegin;
+  PetscCall(PetscErrorMessage(error, NULL, &text));
+  *message = text;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
