@@ -14,7 +14,7 @@ enum {
 
 typedef struct {
   char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64];
-  PetscBool    load, table, test; /* -f, -csv, -test_output */
+  PetscBool    load, table, test, permuted; /* -f, -csv, -test_output, -permuted */
   GenerateKind kind;
   PetscInt     n, N[MAX_N], count, repeat;
   PetscReal    tolerance;
@@ -33,7 +33,8 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscOptionsBegin(comm, NULL, "Sparse matrix times dense matrix", NULL);
   PetscCall(PetscOptionsString("-f", "File with the sparse matrix (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, o->file, sizeof(o->file), &o->load));
   PetscCall(PetscOptionsEnum("-generate", "Matrix to generate", NULL, GenerateKinds, (PetscEnum)o->kind, (PetscEnum *)&o->kind, NULL));
-  PetscCall(PetscOptionsBoundedInt("-size", "Its size: nodes a side of the grid (elasticity, poisson7, stencil27, dof8; default 24) or rows (default 20000)", NULL, o->n, &o->n, NULL, 0));
+  PetscCall(PetscOptionsBoundedInt("-size", "Its size: nodes a side of the grid (elasticity, poisson7, stencil27, dof8, tetra; default 24) or rows (default 20000)", NULL, o->n, &o->n, NULL, 0));
+  PetscCall(PetscOptionsBool("-permuted", "Rows and columns in the same random order", NULL, o->permuted, &o->permuted, NULL));
   PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrix, a list", NULL, o->N, &o->count, &given));
   PetscCall(PetscOptionsString("-compare_type", "Matrix type to compare with; its options have the prefix compare_", NULL, o->compare, o->compare, sizeof(o->compare), NULL));
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices (dense|densecuda); default: where the vectors of the sparse type live", NULL, o->dense, o->dense, sizeof(o->dense), NULL));
@@ -50,7 +51,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   }
   PetscCheck(o->count > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N needs the numbers of columns of the dense matrix, such as -N 8,32");
   for (PetscInt k = 0; k < o->count; k++) PetscCheck(o->N[k] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
-  if (!o->n) o->n = o->kind <= GENERATE_DOF8 ? 24 : 20000;
+  if (!o->n) o->n = GenerateIsGrid(o->kind) ? 24 : 20000;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,7 +63,7 @@ static PetscErrorCode CreateMatrices(MPI_Comm comm, const Options *o, Mat *A, Ma
   PetscCall(MatSetType(*A, MATAIJTCU));
   PetscCall(MatSetFromOptions(*A));
   if (o->load) PetscCall(ExampleMatLoad(comm, o->file, *A));
-  else PetscCall(GenerateMatrix(o->kind, o->n, *A));
+  else PetscCall(GenerateMatrix(o->kind, o->n, o->permuted, *A));
   PetscCall(MatConvert(*A, o->compare, MAT_INITIAL_MATRIX, R));
   PetscCall(MatSetOptionsPrefix(*R, "compare_"));
   PetscCall(MatSetFromOptions(*R));

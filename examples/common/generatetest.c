@@ -1,0 +1,89 @@
+static char help[] = "The families of matrices of generate.c: rows sorted and without repeats, the same entries on any number of processes and in every version, values by place,\n"
+                     "symmetric patterns where they should be, and under a permutation the same lengths of rows.\n\n";
+
+#include "generate.h"
+
+/* Sums over entries and rows that tell patterns apart, whatever the order in which they are added */
+typedef struct {
+  uint64_t entries, asymmetry, lengths;
+} Sums;
+
+static PetscErrorCode Examine(Mat A, PetscInt *longest, Sums *sums)
+{
+  MPI_Comm    comm = PetscObjectComm((PetscObject)A);
+  PetscInt    rstart, rend;
+  PetscMPIInt size;
+  uint64_t    mine[3] = {0, 0, 0}, *all;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  *longest = 0;
+  for (PetscInt row = rstart; row < rend; row++) {
+    PetscInt           n;
+    const PetscInt    *col;
+    const PetscScalar *value;
+
+    PetscCall(MatGetRow(A, row, &n, &col, &value));
+    for (PetscInt k = 0; k < n; k++) {
+      PetscCheck(k == 0 || col[k] > col[k - 1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Row %" PetscInt_FMT " is not sorted, or has a column twice", row);
+      PetscCheck(value[k] == (PetscScalar)GenerateValue(row, col[k]), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The value at (%" PetscInt_FMT ", %" PetscInt_FMT ") is another one", row, col[k]);
+      mine[0] += (uint64_t)GenerateHash(row, col[k]);
+      mine[1] += (uint64_t)GenerateHash(row, col[k]) - (uint64_t)GenerateHash(col[k], row);
+    }
+    mine[2] += (uint64_t)GenerateHash(n, 0);
+    *longest = PetscMax(*longest, n);
+    PetscCall(MatRestoreRow(A, row, &n, &col, &value));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, longest, 1, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMalloc1(3 * size, &all)); /* not a reduction: PETSc's type of 64 bits is signed, and must not overflow */
+  PetscCallMPI(MPI_Allgather(mine, 3, MPI_UINT64_T, all, 3, MPI_UINT64_T, comm));
+  sums->entries = sums->asymmetry = sums->lengths = 0;
+  for (PetscMPIInt p = 0; p < size; p++) {
+    sums->entries += all[3 * p];
+    sums->asymmetry += all[3 * p + 1];
+    sums->lengths += all[3 * p + 2];
+  }
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Try(MPI_Comm comm, GenerateKind kind, PetscInt n)
+{
+  Sums     sums[2];
+  PetscInt rows, longest;
+
+  PetscFunctionBegin;
+  for (int permuted = 0; permuted < 2; permuted++) {
+    Mat     A;
+    MatInfo info;
+
+    PetscCall(MatCreate(comm, &A));
+    PetscCall(MatSetType(A, MATAIJ));
+    PetscCall(GenerateMatrix(kind, n, (PetscBool)permuted, A));
+    PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+    PetscCall(MatGetSize(A, &rows, NULL));
+    PetscCall(Examine(A, &longest, &sums[permuted]));
+    PetscCall(PetscPrintf(comm, "%s%s: %" PetscInt_FMT " rows, %.0f nonzeros, the longest row %" PetscInt_FMT ", %s, entries %08x\n", GenerateKinds[kind], permuted ? "-permuted" : "", rows, info.nz_used, longest, sums[permuted].asymmetry ? "not symmetric" : "symmetric", (unsigned)(sums[permuted].entries >> 32)));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCheck(sums[0].lengths == sums[1].lengths, comm, PETSC_ERR_PLIB, "%s: the permutation changed the lengths of rows", GenerateKinds[kind]);
+  PetscCheck(sums[0].entries != sums[1].entries, comm, PETSC_ERR_PLIB, "%s: the permutation changed nothing", GenerateKinds[kind]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  for (int kind = 0; kind <= GENERATE_POWERLAW; kind++) PetscCall(Try(PETSC_COMM_WORLD, (GenerateKind)kind, GenerateIsGrid((GenerateKind)kind) ? 6 : 300));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      nsize: {{1 2 3 4}}
+
+TEST*/
