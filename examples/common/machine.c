@@ -63,6 +63,25 @@ PetscErrorCode ExampleMachine(Mat A, char name[], size_t len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Version of the CUDA libraries that multiply with A, or "none" */
+PetscErrorCode ExampleCUDAVersion(Mat A, char text[], size_t len)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMatOnDevice(A, &device));
+  PetscCall(PetscStrncpy(text, "none", len));
+#if PetscDefined(HAVE_CUDA)
+  if (device) {
+    int version;
+
+    PetscCallCUDA(cudaRuntimeGetVersion(&version));
+    PetscCall(PetscSNPrintf(text, len, "%d.%d", version / 1000, version % 1000 / 10));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Wait until the products with A are done. PETSc's device calls fail where there is no device, so they are made only with one */
 PetscErrorCode ExampleSynchronize(Mat A)
 {

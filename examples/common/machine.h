@@ -7,4 +7,5 @@
 
 PETSC_EXTERN PetscErrorCode ExampleMatOnDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode ExampleMachine(Mat, char[], size_t);
+PETSC_EXTERN PetscErrorCode ExampleCUDAVersion(Mat, char[], size_t);
 PETSC_EXTERN PetscErrorCode ExampleSynchronize(Mat);

@@ -60,9 +60,7 @@ PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt rep
     PetscCall(TimeProduct(A, B, MAT_REUSE_MATRIX, C, &s));
     if (k >= 0) seconds[k] = (PetscReal)s;
   }
-  PetscCall(PetscSortReal(repeat, seconds));
-  t->least  = seconds[0];
-  t->median = (seconds[(repeat - 1) / 2] + seconds[repeat / 2]) / 2;
+  PetscCall(SpreadOf(repeat, seconds, &t->steady));
   PetscCall(PetscFree(seconds));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);

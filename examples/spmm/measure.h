@@ -3,10 +3,12 @@
 */
 #pragma once
 
+#include "spread.h"
 #include <petscmat.h>
 
 typedef struct {
-  PetscLogDouble first, median, least; /* s; the first product includes everything done once for a matrix */
+  PetscLogDouble first; /* s; this product includes everything done once for a matrix */
+  Spread         steady;
 } Timing;
 
 PETSC_INTERN PetscErrorCode MeasureProduct(Mat, const char[], PetscInt, PetscInt, Timing *, Mat *);

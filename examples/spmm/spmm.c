@@ -6,6 +6,7 @@ static char help[] = "One product C = A B of a sparse matrix with a block of N d
 #include "measure.h"
 #include "machine.h"
 #include "matload.h"
+#include "pathtaken.h"
 #include <petscaijtcu.h>
 
 enum {
@@ -85,35 +86,14 @@ static PetscErrorCode DenseType(const Options *o, Mat A, const char **type)
 /* What ran: the type, and for MATAIJTCU the paths of the products since the counts before */
 static PetscErrorCode Describe(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
 {
-  MatType         type;
-  MatAIJTCUCounts now;
-  PetscBool       tcu;
+  MatType type;
+  char    paths[32];
 
   PetscFunctionBegin;
   PetscCall(MatGetType(A, &type));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &tcu, MATSEQAIJTCU, MATMPIAIJTCU, ""));
-  if (!tcu) PetscCall(PetscStrncpy(text, type, len));
-  else {
-    char paths[32] = "";
-
-    PetscCall(MatAIJTCUGetCounts(A, &now));
-    for (MatAIJTCUPath p = MAT_AIJTCU_PATH_TCU; p <= MAT_AIJTCU_PATH_PARENT; p++) {
-      if (p == MAT_AIJTCU_PATH_TCU ? now.tcu == before->tcu : p == MAT_AIJTCU_PATH_SCALAR ? now.scalar == before->scalar : now.parent == before->parent) continue;
-      if (paths[0]) PetscCall(PetscStrlcat(paths, "+", sizeof(paths)));
-      PetscCall(PetscStrlcat(paths, MatAIJTCUPaths[p], sizeof(paths)));
-    }
-    PetscCall(PetscSNPrintf(text, len, "%s (%s)", type, paths));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Counts(Mat A, MatAIJTCUCounts *counts)
-{
-  PetscBool tcu;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &tcu, MATSEQAIJTCU, MATMPIAIJTCU, ""));
-  if (tcu) PetscCall(MatAIJTCUGetCounts(A, counts));
+  PetscCall(ExamplePathTaken(A, before, paths, sizeof(paths)));
+  if (paths[0]) PetscCall(PetscSNPrintf(text, len, "%s (%s)", type, paths));
+  else PetscCall(PetscStrncpy(text, type, len));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,19 +108,19 @@ typedef struct {
 /* Multiply with one of the types. Bytes: A, B and C once each, the least that must move */
 static PetscErrorCode Multiply(const Options *o, Mat A, PetscInt N, Side *s)
 {
-  MatAIJTCUCounts before = {0};
+  MatAIJTCUCounts before;
   MatInfo         info;
   PetscInt        m, n;
 
   PetscFunctionBegin;
   PetscCall(DenseType(o, A, &s->dense));
-  PetscCall(Counts(A, &before));
+  PetscCall(ExamplePathCounts(A, &before));
   PetscCall(MeasureProduct(A, s->dense, N, o->repeat, &s->time, &s->C));
   PetscCall(Describe(A, &before, s->type, sizeof(s->type)));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatGetSize(A, &m, &n));
-  s->flops = 2 * info.nz_used * N / s->time.median;
-  s->bytes = (info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (double)m * sizeof(PetscInt) + (double)N * (m + n) * sizeof(PetscScalar)) / s->time.median;
+  s->flops = 2 * info.nz_used * N / s->time.steady.median;
+  s->bytes = (info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (double)m * sizeof(PetscInt) + (double)N * (m + n) * sizeof(PetscScalar)) / s->time.steady.median;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,8 +144,8 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, Pets
   PetscCall(PetscFOpen(comm, o->csv, "a", &fp));
   if (!there) PetscCall(PetscFPrintf(comm, fp, "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_first_s,compare_median_s,speed_ratio,error,petsc,machine\n"));
   PetscCall(PetscFPrintf(comm, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%d,%s,", name, m, n, info.nz_used, N, size, PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
-  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.median, t->time.least, t->flops / 1e9, t->bytes / 1e9));
-  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",\"%s\"\n", r->type, r->dense, r->time.first, r->time.median, r->time.median / t->time.median, (double)error, major, minor, subminor, machine));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.steady.median, t->time.steady.least, t->flops / 1e9, t->bytes / 1e9));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, major, minor, subminor, machine));
   PetscCall(PetscFClose(comm, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -181,7 +161,7 @@ static PetscErrorCode Run(const Options *o, const char name[], Mat A, Mat R, Pet
   PetscCall(Multiply(o, R, N, &r));
   PetscCall(ProductError(A, t.C, r.C, error));
   if (o->test) PetscCall(PetscPrintf(comm, "N %" PetscInt_FMT ": %s\n", N, *error <= o->tolerance ? "equal" : "DIFFERENT"));
-  else PetscCall(PetscPrintf(comm, "%5" PetscInt_FMT "  %-30s %10.4f %9.2f %8.2f   %-30s %10.4f %8.2fx   %.1e\n", N, t.type, 1e3 * t.time.median, t.flops / 1e9, t.bytes / 1e9, r.type, 1e3 * r.time.median, r.time.median / t.time.median, (double)*error));
+  else PetscCall(PetscPrintf(comm, "%5" PetscInt_FMT "  %-30s %10.4f %9.2f %8.2f   %-30s %10.4f %8.2fx   %.1e\n", N, t.type, 1e3 * t.time.steady.median, t.flops / 1e9, t.bytes / 1e9, r.type, 1e3 * r.time.steady.median, r.time.steady.median / t.time.steady.median, (double)*error));
   if (o->table) PetscCall(AppendCSV(o, name, A, N, &t, &r, *error));
   PetscCall(MatDestroy(&t.C));
   PetscCall(MatDestroy(&r.C));

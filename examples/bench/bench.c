@@ -1,0 +1,384 @@
+static char help[] = "Products C = A B of many sparse matrices with blocks of N dense vectors: PETSc's own beside every variant of ours, in turn, in one run.\n\n"
+                     "  ./bench -csv results.csv\n"
+                     "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,scalar -csv results.csv\n"
+                     "  ./bench -f one.mtx,two.mtx -csv results.csv\n\n";
+
+#include "generate.h"
+#include "limit.h"
+#include "machine.h"
+#include "matload.h"
+#include "operand.h"
+#include "pathtaken.h"
+#include "reference.h"
+#include "rounds.h"
+#include "table.h"
+#include <petsctime.h>
+
+enum {
+  MAX_LIST = 64,
+  FIRST_N  = 32 /* columns of the first product of a new pattern, if there are that many */
+};
+
+/* Nodes a side or rows, for a GPU of 2024 */
+static const PetscInt sizes[] = {[GENERATE_ELASTICITY] = 64, [GENERATE_POISSON7] = 128, [GENERATE_STENCIL27] = 96, [GENERATE_DOF8] = 40, [GENERATE_BANDED] = 1 << 19, [GENERATE_RANDOM] = 1 << 19, [GENERATE_RMAT] = 1 << 19, [GENERATE_ARROW] = 1000000, [GENERATE_TETRA] = 64, [GENERATE_BLOCKARROW] = 1 << 19, [GENERATE_POWERLAW] = 1 << 19};
+
+static const GenerateKind usual[] = {GENERATE_ELASTICITY, GENERATE_DOF8, GENERATE_TETRA, GENERATE_STENCIL27, GENERATE_BANDED, GENERATE_BLOCKARROW, GENERATE_POISSON7, GENERATE_POWERLAW, GENERATE_RMAT, GENERATE_RANDOM};
+
+static const char permuted[] = "-permuted";
+
+typedef struct {
+  char    *family[MAX_LIST], *file[MAX_LIST], *variant[MAX_LIST];
+  PetscInt families, files, variants, N[MAX_LIST], Ns, most; /* the largest N */
+  PetscReal scale, tflops, tolerance;                        /* scale 0: as the machine suggests */
+  PetscBool test;                                            /* -test_output */
+  Table     table;
+} Options;
+
+static PetscErrorCode UsualList(PetscBool given, const char *const list[], PetscInt n, char *copy[], PetscInt *count)
+{
+  PetscFunctionBegin;
+  if (given) PetscFunctionReturn(PETSC_SUCCESS);
+  for (*count = 0; *count < n; ++*count) PetscCall(PetscStrallocpy(list[*count], &copy[*count]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Each family, and each again under a permutation */
+static PetscErrorCode UsualFamilies(Options *o)
+{
+  PetscFunctionBegin;
+  o->families = 0;
+  for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(usual); k++) {
+    char name[64];
+
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", GenerateKinds[usual[k / 2]], k % 2 ? permuted : ""));
+    PetscCall(PetscStrallocpy(name, &o->family[o->families++]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetOptions(Options *o)
+{
+  const char *const variants[]  = {"auto", "scalar", "tcu", "tcu8", "tcu16", "tf32"};
+  const PetscInt    N[]         = {1, 2, 3, 4, 8, 16, 24, 32, 64, 93, 96, 128, 256};
+  PetscBool         families, files, given, Ns;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  o->families = o->files = o->variants = o->Ns = MAX_LIST;
+  o->tflops    = PetscDefined(USE_REAL_SINGLE) ? 400 : 60;
+  o->tolerance = 100 * PETSC_MACHINE_EPSILON;
+  PetscCall(PetscStrncpy(o->table.commit, "unknown", sizeof(o->table.commit)));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
+  PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list: elasticity, ..., each with -permuted behind it for a random order; default: all but arrow, in both orders, if there is no -f", NULL, o->family, &o->families, &families));
+  PetscCall(PetscOptionsStringArray("-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, &o->files, &files));
+  PetscCall(PetscOptionsReal("-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", NULL, o->scale, &o->scale, NULL));
+  PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
+  PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), and in single precision tf32", NULL, o->variant, &o->variants, &given));
+  PetscCall(PetscOptionsReal("-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; a hundredth for tf32", NULL, o->tolerance, &o->tolerance, NULL));
+  PetscCall(PetscOptionsReal("-tensor_tflops", "Peak of the tensor cores in the precision used (TF32 in single), 10^12 flops per second", NULL, o->tflops, &o->tflops, NULL));
+  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->table.file, o->table.file, sizeof(o->table.file), NULL));
+  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->table.commit, o->table.commit, sizeof(o->table.commit), NULL));
+  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscOptionsEnd();
+  PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  if (!files) o->files = 0;
+  if (!families && files) o->families = 0;
+  else if (!families) PetscCall(UsualFamilies(o));
+  PetscCall(UsualList(given, variants, PetscDefined(USE_REAL_SINGLE) ? 6 : 5, o->variant, &o->variants));
+  if (!Ns) {
+    o->Ns = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(N);
+    PetscCall(PetscArraycpy(o->N, N, o->Ns));
+  }
+  for (PetscInt k = 0; k < o->Ns; k++) {
+    PetscCheck(o->N[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
+    o->most = PetscMax(o->most, o->N[k]);
+  }
+  PetscCheck(o->Ns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N needs the numbers of columns of the dense matrix, such as -N 8,32");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyOptions(Options *o)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscFree(o->family[k]));
+  for (PetscInt k = 0; k < o->files; k++) PetscCall(PetscFree(o->file[k]));
+  for (PetscInt k = 0; k < o->variants; k++) PetscCall(PetscFree(o->variant[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* "elasticity-permuted", at the scale */
+static PetscErrorCode Generate(const char name[], PetscReal scale, GenerateCSR *csr)
+{
+  char      base[64], *end;
+  PetscBool found, shuffle;
+  PetscEnum kind;
+  PetscInt  n, rows, dof;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(base, name, sizeof(base)));
+  PetscCall(PetscStrendswith(base, permuted, &shuffle));
+  if (shuffle) {
+    PetscCall(PetscStrrstr(base, permuted, &end));
+    *end = 0;
+  }
+  PetscCall(PetscEnumFind(GenerateKinds, base, &kind, &found));
+  PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-families %s: no such family; -help of examples/spmm lists the names after -generate", name);
+  n = sizes[kind];
+  n = PetscMax(2, (PetscInt)(n * (GenerateIsGrid((GenerateKind)kind) ? cbrt((double)scale) : (double)scale) + 0.5));
+  PetscCall(GenerateRowCount((GenerateKind)kind, n, &rows, &dof));
+  PetscCall(GenerateRows((GenerateKind)kind, n, shuffle, 0, rows, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Load(const char file[], GenerateCSR *csr)
+{
+  Mat                A;
+  const PetscInt    *i, *j;
+  const PetscScalar *a;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetType(A, MATSEQAIJ));
+  PetscCall(ExampleMatLoad(PETSC_COMM_SELF, file, A));
+  PetscCall(MatGetSize(A, NULL, &csr->n));
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &i, &j, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access");
+  PetscCall(MatSeqAIJGetArrayRead(A, &a));
+  PetscCall(PetscMalloc1(csr->m + 1, &csr->i));
+  PetscCall(PetscMalloc1(i[csr->m], &csr->j));
+  PetscCall(PetscMalloc1(i[csr->m], &csr->a));
+  PetscCall(PetscArraycpy(csr->i, i, csr->m + 1));
+  PetscCall(PetscArraycpy(csr->j, j, i[csr->m]));
+  PetscCall(PetscArraycpy(csr->a, a, i[csr->m]));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &i, &j, &done));
+  PetscCall(MatGetSize(A, &csr->m, NULL));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the products of one matrix share */
+typedef struct {
+  const Options   *o;
+  const Machine   *machine;
+  const char      *name;
+  PetscLogDouble   start;
+  GenerateCSR      csr;
+  Operand         *b, *c;
+  Reference        reference;
+  MatAIJTCUSynergy synergy; /* alpha and class */
+  PetscInt         n;
+  Subject          subject[MAX_LIST + 1]; /* the parent first */
+} Run;
+
+static PetscErrorCode Elapsed(const Run *r, PetscReal *seconds)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&now));
+  *seconds = (PetscReal)(now - r->start);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix of each variant, and what its first product costs */
+static PetscErrorCode SetUpSubjects(Run *r)
+{
+  const PetscInt N      = PetscMin(FIRST_N, r->o->most);
+  MatType        parent = r->machine->device ? MATSEQAIJCUSPARSE : MATSEQAIJ;
+  Mat            B;
+
+  PetscFunctionBegin;
+  PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
+  r->n = 1 + r->o->variants;
+  for (PetscInt v = 0; v < r->n; v++) {
+    Subject *s = &r->subject[v];
+
+    PetscCall(VariantFind(v ? r->o->variant[v - 1] : "parent", &s->variant));
+    PetscCall(VariantCreateMat(s->variant, &r->csr, parent, &s->A));
+    PetscCall(MatGetType(s->A, &s->type));
+    PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
+    PetscCall(TimeSetUp(s, B));
+    PetscCall(MatDestroy(&s->C));
+    if (!s->variant->ours) continue;
+    PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
+    r->synergy = s->synergy;
+  }
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintHead(const Run *r)
+{
+  const PetscInt nnz = r->csr.i[r->csr.m];
+  PetscReal      elapsed;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros", r->name, r->csr.m, r->csr.n, nnz));
+  PetscCall(Elapsed(r, &elapsed));
+  if (!r->o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", made in %.1f s", (double)elapsed));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintSetUp(const Run *r)
+{
+  PetscReal elapsed;
+
+  PetscFunctionBegin;
+  if (r->o->test) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  alpha %.3f, synergy %s; set-up in ms:", (double)r->synergy.alpha, MatAIJTCUSynergyClasses[r->synergy.cls]));
+  for (PetscInt v = 0; v < r->n; v++) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %.2f", r->subject[v].variant->name, 1e3 * (double)r->subject[v].setup));
+  PetscCall(Elapsed(r, &elapsed));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "; at %.1f s\n", (double)elapsed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscReal Tolerance(const Run *r, const Subject *s)
+{
+  return s->variant->precision == MAT_AIJTCU_PRECISION_TF32 ? (PetscReal)2e-3 : r->o->tolerance;
+}
+
+static PetscErrorCode PrintRow(const Run *r, PetscInt N, PetscInt *wrong)
+{
+  PetscReal elapsed;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, r->o->test ? "  N %" PetscInt_FMT ":" : "  N %3" PetscInt_FMT ":", N));
+  for (PetscInt v = 0; v < r->n; v++) {
+    const Subject  *s    = &r->subject[v];
+    const PetscBool good = (PetscBool)(s->error <= Tolerance(r, s));
+
+    if (r->o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %s", s->variant->name, good ? "right" : "WRONG"));
+    else if (!v) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %.4f ms", s->variant->name, 1e3 * (double)s->steady.median));
+    else PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s %.2fx%s%s", s->variant->name, (double)(r->subject[0].steady.median / s->steady.median), s->variant->path == MAT_AIJTCU_PATH_AUTO ? " by " : "", s->variant->path == MAT_AIJTCU_PATH_AUTO ? s->path : ""));
+    if (!good) {
+      ++*wrong;
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n  ERROR: %s, N = %" PetscInt_FMT ", %s: |C - A B| / (|A| |B|) is %g, more than %g\n", r->name, N, s->variant->name, (double)s->error, (double)Tolerance(r, s)));
+    }
+  }
+  PetscCall(Elapsed(r, &elapsed));
+  if (!r->o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "; at %.1f s", (double)elapsed));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product from the beginning: is it right, which path does it take, and how long does it take about */
+static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B)
+{
+  MatAIJTCUCounts before;
+
+  PetscFunctionBegin;
+  PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
+  PetscCall(VecSet(r->c->all, (PetscScalar)1e30)); /* another variant's product was there, which is right */
+  PetscCall(ExamplePathCounts(s->A, &before));
+  PetscCall(ProductBegin(s, B));
+  PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
+  PetscCall(ReferenceError(&r->reference, s->C, &s->error));
+  PetscCall(TimeOnce(s, B, ProductNumeric, &s->once));
+  if (s->variant->ours) PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
+{
+  Mat    B;
+  Spread spread[MAX_LIST + 1];
+
+  PetscFunctionBegin;
+  PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
+  PetscCall(ReferenceSetColumns(&r->reference, N));
+  for (PetscInt v = 0; v < r->n; v++) PetscCall(Prepare(r, &r->subject[v], N, B));
+  PetscCall(TimeInTurn(r->n, r->subject, B, ProductNumeric, spread));
+  for (PetscInt v = 0; v < r->n; v++) {
+    r->subject[v].steady = spread[v];
+    PetscCall(ProductEnd(&r->subject[v], B));
+  }
+  PetscCall(TimeInTurn(r->n, r->subject, B, ProductCycle, spread));
+  for (PetscInt v = 0; v < r->n; v++) {
+    r->subject[v].cycle = spread[v];
+    PetscCall(MatDestroy(&r->subject[v].C));
+  }
+  PetscCall(PrintRow(r, N, wrong));
+  for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, N, PetscMin(FIRST_N, r->o->most), &r->subject[v], &r->subject[0]));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunMatrix(Run *r, PetscInt *wrong)
+{
+  PetscFunctionBegin;
+  PetscCall(PrintHead(r));
+  PetscCall(OperandReserve(r->b, r->csr.n, r->o->most));
+  PetscCall(OperandReserve(r->c, r->csr.m, r->o->most));
+  PetscCall(ReferenceCreate(&r->csr, &r->reference));
+  PetscCall(SetUpSubjects(r));
+  PetscCall(PrintSetUp(r));
+  for (PetscInt k = 0; k < r->o->Ns; k++) PetscCall(Measure(r, r->o->N[k], wrong));
+  for (PetscInt v = 0; v < r->n; v++) PetscCall(MatDestroy(&r->subject[v].A));
+  PetscCall(ReferenceDestroy(&r->reference));
+  PetscCall(GenerateCSRDestroy(&r->csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  PetscMPIInt size;
+  Options     o;
+  Machine     machine;
+  Operand     b = {NULL, NULL, PETSC_TRUE}, c = {NULL, NULL, PETSC_FALSE};
+  PetscInt    wrong = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "The benchmark is for one process");
+  PetscCall(GetOptions(&o));
+  PetscCall(MachineCreate(o.tflops, &machine));
+  if (!o.scale) o.scale = machine.device ? 1 : (PetscReal)0.001;
+  if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, CUDA %s, copies at %.0f GB/s\n", machine.name, machine.cuda, (double)machine.copy * 1e-9));
+  PetscCall(MatGetVecType(machine.A, &b.type));
+  c.type = b.type;
+  for (PetscInt k = 0; k < o.families + o.files; k++) {
+    Run r;
+
+    PetscCall(PetscMemzero(&r, sizeof(r)));
+    r.o       = &o;
+    r.machine = &machine;
+    r.b       = &b;
+    r.c       = &c;
+    PetscCall(PetscTime(&r.start));
+    if (k < o.families) {
+      r.name = o.family[k];
+      PetscCall(Generate(r.name, o.scale, &r.csr));
+    } else {
+      char *base = strrchr(o.file[k - o.families], '/');
+
+      r.name = base ? base + 1 : o.file[k - o.families];
+      PetscCall(Load(o.file[k - o.families], &r.csr));
+    }
+    PetscCall(RunMatrix(&r, &wrong));
+  }
+  PetscCall(OperandDestroy(&b));
+  PetscCall(OperandDestroy(&c));
+  PetscCall(MachineDestroy(&machine));
+  PetscCall(DestroyOptions(&o));
+  PetscCheck(!wrong, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products were wrong, see the lines with ERROR", wrong);
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: families
+      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,scalar,tcu,tcu8,tcu16
+
+   test:
+      suffix: files
+      args: -test_output -f rectangle.mtx -N 1,3 -variants auto,tcu -csv bench.csv
+      localrunfiles: rectangle.mtx
+
+TEST*/

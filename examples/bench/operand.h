@@ -1,0 +1,25 @@
+/*
+   The memory of a dense operand, made once and used by the products of all matrices with any number of columns
+*/
+#pragma once
+
+#include <petscmat.h>
+
+typedef struct {
+  Vec       all; /* where the vectors of the type live */
+  VecType   type;
+  PetscBool filled; /* with OperandValue() */
+} Operand;
+
+PETSC_INTERN PetscErrorCode OperandReserve(Operand *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode OperandCreateMat(const Operand *, PetscInt, PetscInt, Mat *);
+PETSC_INTERN PetscErrorCode OperandDestroy(Operand *);
+
+/* Entry k of the memory, in [-1, 1): one multiplication, for there are hundreds of millions */
+static inline double OperandValue(PetscInt64 k)
+{
+  uint64_t z = (uint64_t)(k + 1) * 0x9E3779B97F4A7C15u;
+
+  z = (z ^ (z >> 32)) * 0xD6E8FEB86659FD93u;
+  return (double)(PetscInt64)(z ^ (z >> 32)) / 9223372036854775808.0;
+}

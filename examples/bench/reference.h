@@ -1,0 +1,18 @@
+/*
+   The error of a product, by a sample of its rows in extended precision
+*/
+#pragma once
+
+#include "generate.h"
+
+typedef struct {
+  const GenerateCSR *csr;
+  PetscInt           n, *row; /* the sample */
+  PetscInt           first, N; /* the columns that are compared */
+  long double       *re, *im, *scale; /* [n N]: A B and |A| |B| */
+} Reference;
+
+PETSC_INTERN PetscErrorCode ReferenceCreate(const GenerateCSR *, Reference *);
+PETSC_INTERN PetscErrorCode ReferenceSetColumns(Reference *, PetscInt);
+PETSC_INTERN PetscErrorCode ReferenceError(const Reference *, Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *);

@@ -1,0 +1,101 @@
+#include "rounds.h"
+#include "machine.h"
+#include <petsctime.h>
+
+enum {
+  LEAST     = 5, /* times that one operation is timed */
+  MOST      = 50,
+  REFRESHES = 6 /* even: values change their sign each time */
+};
+
+static const PetscReal enough = 0.02; /* s of one operation, in between */
+
+/* C = A B with whatever is needed before: what MatMatMult() does */
+PetscErrorCode ProductBegin(Subject *s, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreateWithMat(s->A, B, NULL, s->C));
+  PetscCall(MatProductSetType(s->C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(s->C));
+  PetscCall(MatProductSymbolic(s->C));
+  PetscCall(MatProductNumeric(s->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProductNumeric(Subject *s, Mat B)
+{
+  PetscFunctionBegin;
+  (void)B; /* C knows it */
+  PetscCall(MatProductNumeric(s->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProductEnd(Subject *s, Mat B)
+{
+  PetscFunctionBegin;
+  (void)B;
+  PetscCall(MatProductClear(s->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What SLEPc does at every product */
+PetscErrorCode ProductCycle(Subject *s, Mat B)
+{
+  PetscFunctionBegin;
+  PetscCall(ProductBegin(s, B));
+  PetscCall(ProductEnd(s, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode TimeOnce(Subject *s, Mat B, Operation f, PetscReal *seconds)
+{
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleSynchronize(s->A));
+  PetscCall(PetscTime(&start));
+  PetscCall((*f)(s, B));
+  PetscCall(ExampleSynchronize(s->A));
+  PetscCall(PetscTime(&end));
+  *seconds = (PetscReal)(end - start);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is paid once for a pattern, and once for its values. There must have been no product with A before */
+PetscErrorCode TimeSetUp(Subject *s, Mat B)
+{
+  PetscReal seconds[PetscMax(LEAST, REFRESHES)];
+  Spread    steady, refreshed;
+
+  PetscFunctionBegin;
+  PetscCall(TimeOnce(s, B, ProductBegin, &s->first));
+  for (PetscInt k = 0; k < LEAST; k++) PetscCall(TimeOnce(s, B, ProductNumeric, &seconds[k]));
+  PetscCall(SpreadOf(LEAST, seconds, &steady));
+  for (PetscInt k = 0; k < REFRESHES; k++) {
+    PetscCall(MatScale(s->A, -1));
+    PetscCall(TimeOnce(s, B, ProductNumeric, &seconds[k]));
+  }
+  PetscCall(SpreadOf(REFRESHES, seconds, &refreshed));
+  PetscCall(ProductEnd(s, B));
+  s->setup   = PetscMax(0, s->first - steady.median);
+  s->refresh = PetscMax(0, refreshed.median - steady.median);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One after the other, and from the beginning, as often as each subject's time for one asks for */
+PetscErrorCode TimeInTurn(PetscInt n, Subject s[], Mat B, Operation f, Spread spread[])
+{
+  PetscReal(*seconds)[MOST];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &seconds));
+  for (PetscInt v = 0; v < n; v++) s[v].repeat = (PetscInt)PetscMin(MOST, PetscMax(LEAST, enough / PetscMax(s[v].once, (PetscReal)1e-6)));
+  for (PetscInt k = 0; k < MOST; k++) {
+    for (PetscInt v = 0; v < n; v++) {
+      if (k < s[v].repeat) PetscCall(TimeOnce(&s[v], B, f, &seconds[v][k]));
+    }
+  }
+  for (PetscInt v = 0; v < n; v++) PetscCall(SpreadOf(s[v].repeat, seconds[v], &spread[v]));
+  PetscCall(PetscFree(seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

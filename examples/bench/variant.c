@@ -1,0 +1,39 @@
+#include "variant.h"
+
+static const Variant variants[] = {
+  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0,  MAT_AIJTCU_PRECISION_FULL},
+  {"auto",   PETSC_TRUE,  MAT_AIJTCU_PATH_AUTO,   0,  MAT_AIJTCU_PRECISION_FULL},
+  {"scalar", PETSC_TRUE,  MAT_AIJTCU_PATH_SCALAR, 0,  MAT_AIJTCU_PRECISION_FULL},
+  {"tcu",    PETSC_TRUE,  MAT_AIJTCU_PATH_TCU,    0,  MAT_AIJTCU_PRECISION_FULL},
+  {"tcu8",   PETSC_TRUE,  MAT_AIJTCU_PATH_TCU,    8,  MAT_AIJTCU_PRECISION_FULL},
+  {"tcu16",  PETSC_TRUE,  MAT_AIJTCU_PATH_TCU,    16, MAT_AIJTCU_PRECISION_FULL},
+  {"tf32",   PETSC_TRUE,  MAT_AIJTCU_PATH_AUTO,   0,  MAT_AIJTCU_PRECISION_TF32}
+};
+
+PetscErrorCode VariantFind(const char name[], const Variant **variant)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
+    PetscBool same;
+
+    PetscCall(PetscStrcmp(name, variants[k].name, &same));
+    if (!same) continue;
+    *variant = &variants[k];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, scalar, tcu, tcu8, tcu16 or tf32", name);
+}
+
+/* A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix */
+PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, MatType parent, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr->m, csr->n, csr->i, csr->j, csr->a, A));
+  PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
+  PetscCall(MatAIJTCUSetPath(*A, variant->path));
+  PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
+  if (variant->brick_rows) PetscCall(MatAIJTCUSetBrickRows(*A, variant->brick_rows));
+  /* There and back again: the matrix is on the device, and no product pays for that */
+  for (int k = 0; k < 2; k++) PetscCall(MatScale(*A, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

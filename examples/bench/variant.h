@@ -1,0 +1,18 @@
+/*
+   What is compared: PETSc's own product, and ours by every path, brick height and precision
+*/
+#pragma once
+
+#include "generate.h"
+#include <petscaijtcu.h>
+
+typedef struct {
+  const char        *name;
+  PetscBool          ours;
+  MatAIJTCUPath      path;
+  PetscInt           brick_rows; /* 0: the device chooses the format */
+  MatAIJTCUPrecision precision;
+} Variant;
+
+PETSC_INTERN PetscErrorCode VariantFind(const char[], const Variant **);
+PETSC_INTERN PetscErrorCode VariantCreateMat(const Variant *, const GenerateCSR *, MatType, Mat *);

@@ -1,0 +1,36 @@
+#include "pathtaken.h"
+
+static PetscErrorCode IsOurs(Mat A, PetscBool *ours)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, ours, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeros for a matrix of another type than MATAIJTCU */
+PetscErrorCode ExamplePathCounts(Mat A, MatAIJTCUCounts *counts)
+{
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(counts, sizeof(*counts)));
+  PetscCall(IsOurs(A, &ours));
+  if (ours) PetscCall(MatAIJTCUGetCounts(A, counts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The paths of the products since the counts before, such as "tcu" or "tcu+scalar"; empty for a matrix of another type */
+PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
+{
+  MatAIJTCUCounts now;
+
+  PetscFunctionBegin;
+  text[0] = 0;
+  PetscCall(ExamplePathCounts(A, &now));
+  for (MatAIJTCUPath p = MAT_AIJTCU_PATH_TCU; p <= MAT_AIJTCU_PATH_PARENT; p++) {
+    if (p == MAT_AIJTCU_PATH_TCU ? now.tcu == before->tcu : p == MAT_AIJTCU_PATH_SCALAR ? now.scalar == before->scalar : now.parent == before->parent) continue;
+    if (text[0]) PetscCall(PetscStrlcat(text, "+", len));
+    PetscCall(PetscStrlcat(text, MatAIJTCUPaths[p], len));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
