@@ -11,6 +11,7 @@ make test-headers compile against the headers of other PETScs: complex, 64-bit i
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
+make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
 make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
@@ -28,12 +29,13 @@ PETSCAIJTCU_CACHE=folder           where PETSc and SLEPc are built (~/.cache/pet
 PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before it, for packages
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
+BENCH_ARGS='-families rmat ...'    make bench: options of examples/bench, see its -help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example test fuzz test-headers test-matrix test-petsc bundle docs install env clean help FORCE
+.PHONY: all example bench test fuzz test-headers test-matrix test-petsc bundle docs install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -140,6 +142,11 @@ example: $(BUILD)/bin/vibration
 	@. src/config/mpi-env.sh; mkdir -p $(BUILD)/example; \
 	  set -x; $(MPIEXEC) -n $(or $(NP),1) $< $$gpu_mpi_options -mat_type aijtcu -output_dir $(BUILD)/example $(EXAMPLE_ARGS)
 
+COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+bench: $(BUILD)/bin/bench
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/bench-$(NAME).csv; rm -f "$$table"; set -x; \
+	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS) && examples/bench/report "$$table"
+
 # The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them
 TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' TESTS='$(TESTS)' \
   GMAKEFILE_TEST='$(GMAKEFILE_TEST)' TEST_CFLAGS='$(WARNINGS) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS)' \
@@ -167,7 +174,7 @@ test-petsc: $(LIBRARY)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc
 
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
-	@$(TEST_ENV) src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
+	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
 DOCS_SRC := include/petscaijtcu.h $(wildcard src/*.c)
 docs: build/docs/html/index.html
