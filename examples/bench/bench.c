@@ -27,10 +27,10 @@ static const GenerateKind usual[] = {GENERATE_ELASTICITY, GENERATE_DOF8, GENERAT
 static const char permuted[] = "-permuted";
 
 typedef struct {
-  char    *family[MAX_LIST], *file[MAX_LIST], *variant[MAX_LIST];
-  PetscInt families, files, variants, N[MAX_LIST], Ns, most; /* the largest N */
-  PetscReal scale, tflops, tolerance;                        /* scale 0: as the machine suggests */
-  PetscBool test;                                            /* -test_output */
+  char     *family[MAX_LIST], *file[MAX_LIST], *variant[MAX_LIST];
+  PetscInt  families, files, variants, N[MAX_LIST], Ns, most; /* the largest N */
+  PetscReal scale, tflops, tolerance;                         /* scale 0: as the machine suggests */
+  PetscBool test;                                             /* -test_output */
   Table     table;
 } Options;
 
@@ -78,15 +78,15 @@ static PetscErrorCode FamilyOf(const char name[], GenerateKind *kind, PetscBool 
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  const char *const variants[]  = {"auto", "scalar", "tcu", "tcu8", "tcu16", "tf32"};
-  const PetscInt    N[]         = {1, 2, 3, 4, 8, 16, 24, 32, 64, 93, 96, 128, 256};
+  const char *const variants[] = {"auto", "scalar", "tcu", "tcu8", "tcu16", "tf32"};
+  const PetscInt    N[]        = {1, 2, 3, 4, 8, 16, 24, 32, 64, 93, 96, 128, 256};
   PetscBool         families, files, given, Ns;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   o->families = o->files = o->variants = o->Ns = MAX_LIST;
-  o->tflops    = PetscDefined(USE_REAL_SINGLE) ? 400 : 60;
-  o->tolerance = 100 * PETSC_MACHINE_EPSILON;
+  o->tflops                                    = PetscDefined(USE_REAL_SINGLE) ? 400 : 60;
+  o->tolerance                                 = 100 * PETSC_MACHINE_EPSILON;
   PetscCall(PetscStrncpy(o->table.commit, "unknown", sizeof(o->table.commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
   PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, each with -permuted behind it for a random order; default: all but arrow, in both orders, if there is no -f", NULL, o->family, &o->families, &families));

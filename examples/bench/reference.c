@@ -17,7 +17,8 @@ PetscErrorCode ReferenceCreate(const GenerateCSR *csr, Reference *r)
   for (PetscInt i = 1; i < csr->m; i++) {
     if (csr->i[i + 1] - csr->i[i] > csr->i[longest + 1] - csr->i[longest]) longest = i;
   }
-  for (PetscInt k = 0; k < r->n; k++) r->row[k] = r->n == csr->m ? k : k == SAMPLE ? longest : (PetscInt)(GenerateHash(0, k) % csr->m);
+  for (PetscInt k = 0; k < r->n; k++) r->row[k] = r->n == csr->m ? k : k == SAMPLE ? longest
+                                                                                   : (PetscInt)(GenerateHash(0, k) % csr->m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

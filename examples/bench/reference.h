@@ -7,8 +7,8 @@
 
 typedef struct {
   const GenerateCSR *csr;
-  PetscInt           n, *row; /* the sample */
-  PetscInt           first, N; /* the columns that are compared */
+  PetscInt           n, *row;         /* the sample */
+  PetscInt           first, N;        /* the columns that are compared */
   long double       *re, *im, *scale; /* [n N]: A B and |A| |B| */
 } Reference;
 

@@ -10,7 +10,7 @@ typedef struct {
   const Variant   *variant;
   Mat              A, C;
   MatType          type;
-  char             path[32]; /* of the last product that was looked at; empty for the parent */
+  char             path[32];              /* of the last product that was looked at; empty for the parent */
   PetscReal        first, setup, refresh; /* s: first product with a new pattern; what of it is not the product; what new values cost */
   MatAIJTCUSynergy synergy;               /* zeros for the parent */
   PetscReal        once;                  /* s, about: what decides how often a product is repeated */

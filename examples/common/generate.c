@@ -256,7 +256,8 @@ PetscErrorCode GenerateRowCount(GenerateKind kind, PetscInt n, PetscInt *rows, P
   PetscInt64 all = n;
 
   PetscFunctionBegin;
-  *dof = kind == GENERATE_ELASTICITY || kind == GENERATE_TETRA ? 3 : kind == GENERATE_DOF8 ? 8 : 1;
+  *dof = kind == GENERATE_ELASTICITY || kind == GENERATE_TETRA ? 3 : kind == GENERATE_DOF8 ? 8
+                                                                                           : 1;
   if (GenerateIsGrid(kind)) all = n > 1000000 ? PETSC_INT64_MAX / *dof : (PetscInt64)n * n * n;
   PetscCheck(all * *dof <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Size %" PetscInt_FMT " of %s gives more rows than this PETSc's integers can count", n, GenerateKinds[kind]);
   *rows = (PetscInt)(all * *dof);
@@ -330,7 +331,7 @@ static PetscErrorCode FamilyDestroy(Family *f)
 /* Rows rstart to rend - 1 of a matrix, n nodes a side for the matrices of grids, n rows for the others; permuted: rows and columns in the same random order */
 PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
 {
-  const PetscInt m = rend - rstart;
+  const PetscInt m   = rend - rstart;
   PetscInt      *old = NULL, *new = NULL;
   PetscCount     count = 0, room;
   Family         f;
