@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* How rows are cut and entries shared among thread blocks. Follows from rowptr alone, and lives as long as the pattern; values are of no concern */
+/* How rows are cut and entries shared among thread blocks. Follows from the pattern, and lives as long as that; values are of no concern */
 typedef struct {
   int32_t nrows, ncols;
   int64_t nnz;
@@ -22,13 +22,15 @@ typedef struct {
   int32_t ngiant;              /* so many of them are too long for one thread block */
   int32_t nsections;           /* of entries that a thread block has, */
   int32_t section_entries;     /* so many in the largest */
-  int32_t direct_columns;      /* products of up to so many columns read B where it is, wider ones a row-major copy; the bits are the same */
+  int32_t direct_columns;      /* products of up to so many columns read B where it is, column by column; */
+  int32_t rows_entries;        /* wider ones, too, where rows are short and columns run with them, by CSR_ROWS rows that have so many entries at most; */
+                               /* others, where this is zero, read a row-major copy. The bits are the same */
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
   void   *sections;            /* in device memory */
 } CsrSchedule;
 
 /* Waits for the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
-HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, CsrSchedule *s);
+HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s);
 
 /* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments, for a row-major copy of B and for sums of parts; no fewer for more columns, and often none for few */

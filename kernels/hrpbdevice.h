@@ -35,7 +35,8 @@ typedef struct {
   int64_t nnz;
   int64_t strip_cols8, strip_cols16; /* HrpbCountStripColumns() for strips of 8 and 16 rows */
   int64_t staged_rows;               /* rows of B, summed over the panels, that a product in the format HrpbStagedParams() would stage, */
-  int64_t needed_rows;               /* and those of them that have an entry */
+  int64_t most_staged_rows;          /* the most of them that a panel has, */
+  int64_t needed_rows;               /* and those of all that have an entry */
 } HrpbSurvey;
 
 /* The CSR is checked as HrpbBuildDevice() does; s is zeroed on any error */

@@ -212,10 +212,10 @@ static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJ
 {
   PetscFunctionBegin;
   (void)ctx;
-  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->stream, &plan->csr));
+  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr));
   if (*err == HRPB_ERR_DEVICE_MEMORY) {
     PetscCall(AIJTCUTrimPool());
-    AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->stream, &plan->csr));
+    AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr));
   }
   plan->csr_scheduled = (PetscBool)!*err;
   if (plan->csr_scheduled) AIJTCUWorkspaceUser(PETSC_TRUE);

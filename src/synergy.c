@@ -82,53 +82,67 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 
 #if AIJTCU_HAVE_DEVICE
 /*
-   Times of the two kernels on a device in picoseconds, fitted to measurements on an H200 (test/device/csr -time; kernels/README.md). They are constants, so that the
-   choice, and with it the bits, is the same in every run
+   Times on a device in picoseconds, fitted to what examples/bench measured on an H200 (test/results/README.md). They are constants, so that the choice, and with it the bits, is the same in every
+   run
 */
 typedef struct {
-  PetscReal brick;        /* to decode and multiply a brick of 16 rows, for up to 16 columns */
-  PetscReal staged;       /* to bring an entry of B into shared memory; it hides what more columns cost otherwise */
-  PetscReal entry;        /* to read an entry of the CSR, */
-  PetscReal entry_column; /* to multiply it with an entry of B, */
-  PetscReal dense;        /* and to copy an entry of B or write one of C */
+  struct {
+    PetscReal launch;       /* of a product, over that of another path; */
+    PetscReal block;        /* to come to the next block of the panel that has most of them, */
+    PetscReal block_column; /* with so many columns; */
+    PetscReal brick;        /* to decode and multiply a brick of 16 rows, for up to 16 columns; */
+    PetscReal staged;       /* to bring an entry of B into shared memory, which hides what more columns cost otherwise; */
+    PetscReal dense;        /* and for an entry of B or C */
+  } bricks;
+  struct {
+    PetscReal launch;
+    PetscReal entry;        /* to read an entry of the CSR, */
+    PetscReal entry_column; /* to multiply it with an entry of B of a row-major copy, */
+    PetscReal in_place;     /* or where B lies, and write C; */
+    PetscReal dense;        /* and to copy an entry of B or write one of C */
+  } csr;
 } AIJTCURates;
 
 static const AIJTCURates rates[] = {
-  [HRPB_FP64]   = {70, 1.4,  2.1, 0.46, 3.7},
-  [HRPB_3XTF32] = {90, 1.8,  2.1, 0.21, 2.3},
-  [HRPB_TF32]   = {80, 1.15, 2.1, 0.21, 2.3}
+  [HRPB_FP64]   = {{0, 1.5e6, 9e3, 87, 0.62, 2.3}, {18e6, 2.5, 0.42, 0.82, 10}},
+  [HRPB_3XTF32] = {{5.6e6, 1.2e6, 9e3, 94, 0.92, 1.1}, {17e6, 3.4, 0.08, 0.39, 4.4}},
+  [HRPB_TF32]   = {{5.6e6, 1.2e6, 9e3, 70, 0.8, 1.1}, {17e6, 3.4, 0.08, 0.39, 4.4}}
 };
 
 enum {
   FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
   ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
-  BLOCK_COLS     = 64,  /* rows of B that are staged together; a panel's blocks come one after the other, */
-  BLOCK_LATENCY  = 1000000,
-  LAUNCH         = 6000000 /* as long as a product takes that has next to nothing to do */
+  BLOCK_COLS     = 64,  /* rows of B that are staged together */
+  PART_COLS      = 2048 /* of a panel with more, parts of so many are multiplied side by side */
 };
 
 /* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
 static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
-  const AIJTCURates *r      = &rates[AIJTCUGetPrecision(plan)];
-  const PetscReal    bricks = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
-  const PetscReal    panels = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
+  const AIJTCURates *r       = &rates[AIJTCUGetPrecision(plan)];
+  const PetscReal    bricks  = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
+  const PetscReal    panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
+  const PetscReal    columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(plan->survey.most_staged_rows, PART_COLS) / BLOCK_COLS;
 
-  return LAUNCH + BLOCK_LATENCY * staged / (BLOCK_COLS * panels) + (r->brick * bricks + r->staged * staged * PetscMax(N, FEWEST_COLUMNS)) * PetscMax(1, ENOUGH_PANELS / panels);
+  return r->bricks.launch + (r->bricks.block + r->bricks.block_column * columns) * in_turn + (r->bricks.brick * bricks + r->bricks.staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->bricks.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCURates *r = &rates[AIJTCUGetPrecision(plan)];
 
-  return LAUNCH + (r->entry + r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  if (plan->csr.rows_entries) return r->csr.launch + (r->csr.entry + r->csr.in_place * (PetscReal)N) * (PetscReal)plan->survey.nnz;
+  return r->csr.launch + (r->csr.entry + r->csr.entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->csr.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
 /* The choice between bricks and CSR on a device, where nothing was set */
 static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
 {
+  PetscBool usable;
+
   PetscFunctionBegin;
   PetscCall(AIJTCUAnalyse(A, plan));
+  PetscCall(AIJTCUPlanUpdateScalar(A, plan, &usable)); /* which kernel it would be */
   *path = MAT_AIJTCU_PATH_SCALAR;
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";

@@ -89,10 +89,11 @@ static HrpbError Survey(int64_t nrows, const HrpbInt *rowptr, const HrpbInt *col
   HrpbCall(HrpbCountWindows(&columns, 1, NULL, NULL, &totals->columns, stream));
   HrpbCallCuda(cudaMemcpyAsync(&sums, totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->strip_cols8  = (int64_t)sums.strips8.count;
-  s->strip_cols16 = (int64_t)sums.strips16.count;
-  s->staged_rows  = (int64_t)sums.windows.nwindows * staged.window_cols;
-  s->needed_rows  = (int64_t)sums.columns.nwindows;
+  s->strip_cols8      = (int64_t)sums.strips8.count;
+  s->strip_cols16     = (int64_t)sums.strips16.count;
+  s->staged_rows      = (int64_t)sums.windows.nwindows * staged.window_cols;
+  s->most_staged_rows = (int64_t)sums.windows.most * staged.window_cols;
+  s->needed_rows      = (int64_t)sums.columns.nwindows;
   return HRPB_SUCCESS;
 }
 

@@ -149,12 +149,17 @@ static size_t PartialBytes(const CsrSchedule *s, int64_t N)
   return (sizeof(HrpbScalar) * (size_t)s->nparts * (size_t)N + 255) / 256 * 256;
 }
 
+static bool CopiesB(const CsrSchedule *s, int64_t N)
+{
+  return N > s->direct_columns && !s->rows_entries;
+}
+
 HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes)
 {
   *bytes = 0;
   if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   if (N == 0 || s->nrows == 0) return HRPB_SUCCESS;
-  if (N > s->direct_columns) *bytes = PartialBytes(s, N) + sizeof(HrpbScalar) * ((size_t)s->ncols + 1) * (size_t)LeadingDimension(N);
+  if (CopiesB(s, N)) *bytes = PartialBytes(s, N) + sizeof(HrpbScalar) * ((size_t)s->ncols + 1) * (size_t)LeadingDimension(N);
   else if (s->ngiant) *bytes = PartialBytes(s, N);
   return HRPB_SUCCESS;
 }
@@ -201,11 +206,14 @@ static HrpbError CopyAndRun(const CsrProduct *p)
 HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)
 {
   const CsrProduct p = {s, rowptr, colidx, values, B, C, (HrpbScalar *)work, ldb, ldc, (int32_t)N, stream};
-  const bool       copies = N > s->direct_columns;
 
   if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   if (N == 0 || s->nrows == 0) return HRPB_SUCCESS;
-  if (copies) HrpbCall(CopyAndRun(&p));
-  else HrpbCall(CsrDirectRun(&p));
-  return CsrCombineRun(&p, copies);
+  if (CopiesB(s, N)) {
+    HrpbCall(CopyAndRun(&p));
+    return CsrCombineRun(&p, true);
+  }
+  if (N > s->direct_columns) return CsrRowsRun(&p); /* no row is cut */
+  HrpbCall(CsrDirectRun(&p));
+  return CsrCombineRun(&p, false);
 }

@@ -12,6 +12,8 @@ enum {
   CSR_MOST_PART     = 256,  /* and at most: a sum of more would be slow and inexact */
   CSR_SECTION       = 2048, /* entries of a section at most, a multiple of the above */
   CSR_SHARED        = 896,  /* entries and rows that rows in one section begin in */
+  CSR_ROWS          = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
+  CSR_ROWS_ENTRIES  = 4096,
   CSR_COMBINE_LANES = 8     /* that put the sums of the parts of a row together; those of a row longer than a section take CSR_COMBINE_THREADS */
 };
 
@@ -48,6 +50,9 @@ struct CsrProduct {
 
 /* csrdirect.cu: B as it is. Rows that are longer than a section are left to CsrCombineRun() */
 HrpbError CsrDirectRun(const CsrProduct *);
+
+/* csrrows.cu: B as it is, for matrices with rows_entries */
+HrpbError CsrRowsRun(const CsrProduct *);
 
 /* csrcombine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
 HrpbError CsrCombineRun(const CsrProduct *, bool all);

@@ -1,5 +1,5 @@
 /*
-   Which rows are cut, and into which sections the entries fall. A part is what a few lanes add one by one: long rows would keep them busy when all others are done. A section is
+   Which rows are cut, into which sections the entries fall, and whether rows are multiplied as they come. A part is what a few lanes add one by one: long rows would keep them busy when all others are done. A section is
    what a thread block of the kernel without a copy of B holds in shared memory: whole rows, or a piece of one that is too long.
 */
 #include <string.h>
@@ -91,6 +91,29 @@ static __global__ void __launch_bounds__(HRPB_THREADS) LargestSection(const CsrS
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < nsections; i += (int64_t)gridDim.x * HRPB_THREADS) atomicMax(largest, (int32_t)(sections[i + 1].begin - sections[i].begin));
 }
 
+/* What the kernel that takes rows as they come asks for: a thread block's entries, and sectors of a column of B that its warps read, entry by entry */
+struct RowsNeed {
+  unsigned long long sectors;
+  int32_t            entries;
+};
+
+static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, RowsNeed *need)
+{
+  constexpr int32_t SECTOR = 32 / (int32_t)sizeof(HrpbScalar);
+  const int64_t     first = (int64_t)blockIdx.x * CSR_ROWS, row = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
+  uint32_t          sectors = 0;
+
+  if (row < last) {
+    const bool    above = threadIdx.x % HRPB_LANES != 0; /* another row of the warp */
+    const HrpbInt begin = rowptr[row], before = above ? rowptr[row - 1] : 0, length = rowptr[row + 1] - begin, other = above ? begin - before : 0;
+
+    for (HrpbInt k = 0; k < length; k++) sectors += k >= other || colidx[begin + k] / SECTOR != colidx[before + k] / SECTOR;
+  }
+  sectors = __reduce_add_sync(HRPB_ALL_LANES, sectors);
+  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&need->sectors, sectors);
+  if (threadIdx.x == 0) atomicMax(&need->entries, (int32_t)(rowptr[last] - rowptr[first]));
+}
+
 /*
    Rows several times as long as the mean would keep a warp busy when all others are done. A power of two, so that a few more entries somewhere
    seldom move it
@@ -115,10 +138,28 @@ static int32_t DirectColumns(const CsrSchedule *s)
   return (int32_t)(few < 1 ? 1 : few < most ? few : most);
 }
 
-static HrpbError Schedule(const HrpbInt *rowptr, Counts *count, void *scan, size_t scan_bytes, cudaStream_t stream, CsrSchedule *s)
+/*
+   Whether the copy of B is left out: then it is read from one entry to the next what the matrix says, half of it in vain at most. With 16 entries a row that
+   takes as long as the copy saves
+*/
+static HrpbError ScheduleRows(const HrpbInt *rowptr, const HrpbInt *colidx, RowsNeed *need, cudaStream_t stream, CsrSchedule *s)
+{
+  RowsNeed n;
+
+  if (s->nlong || s->nnz <= s->ncols || s->nnz / s->nrows > CSR_ROWS_ENTRIES / CSR_ROWS) return HRPB_SUCCESS;
+  HrpbCallCuda(cudaMemsetAsync(need, 0, sizeof(*need), stream));
+  MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, need);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cudaMemcpyAsync(&n, need, sizeof(n), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (n.entries <= CSR_ROWS_ENTRIES && n.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = n.entries;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Schedule(const HrpbInt *rowptr, const HrpbInt *colidx, Counts *count, void *scan, size_t scan_bytes, cudaStream_t stream, CsrSchedule *s)
 {
   const int64_t n = (int64_t)s->nrows + 1;
-  int32_t      *largest = (int32_t *)count; /* when the counts have been used */
+  int32_t      *largest = (int32_t *)count; /* when the counts have been used, as does what ScheduleRows() counts */
   Counts        total;
   CsrLongRow   *rows;
   CsrPart      *parts;
@@ -151,11 +192,11 @@ static HrpbError Schedule(const HrpbInt *rowptr, Counts *count, void *scan, size
   LargestSection<<<HrpbGrid(s->nsections, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(sections, s->nsections, largest);
   HrpbCallCuda(cudaGetLastError());
   HrpbCallCuda(cudaMemcpyAsync(&s->section_entries, largest, sizeof(*largest), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream)); /* count is freed next */
-  return HRPB_SUCCESS;
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  return ScheduleRows(rowptr, colidx, (RowsNeed *)count, stream, s);
 }
 
-HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, CsrSchedule *s)
+HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
 {
   Counts   *count = NULL;
   uint8_t  *scan  = NULL;
@@ -182,7 +223,7 @@ HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr,
     if (cerr != cudaSuccess) err = HrpbDeviceError(cerr);
   }
   if (!err) err = HrpbAllocate(&scan, (int64_t)bytes);
-  if (!err) err = Schedule(rowptr, count, scan, bytes, stream, s);
+  if (!err) err = Schedule(rowptr, colidx, count, scan, bytes, stream, s);
   err = HrpbFree(scan, err);
   err = HrpbFree(count, err);
   if (err) CsrScheduleDestroyDevice(s);

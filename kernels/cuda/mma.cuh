@@ -45,22 +45,22 @@ __device__ __forceinline__ void MmaTf32(float *c, const uint32_t a[4], const uin
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-__device__ __forceinline__ uint32_t RoundTf32(float x)
+/*
+   x rounded to the 11 bits of TF32 (Veltkamp's splitting; 8192 x is exact, and so is the difference). It takes half of the instructions that cvt.rna becomes. For NaN, Inf and beyond 2^114 it is NaN,
+   and so is the sum, which the kernels treat like any that is not finite: they compute it again without tensor cores
+*/
+__device__ __forceinline__ float RoundTf32(float x)
 {
-  uint32_t y;
-
-  asm("cvt.rna.tf32.f32 %0,%1;" : "=r"(y) : "f"(x));
-  return y;
+  return __fmaf_rn(-8192.0f, x, __fmul_rn(8193.0f, x));
 }
 
-/*
-   x = high + low, both TF32, up to 2^-24 |x|. Rounding overflows to Inf next to FLT_MAX; low is then infinite too and the sum NaN, which the
-   kernels treat like any sum that is not finite: they compute it again without tensor cores
-*/
+/* x = high + low, both TF32, up to 2^-23 |x|: a tensor core leaves out the one bit of low that may be too many */
 __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low)
 {
-  *high = RoundTf32(x);
-  *low  = RoundTf32(x - __uint_as_float(*high));
+  const float rounded = RoundTf32(x);
+
+  *high = __float_as_uint(rounded);
+  *low  = __float_as_uint(x - rounded);
 }
 
 template <int P, int N> struct Fragment { /* N operand registers of a lane, split where the precision asks for it */
@@ -69,7 +69,7 @@ template <int P, int N> struct Fragment { /* N operand registers of a lane, spli
   __device__ __forceinline__ void Set(int i, float x)
   {
     if (P == HRPB_3XTF32) SplitTf32(x, &high[i], &low[i]);
-    else high[i] = RoundTf32(x);
+    else high[i] = __float_as_uint(RoundTf32(x));
   }
 };
 

@@ -184,8 +184,8 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
 template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
-  constexpr int U     = 2;             /* bricks decoded together */
-  constexpr int NB    = 16 * NT * WN;  /* columns of the tile */
+  constexpr int NB    = 16 * NT * WN; /* columns of the tile */
+  constexpr int U     = Mma<P>::BRICKS == 1 && NB <= 32 ? 1 : 2; /* bricks decoded together; a strip has two or three in a block, and with few columns decoding is what takes time */
   constexpr int PITCH = Pitch<Scalar>::BYTES;
   constexpr int SUMS  = BM / 2;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];

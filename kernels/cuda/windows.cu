@@ -12,6 +12,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbRows row
       if (nblocks) nblocks[panel] = blocks;
       atomicAdd(&totals->nwindows, (unsigned long long)n);
       atomicAdd(&totals->nblocks, (unsigned long long)blocks);
+      atomicMax(&totals->most, n);
     }
   }
 }

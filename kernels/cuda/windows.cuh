@@ -123,9 +123,10 @@ static __device__ inline uint32_t HrpbCountPanel(HrpbPanel *s, const HrpbRows *r
   return n;
 }
 
-/* Sums over the panels */
+/* Sums over the panels, and the most windows that one has */
 typedef struct {
   unsigned long long nwindows, nblocks;
+  unsigned int       most;
 } HrpbWindowTotals;
 
 /*

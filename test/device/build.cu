@@ -394,13 +394,19 @@ static void TestBuild(const Matrix *m, const HrpbParams *p, const char *order_na
 }
 
 /* Windows that the host's builder finds */
-static int64_t HostWindows(const Matrix *m, HrpbParams p)
+static int64_t HostWindows(const Matrix *m, HrpbParams p, int64_t *most)
 {
   Hrpb    h;
   int64_t n = 0;
 
+  *most = 0;
   if (!HrpbBuildHost(m->nrows, m->ncols, m->rowptr, m->colidx, NULL, &p, &h)) {
     n = h.nwindows;
+    for (int32_t i = 0; i < h.npanels; i++) {
+      const int64_t windows = h.window_ptr[h.blocked_row_ptr[i + 1]] - h.window_ptr[h.blocked_row_ptr[i]];
+
+      if (windows > *most) *most = windows;
+    }
     HrpbDestroy(&h);
   }
   return n;
@@ -411,7 +417,7 @@ static void TestSurvey(const Matrix *m)
   const HrpbParams staged = HrpbStagedParams();
   HrpbParams       single = staged;
   char             where[256];
-  int64_t          cols8, cols16;
+  int64_t          cols8, cols16, windows, most;
   HrpbSurvey       s;
   HrpbError        err;
 
@@ -423,8 +429,10 @@ static void TestSurvey(const Matrix *m)
   CompareNumber("nonzeros", where, err ? 0 : m->rowptr[m->nrows] - m->rowptr[0], s.nnz);
   CompareNumber("columns of strips of 8", where, err ? 0 : cols8, s.strip_cols8);
   CompareNumber("columns of strips of 16", where, err ? 0 : cols16, s.strip_cols16);
-  CompareNumber("staged rows", where, HostWindows(m, staged) * staged.window_cols, s.staged_rows);
-  CompareNumber("needed rows", where, HostWindows(m, single), s.needed_rows);
+  windows = HostWindows(m, staged, &most);
+  CompareNumber("staged rows", where, windows * staged.window_cols, s.staged_rows);
+  CompareNumber("most staged rows", where, most * staged.window_cols, s.most_staged_rows);
+  CompareNumber("needed rows", where, HostWindows(m, single, &most), s.needed_rows);
 }
 
 /* Every step-th choice of parameters, from the skip-th on */
@@ -495,7 +503,7 @@ static void TestRefused(const char *what, HrpbError expected, int64_t nrows, int
   Report(IsZero(&h), "%s is not zeroed: %s", "h", what);
   if (expected != HRPB_ERR_ORDER && expected != HRPB_ERR_PARAMETER) {
     CompareNumber("error of HrpbSurveyDevice()", what, expected, HrpbSurveyDevice(nrows, ncols, drowptr, dcolidx, 0, &s));
-    Report(s.nnz == 0 && s.strip_cols8 == 0 && s.strip_cols16 == 0 && s.staged_rows == 0 && s.needed_rows == 0, "%s is not zeroed: %s", "s", what);
+    Report(s.nnz == 0 && s.strip_cols8 == 0 && s.strip_cols16 == 0 && s.staged_rows == 0 && s.most_staged_rows == 0 && s.needed_rows == 0, "%s is not zeroed: %s", "s", what);
   }
   CallCuda(cudaFree(drowptr));
   CallCuda(cudaFree(dcolidx));

@@ -19,7 +19,7 @@ static DeviceCsr CsrOnDevice(const Matrix *A)
 {
   DeviceCsr d = {Upload(A->rowptr), Upload(A->colidx), Upload(A->values), {}};
 
-  Check(CsrScheduleDevice(A->nrows, A->ncols, d.rowptr, NULL, &d.schedule));
+  Check(CsrScheduleDevice(A->nrows, A->ncols, d.rowptr, d.colidx, NULL, &d.schedule));
   return d;
 }
 
@@ -52,18 +52,29 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
   cudaFree(work);
 }
 
-/* The kernels: as the schedule says, with a copy of B for any number of columns, or for none */
-enum {
-  COPY   = 0,
-  DIRECT = 65535
+/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, column by column, and rows as they come, which is for short rows */
+enum Kernel {
+  COPY,
+  DIRECT,
+  ROWS
 };
 
-static DeviceCsr With(const DeviceCsr *d, int32_t direct_columns)
+static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 0)
 {
   DeviceCsr other = *d;
 
-  other.schedule.direct_columns = direct_columns;
+  other.schedule.direct_columns = kernel == DIRECT ? 65535 : 0;
+  other.schedule.rows_entries   = kernel == ROWS ? rows_entries : 0;
   return other;
+}
+
+/* Entries of 256 rows, at most */
+static int64_t RowsEntries(const Matrix *A)
+{
+  int64_t most = 0;
+
+  for (int64_t i = 0; i < A->nrows; i += 256) most = std::max(most, (int64_t)(A->rowptr[std::min(i + 256, A->nrows)] - A->rowptr[i]));
+  return most;
 }
 
 /* Entry of A B as the interface says it of a row that is not cut, or does not come out finite */
@@ -125,17 +136,20 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths)
 {
   const double    bound = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
   DeviceCsr       d     = CsrOnDevice(&A);
-  const DeviceCsr kernels[] = {With(&d, COPY), With(&d, DIRECT)};
+  const int64_t   entries   = RowsEntries(&A);
+  const DeviceCsr kernels[] = {With(&d, COPY), With(&d, DIRECT), With(&d, ROWS, (int32_t)entries)};
+  const int       nkernels  = d.schedule.nlong || !entries || entries > 4096 ? 2 : 3;
   int             k = 0, call = 0;
   /* The kernels take turns, so that the product as a whole and its parts are different ones' */
-  const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % 2], N, B, ldb, C, ldc); };
+  const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % nkernels], N, B, ldb, C, ldc); };
 
   for (int64_t N : widths) {
     if (small_run && N != 1 && N != 3 && N != 45) continue;
     TestProduct(&A, "csr", multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, 0, bound);
     k++;
   }
-  for (int first = 0; first < 2; first++) {
+  Report(d.schedule.rows_entries == 0 || d.schedule.rows_entries == entries, "wrong number of entries of rows", A.name);
+  for (int first = 0; first < nkernels; first++) {
     call = first;
     TestProduct(&A, "csr", multiply, 1, 1, 1, 1, bound);
     call = first;
@@ -221,8 +235,8 @@ static void TestNotFinite(void)
   dC = Upload(C);
   d  = CsrOnDevice(&A);
   Report(d.schedule.nlong == 8 && d.schedule.ngiant == 4, "wrong number of long rows", A.name);
-  for (int32_t direct : {(int)COPY, (int)DIRECT}) {
-    const DeviceCsr kernel = With(&d, direct);
+  for (const Kernel k : {COPY, DIRECT}) {
+    const DeviceCsr kernel = With(&d, k);
     int64_t         wrong  = 0;
 
     Check(cudaMemset(dC, 0x11, sizeof(HrpbScalar) * C.size()));
@@ -235,7 +249,7 @@ static void TestNotFinite(void)
         if (std::isnan(sum) ? !std::isnan(c) : std::isinf(sum) || std::fabs(sum) > huge / 4 ? !SameBits(&c, &sum, 1) : !(std::fabs(c - sum) <= (HrpbScalar)1e-2)) wrong++;
       }
     }
-    Report(wrong == 0, direct ? "wrong without a copy of B" : "wrong with a copy of B", A.name);
+    Report(wrong == 0, k == DIRECT ? "wrong without a copy of B" : "wrong with a copy of B", A.name);
   }
   cudaFree(dB);
   cudaFree(dC);
@@ -249,10 +263,10 @@ static void TestErrors(void)
   CsrSchedule   s;
   size_t        bytes;
 
-  Report(CsrScheduleDevice(many, 1, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 rows", "errors");
-  Report(CsrScheduleDevice(1, many, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 columns", "errors");
-  Report(CsrScheduleDevice(-1, 1, rowptr, NULL, &s) == HRPB_ERR_CSR, "a negative size", "errors");
-  Check(CsrScheduleDevice(0, 5, rowptr, NULL, &s));
+  Report(CsrScheduleDevice(many, 1, rowptr, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 rows", "errors");
+  Report(CsrScheduleDevice(1, many, rowptr, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 columns", "errors");
+  Report(CsrScheduleDevice(-1, 1, rowptr, rowptr, NULL, &s) == HRPB_ERR_CSR, "a negative size", "errors");
+  Check(CsrScheduleDevice(0, 5, rowptr, rowptr, NULL, &s));
   Report(CsrMultiplyWorkDevice(&s, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
   Report(CsrMultiplyDevice(&s, rowptr, NULL, NULL, 4, NULL, 5, NULL, 1, NULL, NULL) == HRPB_SUCCESS, "no rows", "errors");
   CsrScheduleDestroyDevice(&s);
@@ -457,6 +471,20 @@ static void Time(const Matrix &A, int n)
   CsrDestroy(&d);
 }
 
+/* Rows are multiplied as they come where they are short and their columns run with them, not elsewhere */
+static void TestRowsChosen(void)
+{
+  const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6);
+  const Matrix *matrices[] = {&short_rows, &long_rows, &scattered};
+
+  for (const Matrix *A : matrices) {
+    DeviceCsr d = CsrOnDevice(A);
+
+    Report(d.schedule.rows_entries == (A == &short_rows ? RowsEntries(A) : 0), A == &short_rows ? "a copy of B that does not pay" : "no copy of B where one pays", A->name);
+    CsrDestroy(&d);
+  }
+}
+
 int main(int argc, char **argv)
 {
   const std::vector<int64_t> widths = {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 24, 25, 31, 32, 33, 34, 45, 48, 50, 63, 64, 65, 96, 130};
@@ -482,9 +510,11 @@ int main(int argc, char **argv)
     return 0;
   }
   TestErrors();
+  TestRowsChosen();
   TestNotFinite();
   TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths);
   TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths);
+  TestMatrix(Grid("7 points", small_run ? 6 : 11, 1, false), widths);
   TestMatrix(Make("no entries", 30, 30, Nothing), widths);
   TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33});
   if (!small_run) {
