@@ -2,7 +2,7 @@ static char help[] = "What is left when a call fails. Scenarios are run again an
 MPI, CUDA, or malloc(). The scenario must end with an error, or with the right numbers on another path; then it must succeed when it is tried again, and\n\
 nothing that the library made may be left when all is destroyed. What PETSc's own functions leave after an error of theirs is not asked.\n\
 -fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMalloc(), all from one call on. -fail petsc: an allocation of\n\
-PETSc's in a call that the library makes. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
+PETSc's in a call that the library makes, of an operation of a parent type too. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
 -only name: this scenario. -for_device: those that differ on a device. -print: prints how many calls failed.\n\n";
 
 #define _GNU_SOURCE /* RTLD_DI_LINKMAP */
@@ -12,6 +12,7 @@ PETSc's in a call that the library makes. -fail register: one call while the lib
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   #include <dlfcn.h>
+  #include <execinfo.h>
   #include <link.h>
   #include <sys/mman.h>
   #include <unistd.h>
@@ -82,7 +83,7 @@ static const char *victim;
 static int         cuda_error; /* that the next question for it tells */
 static int         depth;      /* of calls that the library makes */
 static PetscBool   asked;      /* the call is its own request for memory */
-static PetscMPIInt rank;
+static PetscMPIInt rank, size;
 
 enum { /* of CUDA */
   OUT_OF_MEMORY  = 2,
@@ -251,6 +252,40 @@ static PetscBool KindOf(const char *name, Kind *kind)
   return PETSC_TRUE;
 }
 
+/*
+   Where the library's code is, and whether it has called for what is done: by its table, or by a pointer, as it calls the operations of a parent type. Those are
+   left out of parallel matrices, where PETSc's do not survive it: MatProductCreateWithMat() destroys operands that it has not yet counted a reference to, and
+   MatSetPreallocationCOO() cannot be called again once it has destroyed the blocks
+*/
+static uintptr_t code_begin, code_end;
+
+static PetscBool Asked(void)
+{
+  void     *frames[100];
+  const int n = size > 1 || depth ? 0 : backtrace(frames, (int)PETSC_STATIC_ARRAY_LENGTH(frames));
+
+  if (depth) return PETSC_TRUE;
+
+  for (int i = 0; i < n; i++) {
+    if ((uintptr_t)frames[i] >= code_begin && (uintptr_t)frames[i] < code_end) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+static int FindCode(struct dl_phdr_info *info, size_t bytes, void *name)
+{
+  (void)bytes;
+  if (strcmp(info->dlpi_name, (const char *)name)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
+    code_begin = info->dlpi_addr + p->p_vaddr;
+    code_end   = code_begin + p->p_memsz;
+  }
+  return 1;
+}
+
 /* Let one entry of the library's table lead here */
 static PetscErrorCode Interpose(void **entry, const char *name)
 {
@@ -309,7 +344,9 @@ static PetscErrorCode InterposeLibrary(void)
   PetscFunctionBegin;
   PetscCheck(program && !dlinfo(program, RTLD_DI_LINKMAP, &map), PETSC_COMM_SELF, PETSC_ERR_PLIB, "No list of what is loaded");
   for (; map; map = map->l_next) {
-    if (strstr(map->l_name, "/libpetscaijtcu.so")) PetscCall(InterposeAll(map));
+    if (!strstr(map->l_name, "/libpetscaijtcu.so")) continue;
+    PetscCall(InterposeAll(map));
+    (void)dl_iterate_phdr(FindCode, map->l_name);
   }
   PetscCheck(nimports, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No libpetscaijtcu.so is loaded");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -357,7 +394,7 @@ static PetscErrorCode Malloc(size_t n, PetscBool clear, int line, const char fun
   const PetscBool own = asked;
 
   asked = PETSC_FALSE;
-  if (Due(file, (PetscBool)(mode == FAIL_PETSC && depth > 0 && !own && n > 0), PETSC_FALSE)) {
+  if (Due(file, (PetscBool)(mode == FAIL_PETSC && armed && !own && n > 0 && Asked()), PETSC_FALSE)) {
     *p = NULL;
     return PETSC_ERR_MEM;
   }
@@ -1002,14 +1039,20 @@ static void Complain(const Scenario *s, PetscInt k, const char text[])
   if (ncomplaints++ < 40) fprintf(stdout, "[%d] %s, call %d, %s: %s\n", rank, s->name, (int)k, victim ? victim : "none", text);
 }
 
-/* A product with A must be right */
-static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w, Mat A, const char text[])
+/*
+   A must have its type, and a product with it be right. The type may be the parent's where the question for the plan failed, with which a view of the parent ends: it
+   has to be asked, for the matrix may have been replaced, and cannot fail on an object that is one
+*/
+static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w, Mat A, PetscBool aijtcu, const char text[])
 {
-  World     u  = *w;
-  PetscBool is = PETSC_FALSE;
+  const char *const questions[] = {"PetscObjectQuery", "PetscContainerGetPointer", NULL};
+  World             u           = *w;
+  PetscBool         is          = PETSC_FALSE, own;
 
   PetscFunctionBegin;
   if (!A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &own, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  if (own != aijtcu && !(victim && IsOneOf(victim, questions))) Complain(s, k, own ? "the type is still aijtcu" : "the type is not aijtcu any more");
   u.A = A;
   u.C = NULL;
   if (!Product(&u, MAT_INITIAL_MATRIX, &u.C)) PetscCall(IsProduct(u.C, &u, &is));
@@ -1021,11 +1064,17 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
 static PetscErrorCode Destroy(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&w->A));
   PetscCall(MatDestroy(&w->B));
   PetscCall(MatDestroy(&w->C));
   PetscCall(MatDestroy(&w->M));
   PetscCall(MatDestroy(&w->X));
+  if (w->A && mode == FAIL_PETSC) { /* what PETSc has left may have a reference to A */
+    PetscInt references;
+
+    PetscCall(PetscObjectGetReference((PetscObject)w->A, &references));
+    if (references > 1) lost = PETSC_TRUE;
+  }
+  PetscCall(MatDestroy(&w->A));
   PetscCall(VecDestroy(&w->x));
   PetscCall(VecDestroy(&w->y));
   PetscCall(ISDestroy(&w->rows));
@@ -1043,12 +1092,10 @@ static PetscErrorCode ActAgain(const Scenario *s, World *w, PetscErrorCode *ierr
   *ierr = (*s->act)(w);
 #if PETSC_VERSION_LT(3, 25, 0)
   {
-    PetscMPIInt size;
-    PetscInt    half = *ierr == PETSC_ERR_PLIB && s->act == DoProduct && w->C;
+    PetscInt spoilt = *ierr == PETSC_ERR_PLIB && s->act == DoProduct && w->C;
 
-    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-    if (size > 1 && half) {
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+    if (size > 1 && spoilt) {
       PetscCall(MatDestroy(&w->C));
       *ierr = (*s->act)(w);
     }
@@ -1102,8 +1149,8 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (s->act == DoMult) PetscCall(IsProductWithVector(&w, &is));
   if (s->ready == ReadyFactor) PetscCall(IsSolution(&w, &is));
   if (!is) Complain(s, k, ierr ? "wrong result at the second time" : "wrong result");
-  PetscCall(CheckProduct(s, k, &w, w.A, "no right product afterwards"));
-  PetscCall(CheckProduct(s, k, &w, w.M, "no right product of the other matrix"));
+  PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
+  PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
   if (nmade && (!lost || s->act == DoDestroy)) {
     char text[256];
@@ -1154,7 +1201,7 @@ static PetscErrorCode TryType(const Scenario *s, PetscInt k)
   PetscFunctionBegin;
   PetscCall(WorldCreate(&w));
   if (ReadyA(&w)) Complain(s, k, "no matrix of the type");
-  PetscCall(CheckProduct(s, k, &w, w.A, "no right product"));
+  PetscCall(CheckProduct(s, k, &w, w.A, PETSC_TRUE, "no right product"));
   PetscCall(Destroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1221,6 +1268,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(GetMode());
   PetscCall(InterposeLibrary());
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
