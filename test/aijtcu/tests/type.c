@@ -1,5 +1,7 @@
 static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, options, operations, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
+#include "same.h"
+
 #include <petscaijtcu.h>
 #include <errormessage.h>
 #include <math.h>
@@ -45,14 +47,14 @@ static PetscErrorCode Agree(Vec computed, Vec right, const char what[], const ch
   PetscCall(VecAXPY(computed, -1, right));
   PetscCall(VecNorm(computed, NORM_2, &diff));
   PetscCall(VecNorm(right, NORM_2, &norm));
-  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s differs by %g\n", what, product, (double)diff));
+  PetscCall(SameNorms(diff, norm, what, product));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A x, A^T y and A B must be those of R; A must be an aijtcu unless it may not */
 static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
 {
-  Mat       B, C, D, Rh;
+  Mat       Rh;
   PetscBool is, eq;
   PetscReal diff, norm;
   Vec       x, y, z;
@@ -68,7 +70,7 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     PetscCall(MatAXPY(Rh, -1, R, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatNorm(Rh, NORM_FROBENIUS, &diff));
     PetscCall(MatNorm(R, NORM_FROBENIUS, &norm));
-    if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values differ by %g\n", what, (double)diff));
+    PetscCall(SameNorms(diff, norm, what, "what is stored"));
   }
   PetscCall(MatDestroy(&Rh));
   for (PetscInt kind = 0; kind < 2; kind++) { /* vectors of A's kind, and of the host */
@@ -90,24 +92,7 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     PetscCall(VecDestroy(&y));
     PetscCall(VecDestroy(&z));
   }
-  {
-    PetscInt m, n, N;
-
-    PetscCall(MatGetLocalSize(R, &m, &n));
-    PetscCall(MatGetSize(R, NULL, &N));
-    PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 5, NULL, &B));
-  }
-  PetscCall(MatSetRandom(B, NULL));
-  PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
-  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
-  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, &diff));
-  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
-  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A B differs by %g\n", what, (double)diff));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
+  PetscCall(SameProducts(A, R, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
