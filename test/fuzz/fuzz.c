@@ -126,7 +126,7 @@ int FuzzRun(int argc, char **argv, const char *name, void (*one)(Random *), bool
   Parse(argc, argv);
   (void)signal(SIGABRT, OnAbort);
   for (fuzz.input = fuzz.first; fuzz.input < fuzz.first + fuzz.runs; fuzz.input++) {
-    size_t least = SIZE_MAX; /* on this process */
+    size_t least  = SIZE_MAX; /* on this process */
     bool   leaves = true;
 
     for (int attempt = 0; attempt < ATTEMPTS && leaves; attempt++) {

@@ -1019,7 +1019,7 @@ static const Scenario scenarios[] = {
   {"shift",                     ReadyOperand,      DoShift,            PETSC_TRUE },
   {"lu",                        ReadyFactor,       DoLU,               PETSC_TRUE },
   {"cholesky",                  ReadyFactor,       DoCholesky,         PETSC_TRUE },
-  {"lu in place",               ReadyFactor,       DoLUInPlace,        PETSC_TRUE },
+  {"lu in place",               ReadyFactor,       DoLUInPlace,        PETSC_FALSE},
   {"first product",             ReadyA,            DoProduct,          PETSC_TRUE },
   {"product",                   ReadyProduct,      DoProduct,          PETSC_TRUE },
   {"product of new values",     ReadyNewValues,    DoProduct,          PETSC_TRUE },
@@ -1133,7 +1133,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (!ierr && cuda_error) Complain(s, k, "an error of CUDA is left to others");
   cuda_error = 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
-  if (ierr && half) { /* nothing of this world can be used */
+  if (half) { /* nothing of this world can be used */
     recording = PETSC_FALSE;
     nmade     = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
