@@ -193,6 +193,14 @@ PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
 
 /* options.c */
+typedef enum {
+  AIJTCU_OPTION_NAME,
+  AIJTCU_OPTION_WHOLE,
+  AIJTCU_OPTION_REAL,
+  AIJTCU_OPTION_LOGICAL
+} AIJTCUOptionKind;
+
+PETSC_INTERN PetscErrorCode       AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
 PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);

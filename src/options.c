@@ -85,18 +85,47 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What PETSc says of a value that is no number names neither the option nor what it may be, and one beyond PetscInt becomes another number */
-static PetscErrorCode AIJTCUOptionsInt(Mat A, PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char function[], PetscInt *value, PetscBool *set)
+/*
+   Whether the value of an option, if there is one, is of a kind. What PETSc says of one that is not names neither the option nor what it may be, a whole number beyond
+   PetscInt becomes another one, a number that is missing is no error, and a name that is missing means any of the names. The text says what it may be
+*/
+PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[], const char text[])
 {
-  char word[64], *end;
+  const char *const kinds[]    = {"a name", "a whole number", "a number", "true or false (yes or no, on or off, 1 or 0)"};
+  const char *const logicals[] = {"", "true", "yes", "on", "1", "false", "no", "off", "0"};
+  char              word[64], *end;
+  PetscBool         set, good = PETSC_FALSE;
+  long long         whole;
+  double            real;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, name, word, sizeof(word), set));
-  if (*set) {
-    const long long number = strtoll(word, &end, 10);
-
-    PetscCheck(end > word && !*end && number >= -PETSC_INT_MAX && number <= PETSC_INT_MAX, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "%s (%s()) must be a whole number, not '%s': %s", name, function, word, text);
+  PetscCall(PetscOptionsGetString(PetscOptionsObject->options, PetscOptionsObject->prefix, name, word, sizeof(word), &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  switch (kind) {
+  case AIJTCU_OPTION_NAME: /* which one, PetscOptionsEnum() asks */
+    good = (PetscBool)(word[0] != 0);
+    break;
+  case AIJTCU_OPTION_WHOLE:
+    whole = strtoll(word, &end, 10);
+    good  = (PetscBool)(end > word && !*end && whole >= -PETSC_INT_MAX && whole <= PETSC_INT_MAX);
+    break;
+  case AIJTCU_OPTION_REAL:
+    PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", &good));
+    real = strtod(word, &end);
+    good = (PetscBool)(good || (end > word && !*end && real == real)); /* no NaN */
+    break;
+  case AIJTCU_OPTION_LOGICAL:
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(logicals) && !good; i++) PetscCall(PetscStrcasecmp(word, logicals[i], &good));
+    break;
   }
+  PetscCheck(good, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%s%s must be %s, not '%s': %s", PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUOptionsInt(Mat A, PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char function[], PetscInt *value, PetscBool *set)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_WHOLE, name, text));
   PetscCall(PetscOptionsInt(name, text, function, *value, value, set));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,12 +133,15 @@ static PetscErrorCode AIJTCUOptionsInt(Mat A, PetscOptionItems PetscOptionsObjec
 /* Called inside PetscObjectOptionsBegin() of MatSetFromOptions(). Everything is read and checked before anything is set */
 PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems PetscOptionsObject)
 {
-  AIJTCUOptions o = plan->options;
-  PetscBool     set, any = o.format_set;
+  const char *const threshold = "Least alpha for which auto takes the brick path (0: always, a fraction up to 1, more than 1: never, or PETSC_DEFAULT)";
+  AIJTCUOptions     o         = plan->options;
+  PetscBool         set, any = o.format_set;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
+  PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_path", "auto, tcu, scalar or parent"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths, (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
+  PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_precision", "full or tf32"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_precision", "Precision of bricks on a device", "MatAIJTCUSetPrecision", MatAIJTCUPrecisions, (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
   PetscCall(AIJTCUCheckPrecision(A, o.precision));
   PetscCall(AIJTCUOptionsInt(A, PetscOptionsObject, "-mat_aijtcu_brick_rows", "Rows of a brick (8 or 16)", "MatAIJTCUSetBrickRows", &o.brick_rows, &set));
@@ -126,7 +158,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   any = (PetscBool)(any || set);
   if (!set) o.block_cols = AIJTCURoundUp(o.block_cols, o.window_cols);
   PetscCall(AIJTCUCheckBlockCols(A, o.block_cols, o.window_cols));
-  PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", "Least alpha for which auto takes the brick path", "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
+  PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
+  PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
   PetscOptionsHeadEnd();
   o.format_set  = any;

@@ -41,17 +41,32 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
 PetscReal AIJTCUWorkspaceMax = 0;
 #endif
 
+static PetscErrorCode AIJTCUGlobalSwitch(PetscOptionItems PetscOptionsObject, const char name[], const char text[], PetscBool *on)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_LOGICAL, name, text));
+  PetscCall(PetscOptionsBool(name, text, "MATAIJTCU", *on, on, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Those of no matrix: read once, in one block, for PETSc prints a block's title once */
 static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_choice)
 {
+#if AIJTCU_HAVE_DEVICE
+  const char *const workspace = "MiB of device memory for copies of dense matrices (0 or more; 0: a quarter of the device's)";
+  PetscReal         max       = AIJTCUWorkspaceMax;
+#endif
+
   PetscFunctionBegin;
   *attach = *view_choice = PETSC_FALSE;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
-  PetscCall(PetscOptionsBool("-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", "MATAIJTCU", *attach, attach, NULL));
-  PetscCall(PetscOptionsBool("-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", "MATAIJTCU", *view_choice, view_choice, NULL));
+  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
+  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", view_choice));
 #if AIJTCU_HAVE_DEVICE
-  PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", "MiB of device memory for copies of dense matrices (0: a quarter of the device's)", "MATAIJTCU", AIJTCUWorkspaceMax, &AIJTCUWorkspaceMax, NULL));
-  PetscCheck(AIJTCUWorkspaceMax >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be a number of MiB, or 0 for a quarter of the device's memory, not %g", (double)AIJTCUWorkspaceMax);
+  PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_workspace_max", workspace));
+  PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", workspace, "MATAIJTCU", max, &max, NULL));
+  PetscCheck(max >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be 0 or more, not %g: %s", (double)max, workspace);
+  AIJTCUWorkspaceMax = max;
 #endif
   PetscOptionsEnd();
   PetscFunctionReturn(PETSC_SUCCESS);

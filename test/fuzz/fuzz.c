@@ -24,6 +24,11 @@ const char *__ubsan_default_options(void)
   return "abort_on_error=1:print_stacktrace=1";
 }
 
+/* What MPI allocates for messages that wait, on a busy machine, comes now and then on one process and now and then on another; a leak comes each time where it is */
+enum {
+  ATTEMPTS = 10
+};
+
 static struct {
   const char *name;
   long long   runs, seed, first, progress;
@@ -99,16 +104,18 @@ static void Parse(int argc, char **argv)
   }
 }
 
-/* Whether it leaves memory allocated */
-static bool Leaves(void (*one)(Random *))
+/* How much memory it leaves allocated */
+static size_t Left(void (*one)(Random *))
 {
   Random       random = {(uint64_t)fuzz.seed};
   const size_t before = __sanitizer_get_current_allocated_bytes();
+  size_t       after;
 
   random.state = RandomBits(&random) + (uint64_t)fuzz.input;
   random.state = RandomBits(&random); /* neighbours have nothing in common */
   one(&random);
-  return __sanitizer_get_current_allocated_bytes() > before;
+  after = __sanitizer_get_current_allocated_bytes();
+  return after > before ? after - before : 0;
 }
 
 int FuzzRun(int argc, char **argv, const char *name, void (*one)(Random *), bool (*any)(bool), bool quiet)
@@ -119,13 +126,16 @@ int FuzzRun(int argc, char **argv, const char *name, void (*one)(Random *), bool
   Parse(argc, argv);
   (void)signal(SIGABRT, OnAbort);
   for (fuzz.input = fuzz.first; fuzz.input < fuzz.first + fuzz.runs; fuzz.input++) {
-    bool leaves = true;
+    size_t least  = SIZE_MAX; /* on this process */
+    bool   leaves = true;
 
-    for (int attempt = 0; attempt < 3 && leaves; attempt++) {
-      leaves = Leaves(one);
-      if (any) leaves = any(leaves);
+    for (int attempt = 0; attempt < ATTEMPTS && leaves; attempt++) {
+      const size_t left = Left(one);
+
+      if (left < least) least = left;
+      leaves = any ? any(least > 0) : least > 0;
     }
-    FuzzCheck(!leaves, "memory is left allocated, every time");
+    FuzzCheck(!leaves, "memory is left allocated, every time, %zu bytes at least on this process", least);
     if (!quiet && fuzz.progress && time(NULL) >= told + fuzz.progress) {
       told = time(NULL);
       printf("%s: %lld of %lld inputs in %lld s\n", name, fuzz.input - fuzz.first + 1, fuzz.runs, (long long)(told - start));

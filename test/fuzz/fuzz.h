@@ -32,6 +32,7 @@ void FuzzFail(const char *format, ...) __attribute__((format(printf, 1, 2), nore
    any   whether a condition holds on any process; NULL where there is one process
    quiet whether another process does the talking
 
-   An input that leaves more memory allocated than there was before is tried again: what is set up once for all does not come a second time, a leak does.
+   An input that leaves more memory allocated than there was before is tried again, several times: what is set up once for all does not come again, a leak does,
+   on the same process.
 */
 int FuzzRun(int argc, char **argv, const char *name, void (*one)(Random *), bool (*any)(bool), bool quiet);

@@ -4,6 +4,8 @@ static char help[] = "Programs that name MATAIJCUSPARSE, with -mat_aijtcu_attach
    Where there is no device, MATAIJCUSPARSE cannot be had: a stand-in takes its place, a MATAIJ of that name, which counts the products that
    it is asked for.
 */
+#include "same.h"
+
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h> /* the stand-in is a matrix type */
 
@@ -125,13 +127,10 @@ static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatA
 {
   const PetscInt  before = asked;
   const PetscBool bricks = (PetscBool)(path == MAT_AIJTCU_PATH_TCU && !PetscDefined(USE_COMPLEX));
-  Mat             B, C, D;
   MatAIJTCUCounts counts;
   MatAIJTCUPath   has;
   MatType         type;
-  PetscInt        m, n, N;
   PetscMPIInt     size;
-  PetscReal       diff, norm;
   PetscBool       is;
   char            name[32];
 
@@ -141,20 +140,7 @@ static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatA
   PetscCall(PetscObjectTypeCompare((PetscObject)A, name, &is));
   PetscCall(MatGetType(A, &type));
   if (!is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: type is %s\n", what, type));
-  PetscCall(MatGetLocalSize(R, &m, &n));
-  PetscCall(MatGetSize(R, NULL, &N));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 5, NULL, &B));
-  PetscCall(MatSetRandom(B, NULL));
-  PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
-  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
-  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, &diff));
-  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
-  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A B differs by %g\n", what, (double)diff));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
+  PetscCall(SameProducts(A, R, what));
   if (plan) {
     PetscCall(MatAIJTCUGetPath(A, &has));
     if (has != path) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: its path is %s\n", what, MatAIJTCUPaths[has]));

@@ -2,7 +2,7 @@ static char help[] = "What is left when a call fails. Scenarios are run again an
 MPI, CUDA, or malloc(). The scenario must end with an error, or with the right numbers on another path; then it must succeed when it is tried again, and\n\
 nothing that the library made may be left when all is destroyed. What PETSc's own functions leave after an error of theirs is not asked.\n\
 -fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMalloc(), all from one call on. -fail petsc: an allocation of\n\
-PETSc's in a call that the library makes. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
+PETSc's in a call that the library makes, of an operation of a parent type too. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
 -only name: this scenario. -for_device: those that differ on a device. -print: prints how many calls failed.\n\n";
 
 #define _GNU_SOURCE /* RTLD_DI_LINKMAP */
@@ -12,6 +12,7 @@ PETSc's in a call that the library makes. -fail register: one call while the lib
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   #include <dlfcn.h>
+  #include <execinfo.h>
   #include <link.h>
   #include <sys/mman.h>
   #include <unistd.h>
@@ -82,7 +83,7 @@ static const char *victim;
 static int         cuda_error; /* that the next question for it tells */
 static int         depth;      /* of calls that the library makes */
 static PetscBool   asked;      /* the call is its own request for memory */
-static PetscMPIInt rank;
+static PetscMPIInt rank, size;
 
 enum { /* of CUDA */
   OUT_OF_MEMORY  = 2,
@@ -251,6 +252,40 @@ static PetscBool KindOf(const char *name, Kind *kind)
   return PETSC_TRUE;
 }
 
+/*
+   Where the library's code is, and whether it has called for what is done: by its table, or by a pointer, as it calls the operations of a parent type. Those are
+   left out of parallel matrices, where PETSc's do not survive it: MatProductCreateWithMat() destroys operands that it has not yet counted a reference to, and
+   MatSetPreallocationCOO() cannot be called again once it has destroyed the blocks
+*/
+static uintptr_t code_begin, code_end;
+
+static PetscBool Asked(void)
+{
+  void     *frames[100];
+  const int n = size > 1 || depth ? 0 : backtrace(frames, (int)PETSC_STATIC_ARRAY_LENGTH(frames));
+
+  if (depth) return PETSC_TRUE;
+
+  for (int i = 0; i < n; i++) {
+    if ((uintptr_t)frames[i] >= code_begin && (uintptr_t)frames[i] < code_end) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+static int FindCode(struct dl_phdr_info *info, size_t bytes, void *name)
+{
+  (void)bytes;
+  if (strcmp(info->dlpi_name, (const char *)name)) return 0;
+  for (int i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+    if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
+    code_begin = info->dlpi_addr + p->p_vaddr;
+    code_end   = code_begin + p->p_memsz;
+  }
+  return 1;
+}
+
 /* Let one entry of the library's table lead here */
 static PetscErrorCode Interpose(void **entry, const char *name)
 {
@@ -309,14 +344,30 @@ static PetscErrorCode InterposeLibrary(void)
   PetscFunctionBegin;
   PetscCheck(program && !dlinfo(program, RTLD_DI_LINKMAP, &map), PETSC_COMM_SELF, PETSC_ERR_PLIB, "No list of what is loaded");
   for (; map; map = map->l_next) {
-    if (strstr(map->l_name, "/libpetscaijtcu.so")) PetscCall(InterposeAll(map));
+    if (!strstr(map->l_name, "/libpetscaijtcu.so")) continue;
+    PetscCall(InterposeAll(map));
+    (void)dl_iterate_phdr(FindCode, map->l_name);
   }
   PetscCheck(nimports, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No libpetscaijtcu.so is loaded");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's functions destroy their temporary matrices once, and leave them if that fails */
-static PetscBool lost;
+/*
+   PETSc's functions destroy their temporary matrices once, and leave them if that fails. And where they exchange the data of two matrices, a failure to destroy
+   the old ones leaves a matrix without a type, of whatever type it was, which is good for nothing, not even to be destroyed
+*/
+static PetscBool lost, half;
+
+PETSC_EXTERN PetscErrorCode MatHeaderMerge(Mat A, Mat *B)
+{
+  static PetscErrorCode (*next)(Mat, Mat *);
+  PetscErrorCode ierr;
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "MatHeaderMerge");
+  ierr = (*next)(A, B);
+  if (ierr) lost = half = PETSC_TRUE;
+  return ierr;
+}
 
 PETSC_EXTERN PetscErrorCode MatDestroy(Mat *A)
 {
@@ -343,7 +394,7 @@ static PetscErrorCode Malloc(size_t n, PetscBool clear, int line, const char fun
   const PetscBool own = asked;
 
   asked = PETSC_FALSE;
-  if (Due(file, (PetscBool)(mode == FAIL_PETSC && depth > 0 && !own && n > 0), PETSC_FALSE)) {
+  if (Due(file, (PetscBool)(mode == FAIL_PETSC && armed && !own && n > 0 && Asked()), PETSC_FALSE)) {
     *p = NULL;
     return PETSC_ERR_MEM;
   }
@@ -399,9 +450,12 @@ enum {
 typedef struct {
   Mat         A, B, C; /* C = A B, or A^T B, once it is made */
   Mat         M;       /* another matrix with the entries of A, once it is made */
-  Vec         x, y; /* of the host: y = A x, once they are made */
+  Mat         X;       /* an operand, or the factor of the block of A on this process, once it is made */
+  Vec         x, y;    /* of the host: y = A x, once they are made; or of the block of A: x is A y */
+  IS          rows;    /* of that block */
   PetscViewer viewer;
-  PetscInt    values, pattern; /* which A has */
+  PetscInt    values, pattern; /* which A has, */
+  PetscInt    factor, shift;   /* times that factor, and so much more on the diagonal */
   PetscBool   transposed;
 } World;
 
@@ -436,8 +490,32 @@ static PetscErrorCode Fill(Mat A, PetscInt values, PetscInt pattern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same by coordinates; the first time, and for another pattern, these come first */
+static PetscErrorCode FillCOO(Mat A, PetscBool coordinates, PetscInt values, PetscInt pattern)
+{
+  static PetscInt    row[ROWS * ROWS], col[ROWS * ROWS];
+  static PetscScalar value[ROWS * ROWS];
+  PetscInt           begin, end, n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt j = 0; j < ROWS; j++) {
+      const PetscInt a = EntryA(values, pattern, i, j);
+
+      if (!a) continue;
+      row[n]     = i;
+      col[n]     = j;
+      value[n++] = (PetscScalar)a;
+    }
+  }
+  if (coordinates) PetscCall(MatSetPreallocationCOO(A, n, row, col));
+  PetscCall(MatSetValuesCOO(A, value, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Also the way a program makes it: the type by an option, then the rest of the options */
-static PetscErrorCode Create(MatType type, PetscInt values, Mat *A)
+static PetscErrorCode Create(MatType type, PetscInt values, PetscInt pattern, Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
@@ -447,7 +525,7 @@ static PetscErrorCode Create(MatType type, PetscInt values, Mat *A)
   PetscCall(MatSeqAIJSetPreallocation(*A, 8, NULL));
   PetscCall(MatMPIAIJSetPreallocation(*A, 8, NULL, 8, NULL));
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
-  PetscCall(Fill(*A, values, 0));
+  PetscCall(Fill(*A, values, pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -471,14 +549,23 @@ static PetscErrorCode CreateB(Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether rows from begin on of an array are those of the first ncols columns of A B, with these values and pattern of A */
-static PetscBool AreRows(const PetscScalar c[], PetscInt ldc, PetscInt ncols, PetscInt begin, PetscInt end, PetscInt values, PetscInt pattern)
+static PetscErrorCode WorldCreate(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(w, sizeof(*w)));
+  w->factor = 1;
+  PetscCall(CreateB(&w->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether rows from begin on of an array are those of the first ncols columns of A B */
+static PetscBool AreRows(const World *w, const PetscScalar c[], PetscInt ldc, PetscInt ncols, PetscInt begin, PetscInt end)
 {
   for (PetscInt i = begin; i < end; i++) {
     for (PetscInt n = 0; n < ncols; n++) {
-      PetscInt sum = 0;
+      PetscInt sum = w->shift * EntryB(i, n);
 
-      for (PetscInt j = 0; j < ROWS; j++) sum += EntryA(values, pattern, i, j) * EntryB(j, n);
+      for (PetscInt j = 0; j < ROWS; j++) sum += w->factor * EntryA(w->values, w->pattern, i, j) * EntryB(j, n);
       if (c[i - begin + n * ldc] != (PetscScalar)sum) return PETSC_FALSE;
     }
   }
@@ -494,7 +581,7 @@ static PetscErrorCode IsProduct(Mat C, const World *w, PetscBool *is)
   PetscCall(MatGetOwnershipRange(C, &begin, &end));
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayRead(C, &c));
-  *is = AreRows(c, ldc, COLS, begin, end, w->values, w->pattern);
+  *is = AreRows(w, c, ldc, COLS, begin, end);
   PetscCall(MatDenseRestoreArrayRead(C, &c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -507,8 +594,26 @@ static PetscErrorCode IsProductWithVector(const World *w, PetscBool *is)
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(w->y, &begin, &end));
   PetscCall(VecGetArrayRead(w->y, &y));
-  *is = AreRows(y, ROWS, 1, begin, end, w->values, w->pattern);
+  *is = AreRows(w, y, ROWS, 1, begin, end);
   PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = D y with the block D of A on this process */
+static PetscErrorCode IsSolution(const World *w, PetscBool *is)
+{
+  Mat       D;
+  Vec       r;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(VecDuplicate(w->x, &r));
+  PetscCall(MatMult(D, w->y, r));
+  PetscCall(VecAXPY(r, -1, w->x));
+  PetscCall(VecNorm(r, NORM_INFINITY, &norm));
+  *is = (PetscBool)(norm < 100 * PETSC_MACHINE_EPSILON); /* of x, which is 1 everywhere */
+  PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -524,14 +629,14 @@ static PetscErrorCode Product(World *w, MatReuse reuse, Mat *C)
 static PetscErrorCode ReadyA(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(Create(MATAIJTCU, 0, &w->A));
+  PetscCall(Create(MATAIJTCU, 0, 0, &w->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode ReadyAIJ(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(Create(MATAIJ, 0, &w->A));
+  PetscCall(Create(MATAIJ, 0, 0, &w->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -592,12 +697,11 @@ static PetscErrorCode ReadyAIJCopy(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ReadyVectors(World *w)
+static PetscErrorCode CreateVectors(World *w)
 {
   PetscInt begin, end;
 
   PetscFunctionBegin;
-  PetscCall(ReadyA(w));
   PetscCall(VecCreate(PETSC_COMM_WORLD, &w->x));
   PetscCall(VecSetSizes(w->x, PETSC_DECIDE, ROWS));
   PetscCall(VecSetType(w->x, VECSTANDARD));
@@ -606,6 +710,59 @@ static PetscErrorCode ReadyVectors(World *w)
   for (PetscInt i = begin; i < end; i++) PetscCall(VecSetValue(w->x, i, (PetscScalar)EntryB(i, 0), INSERT_VALUES));
   PetscCall(VecAssemblyBegin(w->x));
   PetscCall(VecAssemblyEnd(w->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyVectors(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(CreateVectors(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyOperand(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(CreateVectors(w));
+  PetscCall(Create(MATAIJTCU, 2, 0, &w->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyOtherPattern(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(Create(MATAIJTCU, 2, 1, &w->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyCOO(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(FillCOO(w->A, PETSC_TRUE, 0, 0));
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every block of A is positive definite: the sum of a row is below the shift */
+static PetscErrorCode ReadyFactor(World *w)
+{
+  Mat      D;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(MatShift(w->A, (PetscScalar)(w->shift = 64)));
+  PetscCall(MatSetOption(w->A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatCreateVecs(D, &w->y, &w->x));
+  PetscCall(VecSet(w->x, 1));
+  PetscCall(VecGetLocalSize(w->x, &n));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, n, 0, 1, &w->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -631,7 +788,7 @@ static PetscErrorCode ReadyFile(World *w)
 static PetscErrorCode DoCreate(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(Create(MATAIJTCU, 0, &w->M));
+  PetscCall(Create(MATAIJTCU, 0, 0, &w->M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -640,6 +797,125 @@ static PetscErrorCode DoAssemble(World *w)
   PetscFunctionBegin;
   PetscCall(Fill(w->A, 3, 0));
   w->values = 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCoordinates(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(FillCOO(w->A, PETSC_TRUE, 3, 1));
+  w->values  = 3;
+  w->pattern = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCoordinateValues(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(FillCOO(w->A, PETSC_FALSE, 3, 0));
+  w->values = 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This can be repeated, whatever A holds; so what changes A's values begins with it */
+static PetscErrorCode DoCopy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCopy(w->X, w->A, SAME_NONZERO_PATTERN));
+  w->values = 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoAXPY(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatAXPY(w->A, 2, w->X, SAME_NONZERO_PATTERN));
+  w->factor = 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoAXPYOtherPattern(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(w->A));
+  PetscCall(MatAXPY(w->A, 5, w->X, DIFFERENT_NONZERO_PATTERN));
+  w->values  = 2;
+  w->pattern = 1;
+  w->factor  = 5;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoScale(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatScale(w->A, 2));
+  w->factor = 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoDiagonalScale(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(VecSet(w->y, 2));
+  PetscCall(VecSet(w->x, 3));
+  PetscCall(MatDiagonalScale(w->A, w->y, w->x));
+  w->factor = 6;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoShift(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatShift(w->A, 4));
+  w->shift = 4;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLU(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatGetFactor(D, NULL, MAT_FACTOR_LU, &w->X));
+  PetscCall(MatLUFactorSymbolic(w->X, D, w->rows, w->rows, &info));
+  PetscCall(MatLUFactorNumeric(w->X, D, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCholesky(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatGetFactor(D, NULL, MAT_FACTOR_CHOLESKY, &w->X));
+  PetscCall(MatCholeskyFactorSymbolic(w->X, D, w->rows, &info));
+  PetscCall(MatCholeskyFactorNumeric(w->X, D, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLUInPlace(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &w->X));
+  PetscCall(MatLUFactor(w->X, w->rows, w->rows, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -725,24 +1001,35 @@ typedef struct {
 } Scenario;
 
 static const Scenario scenarios[] = {
-  {"create",                   ReadyA,           DoCreate,         PETSC_FALSE},
-  {"assemble",                 ReadyProduct,     DoAssemble,       PETSC_TRUE }, /* wrapped on a device only */
-  {"set type",                 ReadyAIJ,         DoSetType,        PETSC_FALSE},
-  {"convert",                  ReadyAIJ,         DoConvert,        PETSC_FALSE},
-  {"convert back",             ReadyProduct,     DoConvertBack,    PETSC_FALSE},
-  {"convert back again",       ReadyAIJCopy,     DoConvertBack,    PETSC_FALSE},
-  {"convert in place",         ReadyProduct,     DoConvertInPlace, PETSC_FALSE},
-  {"duplicate",                ReadyProduct,     DoDuplicate,      PETSC_FALSE},
-  {"first product",            ReadyA,           DoProduct,        PETSC_TRUE },
-  {"product",                  ReadyProduct,     DoProduct,        PETSC_TRUE },
-  {"product of new values",    ReadyNewValues,   DoProduct,        PETSC_TRUE },
-  {"product of a new pattern", ReadyNewPattern,  DoProduct,        PETSC_TRUE },
-  {"symmetric transpose",      ReadySymmetric,   DoProduct,        PETSC_FALSE},
-  {"transpose",                ReadyUnsymmetric, DoProduct,        PETSC_FALSE},
-  {"product with a vector",    ReadyVectors,     DoMult,           PETSC_TRUE },
-  {"view",                     ReadyView,        DoView,           PETSC_TRUE },
-  {"load",                     ReadyFile,        DoLoad,           PETSC_FALSE},
-  {"destroy",                  ReadyDestroy,     DoDestroy,        PETSC_TRUE }
+  {"create",                    ReadyA,            DoCreate,           PETSC_FALSE},
+  {"assemble",                  ReadyProduct,      DoAssemble,         PETSC_TRUE }, /* wrapped on a device only */
+  {"assemble by coordinates",   ReadyProduct,      DoCoordinates,      PETSC_TRUE },
+  {"new values by coordinates", ReadyCOO,          DoCoordinateValues, PETSC_TRUE },
+  {"set type",                  ReadyAIJ,          DoSetType,          PETSC_FALSE},
+  {"convert",                   ReadyAIJ,          DoConvert,          PETSC_FALSE},
+  {"convert back",              ReadyProduct,      DoConvertBack,      PETSC_FALSE},
+  {"convert back again",        ReadyAIJCopy,      DoConvertBack,      PETSC_FALSE},
+  {"convert in place",          ReadyProduct,      DoConvertInPlace,   PETSC_FALSE},
+  {"duplicate",                 ReadyProduct,      DoDuplicate,        PETSC_FALSE},
+  {"copy",                      ReadyOperand,      DoCopy,             PETSC_TRUE },
+  {"axpy",                      ReadyOperand,      DoAXPY,             PETSC_TRUE },
+  {"axpy of another pattern",   ReadyOtherPattern, DoAXPYOtherPattern, PETSC_TRUE },
+  {"scale",                     ReadyOperand,      DoScale,            PETSC_TRUE },
+  {"diagonal scale",            ReadyOperand,      DoDiagonalScale,    PETSC_TRUE },
+  {"shift",                     ReadyOperand,      DoShift,            PETSC_TRUE },
+  {"lu",                        ReadyFactor,       DoLU,               PETSC_TRUE },
+  {"cholesky",                  ReadyFactor,       DoCholesky,         PETSC_TRUE },
+  {"lu in place",               ReadyFactor,       DoLUInPlace,        PETSC_FALSE},
+  {"first product",             ReadyA,            DoProduct,          PETSC_TRUE },
+  {"product",                   ReadyProduct,      DoProduct,          PETSC_TRUE },
+  {"product of new values",     ReadyNewValues,    DoProduct,          PETSC_TRUE },
+  {"product of a new pattern",  ReadyNewPattern,   DoProduct,          PETSC_TRUE },
+  {"symmetric transpose",       ReadySymmetric,    DoProduct,          PETSC_FALSE},
+  {"transpose",                 ReadyUnsymmetric,  DoProduct,          PETSC_FALSE},
+  {"product with a vector",     ReadyVectors,      DoMult,             PETSC_TRUE },
+  {"view",                      ReadyView,         DoView,             PETSC_TRUE },
+  {"load",                      ReadyFile,         DoLoad,             PETSC_FALSE},
+  {"destroy",                   ReadyDestroy,      DoDestroy,          PETSC_TRUE }
 };
 
 static PetscInt ncomplaints;
@@ -752,14 +1039,20 @@ static void Complain(const Scenario *s, PetscInt k, const char text[])
   if (ncomplaints++ < 40) fprintf(stdout, "[%d] %s, call %d, %s: %s\n", rank, s->name, (int)k, victim ? victim : "none", text);
 }
 
-/* A product with A must be right */
-static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w, Mat A, const char text[])
+/*
+   A must have its type, and a product with it be right. The type may be the parent's where the question for the plan failed, with which a view of the parent ends: it
+   has to be asked, for the matrix may have been replaced, and cannot fail on an object that is one
+*/
+static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w, Mat A, PetscBool aijtcu, const char text[])
 {
-  World     u  = *w;
-  PetscBool is = PETSC_FALSE;
+  const char *const questions[] = {"PetscObjectQuery", "PetscContainerGetPointer", NULL};
+  World             u           = *w;
+  PetscBool         is          = PETSC_FALSE, own;
 
   PetscFunctionBegin;
   if (!A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &own, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  if (own != aijtcu && !(victim && IsOneOf(victim, questions))) Complain(s, k, own ? "the type is still aijtcu" : "the type is not aijtcu any more");
   u.A = A;
   u.C = NULL;
   if (!Product(&u, MAT_INITIAL_MATRIX, &u.C)) PetscCall(IsProduct(u.C, &u, &is));
@@ -771,54 +1064,107 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
 static PetscErrorCode Destroy(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(MatDestroy(&w->A));
   PetscCall(MatDestroy(&w->B));
   PetscCall(MatDestroy(&w->C));
   PetscCall(MatDestroy(&w->M));
+  PetscCall(MatDestroy(&w->X));
+  if (w->A && mode == FAIL_PETSC) { /* what PETSc has left may have a reference to A */
+    PetscInt references;
+
+    PetscCall(PetscObjectGetReference((PetscObject)w->A, &references));
+    if (references > 1) lost = PETSC_TRUE;
+  }
+  PetscCall(MatDestroy(&w->A));
   PetscCall(VecDestroy(&w->x));
   PetscCall(VecDestroy(&w->y));
+  PetscCall(ISDestroy(&w->rows));
   PetscCall(PetscViewerDestroy(&w->viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   In PETSc 3.24 a parallel product sets those of its blocks up anew every time. The local part of C keeps one whose set-up has failed, and PETSc then
+   takes it for one that is set up: such a C, of an aij as well, is of no use, but another one is
+*/
+static PetscErrorCode ActAgain(const Scenario *s, World *w, PetscErrorCode *ierr)
+{
+  PetscFunctionBegin;
+  *ierr = (*s->act)(w);
+#if PETSC_VERSION_LT(3, 25, 0)
+  {
+    PetscInt spoilt = *ierr == PETSC_ERR_PLIB && s->act == DoProduct && w->C;
+
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+    if (size > 1 && spoilt) {
+      PetscCall(MatDestroy(&w->C));
+      *ierr = (*s->act)(w);
+    }
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions twice: what is on it is put back */
+static PetscErrorCode Act(const Scenario *s, World *w)
+{
+#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
+  const PetscStack     stack = petscstack;
+  const PetscErrorCode ierr  = (*s->act)(w);
+
+  if (ierr) petscstack = stack;
+  return ierr;
+#else
+  return (*s->act)(w);
+#endif
 }
 
 /* Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once and keeps is made */
 static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 {
   World          w;
-  PetscErrorCode ierr;
-  PetscBool      is = PETSC_TRUE, made_C, made_M;
+  PetscErrorCode ierr, again;
+  PetscBool      is = PETSC_TRUE, made_C, made_M, made_X;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&w, sizeof(w)));
   victim     = NULL;
   cuda_error = 0;
-  fired = told = lost = PETSC_FALSE;
+  fired = told = lost = half = PETSC_FALSE;
   recording           = (PetscBool)(k > 0);
-  PetscCall(CreateB(&w.B));
+  PetscCall(WorldCreate(&w));
   PetscCall((*s->ready)(&w));
   made_C = (PetscBool)!w.C;
   made_M = (PetscBool)!w.M;
+  made_X = (PetscBool)!w.X;
 
   ncalls = 0;
   which  = k;
   armed  = PETSC_TRUE;
-  ierr   = (*s->act)(&w);
+  ierr   = Act(s, &w);
   armed  = PETSC_FALSE;
   if (ierr && !fired) Complain(s, k, "fails by itself");
   if (ierr && mode == FAIL_MEMORY) Complain(s, k, "no other path where memory runs out");
   if (!ierr && fired && mode == FAIL_MEMORY && !told) Complain(s, k, "nothing in the log of memory that runs out");
   if (!ierr && cuda_error) Complain(s, k, "an error of CUDA is left to others");
   cuda_error = 0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
+  if (half) { /* nothing of this world can be used */
+    recording = PETSC_FALSE;
+    nmade     = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (ierr) { /* what is half made can be destroyed, and all be done again */
     if (made_C && MatDestroy(&w.C)) Complain(s, k, "the product cannot be destroyed");
     if (made_M && MatDestroy(&w.M)) Complain(s, k, "the other matrix cannot be destroyed");
-    if ((*s->act)(&w)) Complain(s, k, "fails again");
+    if (made_X && MatDestroy(&w.X)) Complain(s, k, "the factor cannot be destroyed");
+    PetscCall(ActAgain(s, &w, &again));
+    if (again) Complain(s, k, "fails again");
   }
   if (s->act == DoProduct && w.C) PetscCall(IsProduct(w.C, &w, &is));
   if (s->act == DoMult) PetscCall(IsProductWithVector(&w, &is));
-  if (!is) Complain(s, k, ierr ? "wrong product at the second time" : "wrong product");
-  PetscCall(CheckProduct(s, k, &w, w.A, "no right product afterwards"));
-  PetscCall(CheckProduct(s, k, &w, w.M, "no right product of the other matrix"));
+  if (s->ready == ReadyFactor) PetscCall(IsSolution(&w, &is));
+  if (!is) Complain(s, k, ierr ? "wrong result at the second time" : "wrong result");
+  PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
+  PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
   if (nmade && (!lost || s->act == DoDestroy)) {
     char text[256];
@@ -867,10 +1213,9 @@ static PetscErrorCode TryType(const Scenario *s, PetscInt k)
   World w;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&w, sizeof(w)));
-  PetscCall(CreateB(&w.B));
+  PetscCall(WorldCreate(&w));
   if (ReadyA(&w)) Complain(s, k, "no matrix of the type");
-  PetscCall(CheckProduct(s, k, &w, w.A, "no right product"));
+  PetscCall(CheckProduct(s, k, &w, w.A, PETSC_TRUE, "no right product"));
   PetscCall(Destroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -882,12 +1227,11 @@ static PetscErrorCode GetMode(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The library is made known anew after each PetscInitialize() */
+/* The library is made known anew after each PetscInitialize(). This is not on PETSc's stack of functions, which PetscFinalize() empties */
 static PetscErrorCode RunRegister(int argc, char **argv)
 {
   const Scenario s = {"register", NULL, NULL, PETSC_FALSE};
 
-  PetscFunctionBegin;
   for (PetscInt k = 0, n = 1; k <= n; k++) {
     if (k) {
       PetscCall(PetscPopErrorHandler());
@@ -905,7 +1249,7 @@ static PetscErrorCode RunRegister(int argc, char **argv)
     if (!k) n = ncalls;
     PetscCall(TryType(&s, k));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return PETSC_SUCCESS;
 }
 
 /* With a device on some processes only, all stay on the host */
@@ -916,8 +1260,8 @@ static PetscErrorCode RunDevices(void)
   VecType        type = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(&w, sizeof(w)));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(WorldCreate(&w));
   armed = PETSC_TRUE;
   if (ReadyA(&w)) Complain(&s, 0, "no matrix of the type");
   else PetscCall(MatGetVecType(w.A, &type));
@@ -932,11 +1276,11 @@ static PetscErrorCode RunDevices(void)
 
 int main(int argc, char **argv)
 {
-  PetscFunctionBeginUser;
   PetscCallMPI(MPI_Init(&argc, &argv)); /* which PetscFinalize() leaves alone then */
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(GetMode());
   PetscCall(InterposeLibrary());
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -960,10 +1304,10 @@ int main(int argc, char **argv)
     nsize: {{1 2}}
     test:
       suffix: call
-      args: -fail call -mat_aijtcu_path {{tcu scalar}} -malloc_dump 0
+      args: -fail call -mat_aijtcu_path {{tcu scalar}} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: petsc
-      args: -fail petsc -mat_aijtcu_path tcu -malloc_dump 0
+      args: -fail petsc -mat_aijtcu_path tcu -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: memory
       args: -fail memory -mat_aijtcu_path tcu
@@ -971,7 +1315,7 @@ int main(int argc, char **argv)
   test:
     suffix: register
     output_file: output/empty.out
-    args: -fail register -mat_aijtcu_attach {{0 1}} -malloc_dump 0
+    args: -fail register -mat_aijtcu_attach {{0 1}} -malloc_dump 0 -checkfunctionlist 0
 
   test:
     suffix: devices
@@ -982,7 +1326,7 @@ int main(int argc, char **argv)
   testset:
     requires: cuda !complex
     output_file: output/empty.out
-    args: -for_device -mat_aijtcu_path {{tcu scalar}} -malloc_dump 0
+    args: -for_device -mat_aijtcu_path {{tcu scalar}} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda
       args: -fail cuda -dense_cuda {{0 1}}

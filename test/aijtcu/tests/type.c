@@ -1,7 +1,10 @@
 static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, options, operations, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
+#include "same.h"
+
 #include <petscaijtcu.h>
 #include <errormessage.h>
+#include <math.h>
 #include <petsc/private/petscimpl.h> /* PetscObjectStateGet() */
 
 static PetscErrorCode Fill(Mat A, PetscInt m, PetscInt n, PetscReal scale)
@@ -44,14 +47,14 @@ static PetscErrorCode Agree(Vec computed, Vec right, const char what[], const ch
   PetscCall(VecAXPY(computed, -1, right));
   PetscCall(VecNorm(computed, NORM_2, &diff));
   PetscCall(VecNorm(right, NORM_2, &norm));
-  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s differs by %g\n", what, product, (double)diff));
+  PetscCall(SameNorms(diff, norm, what, product));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A x, A^T y and A B must be those of R; A must be an aijtcu unless it may not */
 static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
 {
-  Mat       B, C, D, Rh;
+  Mat       Rh;
   PetscBool is, eq;
   PetscReal diff, norm;
   Vec       x, y, z;
@@ -67,7 +70,7 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     PetscCall(MatAXPY(Rh, -1, R, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatNorm(Rh, NORM_FROBENIUS, &diff));
     PetscCall(MatNorm(R, NORM_FROBENIUS, &norm));
-    if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the values differ by %g\n", what, (double)diff));
+    PetscCall(SameNorms(diff, norm, what, "what is stored"));
   }
   PetscCall(MatDestroy(&Rh));
   for (PetscInt kind = 0; kind < 2; kind++) { /* vectors of A's kind, and of the host */
@@ -89,24 +92,7 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     PetscCall(VecDestroy(&y));
     PetscCall(VecDestroy(&z));
   }
-  {
-    PetscInt m, n, N;
-
-    PetscCall(MatGetLocalSize(R, &m, &n));
-    PetscCall(MatGetSize(R, NULL, &N));
-    PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 5, NULL, &B));
-  }
-  PetscCall(MatSetRandom(B, NULL));
-  PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
-  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
-  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, &diff));
-  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
-  if (diff > 10 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A B differs by %g\n", what, (double)diff));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
+  PetscCall(SameProducts(A, R, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,30 +330,34 @@ static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MustFail(PetscErrorCode ierr, const char what[])
+/* Refused, with a message that names the option, if it is one, and has the words right in it */
+static PetscErrorCode MustFail(PetscErrorCode error, const char what[], const char right[])
 {
+  const char *message = NULL;
+
   PetscFunctionBegin;
-  if (!ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: accepted\n", what));
+  if (!error) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: accepted\n", what));
+  else {
+    PetscCall(ExampleErrorMessage(error, &message));
+    if ((what[0] == '-' && !strstr(message, what + 1)) || !strstr(message, right)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the message is \"%s\"\n", what, message));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refused, with a message that names the option and has the word right in it */
+/* Of the matrix, or where there is none of the whole program */
 static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], const char right[])
 {
   PetscErrorCode error;
-  const char    *message;
+  char           whole[64];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsSetValue(NULL, name, value));
+  PetscCall(PetscSNPrintf(whole, sizeof(whole), "-%s%s", A ? "a_" : "", name + 1));
+  PetscCall(PetscOptionsSetValue(NULL, whole, value));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  error = MatSetFromOptions(A);
+  error = A ? MatSetFromOptions(A) : PetscDLLibraryRegister_petscaijtcu();
   PetscCall(PetscPopErrorHandler());
-  PetscCall(MustFail(error, name));
-  if (error) {
-    PetscCall(ExampleErrorMessage(error, &message));
-    if (!strstr(message, name + sizeof("-a_") - 1) || !strstr(message, right)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %s: the message is \"%s\"\n", name, value, message));
-  }
-  PetscCall(PetscOptionsClearValue(NULL, name));
+  PetscCall(MustFail(error, name, right));
+  PetscCall(PetscOptionsClearValue(NULL, whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -407,26 +397,43 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatDestroy(&D));
 
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  PetscCall(MustFail(MatAIJTCUSetBrickRows(A, 9), "9 brick rows"));
-  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 40), "40 panel rows with 16 brick rows"));
-  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 512), "512 panel rows"));
-  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 6), "6 block columns"));
-  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 260), "260 block columns"));
-  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 20), "20 block columns with 8 window columns"));
-  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 3), "3 window columns"));
-  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 32), "32 window columns"));
-  PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold"));
+  PetscCall(MustFail(MatAIJTCUSetPath(A, (MatAIJTCUPath)9), "path 9", "MAT_AIJTCU_PATH_AUTO, MAT_AIJTCU_PATH_TCU, MAT_AIJTCU_PATH_SCALAR or MAT_AIJTCU_PATH_PARENT"));
+  PetscCall(MustFail(MatAIJTCUSetPrecision(A, (MatAIJTCUPrecision)9), "precision 9", "MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32"));
+  PetscCall(MustFail(MatAIJTCUSetBrickRows(A, 9), "9 brick rows", "8 or 16"));
+  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 40), "40 panel rows with 16 brick rows", "multiple of the brick rows, 16, up to 256"));
+  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 512), "512 panel rows", "up to 256"));
+  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 6), "6 block columns", "multiple of 8 up to 256"));
+  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 260), "260 block columns", "up to 256"));
+  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 20), "20 block columns with 8 window columns", "multiple of 8"));
+  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 3), "3 window columns", "1, 2, 4, 8 or 16"));
+  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 32), "32 window columns", "1, 2, 4, 8 or 16"));
+  PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold", "a fraction up to 1"));
+  PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, (PetscReal)NAN), "a threshold that is no number", "a fraction up to 1"));
   PetscCall(PetscPopErrorHandler());
 
   /* other types: setters do nothing, getters are errors */
   PetscCall(Create(MATAIJ, 64, 64, &R));
   PetscCall(MatAIJTCUSetPath(R, MAT_AIJTCU_PATH_TCU));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  PetscCall(MustFail(MatAIJTCUGetPath(R, &path), "the path of an aij"));
-  PetscCall(MustFail(MatAIJTCUGetSynergy(R, &s), "the synergy of an aij"));
+  PetscCall(MustFail(MatAIJTCUGetPath(R, &path), "the path of an aij", "must be of type aijtcu"));
+  PetscCall(MustFail(MatAIJTCUGetSynergy(R, &s), "the synergy of an aij", "must be of type aijtcu"));
   PetscCall(PetscPopErrorHandler());
   PetscCall(MatDestroy(&R));
   PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", NULL}; /* none of them is one that may be; the last is no value */
+
+/* Before the library is made known: then it reads them */
+static PetscErrorCode TestWrongGlobalOptions(void)
+{
+  PetscFunctionBegin;
+  PetscCall(WrongOption(NULL, "-mat_aijtcu_attach", "maybe", "true or false"));
+  PetscCall(WrongOption(NULL, "-mat_aijtcu_view_choice", "2", "true or false"));
+  if (PetscDefined(HAVE_CUDA) && !PetscDefined(USE_COMPLEX) && !PetscDefined(USE_64BIT_INDICES)) {
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(numbers); i++) PetscCall(WrongOption(NULL, "-mat_aijtcu_workspace_max", numbers[i], "0 or more"));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -439,22 +446,24 @@ static PetscErrorCode TestWrongOptions(void)
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, 64, 64, &A));
   PetscCall(MatAIJTCUSetBrickRows(A, 16));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_path", "tensor", "auto tcu scalar"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "12", "8 or 16"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "tall", "8 or 16"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", "4294967304", "8 or 16")); /* 2^32 + 8 */
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_brick_rows", NULL, "8 or 16"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "20", "multiple of the brick rows"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_panel_rows", "64.5", "multiple of the brick rows"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "0", "multiple of 4"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_block_cols", "4x", "multiple of 4"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "half", "full tf32"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_path", "tensor", "auto tcu scalar"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_path", NULL, "auto, tcu, scalar or parent"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", "12", "8 or 16"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", "tall", "8 or 16"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", "4294967304", "8 or 16")); /* 2^32 + 8 */
+  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", NULL, "8 or 16"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_panel_rows", "20", "multiple of the brick rows"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_panel_rows", "64.5", "multiple of the brick rows"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_block_cols", "0", "multiple of 4"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_block_cols", "4x", "multiple of 4"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_precision", "half", "full tf32"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_precision", NULL, "full or tf32"));
 #if defined(PETSC_USE_REAL_DOUBLE)
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_precision", "tf32", "must be full")); /* for single precision only */
+  PetscCall(WrongOption(A, "-mat_aijtcu_precision", "tf32", "must be full")); /* for single precision only */
 #endif
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "12", "1, 2, 4, 8 or 16"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_window_cols", "-", "1, 2, 4, 8 or 16"));
-  PetscCall(WrongOption(A, "-a_mat_aijtcu_synergy_threshold", "-0.5", "a fraction up to 1"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_window_cols", "12", "1, 2, 4, 8 or 16"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_window_cols", "-", "1, 2, 4, 8 or 16"));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(numbers); i++) PetscCall(WrongOption(A, "-mat_aijtcu_synergy_threshold", numbers[i], "a fraction up to 1"));
   PetscCall(MatAIJTCUGetBrickRows(A, &i));
   if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a refused option left a trace: brick rows are %" PetscInt_FMT "\n", i));
   PetscCall(MatDestroy(&A));
@@ -508,11 +517,12 @@ int main(int argc, char **argv)
   PetscBool wrong = PETSC_FALSE;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-wrong_options", &wrong, NULL));
+  if (wrong) PetscCall(TestWrongGlobalOptions());
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscDLLibraryRegister_petscaijtcu()); /* harmless */
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-m", &m, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-wrong_options", &wrong, NULL));
   if (wrong) PetscCall(TestWrongOptions());
   PetscCall(TestConversions(m, n));
   PetscCall(TestOperations(m, n));
