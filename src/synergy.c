@@ -87,7 +87,8 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 */
 typedef struct {
   struct {
-    PetscReal launch;       /* of a product, over that of another path; */
+    PetscReal launch;       /* of a product, */
+    PetscReal least;        /* and as long as it takes with next to nothing to do; */
     PetscReal block;        /* to come to the next block of the panel that has most of them, */
     PetscReal block_column; /* with so many columns; */
     PetscReal brick;        /* to decode and multiply a brick of 16 rows, for up to 16 columns; */
@@ -98,15 +99,17 @@ typedef struct {
     PetscReal launch;
     PetscReal entry;        /* to read an entry of the CSR, */
     PetscReal entry_column; /* to multiply it with an entry of B of a row-major copy, */
-    PetscReal in_place;     /* or where B lies, and write C; */
-    PetscReal dense;        /* and to copy an entry of B or write one of C */
+    PetscReal dense;        /* and to copy an entry of B or write one of C; */
+    PetscReal in_place;     /* all of that for rows that are multiplied as they come, */
+    PetscReal column;       /* and for a product column by column, */
+    PetscReal column_launch;
   } csr;
 } AIJTCURates;
 
 static const AIJTCURates rates[] = {
-  [HRPB_FP64]   = {{0, 1.5e6, 9e3, 87, 0.62, 2.3}, {18e6, 2.5, 0.42, 0.82, 10}},
-  [HRPB_3XTF32] = {{5.6e6, 1.2e6, 9e3, 94, 0.92, 1.1}, {17e6, 3.4, 0.08, 0.39, 4.4}},
-  [HRPB_TF32]   = {{5.6e6, 1.2e6, 9e3, 70, 0.8, 1.1}, {17e6, 3.4, 0.08, 0.39, 4.4}}
+  [HRPB_FP64]   = {{0, 14e6, 1.5e6, 9e3, 87, 0.62, 2.3}, {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6}},
+  [HRPB_3XTF32] = {{5.6e6, 14e6, 1.2e6, 9e3, 94, 0.92, 1.1}, {17e6, 3.4, 0.08, 4.3, 0.39, 3.5, 12.5e6}},
+  [HRPB_TF32]   = {{5.6e6, 14e6, 1.2e6, 9e3, 70, 0.8, 1.1}, {17e6, 3.4, 0.08, 4.3, 0.39, 3.5, 12.5e6}}
 };
 
 enum {
@@ -123,16 +126,19 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
   const PetscReal    bricks  = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
   const PetscReal    panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
   const PetscReal    columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(plan->survey.most_staged_rows, PART_COLS) / BLOCK_COLS;
+  const PetscReal    time    = r->bricks.launch + (r->bricks.block + r->bricks.block_column * columns) * in_turn + (r->bricks.brick * bricks + r->bricks.staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->bricks.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return r->bricks.launch + (r->bricks.block + r->bricks.block_column * columns) * in_turn + (r->bricks.brick * bricks + r->bricks.staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->bricks.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  return PetscMax(time, r->bricks.least);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
-  const AIJTCURates *r = &rates[AIJTCUGetPrecision(plan)];
+  const AIJTCURates *r   = &rates[AIJTCUGetPrecision(plan)];
+  const PetscReal    nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N;
 
-  if (plan->csr.rows_entries) return r->csr.launch + (r->csr.entry + r->csr.in_place * (PetscReal)N) * (PetscReal)plan->survey.nnz;
-  return r->csr.launch + (r->csr.entry + r->csr.entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz + r->csr.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  if (N <= plan->csr.direct_columns) return r->csr.column_launch + r->csr.column * columns * nnz;
+  if (plan->csr.rows_entries) return r->csr.launch + (r->csr.entry + r->csr.in_place * columns) * nnz;
+  return r->csr.launch + (r->csr.entry + r->csr.entry_column * columns) * nnz + r->csr.dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
 /* The choice between bricks and CSR on a device, where nothing was set */
