@@ -11,14 +11,14 @@ typedef enum {
   PATTERN_EMPTY,    /* empty rows and empty panels */
   PATTERN_DENSEROW, /* one full row, one entry elsewhere */
   PATTERN_COLUMN,   /* one column */
-  PATTERN_BLOCKS,   /* dense 3 x 3 blocks of neighbours */
+  PATTERN_BLOCKS,   /* dense blocks of neighbours */
   PATTERN_NONE      /* no entries */
 } Pattern;
 static const char *const Patterns[] = {"band", "random", "empty", "denserow", "column", "blocks", "none", "Pattern", "PATTERN_", NULL};
 
 typedef struct {
   Pattern   pattern;
-  PetscInt  m, n;
+  PetscInt  m, n, block; /* block: rows of a dense block */
   PetscBool extra; /* one more entry in each nonempty row: another nonzero pattern */
   PetscInt  avalues, bvalues;
 } Problem;
@@ -78,7 +78,7 @@ static PetscInt Row(const Problem *p, PetscInt i, PetscInt cols[])
     break;
   case PATTERN_BLOCKS:
     for (PetscInt b = -2; b <= 2; b++) {
-      for (PetscInt k = 0; k < 3; k++) cols[nc++] = 3 * (i / 3 + b * b * b) + k;
+      for (PetscInt k = 0; k < p->block; k++) cols[nc++] = p->block * (i / p->block + b * b * b) + k;
     }
     break;
   default:
@@ -457,7 +457,7 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
 
 int main(int argc, char **argv)
 {
-  Problem           p         = {PATTERN_BAND, 150, 150, PETSC_FALSE, 0, 0};
+  Problem           p         = {PATTERN_BAND, 150, 150, 3, PETSC_FALSE, 0, 0};
   PetscInt          widths[8] = {1, 3, 24, 93}, nwidths = 8, pad = 0;
   MatAIJTCUPath     expect    = MAT_AIJTCU_PATH_TCU;
   char              type[32] = MATDENSE;
@@ -470,6 +470,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-m", "Rows", NULL, p.m, &p.m, NULL));
   p.n = p.m;
   PetscCall(PetscOptionsInt("-n", "Columns", NULL, p.n, &p.n, NULL));
+  PetscCall(PetscOptionsInt("-block", "Rows of a dense block", NULL, p.block, &p.block, NULL));
   PetscCall(PetscOptionsInt("-pad", "Leading dimension less rows", NULL, pad, &pad, NULL));
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 4;
@@ -582,14 +583,6 @@ int main(int argc, char **argv)
       suffix: cuda_host
       args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
 
-    test: # what a device chooses by itself
-      suffix: cuda_auto
-      args: -m 20000 -n 20000 -pattern blocks -widths 33,93 -expect tcu
-
-    test:
-      suffix: cuda_auto_few
-      args: -pattern {{random blocks}} -expect scalar
-
     test:
       suffix: cuda_scalar
       args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
@@ -615,5 +608,22 @@ int main(int argc, char **argv)
       suffix: cuda_parallel_scalar
       nsize: 2
       args: -mat_aijtcu_path scalar -expect scalar -use_gpu_aware_mpi 0
+
+  testset: # what a device chooses by itself
+    output_file: output/empty.out
+    requires: cuda
+    args: -dense_type densecuda
+
+    test:
+      suffix: cuda_auto
+      args: -m 4000 -pattern blocks -block 8 -widths 93 -expect tcu
+
+    test:
+      suffix: cuda_auto_few
+      args: -pattern {{random blocks}} -expect scalar
+
+    test: # short rows whose columns run with them
+      suffix: cuda_rows
+      args: -m 70000 -pattern band -widths 3,40 -expect scalar
 
 TEST*/
