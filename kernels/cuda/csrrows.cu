@@ -50,16 +50,16 @@ static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant
 {
   extern __shared__ HrpbScalar values[];
   int32_t                     *columns = (int32_t *)(values + a.room);
-  const int32_t                first = blockIdx.x * CSR_ROWS, last = min(first + (int32_t)CSR_ROWS, a.nrows), row = first + threadIdx.x;
+  const int32_t                first = blockIdx.x * CSR_ROWS, nrows = min(a.nrows - first, (int32_t)CSR_ROWS), row = first + threadIdx.x;
   const int32_t                end   = min((int32_t)(blockIdx.y + 1) * ROWS_COLUMNS, a.N);
   const HrpbInt                start = __ldg(a.rowptr + first);
 
-  for (int32_t k = threadIdx.x; k < (int32_t)(__ldg(a.rowptr + last) - start); k += CSR_ROWS) {
+  for (int32_t k = threadIdx.x; k < (int32_t)(__ldg(a.rowptr + first + nrows) - start); k += CSR_ROWS) {
     values[k]  = __ldg(a.values + start + k);
     columns[k] = (int32_t)__ldg(a.colidx + start + k);
   }
   __syncthreads();
-  if (row >= last) return;
+  if ((int32_t)threadIdx.x >= nrows) return;
 
   const Row r = {values, columns, row, (int32_t)(__ldg(a.rowptr + row) - start), (int32_t)(__ldg(a.rowptr + row + 1) - start)};
   int32_t   n = blockIdx.y * ROWS_COLUMNS;
