@@ -91,8 +91,9 @@ typedef struct {
     PetscReal least;        /* and as long as it takes with next to nothing to do; */
     PetscReal block;        /* to come to the next block of the panel that has most of them, */
     PetscReal block_column; /* with so many columns; */
-    PetscReal brick;        /* to decode and multiply a brick of 16 rows, for up to 16 columns; */
-    PetscReal staged;       /* to bring an entry of B into shared memory, which hides what more columns cost otherwise; */
+    PetscReal brick;        /* to decode a brick of 16 rows, */
+    PetscReal brick_column; /* and to multiply it with a column of B, as far as it does not hide behind the next; */
+    PetscReal staged;       /* to bring an entry of B into shared memory; */
     PetscReal dense;        /* and for an entry of B or C */
   } bricks;
   struct {
@@ -107,9 +108,9 @@ typedef struct {
 } AIJTCURates;
 
 static const AIJTCURates rates[] = {
-  [HRPB_FP64]   = {{0, 14e6, 1.5e6, 9e3, 87, 0.62, 2.3}, {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6}},
-  [HRPB_3XTF32] = {{5.6e6, 14e6, 1.2e6, 9e3, 94, 0.92, 1.1}, {17e6, 3.4, 0.08, 4.3, 0.39, 3.5, 12.5e6}},
-  [HRPB_TF32]   = {{5.6e6, 14e6, 1.2e6, 9e3, 70, 0.8, 1.1}, {17e6, 3.4, 0.08, 4.3, 0.39, 3.5, 12.5e6}}
+  [HRPB_FP64]   = {{0, 14e6, 1.5e6, 9e3, 87, 0, 0.62, 2.3}, {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6}},
+  [HRPB_3XTF32] = {{6.3e6, 14e6, 1.2e6, 1e3, 100, 0.58, 0.87, 1.5}, {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6}},
+  [HRPB_TF32]   = {{6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}, {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6}}
 };
 
 enum {
@@ -126,7 +127,7 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
   const PetscReal    bricks  = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
   const PetscReal    panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
   const PetscReal    columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(plan->survey.most_staged_rows, PART_COLS) / BLOCK_COLS;
-  const PetscReal    time    = r->bricks.launch + (r->bricks.block + r->bricks.block_column * columns) * in_turn + (r->bricks.brick * bricks + r->bricks.staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->bricks.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  const PetscReal    time    = r->bricks.launch + (r->bricks.block + r->bricks.block_column * columns) * in_turn + ((r->bricks.brick + r->bricks.brick_column * columns) * bricks + r->bricks.staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->bricks.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
   return PetscMax(time, r->bricks.least);
 }
