@@ -14,6 +14,7 @@ typedef enum {
   PATTERN_BLOCKS,   /* dense blocks of neighbours */
   PATTERN_NONE      /* no entries */
 } Pattern;
+static const char       *pattern_name; /* of the matrix at hand */
 static const char *const Patterns[] = {"band", "random", "empty", "denserow", "column", "blocks", "none", "Pattern", "PATTERN_", NULL};
 
 typedef struct {
@@ -235,11 +236,11 @@ static PetscErrorCode Check(Mat C, const Problem *p, PetscReal scale, PetscInt n
       if (nan) ok = PetscIsNanReal(got);
       else if (inf) ok = (PetscBool)(PetscIsInfReal(got) && (got > 0) == (inf > 0));
       else ok = (PetscBool)(!PetscIsInfOrNanReal(got) && PetscAbsReal((PetscReal)((long double)got - sum)) <= 4 * PETSC_MACHINE_EPSILON * (PetscReal)mag * PetscSqrtReal((PetscReal)(nc + 1)));
-      if (!ok && !wrong++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: C(%" PetscInt_FMT ",%" PetscInt_FMT ") is %.17g, must be %.17g\n", what, i, j, (double)got, nan ? (double)NAN : inf ? inf * (double)INFINITY : (double)sum));
+      if (!ok && !wrong++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: C(%" PetscInt_FMT ",%" PetscInt_FMT ") is %.17g, must be %.17g\n", pattern_name, what, i, j, (double)got, nan ? (double)NAN : inf ? inf * (double)INFINITY : (double)sum));
     }
   }
   PetscCall(MatDenseRestoreArrayRead(C, &c));
-  if (wrong > 1) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " wrong entries, N = %" PetscInt_FMT "\n", what, wrong, N));
+  if (wrong > 1) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: %" PetscInt_FMT " wrong entries, N = %" PetscInt_FMT "\n", pattern_name, what, wrong, N));
   PetscCall(PetscFree(cols));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -260,7 +261,7 @@ static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
   for (PetscInt j = 0; j < N && same; j++) PetscCall(PetscMemcmp(c + j * ldc, d + j * ldd, m * sizeof(PetscScalar), &same));
   PetscCall(MatDenseRestoreArrayRead(C, &c));
   PetscCall(MatDenseRestoreArrayRead(D, &d));
-  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the bits differ, N = %" PetscInt_FMT "\n", what, N));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the bits differ, N = %" PetscInt_FMT "\n", pattern_name, what, N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,7 +299,7 @@ static PetscErrorCode CheckCounts(Mat A, MatAIJTCUPath path, PetscInt products, 
   if (path == MAT_AIJTCU_PATH_TCU) ok = (PetscBool)(ok && built >= builds && built <= (size > 1 ? 2 : 1) * builds && refreshed >= refreshes && refreshed <= (size > 1 ? 2 : 1) * refreshes);
   else ok = (PetscBool)(ok && !built && !refreshed);
   if (!ok)
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt64_FMT " products on the %s path (must be %" PetscInt_FMT "), %" PetscInt64_FMT " on the others, %" PetscInt64_FMT " builds (%" PetscInt_FMT "), %" PetscInt64_FMT " refreshes (%" PetscInt_FMT ")\n", what, used, MatAIJTCUPaths[path], products, other, built, builds, refreshed, refreshes));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: %" PetscInt64_FMT " products on the %s path (must be %" PetscInt_FMT "), %" PetscInt64_FMT " on the others, %" PetscInt64_FMT " builds (%" PetscInt_FMT "), %" PetscInt64_FMT " refreshes (%" PetscInt_FMT ")\n", pattern_name, what, used, MatAIJTCUPaths[path], products, other, built, builds, refreshed, refreshes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,7 +364,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(Check(C, &p, 3, -1, -1, "other A"));
   PetscCall(MatGetType(A2, &ctype));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, ctype, &same));
-  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatDuplicate() makes a %s\n", ctype));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: MatDuplicate() makes a %s\n", pattern_name, ctype));
   PetscCall(CheckCounts(A, path, 1, 0, 0, "other B"));
   PetscCall(MatDestroy(&A2));
   PetscCall(MatDestroy(&C));
@@ -383,7 +384,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(CheckCounts(A, path, 3, 0, 0, "create to clear"));
   PetscCall(MatGetType(C, &ctype));
   PetscCall(PetscObjectTypeCompare((PetscObject)B2, ctype, &same));
-  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "C given as %s became %s\n", type, ctype));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: C given as %s became %s\n", pattern_name, type, ctype));
 
   /* another pattern */
   p.extra = PETSC_TRUE;
@@ -444,7 +445,7 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
     PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
     PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
     PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
-    if (diff > 100 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A^T B after the symmetry was lost differs by %g of %g\n", (double)diff, (double)norm));
+    if (diff > 100 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B after the symmetry was lost differs by %g of %g\n", pattern_name, (double)diff, (double)norm));
     PetscCall(MatDestroy(&T));
     PetscCall(MatDestroy(&E));
   }
@@ -460,6 +461,8 @@ int main(int argc, char **argv)
 {
   Problem           p         = {PATTERN_BAND, 150, 150, 3, PETSC_FALSE, 0, 0};
   PetscInt          widths[8] = {1, 3, 24, 93}, nwidths = 8, pad = 0;
+  PetscEnum         patterns[] = {PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND};
+  PetscInt          npatterns = PETSC_STATIC_ARRAY_LENGTH(patterns);
   MatAIJTCUPath     expect    = MAT_AIJTCU_PATH_TCU;
   char              type[32] = MATDENSE;
   PetscBool         set;
@@ -467,7 +470,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Product test", NULL);
-  PetscCall(PetscOptionsEnum("-pattern", "Pattern of the matrix", NULL, Patterns, (PetscEnum)p.pattern, (PetscEnum *)&p.pattern, NULL));
+  PetscCall(PetscOptionsEnumArray("-pattern", "Patterns of the matrix, one after the other", NULL, Patterns, patterns, &npatterns, &set));
+  if (!set) npatterns = 1;
   PetscCall(PetscOptionsInt("-m", "Rows", NULL, p.m, &p.m, NULL));
   p.n = p.m;
   PetscCall(PetscOptionsInt("-n", "Columns", NULL, p.n, &p.n, NULL));
@@ -488,8 +492,12 @@ int main(int argc, char **argv)
     PetscCall(PetscOptionsSetValue(NULL, "-options_left", "no"));
   }
 #endif
-  for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestWidth(p, widths[i], pad, type, expect));
-  if (nwidths) PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
+  for (PetscInt k = 0; k < npatterns; k++) {
+    p.pattern    = (Pattern)patterns[k];
+    pattern_name = Patterns[p.pattern];
+    for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestWidth(p, widths[i], pad, type, expect));
+    if (nwidths) PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -501,7 +509,7 @@ int main(int argc, char **argv)
 
   testset:
     output_file: output/empty.out
-    args: -pattern {{band random empty denserow column blocks none}}
+    args: -pattern band,random,empty,denserow,column,blocks,none
 
     test:
       suffix: tcu
@@ -526,16 +534,16 @@ int main(int argc, char **argv)
 
     test:
       suffix: shapes
-      args: -mat_aijtcu_path tcu -m {{1 7 65 300}} -n {{1 9 128}} -pattern {{band random}} -mat_aijtcu_block_cols {{4 256}}
+      args: -mat_aijtcu_path tcu -m {{1 7 65 300}} -n {{1 9 128}} -pattern band,random -mat_aijtcu_block_cols {{4 256}}
 
     test:
       suffix: windows
-      args: -mat_aijtcu_path tcu -m 65 -n 9 -pattern {{band random}} -mat_aijtcu_window_cols {{2 4 8 16}} -mat_aijtcu_brick_rows {{8 16}}
+      args: -mat_aijtcu_path tcu -m 65 -n 9 -pattern band,random -mat_aijtcu_window_cols {{2 4 8 16}} -mat_aijtcu_brick_rows {{8 16}}
 
     test:
       suffix: shapes_parallel
       nsize: 3
-      args: -mat_aijtcu_path tcu -m {{2 65}} -n {{1 128}} -pattern {{band random}}
+      args: -mat_aijtcu_path tcu -m {{2 65}} -n {{1 128}} -pattern band,random
 
     test:
       suffix: wide
@@ -548,7 +556,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: auto
-      args: -mat_aijtcu_path auto -mat_aijtcu_synergy_threshold 0.125 -pattern {{band blocks}}
+      args: -mat_aijtcu_path auto -mat_aijtcu_synergy_threshold 0.125 -pattern band,blocks
 
     test:
       suffix: auto_low
@@ -557,12 +565,12 @@ int main(int argc, char **argv)
     test:
       suffix: auto_default
       requires: !cuda
-      args: -expect scalar -pattern {{band random}}
+      args: -expect scalar -pattern band,random
 
   testset:
     output_file: output/empty.out
     requires: cuda
-    args: -dense_type densecuda -pattern {{band random empty denserow blocks none}}
+    args: -dense_type densecuda -pattern band,random,empty,denserow,blocks,none
 
     test:
       suffix: cuda_tcu
@@ -621,7 +629,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_auto_few
-      args: -pattern {{random blocks}} -expect scalar
+      args: -pattern random,blocks -expect scalar
 
     test: # short rows whose columns run with them
       suffix: cuda_rows
