@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 {
   Problem           p         = {PATTERN_BAND, 150, 150, 3, PETSC_FALSE, 0, 0};
   PetscInt          widths[8] = {1, 3, 24, 93}, nwidths = 8, pad = 0;
-  PetscEnum         patterns[] = {PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND, PATTERN_BAND};
+  PetscEnum         patterns[PATTERN_NONE + 1];
   PetscInt          npatterns = PETSC_STATIC_ARRAY_LENGTH(patterns);
   MatAIJTCUPath     expect    = MAT_AIJTCU_PATH_TCU;
   char              type[32] = MATDENSE;
@@ -471,7 +471,10 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Product test", NULL);
   PetscCall(PetscOptionsEnumArray("-pattern", "Patterns of the matrix, one after the other", NULL, Patterns, patterns, &npatterns, &set));
-  if (!set) npatterns = 1;
+  if (!set) {
+    npatterns   = 1;
+    patterns[0] = (PetscEnum)p.pattern;
+  }
   PetscCall(PetscOptionsInt("-m", "Rows", NULL, p.m, &p.m, NULL));
   p.n = p.m;
   PetscCall(PetscOptionsInt("-n", "Columns", NULL, p.n, &p.n, NULL));

@@ -1,0 +1,603 @@
+/*
+   What is done while calls fail: each scenario makes something ready, and then does it.
+*/
+#pragma once
+
+#include <petscmat.h>
+#include <petscviewer.h>
+#include "petscaijtcu.h"
+
+/*
+   The matrix of all scenarios: a ring, so that it looks the same from each process. Its entries and those of B are small whole numbers,
+   products of which have no roundings: right means equal
+*/
+enum {
+  ROWS = 48,
+  COLS = 3
+};
+#define FILENAME "faults.dat" /* in the folder of the test */
+
+typedef struct {
+  Mat         A, B, C; /* C = A B, or A^T B, once it is made */
+  Mat         M;       /* another matrix with the entries of A, once it is made */
+  Mat         X;       /* an operand, or the factor of the block of A on this process, once it is made */
+  Vec         x, y;    /* of the host: y = A x, once they are made; or of the block of A: x is A y */
+  IS          rows;    /* of that block */
+  PetscViewer viewer;
+  PetscInt    values, pattern; /* which A has, */
+  PetscInt    factor, shift;   /* times that factor, and so much more on the diagonal */
+  PetscBool   transposed;
+} World;
+
+static PetscInt EntryA(PetscInt values, PetscInt pattern, PetscInt i, PetscInt j)
+{
+  const PetscInt d = PetscAbsInt(i - j), ring = PetscMin(d, ROWS - d);
+
+  if (ring > 2 && ring != ROWS / 2 && !(pattern && ring == 5)) return 0;
+  return 1 + (i + j + values) % 7; /* symmetric */
+}
+
+static PetscInt EntryB(PetscInt i, PetscInt j)
+{
+  return (3 * i + 5 * j) % 11 - 4;
+}
+
+static PetscErrorCode Fill(Mat A, PetscInt values, PetscInt pattern)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt j = 0; j < ROWS; j++) {
+      const PetscInt a = EntryA(values, pattern, i, j);
+
+      if (a) PetscCall(MatSetValue(A, i, j, (PetscScalar)a, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by coordinates; the first time, and for another pattern, these come first */
+static PetscErrorCode FillCOO(Mat A, PetscBool coordinates, PetscInt values, PetscInt pattern)
+{
+  static PetscInt    row[ROWS * ROWS], col[ROWS * ROWS];
+  static PetscScalar value[ROWS * ROWS];
+  PetscInt           begin, end, n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt j = 0; j < ROWS; j++) {
+      const PetscInt a = EntryA(values, pattern, i, j);
+
+      if (!a) continue;
+      row[n]     = i;
+      col[n]     = j;
+      value[n++] = (PetscScalar)a;
+    }
+  }
+  if (coordinates) PetscCall(MatSetPreallocationCOO(A, n, row, col));
+  PetscCall(MatSetValuesCOO(A, value, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Also the way a program makes it: the type by an option, then the rest of the options */
+static PetscErrorCode Create(MatType type, PetscInt values, PetscInt pattern, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 8, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 8, NULL, 8, NULL));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(Fill(*A, values, pattern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateB(Mat *B)
+{
+  PetscInt  begin, end;
+  PetscBool cuda = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-dense_cuda", &cuda, NULL));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS));
+  PetscCall(MatSetType(*B, cuda ? MATDENSECUDA : MATDENSE));
+  PetscCall(MatSetUp(*B));
+  PetscCall(MatGetOwnershipRange(*B, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt j = 0; j < COLS; j++) PetscCall(MatSetValue(*B, i, j, (PetscScalar)EntryB(i, j), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WorldCreate(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(w, sizeof(*w)));
+  w->factor = 1;
+  PetscCall(CreateB(&w->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether rows from begin on of an array are those of the first ncols columns of A B */
+static PetscBool AreRows(const World *w, const PetscScalar c[], PetscInt ldc, PetscInt ncols, PetscInt begin, PetscInt end)
+{
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt n = 0; n < ncols; n++) {
+      PetscInt sum = w->shift * EntryB(i, n);
+
+      for (PetscInt j = 0; j < ROWS; j++) sum += w->factor * EntryA(w->values, w->pattern, i, j) * EntryB(j, n);
+      if (c[i - begin + n * ldc] != (PetscScalar)sum) return PETSC_FALSE;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode IsProduct(Mat C, const World *w, PetscBool *is)
+{
+  const PetscScalar *c;
+  PetscInt           begin, end, ldc;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(C, &begin, &end));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  *is = AreRows(w, c, ldc, COLS, begin, end);
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsProductWithVector(const World *w, PetscBool *is)
+{
+  const PetscScalar *y;
+  PetscInt           begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(w->y, &begin, &end));
+  PetscCall(VecGetArrayRead(w->y, &y));
+  *is = AreRows(w, y, ROWS, 1, begin, end);
+  PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = D y with the block D of A on this process */
+static PetscErrorCode IsSolution(const World *w, PetscBool *is)
+{
+  Mat       D;
+  Vec       r;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(VecDuplicate(w->x, &r));
+  PetscCall(MatMult(D, w->y, r));
+  PetscCall(VecAXPY(r, -1, w->x));
+  PetscCall(VecNorm(r, NORM_INFINITY, &norm));
+  *is = (PetscBool)(norm < 100 * PETSC_MACHINE_EPSILON); /* of x, which is 1 everywhere */
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Product(World *w, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  if (w->transposed) PetscCall(MatTransposeMatMult(w->A, w->B, reuse, PETSC_DETERMINE, C));
+  else PetscCall(MatMatMult(w->A, w->B, reuse, PETSC_DETERMINE, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The scenarios: what is made ready, and what is then done while calls fail */
+static PetscErrorCode ReadyA(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 0, 0, &w->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyAIJ(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 0, 0, &w->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadySymmetric(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(MatSetOption(w->A, MAT_SYMMETRIC, PETSC_TRUE));
+  w->transposed = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyUnsymmetric(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  w->transposed = PETSC_TRUE; /* the matrix is symmetric, which is not said */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyProduct(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyNewValues(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(Fill(w->A, w->values = 2, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyNewPattern(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(Fill(w->A, w->values = 1, w->pattern = 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyDestroy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(MatDestroy(&w->C)); /* which has a reference to A */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyAIJCopy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(MatConvert(w->A, MATAIJ, MAT_INITIAL_MATRIX, &w->M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateVectors(World *w)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &w->x));
+  PetscCall(VecSetSizes(w->x, PETSC_DECIDE, ROWS));
+  PetscCall(VecSetType(w->x, VECSTANDARD));
+  PetscCall(VecDuplicate(w->x, &w->y));
+  PetscCall(VecGetOwnershipRange(w->x, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) PetscCall(VecSetValue(w->x, i, (PetscScalar)EntryB(i, 0), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(w->x));
+  PetscCall(VecAssemblyEnd(w->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyVectors(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(CreateVectors(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyOperand(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(CreateVectors(w));
+  PetscCall(Create(MATAIJTCU, 2, 0, &w->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyOtherPattern(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(Create(MATAIJTCU, 2, 1, &w->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyCOO(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(FillCOO(w->A, PETSC_TRUE, 0, 0));
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every block of A is positive definite: the sum of a row is below the shift */
+static PetscErrorCode ReadyFactor(World *w)
+{
+  Mat      D;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(MatShift(w->A, (PetscScalar)(w->shift = 64)));
+  PetscCall(MatSetOption(w->A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatCreateVecs(D, &w->y, &w->x));
+  PetscCall(VecSet(w->x, 1));
+  PetscCall(VecGetLocalSize(w->x, &n));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, n, 0, 1, &w->rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyView(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &w->viewer));
+  PetscCall(PetscViewerPushFormat(w->viewer, PETSC_VIEWER_ASCII_INFO));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyFile(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, FILENAME, FILE_MODE_WRITE, &w->viewer));
+  PetscCall(MatView(w->A, w->viewer));
+  PetscCall(PetscViewerDestroy(&w->viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCreate(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 0, 0, &w->M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoAssemble(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(Fill(w->A, 3, 0));
+  w->values = 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCoordinates(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(FillCOO(w->A, PETSC_TRUE, 3, 1));
+  w->values  = 3;
+  w->pattern = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCoordinateValues(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(FillCOO(w->A, PETSC_FALSE, 3, 0));
+  w->values = 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* This can be repeated, whatever A holds; so what changes A's values begins with it */
+static PetscErrorCode DoCopy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCopy(w->X, w->A, SAME_NONZERO_PATTERN));
+  w->values = 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoAXPY(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatAXPY(w->A, 2, w->X, SAME_NONZERO_PATTERN));
+  w->factor = 3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoAXPYOtherPattern(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(w->A));
+  PetscCall(MatAXPY(w->A, 5, w->X, DIFFERENT_NONZERO_PATTERN));
+  w->values  = 2;
+  w->pattern = 1;
+  w->factor  = 5;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoScale(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatScale(w->A, 2));
+  w->factor = 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoDiagonalScale(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(VecSet(w->y, 2));
+  PetscCall(VecSet(w->x, 3));
+  PetscCall(MatDiagonalScale(w->A, w->y, w->x));
+  w->factor = 6;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoShift(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatShift(w->A, 4));
+  w->shift = 4;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLU(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatGetFactor(D, NULL, MAT_FACTOR_LU, &w->X));
+  PetscCall(MatLUFactorSymbolic(w->X, D, w->rows, w->rows, &info));
+  PetscCall(MatLUFactorNumeric(w->X, D, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoCholesky(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatGetFactor(D, NULL, MAT_FACTOR_CHOLESKY, &w->X));
+  PetscCall(MatCholeskyFactorSymbolic(w->X, D, w->rows, &info));
+  PetscCall(MatCholeskyFactorNumeric(w->X, D, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLUInPlace(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &w->X));
+  PetscCall(MatLUFactor(w->X, w->rows, w->rows, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoSetType(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetType(w->A, MATAIJTCU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoConvert(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(w->A, MATAIJTCU, MAT_INITIAL_MATRIX, &w->M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoConvertBack(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(w->A, MATAIJ, w->M ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &w->M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoConvertInPlace(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(w->A, MATAIJ, MAT_INPLACE_MATRIX, &w->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoDuplicate(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(w->A, MAT_COPY_VALUES, &w->M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoProduct(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(Product(w, w->C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &w->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoMult(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult(w->A, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoView(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatView(w->A, w->viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLoad(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerDestroy(&w->viewer));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, FILENAME, FILE_MODE_READ, &w->viewer));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &w->M));
+  PetscCall(MatSetType(w->M, MATAIJTCU));
+  PetscCall(MatLoad(w->M, w->viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoDestroy(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&w->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  const char *name;
+  PetscErrorCode (*ready)(World *);
+  PetscErrorCode (*act)(World *);
+  PetscBool device; /* differs on a device */
+} Scenario;
+
+static const Scenario scenarios[] = {
+  {"create",                    ReadyA,            DoCreate,           PETSC_FALSE},
+  {"assemble",                  ReadyProduct,      DoAssemble,         PETSC_TRUE }, /* wrapped on a device only */
+  {"assemble by coordinates",   ReadyProduct,      DoCoordinates,      PETSC_TRUE },
+  {"new values by coordinates", ReadyCOO,          DoCoordinateValues, PETSC_TRUE },
+  {"set type",                  ReadyAIJ,          DoSetType,          PETSC_FALSE},
+  {"convert",                   ReadyAIJ,          DoConvert,          PETSC_FALSE},
+  {"convert back",              ReadyProduct,      DoConvertBack,      PETSC_FALSE},
+  {"convert back again",        ReadyAIJCopy,      DoConvertBack,      PETSC_FALSE},
+  {"convert in place",          ReadyProduct,      DoConvertInPlace,   PETSC_FALSE},
+  {"duplicate",                 ReadyProduct,      DoDuplicate,        PETSC_FALSE},
+  {"copy",                      ReadyOperand,      DoCopy,             PETSC_TRUE },
+  {"axpy",                      ReadyOperand,      DoAXPY,             PETSC_TRUE },
+  {"axpy of another pattern",   ReadyOtherPattern, DoAXPYOtherPattern, PETSC_TRUE },
+  {"scale",                     ReadyOperand,      DoScale,            PETSC_TRUE },
+  {"diagonal scale",            ReadyOperand,      DoDiagonalScale,    PETSC_TRUE },
+  {"shift",                     ReadyOperand,      DoShift,            PETSC_TRUE },
+  {"lu",                        ReadyFactor,       DoLU,               PETSC_TRUE },
+  {"cholesky",                  ReadyFactor,       DoCholesky,         PETSC_TRUE },
+  {"lu in place",               ReadyFactor,       DoLUInPlace,        PETSC_FALSE},
+  {"first product",             ReadyA,            DoProduct,          PETSC_TRUE },
+  {"product",                   ReadyProduct,      DoProduct,          PETSC_TRUE },
+  {"product of new values",     ReadyNewValues,    DoProduct,          PETSC_TRUE },
+  {"product of a new pattern",  ReadyNewPattern,   DoProduct,          PETSC_TRUE },
+  {"symmetric transpose",       ReadySymmetric,    DoProduct,          PETSC_FALSE},
+  {"transpose",                 ReadyUnsymmetric,  DoProduct,          PETSC_FALSE},
+  {"product with a vector",     ReadyVectors,      DoMult,             PETSC_TRUE },
+  {"view",                      ReadyView,         DoView,             PETSC_TRUE },
+  {"load",                      ReadyFile,         DoLoad,             PETSC_FALSE},
+  {"destroy",                   ReadyDestroy,      DoDestroy,          PETSC_TRUE }
+};
