@@ -219,14 +219,14 @@ int main(int argc, char **args)
 
    test:
       suffix: generated
-      nsize: {{1 2 3 4}}
-      args: -test_output -generate {{elasticity poisson7 stencil27 dof8}separate output} -size 5 -N 1,8,13 -repeat 1 -mat_type {{aij aijtcu}}
+      nsize: {{1 4}}
+      args: -test_output -generate {{elasticity poisson7 stencil27 dof8}separate output} -size 5 -N 1,8,13 -repeat 1 -mat_type aijtcu
       diff_args: -j
 
    test:
       suffix: rows
-      nsize: {{1 2 3 4}}
-      args: -test_output -generate {{banded random rmat arrow}separate output} -size 300 -N 1,8,13 -repeat 1 -mat_type {{aij aijtcu}}
+      nsize: {{1 4}}
+      args: -test_output -generate {{banded random rmat arrow}separate output} -size 300 -N 1,8,13 -repeat 1 -mat_type aijtcu
       diff_args: -j
 
    test:

@@ -187,7 +187,7 @@ static const char *const refusals[] = {"aijtcu: no ", "aijtcu: synergy is unknow
 static long Call(int i, PARAMETERS)
 {
   const Import   *import = &imports[i];
-  const PetscBool fail = Due(import->name, Counts(import->kind, IsOptional(import, a3)), (PetscBool)(mode == FAIL_MEMORY));
+  const PetscBool fail   = Due(import->name, Counts(import->kind, IsOptional(import, a3)), (PetscBool)(mode == FAIL_MEMORY));
   long            result;
 
   if (fired && !strcmp(import->name, "PetscInfo_Private") && Contains((const char *)a2, refusals)) told = PETSC_TRUE;
@@ -212,11 +212,11 @@ static long Call(int i, PARAMETERS)
   return fail ? Failure(import) : result;
 }
 
-#define ONE(i) \
-    static long Call##i(PARAMETERS) \
-    { \
-      return Call(0x##i, ARGUMENTS); \
-    }
+#define ONE(i)                     \
+  static long Call##i(PARAMETERS)  \
+  {                                \
+    return Call(0x##i, ARGUMENTS); \
+  }
 #define SIXTEEN(h, X) X(h##0) X(h##1) X(h##2) X(h##3) X(h##4) X(h##5) X(h##6) X(h##7) X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e) X(h##f)
 #define HALF(X)       SIXTEEN(0, X) SIXTEEN(1, X) SIXTEEN(2, X) SIXTEEN(3, X) SIXTEEN(4, X) SIXTEEN(5, X) SIXTEEN(6, X) SIXTEEN(7, X)
 #define ALL(X)        HALF(X) SIXTEEN(8, X) SIXTEEN(9, X) SIXTEEN(a, X) SIXTEEN(b, X) SIXTEEN(c, X) SIXTEEN(d, X) SIXTEEN(e, X) SIXTEEN(f, X)
@@ -304,7 +304,7 @@ static PetscErrorCode InterposeAll(const struct link_map *map)
   const ElfW(Sym) *symbols = NULL;
   const char *strings      = NULL;
   struct {
-    const ElfW(Rela) *entries;
+    const ElfW(Rela) * entries;
     size_t bytes;
   } tables[2] = {{NULL, 0}};
 
