@@ -111,6 +111,7 @@ PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObj
     break;
   case AIJTCU_OPTION_REAL:
     PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", &good));
+    if (!good) PetscCall(PetscStrcasecmp(word, "DEFAULT", &good));
     real = strtod(word, &end);
     good = (PetscBool)(good || (end > word && !*end && real == real)); /* no NaN */
     break;

@@ -237,7 +237,7 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 }
 
 /*
-   The same for the scalar path on a device: the parts of long rows, which are of a pattern. On the host there is nothing to use, for there the parent's product is the scalar path
+   The same for the scalar path on a device: which kernel it is, and the parts of long rows, both of a pattern. On the host there is nothing to use, for there the parent's product is the scalar path
 */
 PetscErrorCode AIJTCUPlanUpdateScalar(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 {

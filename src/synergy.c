@@ -17,7 +17,7 @@ static PetscErrorCode AIJTCUHostSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Count, once for a pattern, what the model needs; nothing is built */
+/* Count, once for a pattern, what the model needs to know of bricks; nothing is built */
 PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUPatternKey key;
@@ -153,10 +153,10 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
   *path = MAT_AIJTCU_PATH_SCALAR;
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";
-  else if (AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
+  else if (usable && AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
   else {
     *path   = MAT_AIJTCU_PATH_TCU;
-    *reason = "bricks are faster";
+    *reason = usable ? "bricks are faster" : "no kernel for the scalar path";
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -46,15 +46,15 @@ __device__ __forceinline__ void MmaTf32(float *c, const uint32_t a[4], const uin
 }
 
 /*
-   x rounded to the 11 bits of TF32 (Veltkamp's splitting; 8192 x is exact, and so is the difference). It takes half of the instructions that cvt.rna becomes. For NaN, Inf and beyond 2^114 it is NaN,
-   and so is the sum, which the kernels treat like any that is not finite: they compute it again without tensor cores
+   x rounded to the 11 bits of TF32 (Veltkamp's splitting; 8192 x is exact, and so is the difference). It takes half of the instructions that cvt.rna becomes. For NaN and Inf it is NaN, from about 2^115
+   on Inf; then the sum is not finite, and the kernels treat it like any such: they compute it again without tensor cores
 */
 __device__ __forceinline__ float RoundTf32(float x)
 {
   return __fmaf_rn(-8192.0f, x, __fmul_rn(8193.0f, x));
 }
 
-/* x = high + low, both TF32, up to 2^-23 |x|: a tensor core leaves out the one bit of low that may be too many */
+/* x = high + low, both TF32, up to 1.5 times 2^-23 |x|: a tensor core leaves out the bit of low, or two, that may be too many. Below 2^-113 low is subnormal, and has fewer bits */
 __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low)
 {
   const float rounded = RoundTf32(x);
