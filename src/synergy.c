@@ -114,10 +114,11 @@ static const AIJTCURates rates[] = {
 };
 
 enum {
-  FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
-  ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
-  BLOCK_COLS     = 64,  /* rows of B that are staged together */
-  PART_COLS      = 2048 /* of a panel with more, parts of so many are multiplied side by side */
+  FEWEST_COLUMNS = 16,   /* of a tile: fewer take as long */
+  ENOUGH_PANELS  = 132,  /* to keep all multiprocessors busy */
+  BLOCK_COLS     = 64,   /* rows of B that are staged together */
+  PART_COLS      = 2048, /* of a panel with more, parts of so many are multiplied side by side */
+  FEW_ENTRIES    = 8     /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
 /* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
@@ -148,9 +149,13 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
   PetscBool usable;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUAnalyse(A, plan));
-  PetscCall(AIJTCUPlanUpdateScalar(A, plan, &usable)); /* which kernel it would be */
   *path = MAT_AIJTCU_PATH_SCALAR;
+  PetscCall(AIJTCUPlanUpdateScalar(A, plan, &usable)); /* which kernel it would be */
+  if (usable && plan->csr.rows_entries && plan->csr.nnz <= FEW_ENTRIES * (PetscInt64)A->rmap->n) { /* what needs no look at the columns, which takes as long as some products */
+    *reason = "rows are short, and columns run with them";
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUAnalyse(A, plan));
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";
   else if (usable && AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
