@@ -65,6 +65,10 @@ typedef struct {
   void   *items, *split;          /* in device memory, NULL where no panel is cut */
 } HrpbSchedule;
 
+enum {
+  HRPB_PART_COLS = 2048 /* active columns of a part, at most */
+};
+
 HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s);
 void      HrpbScheduleDestroyDevice(HrpbSchedule *s);
 

@@ -526,7 +526,7 @@ PetscErrorCode MatAIJTCUSetWindowCols(Mat A, PetscInt cols)
   PetscCall(AIJTCUCheckWindowCols(A, cols));
   if (plan) {
     plan->options.window_cols = cols;
-    plan->options.format_set = PETSC_TRUE;
+    plan->options.format_set  = PETSC_TRUE;
     plan->options.block_cols  = AIJTCURoundUp(plan->options.block_cols, cols);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

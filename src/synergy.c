@@ -86,61 +86,64 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
    run
 */
 typedef struct {
-  struct {
-    PetscReal launch;       /* of a product, */
-    PetscReal least;        /* and as long as it takes with next to nothing to do; */
-    PetscReal block;        /* to come to the next block of the panel that has most of them, */
-    PetscReal block_column; /* with so many columns; */
-    PetscReal brick;        /* to decode a brick of 16 rows, */
-    PetscReal brick_column; /* and to multiply it with a column of B, as far as it does not hide behind the next; */
-    PetscReal staged;       /* to bring an entry of B into shared memory; */
-    PetscReal dense;        /* and for an entry of B or C */
-  } bricks;
-  struct {
-    PetscReal launch;
-    PetscReal entry;        /* to read an entry of the CSR, */
-    PetscReal entry_column; /* to multiply it with an entry of B of a row-major copy, */
-    PetscReal dense;        /* and to copy an entry of B or write one of C; */
-    PetscReal in_place;     /* all of that for rows that are multiplied as they come, */
-    PetscReal column;       /* and for a product column by column, */
-    PetscReal column_launch;
-  } csr;
-} AIJTCURates;
+  PetscReal launch;       /* of a product, */
+  PetscReal least;        /* and as long as it takes with next to nothing to do; */
+  PetscReal block;        /* to come to the next block of the panel that has most of them, */
+  PetscReal block_column; /* with so many columns; */
+  PetscReal brick;        /* to decode a brick of 16 rows, */
+  PetscReal brick_column; /* and to multiply it with a column of B, as far as it does not hide behind the next; */
+  PetscReal staged;       /* to bring an entry of B into shared memory; */
+  PetscReal dense;        /* and for an entry of B or C */
+} AIJTCUBrickRates;
 
-static const AIJTCURates rates[] = {
-  [HRPB_FP64]   = {{0, 14e6, 1.5e6, 9e3, 87, 0, 0.62, 2.3}, {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6}},
-  [HRPB_3XTF32] = {{6.3e6, 14e6, 1.2e6, 1e3, 100, 0.58, 0.87, 1.5}, {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6}},
-  [HRPB_TF32]   = {{6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}, {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6}}
+typedef struct {
+  PetscReal launch;
+  PetscReal entry;        /* to read an entry of the CSR, */
+  PetscReal entry_column; /* to multiply it with an entry of B of a row-major copy, */
+  PetscReal dense;        /* and to copy an entry of B or write one of C; */
+  PetscReal in_place;     /* all of that for rows that are multiplied as they come, */
+  PetscReal column;       /* and for a product column by column, */
+  PetscReal column_launch;
+} AIJTCUCSRRates;
+
+static const AIJTCUBrickRates brick_rates[] = {
+  [HRPB_FP64]   = {0, 14e6, 1.5e6, 9e3, 87, 0, 0.62, 2.3},
+  [HRPB_3XTF32] = {6.3e6, 14e6, 1.2e6, 1e3, 100, 0.58, 0.87, 1.5},
+  [HRPB_TF32]   = {6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}
 };
+  #if PetscDefined(USE_REAL_SINGLE)
+static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6};
+  #else
+static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6};
+  #endif
 
 enum {
-  FEWEST_COLUMNS = 16,   /* of a tile: fewer take as long */
-  ENOUGH_PANELS  = 132,  /* to keep all multiprocessors busy */
-  BLOCK_COLS     = 64,   /* rows of B that are staged together */
-  PART_COLS      = 2048, /* of a panel with more, parts of so many are multiplied side by side */
-  FEW_ENTRIES    = 8     /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
+  FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
+  ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
+  FEW_ENTRIES    = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
 /* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
 static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
-  const AIJTCURates *r       = &rates[AIJTCUGetPrecision(plan)];
-  const PetscReal    bricks  = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
-  const PetscReal    panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)HrpbStagedParams().panel_rows);
-  const PetscReal    columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(plan->survey.most_staged_rows, PART_COLS) / BLOCK_COLS;
-  const PetscReal    time    = r->bricks.launch + (r->bricks.block + r->bricks.block_column * columns) * in_turn + ((r->bricks.brick + r->bricks.brick_column * columns) * bricks + r->bricks.staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->bricks.dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  const AIJTCUBrickRates *r       = &brick_rates[AIJTCUGetPrecision(plan)];
+  const HrpbParams        format  = HrpbStagedParams();
+  const PetscReal         bricks  = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
+  const PetscReal         panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)format.panel_rows);
+  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(plan->survey.most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
+  const PetscReal         time    = r->launch + (r->block + r->block_column * columns) * in_turn + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return PetscMax(time, r->bricks.least);
+  return PetscMax(time, r->least);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
-  const AIJTCURates *r   = &rates[AIJTCUGetPrecision(plan)];
-  const PetscReal    nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N;
+  const AIJTCUCSRRates *r   = &csr_rates;
+  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N;
 
-  if (N <= plan->csr.direct_columns) return r->csr.column_launch + r->csr.column * columns * nnz;
-  if (plan->csr.rows_entries) return r->csr.launch + (r->csr.entry + r->csr.in_place * columns) * nnz;
-  return r->csr.launch + (r->csr.entry + r->csr.entry_column * columns) * nnz + r->csr.dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  if (N <= plan->csr.direct_columns) return r->column_launch + r->column * columns * nnz;
+  if (plan->csr.rows_entries) return r->launch + (r->entry + r->in_place * columns) * nnz;
+  return r->launch + (r->entry + r->entry_column * columns) * nnz + r->dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
 /* The choice between bricks and CSR on a device, where nothing was set */

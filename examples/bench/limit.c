@@ -1,6 +1,5 @@
 #include "limit.h"
 #include "machine.h"
-#include <petsctime.h>
 
 static PetscErrorCode CopySpeed(Machine *machine)
 {
@@ -20,11 +19,9 @@ static PetscErrorCode CopySpeed(Machine *machine)
   for (PetscInt k = 0; k < 10; k++) {
     PetscLogDouble start, end;
 
-    PetscCall(ExampleSynchronize(machine->A));
-    PetscCall(PetscTime(&start));
+    PetscCall(ExampleTime(machine->A, &start));
     PetscCall(VecCopy(x, y));
-    PetscCall(ExampleSynchronize(machine->A));
-    PetscCall(PetscTime(&end));
+    PetscCall(ExampleTime(machine->A, &end));
     machine->copy = PetscMax(machine->copy, (PetscReal)(2.0 * n * sizeof(PetscScalar) / (end - start)));
   }
   PetscCall(VecDestroy(&x));

@@ -1,6 +1,5 @@
 #include "rounds.h"
 #include "machine.h"
-#include <petsctime.h>
 
 enum {
   LEAST     = 5, /* times that one operation is timed */
@@ -52,11 +51,9 @@ PetscErrorCode TimeOnce(Subject *s, Mat B, Operation f, PetscReal *seconds)
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
-  PetscCall(ExampleSynchronize(s->A));
-  PetscCall(PetscTime(&start));
+  PetscCall(ExampleTime(s->A, &start));
   PetscCall((*f)(s, B));
-  PetscCall(ExampleSynchronize(s->A));
-  PetscCall(PetscTime(&end));
+  PetscCall(ExampleTime(s->A, &end));
   *seconds = (PetscReal)(end - start);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

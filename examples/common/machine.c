@@ -1,4 +1,5 @@
 #include "machine.h"
+#include <petsctime.h>
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
 #else
@@ -93,5 +94,14 @@ PetscErrorCode ExampleSynchronize(Mat A)
   if (!device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&dctx));
   PetscCall(PetscDeviceContextSynchronize(dctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The time when the products with A are done, in s */
+PetscErrorCode ExampleTime(Mat A, PetscLogDouble *seconds)
+{
+  PetscFunctionBegin;
+  PetscCall(ExampleSynchronize(A));
+  PetscCall(PetscTime(seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

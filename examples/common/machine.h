@@ -9,3 +9,4 @@ PETSC_EXTERN PetscErrorCode ExampleMatOnDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode ExampleMachine(Mat, char[], size_t);
 PETSC_EXTERN PetscErrorCode ExampleCUDAVersion(Mat, char[], size_t);
 PETSC_EXTERN PetscErrorCode ExampleSynchronize(Mat);
+PETSC_EXTERN PetscErrorCode ExampleTime(Mat, PetscLogDouble *);

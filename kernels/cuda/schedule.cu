@@ -11,8 +11,7 @@
 #include "launch.cuh"
 
 enum {
-  PART_COLS = 2048, /* active columns of a part, at most */
-  MANY      = 2     /* parts that a panel must have to be cut */
+  MANY = 2 /* parts that a panel must have to be cut */
 };
 
 /* A panel that was cut: its parts have the slots first, first + 1, ... */
@@ -61,7 +60,7 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
 
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
-  const uint32_t          part = PART_COLS / h->params.block_cols > 1 ? PART_COLS / h->params.block_cols : 1;
+  const uint32_t          part = HRPB_PART_COLS / h->params.block_cols > 1 ? HRPB_PART_COLS / h->params.block_cols : 1;
   uint32_t                longest;
   std::vector<uint32_t>   start;
   std::vector<WorkItem>   items;

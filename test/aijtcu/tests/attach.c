@@ -94,34 +94,6 @@ static PetscErrorCode StandInWithoutDevice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Fill(Mat A, PetscInt n, PetscReal scale)
-{
-  PetscInt r0, r1;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
-  for (PetscInt i = r0; i < r1; i++) {
-    for (PetscInt d = -3; d <= 3; d++) {
-      if (i + d >= 0 && i + d < n) PetscCall(MatSetValue(A, i, i + d, scale * (d ? 1. / (i + 2 * d * d) : 4.), INSERT_VALUES));
-    }
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetOptionsPrefix(*A, "a_"));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(Fill(*A, n, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A has a type with this root, A B is what R B is, and was made on the path that was asked for if A has a plan: complex numbers have no bricks */
 static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatAIJTCUPath path, const char what[])
 {

@@ -1,9 +1,42 @@
 /*
-   Whether matrices agree with those that a test made in another way: what differs is printed.
+   The matrices of tests, and whether they agree with those that a test made in another way: what differs is printed.
 */
 #pragma once
 
 #include <petscmat.h>
+
+/* A band; every seventh row has but one entry. n columns */
+static PetscErrorCode Fill(Mat A, PetscInt n, PetscReal scale)
+{
+  PetscInt r0, r1;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    if (i % 7 == 6 && i != r0) PetscCall(MatSetValue(A, i, i % n, 0.5 * scale, INSERT_VALUES));
+    else {
+      for (PetscInt d = -3; d <= 3; d++) {
+        if (i + d >= 0 && i + d < n) PetscCall(MatSetValue(A, i, i + d, scale * (d ? 1. / (i + 2 * d * d) : 4.), INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* m x n, with the prefix a_ */
+static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetOptionsPrefix(*A, "a_"));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(Fill(*A, n, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Within a few roundings of the norm; difference is what is left of the one less the other */
 static PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, const char what[], const char result[])

@@ -7,38 +7,6 @@ static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, op
 #include <math.h>
 #include <petsc/private/petscimpl.h> /* PetscObjectStateGet() */
 
-static PetscErrorCode Fill(Mat A, PetscInt m, PetscInt n, PetscReal scale)
-{
-  PetscInt r0, r1;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
-  for (PetscInt i = r0; i < r1; i++) {
-    if (i % 7 == 6 && i != r0) PetscCall(MatSetValue(A, i, i % n, 0.5 * scale, INSERT_VALUES));
-    else {
-      for (PetscInt d = -3; d <= 3; d++) {
-        if (i + d >= 0 && i + d < n) PetscCall(MatSetValue(A, i, i + d, scale * (d ? 1. / (i + 2 * d * d) : 4.), INSERT_VALUES));
-      }
-    }
-  }
-  (void)m;
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, m, n));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSetOptionsPrefix(*A, "a_"));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(Fill(*A, m, n, 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Agree(Vec computed, Vec right, const char what[], const char product[])
 {
   PetscReal diff, norm;
@@ -146,7 +114,7 @@ static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
   PetscCall(Same(B, R, PETSC_TRUE, "by way of baij"));
   PetscCall(MatDestroy(&B));
   PetscCall(MatCreateAIJTCU(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, m, n, 7, NULL, 7, NULL, &B));
-  PetscCall(Fill(B, m, n, 1));
+  PetscCall(Fill(B, n, 1));
   PetscCall(Same(B, R, PETSC_TRUE, "MatCreateAIJTCU()"));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&A));
@@ -240,8 +208,8 @@ static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
   PetscCall(Same(A, R, PETSC_TRUE, "freed from the CPU"));
   PetscCall(MatZeroEntries(A));
   PetscCall(MatZeroEntries(R));
-  PetscCall(Fill(A, m, n, 7));
-  PetscCall(Fill(R, m, n, 7));
+  PetscCall(Fill(A, n, 7));
+  PetscCall(Fill(R, n, 7));
   PetscCall(Same(A, R, PETSC_TRUE, "values set again"));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetOption(R, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
