@@ -31,7 +31,7 @@ typedef struct {
 
 /* Waits for the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
-void      CsrScheduleDestroyDevice(CsrSchedule *s);
+void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
 
 /* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments, for a row-major copy of B and for sums of parts; no fewer for more columns, and often none for few */
 HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes);

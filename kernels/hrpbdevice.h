@@ -3,7 +3,7 @@
 
    In all functions below rowptr, colidx, order, values, B and C are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
    the struct itself and its numbers are on the host. The device is the current one, work goes to stream. Functions that
-   fill a struct wait for the stream; the others do not.
+   fill a struct wait for the stream; the others do not. Memory comes from the device's default pool and is released in stream order.
 */
 #pragma once
 
@@ -25,7 +25,7 @@ const char *HrpbDeviceErrorString(void);
    h is zeroed on any error; release with HrpbDestroyDevice()
 */
 HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h);
-void      HrpbDestroyDevice(Hrpb *h);
+void      HrpbDestroyDevice(Hrpb *h, HrpbStream stream);
 
 /* HrpbPackValuesHost() on the device, with the CSR that h was built from */
 HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);
@@ -70,7 +70,7 @@ enum {
 };
 
 HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s);
-void      HrpbScheduleDestroyDevice(HrpbSchedule *s);
+void      HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream);
 
 /*
    Bytes of device memory that HrpbMultiplyDevice() needs beside its arguments, for sums of parts of panels and for a copy of B in the order

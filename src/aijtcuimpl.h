@@ -237,7 +237,8 @@ typedef struct { /* two slots: one piece is multiplied while others come and go 
 PETSC_INTERN PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
-PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, void **);
+PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
+PETSC_INTERN struct CUstream_st *AIJTCUDeviceStreamBehind(void);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
 PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */

@@ -109,11 +109,11 @@ static HrpbParams AIJTCUDeviceFormat(const AIJTCUPlan *plan)
 }
 
 /* Like all that is freed here without asking for errors: those of work before it come to light in the next call */
-static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan)
+static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
 {
-  HrpbScheduleDestroyDevice(&plan->schedule);
-  HrpbDestroyDevice(&plan->hrpb);
-  (void)cudaFree(plan->values);
+  HrpbScheduleDestroyDevice(&plan->schedule, stream);
+  HrpbDestroyDevice(&plan->hrpb, stream);
+  if (plan->values) (void)cudaFreeAsync(plan->values, stream);
   plan->values = NULL;
 }
 
@@ -130,7 +130,7 @@ static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's allocations come from a pool of the driver's that keeps what is freed: give that back */
+/* The pool of the driver's that all memory comes from, PETSc's too, keeps what is freed: give that back, for the pieces may be too small, or of another size */
 static PetscErrorCode AIJTCUTrimPool(void)
 {
   cudaMemPool_t pool;
@@ -153,7 +153,7 @@ static PetscErrorCode AIJTCUDeviceBuildBricks(Mat A, AIJTCUPlan *plan, const AIJ
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  cerr = cudaMalloc((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values));
+  cerr = cudaMallocAsync((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values), csr->stream);
   if (cerr == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     plan->values = NULL;
@@ -171,7 +171,7 @@ static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCU
   (void)ctx;
   PetscCall(AIJTCUDeviceBuildBricks(A, plan, csr, err));
   if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    AIJTCUDeviceDestroyBricks(plan);
+    AIJTCUDeviceDestroyBricks(plan, csr->stream);
     PetscCall(AIJTCUTrimPool());
     PetscCall(AIJTCUDeviceBuildBricks(A, plan, csr, err));
   }
@@ -203,7 +203,7 @@ PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
 
 void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 {
-  AIJTCUDeviceDestroyBricks(plan);
+  AIJTCUDeviceDestroyBricks(plan, AIJTCUDeviceStreamBehind());
   if (plan->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
   plan->workspace_user = PETSC_FALSE;
 }
@@ -233,7 +233,7 @@ PetscErrorCode AIJTCUDeviceSchedule(Mat A, AIJTCUPlan *plan, HrpbError *err)
 void AIJTCUDeviceUnschedule(AIJTCUPlan *plan)
 {
   if (!plan->csr_scheduled) return;
-  CsrScheduleDestroyDevice(&plan->csr);
+  CsrScheduleDestroyDevice(&plan->csr, AIJTCUDeviceStreamBehind());
   AIJTCUWorkspaceUser(PETSC_FALSE);
   plan->csr_scheduled = PETSC_FALSE;
 }
@@ -329,7 +329,7 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, 
     PetscCall(AIJTCUWorkBytes(k, x, *piece, kernel, &all, err));
     if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUWorkspaceFits(all, &fits));
-    if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, (void **)work));
+    if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, k->csr->stream, (void **)work));
     if (*work) PetscFunctionReturn(PETSC_SUCCESS);
     if (*piece <= 16) {
       *err = HRPB_ERR_DEVICE_MEMORY;

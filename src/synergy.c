@@ -158,6 +158,10 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
     *reason = "rows are short, and columns run with them";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (usable && plan->csr.direct_columns > 1 && N <= plan->csr.direct_columns) { /* nor does this */
+    *reason = "too little work for bricks";
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(AIJTCUAnalyse(A, plan));
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";

@@ -35,7 +35,10 @@ static void AIJTCUTransfersFree(AIJTCUTransfers *t)
 /* All of it, whatever CUDA says: an error of work before comes to light in the next call */
 static void AIJTCUSharedFree(void)
 {
-  if (shared.buffer) (void)cudaFree(shared.buffer); /* waits for who still uses it */
+  if (shared.buffer) {
+    if (shared.done) (void)cudaEventSynchronize(shared.done);
+    (void)cudaFree(shared.buffer); /* does not wait for what comes from the driver's pool, nor asks which device is current */
+  }
   if (shared.done) (void)cudaEventDestroy(shared.done);
   AIJTCUTransfersFree(&shared.transfers);
   shared.buffer = NULL;
@@ -74,6 +77,13 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
     PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A stream in which memory of plans can be freed: behind all that they have put on any stream */
+cudaStream_t AIJTCUDeviceStreamBehind(void)
+{
+  if (shared.done) (void)cudaStreamWaitEvent(PetscDefaultCudaStream, shared.done, 0);
+  return PetscDefaultCudaStream;
 }
 
 /* Streams and events for matrices that come from the host, between AIJTCUDeviceBegin() and AIJTCUDeviceEnd() */
@@ -120,18 +130,18 @@ PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many bytes until AIJTCUDeviceEnd(); NULL where there is not as much memory */
-PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, void **work)
+/* So many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave; NULL where there is not as much memory */
+PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work)
 {
   PetscFunctionBegin;
   *work = NULL;
   if (bytes > shared.bytes) {
     cudaError_t err;
 
-    if (shared.buffer) PetscCallCUDA(cudaFree(shared.buffer));
+    if (shared.buffer) PetscCallCUDA(cudaFreeAsync(shared.buffer, stream));
     shared.buffer = NULL;
     shared.bytes  = 0;
-    err           = cudaMalloc(&shared.buffer, bytes);
+    err           = cudaMallocAsync(&shared.buffer, bytes, stream);
     if (err == cudaErrorMemoryAllocation) {
       (void)cudaGetLastError();
       shared.buffer = NULL;

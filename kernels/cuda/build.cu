@@ -22,14 +22,14 @@ typedef struct {
 } BrickTotals;
 
 typedef struct {
-  HrpbRows          rows;
+  HrpbSegments      segments;
   HrpbWindowTotals *window_totals;
   BrickTotals      *brick_totals;
-  uint32_t         *window_start; /* [npanels + 1] */
+  uint32_t         *window_start; /* [segments of all panels + 1] */
   uint32_t         *count;        /* [nblocks][nstrips + 1] of the strips' bricks and values: first how many, then those before, the block's last */
   uint32_t         *used;         /* [nblocks][words] bits: the block's columns with an entry */
   int32_t           words;
-  void             *scan; /* what CUB needs */
+  uint8_t          *scan; /* what CUB needs */
   size_t            scan_bytes;
 } Workspace;
 
@@ -66,12 +66,12 @@ template <int WORDS> static __device__ __forceinline__ void SweepRows(const Hrpb
   } while (found & 0x88888888u); /* a row whose four lanes all found one may have more */
 }
 
-template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, int64_t nunits, uint32_t *count, uint32_t *used)
+template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, HrpbUnits units, uint32_t *count, uint32_t *used)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
 
-  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < nunits; unit += (int64_t)gridDim.x * HRPB_WARPS) {
-    const HrpbUnit u     = HrpbGetUnit(&h, (uint32_t)unit);
+  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
+    const HrpbUnit u     = HrpbGetUnit(&h, &units, (uint32_t)unit);
     int64_t        panel = 0;
 
     for (uint32_t block = u.begin; block < u.end;) {
@@ -232,14 +232,14 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
 }
 
 /* The second sweep: count holds what is before each strip, pattern_ptr where the blocks are */
-template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) FillStrips(HrpbRows rows, Hrpb h, int64_t nunits, const uint32_t *count)
+template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) FillStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const uint32_t *count)
 {
   __shared__ uint32_t column[HRPB_WARPS][HRPB_MAX_BLOCK / HRPB_BRICK_COLS];
   const int32_t       lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
   const uint32_t      value_mask = (1u << VALUE_BITS) - 1;
 
-  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < nunits; unit += (int64_t)gridDim.x * HRPB_WARPS) {
-    const HrpbUnit u     = HrpbGetUnit(&h, (uint32_t)unit);
+  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
+    const HrpbUnit u     = HrpbGetUnit(&h, &units, (uint32_t)unit);
     int64_t        panel = 0;
 
     for (uint32_t block = u.begin; block < u.end;) {
@@ -275,18 +275,18 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
 
 template <int HALVES, int WORDS> static HrpbError CountBricks(const Workspace *w, const Hrpb *h, HrpbStream stream)
 {
-  const int64_t nunits = HrpbCountUnits(h);
+  const HrpbUnits units = HrpbMakeUnits(h);
 
-  CountStrips<HALVES, WORDS><<<HrpbGrid(nunits, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->rows, *h, nunits, w->count, w->used);
+  CountStrips<HALVES, WORDS><<<HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, units, w->count, w->used);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
 template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w, const Hrpb *h, HrpbStream stream)
 {
-  const int64_t nunits = HrpbCountUnits(h);
+  const HrpbUnits units = HrpbMakeUnits(h);
 
-  FillStrips<HALVES, WORDS><<<HrpbGrid(nunits, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->rows, *h, nunits, w->count);
+  FillStrips<HALVES, WORDS><<<HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, units, w->count);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
@@ -303,9 +303,9 @@ static HrpbError ExclusiveSum(Workspace *w, uint32_t *a, int64_t n, HrpbStream s
 
   HrpbCallCuda(cub::DeviceScan::ExclusiveSum(NULL, bytes, a, a, n, stream));
   if (bytes > w->scan_bytes || !w->scan) {
-    HrpbCallCuda(cudaFree(w->scan));
+    HrpbCall(HrpbFree(w->scan, HRPB_SUCCESS, stream));
     w->scan = NULL;
-    HrpbCallCuda(cudaMalloc(&w->scan, bytes > 0 ? bytes : 1));
+    HrpbCall(HrpbAllocate(&w->scan, (int64_t)bytes, stream));
     w->scan_bytes = bytes;
   }
   HrpbCallCuda(cub::DeviceScan::ExclusiveSum(w->scan, bytes, a, a, n, stream));
@@ -316,13 +316,13 @@ static HrpbError ExclusiveSum(Workspace *w, uint32_t *a, int64_t n, HrpbStream s
 static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
 {
   const int32_t    windows_per_block = h->params.block_cols / h->params.window_cols;
-  const int64_t    n                 = (int64_t)h->npanels + 1;
+  const int64_t    n = (int64_t)h->npanels + 1, nsegments = HrpbCountSegments(&w->segments) + 1;
   HrpbWindowTotals totals;
 
-  HrpbCall(HrpbAllocate(&w->window_totals, 1));
-  HrpbCall(HrpbAllocate(&w->window_start, n));
-  HrpbCall(HrpbAllocate(&h->blocked_row_ptr, n));
-  HrpbCall(HrpbCountWindows(&w->rows, windows_per_block, w->window_start, h->blocked_row_ptr, w->window_totals, stream));
+  HrpbCall(HrpbAllocate(&w->window_totals, 1, stream));
+  HrpbCall(HrpbAllocate(&w->window_start, nsegments, stream));
+  HrpbCall(HrpbAllocate(&h->blocked_row_ptr, n, stream));
+  HrpbCall(HrpbCountWindows(&w->segments, 1, w->window_start, NULL, windows_per_block, h->blocked_row_ptr, w->window_totals, stream));
   HrpbCallCuda(cudaMemcpyAsync(&totals, w->window_totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   if (totals.nwindows > UINT32_MAX || totals.nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
@@ -330,14 +330,14 @@ static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
   h->nblocks  = (int32_t)totals.nblocks;
 
   /* the last number of a scan counts nothing itself */
-  HrpbCallCuda(cudaMemsetAsync(w->window_start + n - 1, 0, sizeof(*w->window_start), stream));
+  HrpbCallCuda(cudaMemsetAsync(w->window_start + nsegments - 1, 0, sizeof(*w->window_start), stream));
   HrpbCallCuda(cudaMemsetAsync(h->blocked_row_ptr + n - 1, 0, sizeof(*h->blocked_row_ptr), stream));
-  HrpbCall(ExclusiveSum(w, w->window_start, n, stream));
+  HrpbCall(ExclusiveSum(w, w->window_start, nsegments, stream));
   HrpbCall(ExclusiveSum(w, h->blocked_row_ptr, n, stream));
-  HrpbCall(HrpbAllocate(&h->window_ptr, (int64_t)h->nblocks + 1));
-  HrpbCall(HrpbAllocate(&h->windows, h->nwindows));
-  HrpbCall(HrpbFillWindows(&w->rows, windows_per_block, w->window_start, h->blocked_row_ptr, h->window_ptr, h->windows, stream));
-  HrpbCallCuda(cudaMemcpyAsync(h->window_ptr + h->nblocks, w->window_start + n - 1, sizeof(*h->window_ptr), cudaMemcpyDeviceToDevice, stream));
+  HrpbCall(HrpbAllocate(&h->window_ptr, (int64_t)h->nblocks + 1, stream));
+  HrpbCall(HrpbAllocate(&h->windows, h->nwindows, stream));
+  HrpbCall(HrpbFillWindows(&w->segments, windows_per_block, w->window_start, h->blocked_row_ptr, h->window_ptr, h->windows, stream));
+  HrpbCallCuda(cudaMemcpyAsync(h->window_ptr + h->nblocks, w->window_start + nsegments - 1, sizeof(*h->window_ptr), cudaMemcpyDeviceToDevice, stream));
   return HRPB_SUCCESS;
 }
 
@@ -351,11 +351,11 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
   /* the strip starts alone, two bytes each, would be too long a pattern: now, because the next arrays are as long */
   if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
   w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : HRPB_MAX_BLOCK / 32;
-  HrpbCall(HrpbAllocate(&w->brick_totals, 1));
-  HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1)));
-  HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words));
-  HrpbCall(HrpbAllocate(&h->pattern_ptr, n));
-  HrpbCall(HrpbAllocate(&h->value_ptr, n));
+  HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
+  HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1), stream));
+  HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words, stream));
+  HrpbCall(HrpbAllocate(&h->pattern_ptr, n, stream));
+  HrpbCall(HrpbAllocate(&h->value_ptr, n, stream));
   HrpbCallCuda(cudaMemsetAsync(w->brick_totals, 0, sizeof(*w->brick_totals), stream));
   HrpbCallCuda(cudaMemsetAsync(w->used, 0, sizeof(*w->used) * (size_t)((n - 1) * w->words), stream));
   HrpbCall(ForParams(CountBricks, h, w->words, w, h, stream));
@@ -375,7 +375,7 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
   HrpbCallCuda(cudaMemsetAsync(h->value_ptr + n - 1, 0, sizeof(*h->value_ptr), stream));
   HrpbCall(ExclusiveSum(w, h->pattern_ptr, n, stream));
   HrpbCall(ExclusiveSum(w, h->value_ptr, n, stream));
-  HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes));
+  HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes, stream));
   HrpbCall(ForParams(FillBricks, h, w->words, w, h, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   return HRPB_SUCCESS;
@@ -384,50 +384,52 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
 static HrpbError Build(Workspace *w, const int32_t *order, Hrpb *h, HrpbStream stream)
 {
   if (order) {
-    HrpbCall(HrpbAllocate(&h->order, h->nrows));
+    HrpbCall(HrpbAllocate(&h->order, h->nrows, stream));
     HrpbCallCuda(cudaMemcpyAsync(h->order, order, sizeof(*order) * (size_t)h->nrows, cudaMemcpyDeviceToDevice, stream));
   }
   HrpbCall(BuildWindows(w, h, stream));
   return BuildBricks(w, h, stream);
 }
 
-static HrpbError FreeWorkspace(Workspace *w, HrpbError err)
+static HrpbError FreeWorkspace(Workspace *w, HrpbError err, HrpbStream stream)
 {
-  err = HrpbFree(w->window_totals, err);
-  err = HrpbFree(w->brick_totals, err);
-  err = HrpbFree(w->window_start, err);
-  err = HrpbFree(w->count, err);
-  err = HrpbFree(w->used, err);
-  return HrpbFree(w->scan, err);
+  err = HrpbFree(w->window_totals, err, stream);
+  err = HrpbFree(w->brick_totals, err, stream);
+  err = HrpbFree(w->window_start, err, stream);
+  err = HrpbFree(w->count, err, stream);
+  err = HrpbFree(w->used, err, stream);
+  return HrpbFree(w->scan, err, stream);
 }
 
 HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
 {
   Workspace w;
-  int64_t   nnz;
+  HrpbRows  rows;
+  HrpbInput input;
   HrpbError err;
 
   memset(h, 0, sizeof(*h));
   if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
-  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &nnz));
+  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &input));
   memset(&w, 0, sizeof(w));
-  w.rows     = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
+  rows       = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
+  w.segments = HrpbMakeSegments(&rows, ncols, input.heaviest);
   h->params  = *params;
   h->nrows   = (int32_t)nrows;
   h->ncols   = (int32_t)ncols;
-  h->nnz     = nnz;
-  h->npanels = w.rows.npanels;
+  h->nnz     = input.nnz;
+  h->npanels = rows.npanels;
   err        = Build(&w, order, h, stream);
-  err        = FreeWorkspace(&w, err);
-  if (err) HrpbDestroyDevice(h);
+  err        = FreeWorkspace(&w, err, stream);
+  if (err) HrpbDestroyDevice(h, stream);
   return err;
 }
 
-void HrpbDestroyDevice(Hrpb *h)
+void HrpbDestroyDevice(Hrpb *h, HrpbStream stream)
 {
   void *arrays[] = {h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern};
 
   /* nobody to tell of an error; those of work before it are the caller's to find */
-  for (void *array : arrays) (void)cudaFree(array);
+  for (void *array : arrays) (void)HrpbFree(array, HRPB_SUCCESS, stream);
   memset(h, 0, sizeof(*h));
 }

@@ -2,21 +2,26 @@
 #include "windows.cuh"
 
 enum {
-  MOST_BLOCKS = 1024 /* thread blocks for the strips with long rows, of which there are few */
+  LONG_ROW    = 256,  /* entries from which the strip of a row goes to the list: a lane takes them one by one */
+  MOST_BLOCKS = 1024, /* thread blocks for the strips in the list, of which there are few */
+  STRIP       = 16
 };
 #define NO_COLUMN INT32_MAX
 
 typedef struct {
-  unsigned long long count;
-  unsigned int       nlong; /* strips with a long row */
+  unsigned long long count8, count16;
+  unsigned int       nlong; /* strips in the list */
 } StripTotals;
 
-/* Columns of the strips by merging their rows, one a lane: the least column at the head of a row is the next. Strips with a long row go to a list */
+/*
+   Columns of the strips of 16 rows, and of their halves, by merging their rows, one a lane: the least column at the head of a row is the next. Strips with a long row go to a
+   list
+*/
 static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t *long_strips, StripTotals *totals)
 {
-  const int32_t      brick_rows = rows.panel_rows, lane = threadIdx.x % HRPB_LANES;
-  const uint32_t     strip_lanes = ((1u << brick_rows) - 1) << lane / brick_rows * brick_rows;
-  unsigned long long count       = 0;
+  const int32_t      lane        = threadIdx.x % HRPB_LANES;
+  const uint32_t     strip_lanes = ((1u << STRIP) - 1) << lane / STRIP * STRIP;
+  unsigned long long count8 = 0, count16 = 0;
 
   /* all lanes of a warp stay in the loop as long as its first does */
   for (int64_t warp_row = ((int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x) / HRPB_LANES * HRPB_LANES; warp_row < rows.nrows; warp_row += (int64_t)gridDim.x * HRPB_THREADS) {
@@ -25,92 +30,110 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows
     const int64_t end  = row < rows.nrows ? rows.rowptr[row + 1] : 0;
     int32_t       head = NO_COLUMN, ahead = NO_COLUMN; /* the columns of entries next and next + 1 */
 
-    if (__ballot_sync(HRPB_ALL_LANES, end - next >= HRPB_LONG_ROW) & strip_lanes) {
-      if (lane % brick_rows == 0) long_strips[atomicAdd(&totals->nlong, 1u)] = (int32_t)(row / brick_rows);
+    if (__ballot_sync(HRPB_ALL_LANES, end - next >= LONG_ROW) & strip_lanes) {
+      if (lane % STRIP == 0) long_strips[atomicAdd(&totals->nlong, 1u)] = (int32_t)(row / STRIP);
     } else {
       if (next < end) head = (int32_t)rows.colidx[next];
       if (next + 1 < end) ahead = (int32_t)rows.colidx[next + 1];
     }
     while (__any_sync(HRPB_ALL_LANES, head != NO_COLUMN)) {
-      int32_t least = head;
+      int32_t least8 = head, least;
 
-      for (int distance = 1; distance < brick_rows; distance *= 2) least = min(least, __shfl_xor_sync(HRPB_ALL_LANES, least, distance));
+      for (int distance = 1; distance < STRIP / 2; distance *= 2) least8 = min(least8, __shfl_xor_sync(HRPB_ALL_LANES, least8, distance));
+      least = min(least8, __shfl_xor_sync(HRPB_ALL_LANES, least8, STRIP / 2));
       if (least == NO_COLUMN) continue;
-      if (lane % brick_rows == 0) count++;
+      if (lane % STRIP == 0) count16++;
+      if (lane % (STRIP / 2) == 0 && least8 == least) count8++;
       if (head == least) {
         head  = ahead;
         ahead = ++next + 1 < end ? (int32_t)rows.colidx[next + 1] : NO_COLUMN;
       }
     }
   }
-  count = HrpbWarpSum(count);
-  if (lane == 0 && count) atomicAdd(&totals->count, count);
+  count8  = HrpbWarpSum(count8);
+  count16 = HrpbWarpSum(count16);
+  if (lane == 0 && count16) {
+    atomicAdd(&totals->count8, count8);
+    atomicAdd(&totals->count16, count16);
+  }
 }
 
-/* Columns of the strips in the list, as windows of one column */
-static __global__ void __launch_bounds__(HRPB_THREADS) CountLongStrips(HrpbRows rows, const int32_t *long_strips, StripTotals *totals)
+/* Columns of the strips in the list, and of their halves, as windows of one column, segment by segment */
+static __global__ void __launch_bounds__(HRPB_THREADS) CountLongStrips(HrpbSegments strips, HrpbSegments halves, const int32_t *long_strips, StripTotals *totals)
 {
   __shared__ HrpbPanel s;
+  const int64_t        nparts = 3 * (int64_t)totals->nlong;
 
-  for (unsigned int i = blockIdx.x; i < totals->nlong; i += gridDim.x) {
-    const uint32_t n = HrpbCountPanel(&s, &rows, long_strips[i]);
+  for (int64_t i = blockIdx.x; i < nparts * strips.nsegments; i += gridDim.x) {
+    const int64_t  strip = long_strips[i % nparts / 3];
+    const int32_t  part = (int32_t)(i % nparts % 3), segment = (int32_t)(i / nparts);
+    const uint32_t n = part < 2 ? HrpbCountSegment(&s, &halves, 2 * strip + part, segment, 1).bits : HrpbCountSegment(&s, &strips, strip, segment, 1).bits;
 
-    if (threadIdx.x == 0) atomicAdd(&totals->count, (unsigned long long)n);
+    if (threadIdx.x == 0 && n) atomicAdd(part < 2 ? &totals->count8 : &totals->count16, (unsigned long long)n);
   }
 }
 
 typedef struct {
-  StripTotals      strips8, strips16;
-  HrpbWindowTotals windows, columns;
+  StripTotals      strips;
+  HrpbWindowTotals windows;
 } Totals;
 
-static HrpbError CountStrips(const HrpbRows *rows, int32_t *long_strips, StripTotals *totals, HrpbStream stream)
+typedef struct {
+  Totals   *totals;
+  int32_t  *long_strips;
+  uint32_t *ncolumns, *nwindows; /* of segments of panels */
+} Workspace;
+
+static HrpbError CountStrips(const HrpbSegments *strips, const HrpbSegments *halves, const Workspace *w, HrpbStream stream)
 {
+  StripTotals *totals = &w->totals->strips;
+
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  MergeStrips<<<HrpbGrid(rows->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*rows, long_strips, totals);
+  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, w->long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
-  CountLongStrips<<<HrpbGrid(rows->npanels, 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*rows, long_strips, totals);
+  CountLongStrips<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, *halves, w->long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
-static HrpbError Survey(int64_t nrows, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t *long_strips, Totals *totals, HrpbStream stream, HrpbSurvey *s)
+static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbInput *input, Workspace *w, HrpbStream stream, HrpbSurvey *s)
 {
-  const HrpbParams staged   = HrpbStagedParams();
-  const HrpbRows   strips8  = HrpbMakeRows(nrows, rowptr, colidx, NULL, 8, 1);
-  const HrpbRows   strips16 = HrpbMakeRows(nrows, rowptr, colidx, NULL, 16, 1);
-  const HrpbRows   windows  = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, staged.window_cols);
-  const HrpbRows   columns  = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, 1);
+  const HrpbParams staged = HrpbStagedParams();
+  const HrpbRows   panel_rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, 1), strip_rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, STRIP, 1);
+  HrpbSegments     columns = HrpbMakeSegments(&panel_rows, ncols, input->heaviest), strips = HrpbMakeSegments(&strip_rows, ncols, input->heaviest), halves = strips;
   Totals           sums;
 
-  HrpbCall(CountStrips(&strips8, long_strips, &totals->strips8, stream));
-  HrpbCall(CountStrips(&strips16, long_strips, &totals->strips16, stream));
-  HrpbCall(HrpbCountWindows(&windows, 1, NULL, NULL, &totals->windows, stream));
-  HrpbCall(HrpbCountWindows(&columns, 1, NULL, NULL, &totals->columns, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&sums, totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
+  halves.rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, STRIP / 2, 1);
+  HrpbCall(HrpbAllocate(&w->totals, 1, stream));
+  HrpbCall(HrpbAllocate(&w->long_strips, strips.rows.npanels, stream));
+  HrpbCall(HrpbAllocate(&w->ncolumns, HrpbCountSegments(&columns), stream));
+  HrpbCall(HrpbAllocate(&w->nwindows, HrpbCountSegments(&columns), stream));
+  HrpbCall(CountStrips(&strips, &halves, w, stream));
+  HrpbCall(HrpbCountWindows(&columns, staged.window_cols, w->ncolumns, w->nwindows, 1, NULL, &w->totals->windows, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&sums, w->totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->strip_cols8      = (int64_t)sums.strips8.count;
-  s->strip_cols16     = (int64_t)sums.strips16.count;
-  s->staged_rows      = (int64_t)sums.windows.nwindows * staged.window_cols;
+  s->nnz              = input->nnz;
+  s->strip_cols8      = (int64_t)sums.strips.count8;
+  s->strip_cols16     = (int64_t)sums.strips.count16;
+  s->staged_rows      = (int64_t)sums.windows.ngroups * staged.window_cols;
   s->most_staged_rows = (int64_t)sums.windows.most * staged.window_cols;
-  s->needed_rows      = (int64_t)sums.columns.nwindows;
+  s->needed_rows      = (int64_t)sums.windows.nwindows;
   return HRPB_SUCCESS;
 }
 
 HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s)
 {
-  Totals   *totals      = NULL;
-  int32_t  *long_strips = NULL;
-  int64_t   nnz;
+  Workspace w = {};
+  HrpbInput input;
   HrpbError err;
 
   *s = {};
-  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &nnz));
-  err = HrpbAllocate(&totals, 1);
-  if (!err) err = HrpbAllocate(&long_strips, (nrows + 7) / 8);
-  if (!err) err = Survey(nrows, rowptr, colidx, long_strips, totals, stream, s);
-  if (!err) s->nnz = nnz;
-  else *s = {};
-  err = HrpbFree(long_strips, err);
-  return HrpbFree(totals, err);
+  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &input));
+  err = Survey(nrows, ncols, rowptr, colidx, &input, &w, stream, s);
+  err = HrpbFree(w.totals, err, stream);
+  err = HrpbFree(w.long_strips, err, stream);
+  err = HrpbFree(w.ncolumns, err, stream);
+  err = HrpbFree(w.nwindows, err, stream);
+  if (err) *s = {};
+  return err;
 }

@@ -10,8 +10,9 @@
 enum {
   CSR_LEAST_PART    = 64,   /* entries of a part: at least, */
   CSR_MOST_PART     = 256,  /* and at most: a sum of more would be slow and inexact */
-  CSR_SECTION       = 2048, /* entries of a section at most, a multiple of the above */
-  CSR_SHARED        = 896,  /* entries and rows that rows in one section begin in */
+  CSR_SECTION       = 1280, /* entries of a section at most, a multiple of the above */
+  CSR_SHARED        = 896,  /* entries and rows that rows in one section begin in, */
+  CSR_SHARED_LONG   = 640,  /* and where rows are cut */
   CSR_ROWS          = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES  = 4096,
   CSR_COMBINE_LANES = 8     /* that put the sums of the parts of a row together; those of a row longer than a section take CSR_COMBINE_THREADS */

@@ -4,6 +4,8 @@
    A thread block has a section. All its threads read the entries, in whole sectors and whatever their rows, and the numbers of B they meet; then, from shared memory, a thread adds up a row, or a
    part of one, in the order of the entries. So many reads are on their way, and the bits are those of the other kernel.
 */
+#include <string.h>
+
 #include "copy.cuh"
 #include "csr.cuh"
 
@@ -11,11 +13,12 @@ enum {
   DIRECT_THREADS = 128,
   DIRECT_READS   = 8,                                     /* entries of a thread that are on their way together: most sections take one turn */
   DIRECT_BATCH   = 8,                                     /* terms that a thread reads from shared memory together */
+  DIRECT_SHARED  = sizeof(HrpbScalar) == 8 ? 75 : 50,     /* percent of a multiprocessor's memory to be shared memory: more thread blocks would be no gain, for they want the rest as a cache for B */
   MOST_CUT       = CSR_SECTION / (CSR_LEAST_PART + 1),    /* rows of a section that are cut, */
   MOST_PIECES    = 2 * CSR_SECTION / (CSR_LEAST_PART + 1) /* and their parts: two of CSR_LEAST_PART + 1 entries; longer rows have fewer for each entry */
 };
 static_assert(MOST_PIECES <= DIRECT_THREADS && CSR_SECTION / CSR_LEAST_PART <= DIRECT_THREADS, "a thread adds up one part");
-static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART, "one turn for rows of up to so many entries");
+static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_SHARED_LONG + 4 * CSR_LEAST_PART, "one turn for rows of up to so many entries");
 static_assert(CSR_SECTION % CSR_MOST_PART == 0, "parts of a row do not reach from a section into the next");
 
 struct DirectArgs {
@@ -26,6 +29,26 @@ struct DirectArgs {
   int64_t           ldb, ldc, ldpartial;
   int32_t           part_entries;
 };
+
+/* What is read once need not take the place of numbers of B in the multiprocessor's cache */
+template <typename T> static __device__ __forceinline__ T ReadOnce(const T *p)
+{
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "");
+  T x;
+
+  if constexpr (sizeof(T) == 4) {
+    uint32_t bits;
+
+    asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(bits) : "l"(p));
+    memcpy(&x, &bits, sizeof(x));
+  } else {
+    uint64_t bits;
+
+    asm("ld.global.nc.L1::no_allocate.b64 %0, [%1];" : "=l"(bits) : "l"(p));
+    memcpy(&x, &bits, sizeof(x));
+  }
+  return x;
+}
 
 /* An entry and the number of B that it meets */
 struct alignas(2 * sizeof(HrpbScalar)) Term {
@@ -99,8 +122,8 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     for (int i = 0; i < DIRECT_READS; i++) {
       const int32_t at = min(first + i * DIRECT_THREADS, length - 1);
 
-      col[i]   = (int32_t)__ldg(colidx + at);
-      value[i] = __ldg(values + at);
+      col[i]   = (int32_t)ReadOnce(colidx + at);
+      value[i] = ReadOnce(values + at);
     }
 #pragma unroll
     for (int i = 0; i < DIRECT_READS; i++) x[i] = __ldg(b + col[i]);
@@ -150,6 +173,7 @@ HrpbError CsrDirectRun(const CsrProduct *p)
   const CsrSchedule *s = p->schedule;
   const DirectArgs   a = {p->rowptr, p->colidx, p->values, p->B, (const CsrSection *)s->sections, p->C, p->partial, p->ldb, p->ldc, s->nparts, s->part_entries};
 
+  HrpbCallCuda(cudaFuncSetAttribute(CsrDirect, cudaFuncAttributePreferredSharedMemoryCarveout, DIRECT_SHARED));
   CsrDirect<<<dim3(s->nsections, p->N), DIRECT_THREADS, sizeof(Term) * (size_t)Place(s->section_entries), p->stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;

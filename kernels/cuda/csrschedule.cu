@@ -8,6 +8,10 @@
 
 #include "csr.cuh"
 
+enum {
+  MOST_BLOCKS = 1024 /* thread blocks that end with atomic operations on the same number */
+};
+
 /* Of a row, and, summed up, of those before a row */
 struct Counts {
   int32_t nlong, nparts, ngiant, nsections; /* giant: longer than a section */
@@ -23,26 +27,75 @@ static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
 }
 
 /* A row that might not fit behind others; it is so long that the next one begins elsewhere anyway */
-static __device__ bool IsAlone(int64_t length)
+static __device__ bool IsAlone(int64_t length, int32_t shared)
 {
-  return length > CSR_SECTION - CSR_SHARED;
+  return length > CSR_SECTION - shared;
 }
+
+static_assert(CSR_SECTION - CSR_SHARED_LONG >= CSR_SHARED_LONG && CSR_SECTION - CSR_SHARED >= CSR_MOST_PART, "the row behind one that is alone begins a section, and where no row is cut none is alone");
 
 /* Rows count as well as entries, lest a section have many empty ones */
-static __device__ int64_t SharedSection(const HrpbInt *rowptr, int64_t row)
+static __device__ int64_t SharedSection(const HrpbInt *rowptr, int32_t shared, int64_t row)
 {
-  return (rowptr[row] - rowptr[0] + row) / CSR_SHARED;
+  return (rowptr[row] - rowptr[0] + row) / shared;
 }
 
-static_assert(CSR_SECTION - CSR_SHARED >= CSR_SHARED, "the row behind one that is alone begins a section");
-
-static __device__ bool BeginsSection(const HrpbInt *rowptr, int64_t row)
+static __device__ bool BeginsSection(const HrpbInt *rowptr, int32_t shared, int64_t row)
 {
-  return row == 0 || IsAlone(Length(rowptr, row)) || SharedSection(rowptr, row) != SharedSection(rowptr, row - 1);
+  return row == 0 || IsAlone(Length(rowptr, row), shared) || SharedSection(rowptr, shared, row) != SharedSection(rowptr, shared, row - 1);
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, Counts *count)
+/* The first row that begins in shared section q or behind it */
+static __device__ int64_t FirstRow(const HrpbInt *rowptr, int32_t shared, int64_t nrows, int64_t q)
 {
+  int64_t begin = 0;
+
+  for (int64_t end = nrows; begin < end;) {
+    const int64_t middle = begin + (end - begin) / 2;
+
+    if (SharedSection(rowptr, shared, middle) < q) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* Entries of the section that ends with a row; 0 for any other row */
+static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, int32_t shared, int64_t nrows, int64_t row)
+{
+  const int64_t length = Length(rowptr, row);
+
+  if (IsAlone(length, shared)) return length < CSR_SECTION ? length : CSR_SECTION;
+  if (row + 1 < nrows && !BeginsSection(rowptr, shared, row + 1)) return 0;
+  return rowptr[row + 1] - rowptr[FirstRow(rowptr, shared, nrows, SharedSection(rowptr, shared, row))];
+}
+
+/* What the host needs to know beside the counts */
+struct Needs {
+  HrpbInt            first, end;      /* of the matrix' entries */
+  unsigned long long longest;         /* row */
+  unsigned long long sectors;         /* of a column of B that warps read which take rows as they come, entry by entry, */
+  int32_t            rows_entries;    /* and entries of a thread block of theirs */
+  int32_t            section_entries; /* of the largest section */
+};
+
+static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbInt *rowptr, int32_t nrows, Needs *needs)
+{
+  unsigned long long longest = 0;
+
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) longest = max(longest, (unsigned long long)Length(rowptr, row));
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    needs->first = rowptr[0];
+    needs->end   = rowptr[nrows];
+  }
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
+  if (threadIdx.x % HRPB_LANES == 0 && longest) atomicMax(&needs->longest, longest);
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, int32_t shared, Counts *count, Needs *needs)
+{
+  int32_t section = 0;
+
   for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
     Counts c = {};
 
@@ -52,10 +105,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
       c.nlong     = length > part_entries;
       c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
       c.ngiant    = length > CSR_SECTION;
-      c.nsections = c.ngiant ? (int32_t)((length + CSR_SECTION - 1) / CSR_SECTION) : BeginsSection(rowptr, row);
+      c.nsections = c.ngiant ? (int32_t)((length + CSR_SECTION - 1) / CSR_SECTION) : BeginsSection(rowptr, shared, row);
+      section     = max(section, (int32_t)SectionEndingWith(rowptr, shared, nrows, row));
     }
     count[row] = c;
   }
+  section = __reduce_max_sync(HRPB_ALL_LANES, section);
+  if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
 }
 
 /* before is the scanned count. One more section says where the last one ends */
@@ -86,18 +142,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListParts(const HrpbInt *
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) LargestSection(const CsrSection *sections, int32_t nsections, int32_t *largest)
-{
-  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < nsections; i += (int64_t)gridDim.x * HRPB_THREADS) atomicMax(largest, (int32_t)(sections[i + 1].begin - sections[i].begin));
-}
-
-/* What the kernel that takes rows as they come asks for: a thread block's entries, and sectors of a column of B that its warps read, entry by entry */
-struct RowsNeed {
-  unsigned long long sectors;
-  int32_t            entries;
-};
-
-static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, RowsNeed *need)
+static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, Needs *needs)
 {
   constexpr int32_t SECTOR = 32 / (int32_t)sizeof(HrpbScalar);
   const int64_t     first = (int64_t)blockIdx.x * CSR_ROWS, row = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
@@ -110,8 +155,8 @@ static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *ro
     for (HrpbInt k = 0; k < length; k++) sectors += k >= other || colidx[begin + k] / SECTOR != colidx[before + k] / SECTOR;
   }
   sectors = __reduce_add_sync(HRPB_ALL_LANES, sectors);
-  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&need->sectors, sectors);
-  if (threadIdx.x == 0) atomicMax(&need->entries, (int32_t)(rowptr[last] - rowptr[first]));
+  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&needs->sectors, sectors);
+  if (threadIdx.x == 0) atomicMax(&needs->rows_entries, (int32_t)(rowptr[last] - rowptr[first]));
 }
 
 /*
@@ -138,102 +183,112 @@ static int32_t DirectColumns(const CsrSchedule *s)
   return (int32_t)(few < 1 ? 1 : few < most ? few : most);
 }
 
-/*
-   Whether the copy of B is left out: then it is read from one entry to the next what the matrix says, half of it in vain at most. With 16 entries a row that
-   takes as long as the copy saves
-*/
-static HrpbError ScheduleRows(const HrpbInt *rowptr, const HrpbInt *colidx, RowsNeed *need, cudaStream_t stream, CsrSchedule *s)
-{
-  RowsNeed n;
+typedef struct {
+  Counts  *count;
+  Needs   *needs;
+  uint8_t *scan; /* what CUB needs */
+} Workspace;
 
-  if (s->nlong || s->nnz <= s->ncols || s->nnz / s->nrows > CSR_ROWS_ENTRIES / CSR_ROWS) return HRPB_SUCCESS;
-  HrpbCallCuda(cudaMemsetAsync(need, 0, sizeof(*need), stream));
-  MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, need);
+/* The matrix as a whole, and what follows from that */
+static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s, int64_t *longest)
+{
+  Needs needs;
+
+  HrpbCall(HrpbAllocate(&w->needs, 1, stream));
+  HrpbCallCuda(cudaMemsetAsync(w->needs, 0, sizeof(*w->needs), stream));
+  MeasureMatrix<<<HrpbGrid(s->nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, w->needs);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&n, need, sizeof(n), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (n.entries <= CSR_ROWS_ENTRIES && n.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = n.entries;
+  s->nnz            = needs.end - needs.first;
+  s->part_entries   = PartEntries(s->nrows, s->nnz);
+  s->direct_columns = DirectColumns(s);
+  *longest          = (int64_t)needs.longest;
   return HRPB_SUCCESS;
 }
 
-static HrpbError Schedule(const HrpbInt *rowptr, const HrpbInt *colidx, Counts *count, void *scan, size_t scan_bytes, cudaStream_t stream, CsrSchedule *s)
+static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t longest, Workspace *w, cudaStream_t stream, CsrSchedule *s)
 {
-  const int64_t n = (int64_t)s->nrows + 1;
-  int32_t      *largest = (int32_t *)count; /* when the counts have been used, as does what ScheduleRows() counts */
-  Counts        total;
-  CsrLongRow   *rows;
-  CsrPart      *parts;
-  CsrSection   *sections;
+  const int64_t n      = (int64_t)s->nrows + 1;
+  const int32_t shared = longest > s->part_entries ? CSR_SHARED_LONG : CSR_SHARED;
+  /* rows that may be multiplied as they come: with 16 entries a row that takes as long as a copy of B saves */
+  const bool short_rows = longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
+  size_t     bytes      = 0;
+  Counts     total;
+  Needs      needs;
 
-  CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, count);
+  HrpbCall(HrpbAllocate(&w->count, n, stream));
+  HrpbCallCuda(cub::DeviceScan::ExclusiveScan(NULL, bytes, w->count, w->count, AddCounts(), Counts(), n, stream));
+  HrpbCall(HrpbAllocate(&w->scan, (int64_t)bytes, stream));
+  CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, shared, w->count, w->needs);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceScan::ExclusiveScan(scan, scan_bytes, count, count, AddCounts(), Counts(), n, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&total, count + s->nrows, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  if (short_rows) {
+    MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, w->needs);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  HrpbCallCuda(cub::DeviceScan::ExclusiveScan(w->scan, bytes, w->count, w->count, AddCounts(), Counts(), n, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&total, w->count + s->nrows, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->nlong     = total.nlong;
-  s->nparts    = total.nparts;
-  s->ngiant    = total.ngiant;
-  s->nsections = total.nsections;
-  HrpbCall(HrpbAllocate(&sections, (int64_t)s->nsections + 1));
+  s->nlong           = total.nlong;
+  s->nparts          = total.nparts;
+  s->ngiant          = total.ngiant;
+  s->nsections       = total.nsections;
+  s->section_entries = needs.section_entries;
+  /* half of what is read may be in vain */
+  if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t stream, CsrSchedule *s)
+{
+  CsrLongRow *rows = NULL;
+  CsrPart    *parts;
+  CsrSection *sections;
+
+  HrpbCall(HrpbAllocate(&sections, (int64_t)s->nsections + 1, stream));
   s->sections = sections;
   if (s->nlong) {
-    HrpbCall(HrpbAllocate(&rows, s->nlong));
+    HrpbCall(HrpbAllocate(&rows, s->nlong, stream));
     s->long_rows = rows;
-    HrpbCall(HrpbAllocate(&parts, s->nparts));
+    HrpbCall(HrpbAllocate(&parts, s->nparts, stream));
     s->parts = parts;
   }
-  ListRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, count, s->nrows, s->part_entries, (CsrLongRow *)s->long_rows, sections);
+  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, rows, sections);
   HrpbCallCuda(cudaGetLastError());
   if (s->nlong) {
     ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
     HrpbCallCuda(cudaGetLastError());
   }
-  HrpbCallCuda(cudaMemsetAsync(largest, 0, sizeof(*largest), stream));
-  LargestSection<<<HrpbGrid(s->nsections, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(sections, s->nsections, largest);
-  HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&s->section_entries, largest, sizeof(*largest), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  return ScheduleRows(rowptr, colidx, (RowsNeed *)count, stream, s);
+  return HRPB_SUCCESS;
 }
 
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
 {
-  Counts   *count = NULL;
-  uint8_t  *scan  = NULL;
-  size_t    bytes = 0;
-  HrpbInt   first, end;
+  Workspace w       = {};
+  int64_t   longest = 0;
   HrpbError err;
 
   memset(s, 0, sizeof(*s));
   if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
   if (nrows >= INT32_MAX || ncols >= INT32_MAX) return HRPB_ERR_OVERFLOW;
   if (nrows == 0) return HRPB_SUCCESS;
-  HrpbCallCuda(cudaMemcpyAsync(&first, rowptr, sizeof(first), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&end, rowptr + nrows, sizeof(end), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->nrows          = (int32_t)nrows;
-  s->ncols          = (int32_t)ncols;
-  s->nnz            = end - first;
-  s->part_entries   = PartEntries(nrows, s->nnz);
-  s->direct_columns = DirectColumns(s);
-  err               = HrpbAllocate(&count, nrows + 1);
-  if (!err) {
-    const cudaError_t cerr = cub::DeviceScan::ExclusiveScan(NULL, bytes, count, count, AddCounts(), Counts(), nrows + 1, stream);
-
-    if (cerr != cudaSuccess) err = HrpbDeviceError(cerr);
-  }
-  if (!err) err = HrpbAllocate(&scan, (int64_t)bytes);
-  if (!err) err = Schedule(rowptr, colidx, count, scan, bytes, stream, s);
-  err = HrpbFree(scan, err);
-  err = HrpbFree(count, err);
-  if (err) CsrScheduleDestroyDevice(s);
+  s->nrows = (int32_t)nrows;
+  s->ncols = (int32_t)ncols;
+  err      = Measure(rowptr, &w, stream, s, &longest);
+  if (!err) err = Count(rowptr, colidx, longest, &w, stream, s);
+  if (!err) err = List(rowptr, &w, stream, s);
+  err = HrpbFree(w.scan, err, stream);
+  err = HrpbFree(w.needs, err, stream);
+  err = HrpbFree(w.count, err, stream);
+  if (err) CsrScheduleDestroyDevice(s, stream);
   return err;
 }
 
-void CsrScheduleDestroyDevice(CsrSchedule *s)
+void CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream)
 {
-  (void)cudaFree(s->long_rows);
-  (void)cudaFree(s->parts);
-  (void)cudaFree(s->sections);
+  (void)HrpbFree(s->long_rows, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->parts, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->sections, HRPB_SUCCESS, stream);
   memset(s, 0, sizeof(*s));
 }

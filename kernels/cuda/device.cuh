@@ -33,17 +33,20 @@ HrpbError HrpbDeviceError(cudaError_t err);
     if (err_) return err_; \
   } while (0)
 
-/* cudaMalloc() for n items that may be none */
-template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n)
+/* Device memory for n items that may be none, from the driver's pool: an allocation and its release are work in the stream, and wait for nothing */
+template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n, HrpbStream stream)
 {
-  HrpbCallCuda(cudaMalloc((void **)p, n > 0 ? sizeof(T) * (size_t)n : 1));
-  return HRPB_SUCCESS;
+  const cudaError_t err = cudaMallocAsync((void **)p, n > 0 ? sizeof(T) * (size_t)n : 1, stream);
+
+  if (err == cudaSuccess) return HRPB_SUCCESS;
+  *p = NULL;
+  return HrpbDeviceError(err);
 }
 
-/* cudaFree() that keeps an earlier error */
-static inline HrpbError HrpbFree(void *p, HrpbError before)
+/* Release what may be NULL, and keep an earlier error */
+static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
 {
-  const cudaError_t err = cudaFree(p);
+  const cudaError_t err = p ? cudaFreeAsync(p, stream) : cudaSuccess;
 
   if (before || err == cudaSuccess) return before;
   return HrpbDeviceError(err);

@@ -8,12 +8,14 @@ typedef struct {
   int32_t bad_rowptr, bad_column, bad_order;
   /* entries that do not ascend, less the rows that begin with such an entry: zero if only first entries of rows are among them */
   unsigned long long descents;
+  unsigned long long heaviest;
   int64_t            nnz;
 } Findings;
 
 static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows, const HrpbInt *rowptr, Findings *findings)
 {
-  const int64_t stride = (int64_t)gridDim.x * HRPB_THREADS, first = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
+  const int64_t      stride = (int64_t)gridDim.x * HRPB_THREADS, first = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
+  unsigned long long heaviest = 0;
 
   if (first == 0) {
     findings->nnz = (int64_t)rowptr[nrows] - rowptr[0];
@@ -22,6 +24,12 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows
   for (int64_t i = first; i < nrows; i += stride) {
     if (rowptr[i + 1] < rowptr[i]) findings->bad_rowptr = 1;
   }
+  for (int64_t i = first * HRPB_MANY_ROWS; i < nrows; i += stride * HRPB_MANY_ROWS) {
+    const int64_t entries = (int64_t)rowptr[min(i + HRPB_MANY_ROWS, nrows)] - rowptr[i];
+
+    if (entries > 0) heaviest = max(heaviest, (unsigned long long)entries);
+  }
+  if (heaviest) atomicMax(&findings->heaviest, heaviest);
 }
 
 /* By entries rather than by rows, so that the lengths of the rows do not matter */
@@ -59,7 +67,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckOrder(int64_t nrows,
   }
 }
 
-static HrpbError Check(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, HrpbStream stream, Findings *findings, uint32_t *seen, int64_t *nnz)
+static HrpbError Check(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, HrpbStream stream, Findings *findings, uint32_t *seen, HrpbInput *input)
 {
   const unsigned int grid = HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS);
   Findings           found;
@@ -78,11 +86,12 @@ static HrpbError Check(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, cons
   HrpbCallCuda(cudaStreamSynchronize(stream));
   if (found.bad_rowptr || found.bad_column || found.descents) return HRPB_ERR_CSR;
   if (found.bad_order) return HRPB_ERR_ORDER;
-  *nnz = found.nnz;
+  input->nnz      = found.nnz;
+  input->heaviest = (int64_t)found.heaviest;
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbCheckInputDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, HrpbStream stream, int64_t *nnz)
+HrpbError HrpbCheckInputDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, HrpbStream stream, HrpbInput *input)
 {
   Findings *findings = NULL;
   uint32_t *seen     = NULL;
@@ -90,9 +99,9 @@ HrpbError HrpbCheckInputDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowp
 
   if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
   if (nrows > INT32_MAX || ncols > INT32_MAX) return HRPB_ERR_OVERFLOW;
-  err = HrpbAllocate(&findings, 1);
-  if (!err && order) err = HrpbAllocate(&seen, (nrows + 31) / 32);
-  if (!err) err = Check(nrows, ncols, rowptr, colidx, order, stream, findings, seen, nnz);
-  err = HrpbFree(seen, err);
-  return HrpbFree(findings, err);
+  err = HrpbAllocate(&findings, 1, stream);
+  if (!err && order) err = HrpbAllocate(&seen, (nrows + 31) / 32, stream);
+  if (!err) err = Check(nrows, ncols, rowptr, colidx, order, stream, findings, seen, input);
+  err = HrpbFree(seen, err, stream);
+  return HrpbFree(findings, err, stream);
 }

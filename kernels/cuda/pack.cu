@@ -10,13 +10,13 @@ static __device__ inline void StorePadding(HrpbScalar *values, uint32_t nvalues,
   for (; nvalues < padded; nvalues++) values[nvalues] = 0;
 }
 
-template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) PackStrips(HrpbRows rows, Hrpb h, int64_t nunits, const HrpbScalar *__restrict__ csr_values, HrpbScalar *__restrict__ values)
+template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) PackStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const HrpbScalar *__restrict__ csr_values, HrpbScalar *__restrict__ values)
 {
   const int32_t  lane = threadIdx.x % HRPB_LANES, shift = lane & ~3;
   const uint32_t below = (1u << lane) - 1;
 
-  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < nunits; unit += (int64_t)gridDim.x * HRPB_WARPS) {
-    const HrpbUnit u = HrpbGetUnit(&h, (uint32_t)unit);
+  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
+    const HrpbUnit u = HrpbGetUnit(&h, &units, (uint32_t)unit);
     /* of the lane's block: its runs and its bricks in the strip */
     const uint8_t *run     = NULL;
     uint32_t       nbricks = 0, first_brick = 0, strip_bricks = 0, value = 0;
@@ -106,13 +106,13 @@ template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) Pac
 
 HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream)
 {
-  const HrpbRows     rows   = HrpbMakeRows(h->nrows, rowptr, colidx, h->order, h->params.panel_rows, h->params.window_cols);
-  const int64_t      nunits = HrpbCountUnits(h);
-  const unsigned int grid   = HrpbGrid(nunits, HRPB_WARPS);
+  const HrpbRows     rows  = HrpbMakeRows(h->nrows, rowptr, colidx, h->order, h->params.panel_rows, h->params.window_cols);
+  const HrpbUnits    units = HrpbMakeUnits(h);
+  const unsigned int grid  = HrpbGrid(units.n, HRPB_WARPS);
 
   if (h->nblocks == 0) return HRPB_SUCCESS;
-  if (h->params.brick_rows == 8) PackStrips<1><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, nunits, csr_values, values);
-  else PackStrips<2><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, nunits, csr_values, values);
+  if (h->params.brick_rows == 8) PackStrips<1><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, csr_values, values);
+  else PackStrips<2><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, csr_values, values);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

@@ -43,15 +43,15 @@ static HrpbError GetLongest(const Hrpb *h, cudaStream_t stream, uint32_t *longes
 {
   uint32_t *d;
 
-  HrpbCall(HrpbAllocate(&d, 1));
-  return HrpbFree(d, FindLongest(h, stream, d, longest));
+  HrpbCall(HrpbAllocate(&d, 1, stream));
+  return HrpbFree(d, FindLongest(h, stream, d, longest), stream);
 }
 
 template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStream_t stream, void **d)
 {
   T *p;
 
-  HrpbCall(HrpbAllocate(&p, (int64_t)x.size()));
+  HrpbCall(HrpbAllocate(&p, (int64_t)x.size(), stream));
   *d = p;
   HrpbCallCuda(cudaMemcpyAsync(p, x.data(), sizeof(T) * x.size(), cudaMemcpyHostToDevice, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
@@ -99,14 +99,14 @@ HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s)
   } catch (const std::bad_alloc &) {
     err = HRPB_ERR_MEMORY;
   }
-  if (err) HrpbScheduleDestroyDevice(s);
+  if (err) HrpbScheduleDestroyDevice(s, stream);
   return err;
 }
 
-void HrpbScheduleDestroyDevice(HrpbSchedule *s)
+void HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream)
 {
-  (void)cudaFree(s->items);
-  (void)cudaFree(s->split);
+  (void)HrpbFree(s->items, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->split, HRPB_SUCCESS, stream);
   *s = {};
 }
 

@@ -2,7 +2,7 @@
    A warp walks along a strip, through the blocks of a panel, with a cursor in each of its rows: no entry is searched for, except where it starts in
    the middle of a panel.
 
-   The unit of work is a strip of HRPB_GROUP consecutive blocks, whatever their panels, so that panels of any width and number keep a device busy.
+   The unit of work is a strip of up to HRPB_GROUP consecutive blocks, whatever their panels, so that panels of any width and number keep a device busy.
    The rows of a strip are split into one (bricks of 8 rows) or two (of 16) halves of 8; lane i works on row i/4 of each half, and in a brick on
    slot i%4 of that row: bit i of the half of its pattern.
 */
@@ -11,8 +11,10 @@
 #include "rows.cuh"
 
 enum {
-  HRPB_GROUP     = 32, /* blocks: one a lane, where lanes read ahead */
-  HRPB_HALF_ROWS = 8
+  HRPB_GROUP       = 32, /* blocks at most: one a lane, where lanes read ahead; */
+  HRPB_LEAST_GROUP = 4,  /* and fewer where that makes */
+  HRPB_FEW_UNITS   = 8192,
+  HRPB_HALF_ROWS   = 8
 };
 
 typedef struct {
@@ -20,21 +22,30 @@ typedef struct {
   uint32_t begin, end; /* blocks */
 } HrpbUnit;
 
-/* Their number fits 32 bits, because the strip starts, two bytes for each strip of each block, fit the offsets of the pattern */
-static inline int64_t HrpbCountUnits(const Hrpb *h)
+typedef struct {
+  int64_t n;     /* fits 32 bits, because the strip starts, two bytes for each strip of each block, fit the offsets of the pattern */
+  int32_t group; /* blocks of one */
+} HrpbUnits;
+
+static inline HrpbUnits HrpbMakeUnits(const Hrpb *h)
 {
-  return ((int64_t)h->nblocks + HRPB_GROUP - 1) / HRPB_GROUP * (h->params.panel_rows / h->params.brick_rows);
+  HrpbUnits units = {0, HRPB_GROUP};
+
+  for (;; units.group /= 2) {
+    units.n = ((int64_t)h->nblocks + units.group - 1) / units.group * (h->params.panel_rows / h->params.brick_rows);
+    if (units.n >= HRPB_FEW_UNITS || units.group == HRPB_LEAST_GROUP) return units;
+  }
 }
 
 /* The strips of a group are neighbours: they read the same windows and pointers */
-static __device__ inline HrpbUnit HrpbGetUnit(const Hrpb *h, uint32_t unit)
+static __device__ inline HrpbUnit HrpbGetUnit(const Hrpb *h, const HrpbUnits *units, uint32_t unit)
 {
   const uint32_t nstrips = h->params.panel_rows / h->params.brick_rows;
   HrpbUnit       u;
 
   u.strip = unit % nstrips;
-  u.begin = unit / nstrips * HRPB_GROUP;
-  u.end   = min(u.begin + HRPB_GROUP, (uint32_t)h->nblocks);
+  u.begin = unit / nstrips * units->group;
+  u.end   = min(u.begin + units->group, (uint32_t)h->nblocks);
   return u;
 }
 

@@ -1,42 +1,81 @@
 #include "windows.cuh"
 
-static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbRows rows, int32_t windows_per_block, uint32_t *nwindows, uint32_t *nblocks, HrpbWindowTotals *totals)
+enum {
+  MOST_BLOCKS = 256 /* thread blocks that end with atomic operations on the same numbers */
+};
+
+static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbSegments g, int32_t group, uint32_t *nwindows, uint32_t *ngroups)
 {
   __shared__ HrpbPanel s;
 
-  for (int64_t panel = blockIdx.x; panel < rows.npanels; panel += gridDim.x) {
-    const uint32_t n = HrpbCountPanel(&s, &rows, panel), blocks = (n + windows_per_block - 1) / windows_per_block;
+  /* the first segments, which all panels have, before the others */
+  for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
+    const int64_t    panel = unit % g.rows.npanels, segment = unit / g.rows.npanels, i = panel * g.nsegments + segment;
+    const HrpbCounts n = HrpbCountSegment(&s, &g, panel, (int32_t)segment, group);
 
-    if (threadIdx.x == 0 && n > 0) {
-      if (nwindows) nwindows[panel] = n;
-      if (nblocks) nblocks[panel] = blocks;
-      atomicAdd(&totals->nwindows, (unsigned long long)n);
-      atomicAdd(&totals->nblocks, (unsigned long long)blocks);
-      atomicMax(&totals->most, n);
-    }
+    if (threadIdx.x == 0) nwindows[i] = n.bits;
+    if (threadIdx.x == 0 && ngroups) ngroups[i] = n.groups;
   }
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbRows rows, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows)
+static __global__ void __launch_bounds__(HRPB_THREADS) SumPanels(HrpbSegments g, const uint32_t *nwindows, const uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals)
+{
+  HrpbWindowTotals t = {0};
+
+  for (int64_t panel = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; panel < g.rows.npanels; panel += (int64_t)gridDim.x * HRPB_THREADS) {
+    uint32_t windows = 0, groups = 0, blocks;
+
+    for (int64_t i = panel * g.nsegments; i < (panel + 1) * g.nsegments; i++) {
+      windows += nwindows[i];
+      groups += ngroups ? ngroups[i] : nwindows[i];
+    }
+    blocks = (windows + windows_per_block - 1) / windows_per_block;
+    if (nblocks) nblocks[panel] = blocks;
+    t.nwindows += windows;
+    t.ngroups += groups;
+    t.nblocks += blocks;
+    t.most = max(t.most, groups);
+  }
+  t.nwindows = HrpbWarpSum(t.nwindows);
+  t.ngroups  = HrpbWarpSum(t.ngroups);
+  t.nblocks  = HrpbWarpSum(t.nblocks);
+  t.most     = __reduce_max_sync(HRPB_ALL_LANES, t.most);
+  if (threadIdx.x % HRPB_LANES == 0 && t.nwindows) {
+    atomicAdd(&totals->nwindows, t.nwindows);
+    atomicAdd(&totals->ngroups, t.ngroups);
+    atomicAdd(&totals->nblocks, t.nblocks);
+    atomicMax(&totals->most, t.most);
+  }
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows)
 {
   __shared__ HrpbPanel s;
   const int32_t        lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
 
-  for (int64_t panel = blockIdx.x; panel < rows.npanels; panel += gridDim.x) {
-    const uint32_t block0 = blocked_row_ptr[panel], nblocks = blocked_row_ptr[panel + 1] - block0;
-    uint32_t       start = window_start[panel], first;
+  for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
+    const int64_t panel   = unit % g.rows.npanels;
+    const int32_t segment = (int32_t)(unit / g.rows.npanels);
+    const bool    cut     = HrpbIsCut(&s, &g, panel);
+    uint32_t      start, first;
 
-    for (uint32_t b = threadIdx.x; b < nblocks; b += HRPB_THREADS) window_ptr[block0 + b] = start + b * windows_per_block;
-    HrpbBeginPanel(&s, &rows, panel);
-    while (HrpbNextRange(&s, &rows, &first)) {
-      const uint32_t n = HrpbCountOwn(&s), upto = HrpbWarpInclusiveSum(n);
+    if (segment && !cut) continue;
+    start = window_start[panel * g.nsegments + segment];
+    if (segment == 0) {
+      const uint32_t block0 = blocked_row_ptr[panel], nblocks = blocked_row_ptr[panel + 1] - block0;
+
+      for (uint32_t b = threadIdx.x; b < nblocks; b += HRPB_THREADS) window_ptr[block0 + b] = start + b * windows_per_block;
+    }
+    HrpbBeginSegment(&s, &g, panel, segment, cut);
+    while (HrpbNextRange(&s, &g.rows, &first)) {
+      const uint32_t n = HrpbCountOwn(&s, 1).bits, upto = HrpbWarpInclusiveSum(n);
       int32_t       *to = windows + start + (upto - n);
 
       if (lane == HRPB_LANES - 1) s.sum[warp] = upto;
       __syncthreads();
-      for (int i = 0; i < HRPB_WARPS; i++) {
-        if (i < warp) to += s.sum[i];
-        start += s.sum[i];
+      for (int k = 0; k < HRPB_WARPS; k++) {
+        if (k < warp) to += s.sum[k];
+        start += s.sum[k];
       }
       for (int m = 0; m < HRPB_THREAD_WORDS; m++) {
         const uint32_t word = threadIdx.x * HRPB_THREAD_WORDS + m;
@@ -47,24 +86,19 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbRows rows
   }
 }
 
-HrpbError HrpbCountWindows(const HrpbRows *rows, int32_t windows_per_block, uint32_t *nwindows, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream)
+HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream)
 {
-  const unsigned int grid = HrpbGrid(rows->npanels, 1);
-
-  /* panels without entries add nothing */
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  if (nwindows) HrpbCallCuda(cudaMemsetAsync(nwindows, 0, sizeof(*nwindows) * (size_t)rows->npanels, stream));
-  if (nblocks) HrpbCallCuda(cudaMemsetAsync(nblocks, 0, sizeof(*nblocks) * (size_t)rows->npanels, stream));
-  CountWindows<<<grid, HRPB_THREADS, 0, stream>>>(*rows, windows_per_block, nwindows, nblocks, totals);
+  CountWindows<<<HrpbSegmentGrid(g), HRPB_THREADS, 0, stream>>>(*g, group, nwindows, ngroups);
+  HrpbCallCuda(cudaGetLastError());
+  SumPanels<<<HrpbGrid(g->rows.npanels, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*g, nwindows, ngroups, windows_per_block, nblocks, totals);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbFillWindows(const HrpbRows *rows, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream)
+HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream)
 {
-  const unsigned int grid = HrpbGrid(rows->npanels, 1);
-
-  FillWindows<<<grid, HRPB_THREADS, 0, stream>>>(*rows, windows_per_block, window_start, blocked_row_ptr, window_ptr, windows);
+  FillWindows<<<HrpbSegmentGrid(g), HRPB_THREADS, 0, stream>>>(*g, windows_per_block, window_start, blocked_row_ptr, window_ptr, windows);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

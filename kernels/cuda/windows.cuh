@@ -1,16 +1,25 @@
 /*
    The active windows of a panel, found by a thread block: the panel's windows are marked as bits in shared memory, one range of windows after
    the other. A range begins at the first window that is left, so that a gap between columns costs nothing.
+
+   A panel with very many entries is cut in segments of windows for as many thread blocks.
 */
 #pragma once
 
 #include "rows.cuh"
 
 enum {
-  HRPB_THREAD_WORDS = 8,                                /* of the bitmap: each thread clears and reads its own */
-  HRPB_RANGE_WORDS  = HRPB_THREADS * HRPB_THREAD_WORDS, /* 8 kB */
-  HRPB_RANGE        = HRPB_RANGE_WORDS * 32,            /* windows */
-  HRPB_LONG_ROW     = 2048                              /* entries from which a row is the work of more than a warp */
+  HRPB_THREAD_WORDS  = 8,                                /* of the bitmap: each thread clears and reads its own */
+  HRPB_RANGE_WORDS   = HRPB_THREADS * HRPB_THREAD_WORDS, /* 8 kB */
+  HRPB_RANGE         = HRPB_RANGE_WORDS * 32,            /* windows */
+  HRPB_LONG_ROW      = 2048,                             /* entries from which a row is the work of more than a warp, */
+  HRPB_HEAVY_PANEL   = 1 << 16,                          /* and a panel that of more than a thread block: */
+  HRPB_SEGMENT       = 1 << 14,                          /* one for so many entries, */
+  HRPB_MOST_SEGMENTS = 32,                               /* but not more than this, */
+  HRPB_MOST_UNITS    = 1 << 22,                          /* and not more than this for all panels together */
+  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks where panels are cut: they look at all segments, most of which are empty */
+  HRPB_ROW_LANES     = 8,                                /* that have a row, unless it is long, */
+  HRPB_READS         = 8                                 /* and entries of each that are on their way together */
 };
 #define HRPB_NO_WINDOW UINT32_MAX
 
@@ -21,6 +30,25 @@ typedef struct {
   uint32_t first[HRPB_WARPS], sum[HRPB_WARPS];        /* what each warp found */
 } HrpbPanel;
 
+/* Panels and the segments that they may be cut in; a thread block has a segment of a panel */
+typedef struct {
+  HrpbRows rows;
+  int32_t  nsegments;       /* 1 where no panel is cut */
+  int32_t  segment_windows; /* of one, a multiple of 32 */
+} HrpbSegments;
+
+/* heaviest: entries of about the panel that has most of them */
+static inline HrpbSegments HrpbMakeSegments(const HrpbRows *rows, int64_t ncols, int64_t heaviest)
+{
+  const int64_t nwindows = (ncols >> rows->shift) + 1, most = HRPB_MOST_UNITS / ((int64_t)rows->npanels + 1);
+  int64_t       n        = heaviest < HRPB_HEAVY_PANEL ? 1 : heaviest / HRPB_SEGMENT;
+
+  if (n > HRPB_MOST_SEGMENTS) n = HRPB_MOST_SEGMENTS;
+  if (n > most) n = most;
+  if (n < 1) n = 1;
+  return {*rows, (int32_t)n, (int32_t)((nwindows / n / 32 + 1) * 32)};
+}
+
 /* A row-sorted CSR names a window several times in a row, and rows repeat each other: look before the atomic operation */
 static __device__ inline void HrpbMark(HrpbPanel *s, uint32_t window)
 {
@@ -29,24 +57,63 @@ static __device__ inline void HrpbMark(HrpbPanel *s, uint32_t window)
   if (!(s->bitmap[window / 32] & bit)) atomicOr(s->bitmap + window / 32, bit);
 }
 
-static __device__ inline void HrpbBeginPanel(HrpbPanel *s, const HrpbRows *rows, int64_t panel)
+static __device__ inline uint32_t HrpbBlockSum(HrpbPanel *s, uint32_t n)
 {
-  for (int32_t i = threadIdx.x; i < rows->panel_rows; i += HRPB_THREADS) {
-    const int32_t row = HrpbMatrixRow(rows, panel, i);
+  uint32_t sum = 0;
 
-    s->next[i] = row < 0 ? 0 : rows->rowptr[row];
-    s->end[i]  = row < 0 ? 0 : rows->rowptr[row + 1];
+  n = __reduce_add_sync(HRPB_ALL_LANES, n);
+  __syncthreads(); /* the sums before have been read */
+  if (threadIdx.x % HRPB_LANES == 0) s->sum[threadIdx.x / HRPB_LANES] = n;
+  __syncthreads();
+  for (int i = 0; i < HRPB_WARPS; i++) sum += s->sum[i];
+  return sum;
+}
+
+/* Whether a panel is cut, the same for all threads */
+static __device__ inline bool HrpbIsCut(HrpbPanel *s, const HrpbSegments *g, int64_t panel)
+{
+  const HrpbRows *rows    = &g->rows;
+  int64_t         entries = 0;
+
+  if (g->nsegments == 1) return false;
+  if (!rows->order) entries = (int64_t)rows->rowptr[min((panel + 1) * rows->panel_rows, (int64_t)rows->nrows)] - rows->rowptr[min(panel * rows->panel_rows, (int64_t)rows->nrows)];
+  else {
+    uint32_t n = 0;
+
+    for (int32_t i = threadIdx.x; i < rows->panel_rows; i += HRPB_THREADS) {
+      const int32_t row = HrpbMatrixRow(rows, panel, i);
+
+      if (row >= 0) n += (uint32_t)min((int64_t)rows->rowptr[row + 1] - rows->rowptr[row], (int64_t)HRPB_HEAVY_PANEL);
+    }
+    entries = HrpbBlockSum(s, n);
+  }
+  return entries >= HRPB_HEAVY_PANEL;
+}
+
+/* The rows of a segment of a panel, or of all of it */
+static __device__ inline void HrpbBeginSegment(HrpbPanel *s, const HrpbSegments *g, int64_t panel, int32_t segment, bool cut)
+{
+  const HrpbRows *rows  = &g->rows;
+  const int64_t   first = (int64_t)segment * g->segment_windows << rows->shift, last = (int64_t)(segment + 1) * g->segment_windows << rows->shift;
+
+  for (int32_t i = threadIdx.x; i < rows->panel_rows; i += HRPB_THREADS) {
+    const int32_t row  = HrpbMatrixRow(rows, panel, i);
+    const int64_t next = row < 0 ? 0 : rows->rowptr[row], end = row < 0 ? 0 : rows->rowptr[row + 1];
+
+    s->next[i] = (HrpbInt)(cut ? HrpbLowerBound(rows->colidx, next, end, first) : next);
+    s->end[i]  = (HrpbInt)(cut ? HrpbLowerBound(rows->colidx, next, end, last) : end);
   }
   __syncthreads();
 }
 
 /*
-   Mark the windows of the next range, whose first is *first; false, for all threads, if no entry is left. Bit i of the bitmap is window *first + i.
+   Mark the windows of the next range, whose first is *first, a multiple of 32; false, for all threads, if no entry is left. Bit i of the bitmap is window *first + i.
    Between two calls a thread may read its own words of the bitmap, and nothing else of it
 */
 static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
 {
-  const int32_t lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, shift = rows->shift;
+  constexpr int32_t ROWS = HRPB_LANES / HRPB_ROW_LANES; /* of a warp */
+  const int32_t     lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, shift = rows->shift;
   uint4        *words     = (uint4 *)(s->bitmap + threadIdx.x * HRPB_THREAD_WORDS);
   uint32_t      begin     = HRPB_NO_WINDOW;
   bool          long_rows = false;
@@ -54,7 +121,7 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
   for (int32_t i = threadIdx.x; i < rows->panel_rows; i += HRPB_THREADS) {
     const int64_t next = s->next[i], left = s->end[i] - next;
 
-    if (left > 0) begin = min(begin, (uint32_t)(rows->colidx[next] >> shift));
+    if (left > 0) begin = min(begin, (uint32_t)(rows->colidx[next] >> shift) & ~31u);
     if (left >= HRPB_LONG_ROW) long_rows = true;
   }
   for (int m = 0; m < HRPB_THREAD_WORDS / 4; m++) words[m] = make_uint4(0, 0, 0, 0);
@@ -72,68 +139,112 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
 
       if (end - next < HRPB_LONG_ROW) continue;
       stop = HrpbLowerBound(rows->colidx, next, end, ((int64_t)begin + HRPB_RANGE) << shift);
-      for (int64_t k = next + threadIdx.x; k < stop; k += HRPB_THREADS) HrpbMark(s, (uint32_t)(rows->colidx[k] >> shift) - begin);
+      for (int64_t k = next + threadIdx.x; k < stop; k += HRPB_READS * HRPB_THREADS) {
+        uint32_t window[HRPB_READS];
+
+        /* the last entry again beyond the end */
+#pragma unroll
+        for (int u = 0; u < HRPB_READS; u++) window[u] = (uint32_t)(rows->colidx[min(k + u * HRPB_THREADS, stop - 1)] >> shift) - begin;
+#pragma unroll
+        for (int u = 0; u < HRPB_READS; u++) HrpbMark(s, window[u]);
+      }
       __syncthreads(); /* everyone has read next[i] */
       if (threadIdx.x == 0) s->next[i] = (HrpbInt)stop;
     }
     __syncthreads();
   }
-  for (int32_t i = warp; i < rows->panel_rows; i += HRPB_WARPS) {
-    const int64_t end  = s->end[i];
-    int64_t       next = s->next[i];
+  /* HRPB_ROW_LANES lanes have a row; all of a warp stay in the loop as long as its first row does */
+  for (int32_t first_row = warp * ROWS; first_row < rows->panel_rows; first_row += HRPB_WARPS * ROWS) {
+    const int32_t row  = first_row + lane / HRPB_ROW_LANES, at = lane % HRPB_ROW_LANES;
+    const bool    mine = row < rows->panel_rows && s->end[row] - s->next[row] < HRPB_LONG_ROW; /* the part of a long one was marked above */
+    const int64_t end  = mine ? s->end[row] : 0;
+    int64_t       next = mine ? s->next[row] : 0;
     int           found;
 
-    if (end - next >= HRPB_LONG_ROW) continue; /* its part was marked above */
     do {
-      const uint32_t window = lane < end - next ? (uint32_t)(rows->colidx[next + lane] >> shift) - begin : HRPB_RANGE;
-      const uint32_t before = __shfl_up_sync(HRPB_ALL_LANES, window, 1);
+      uint32_t window[HRPB_READS];
 
-      if (window < HRPB_RANGE && (lane == 0 || window != before)) HrpbMark(s, window);
-      found = __popc(__ballot_sync(HRPB_ALL_LANES, window < HRPB_RANGE));
+      found = 0;
+#pragma unroll
+      for (int u = 0; u < HRPB_READS; u++) window[u] = u * HRPB_ROW_LANES + at < end - next ? (uint32_t)(rows->colidx[next + u * HRPB_ROW_LANES + at] >> shift) - begin : HRPB_RANGE;
+#pragma unroll
+      for (int u = 0; u < HRPB_READS; u++) {
+        const uint32_t before = __shfl_up_sync(HRPB_ALL_LANES, window[u], 1, HRPB_ROW_LANES);
+
+        if (window[u] < HRPB_RANGE && (at == 0 || window[u] != before)) HrpbMark(s, window[u]);
+        found += __popc(__ballot_sync(HRPB_ALL_LANES, window[u] < HRPB_RANGE) >> (lane - at) & ((1u << HRPB_ROW_LANES) - 1));
+      }
       next += found;
-    } while (found == HRPB_LANES);
-    if (lane == 0) s->next[i] = (HrpbInt)next;
+    } while (__any_sync(HRPB_ALL_LANES, found == HRPB_READS * HRPB_ROW_LANES));
+    if (mine && at == 0) s->next[row] = (HrpbInt)next;
   }
   __syncthreads();
   return true;
 }
 
-/* Bits in the calling thread's words of the bitmap */
-static __device__ inline uint32_t HrpbCountOwn(const HrpbPanel *s)
-{
-  const uint4 *words = (const uint4 *)(s->bitmap + threadIdx.x * HRPB_THREAD_WORDS);
-  uint32_t     n     = 0;
-
-  for (int m = 0; m < HRPB_THREAD_WORDS / 4; m++) n += __popc(words[m].x) + __popc(words[m].y) + __popc(words[m].z) + __popc(words[m].w);
-  return n;
-}
-
-/* Active windows of a panel, the same for all threads */
-static __device__ inline uint32_t HrpbCountPanel(HrpbPanel *s, const HrpbRows *rows, int64_t panel)
-{
-  uint32_t n = 0, first;
-
-  HrpbBeginPanel(s, rows, panel);
-  while (HrpbNextRange(s, rows, &first)) n += HrpbCountOwn(s);
-  n = __reduce_add_sync(HRPB_ALL_LANES, n);
-  if (threadIdx.x % HRPB_LANES == 0) s->sum[threadIdx.x / HRPB_LANES] = n;
-  __syncthreads();
-  n = 0;
-  for (int i = 0; i < HRPB_WARPS; i++) n += s->sum[i];
-  return n;
-}
-
-/* Sums over the panels, and the most windows that one has */
+/* Bits in the calling thread's words of the bitmap, and aligned groups of them that have one; a group is a power of two, of 32 at most */
 typedef struct {
-  unsigned long long nwindows, nblocks;
+  uint32_t bits, groups;
+} HrpbCounts;
+
+static __device__ inline HrpbCounts HrpbCountOwn(const HrpbPanel *s, int32_t group)
+{
+  HrpbCounts n     = {0, 0};
+  uint32_t   first = 0; /* of each group */
+
+  for (int32_t i = 0; i < 32; i += group) first |= 1u << i;
+  for (int m = 0; m < HRPB_THREAD_WORDS; m++) {
+    uint32_t word = s->bitmap[threadIdx.x * HRPB_THREAD_WORDS + m];
+
+    n.bits += __popc(word);
+    for (int32_t distance = 1; distance < group; distance *= 2) word |= word >> distance;
+    n.groups += __popc(word & first);
+  }
+  return n;
+}
+
+/* Active windows of a segment, and groups of them, the same for all threads */
+static __device__ inline HrpbCounts HrpbCountSegment(HrpbPanel *s, const HrpbSegments *g, int64_t panel, int32_t segment, int32_t group)
+{
+  const bool cut = HrpbIsCut(s, g, panel);
+  HrpbCounts n   = {0, 0};
+  uint32_t   first;
+
+  if (segment && !cut) return n;
+  HrpbBeginSegment(s, g, panel, segment, cut);
+  while (HrpbNextRange(s, &g->rows, &first)) {
+    const HrpbCounts own = HrpbCountOwn(s, group);
+
+    n.bits += own.bits;
+    n.groups += own.groups;
+  }
+  n.bits   = HrpbBlockSum(s, n.bits);
+  n.groups = group > 1 ? HrpbBlockSum(s, n.groups) : n.bits;
+  return n;
+}
+
+/* Sums over the panels, and the most that one has */
+typedef struct {
+  unsigned long long nwindows, ngroups, nblocks;
   unsigned int       most;
 } HrpbWindowTotals;
 
-/*
-   Count the active windows of each panel and the blocks of windows_per_block of them: nwindows [npanels] and nblocks [npanels], or NULL, and their
-   sums, in totals, on the device too
-*/
-HrpbError HrpbCountWindows(const HrpbRows *rows, int32_t windows_per_block, uint32_t *nwindows, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
+/* Segments of all panels; those of a panel follow each other */
+static inline int64_t HrpbCountSegments(const HrpbSegments *g)
+{
+  return (int64_t)g->rows.npanels * g->nsegments;
+}
 
-/* Fill windows and window_ptr, but for its last number; window_start [npanels] and blocked_row_ptr [npanels + 1] say where each panel's begin */
-HrpbError HrpbFillWindows(const HrpbRows *rows, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream);
+static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
+{
+  return HrpbGrid(HrpbCountSegments(g), 1, g->nsegments > 1 ? HRPB_BLOCKS_CUT : INT32_MAX);
+}
+
+/*
+   Count the active windows of all segments, nwindows [HrpbCountSegments()], and aligned groups of so many windows that have an active one, ngroups, or NULL with groups of one; and the
+   blocks of windows_per_block windows that a panel has, nblocks [npanels] or NULL. totals are on the device, too; most is of groups
+*/
+HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
+
+/* Fill windows and window_ptr, but for its last number; window_start [HrpbCountSegments()] and blocked_row_ptr [npanels + 1] say where each segment's and each panel's begin */
+HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream);

@@ -390,7 +390,7 @@ static void TestBuild(const Matrix *m, const HrpbParams *p, const char *order_na
     if (nfailed == before) ComparePacked(where, m, &a, &b);
   }
   if (!host) HrpbDestroy(&a);
-  if (!device) HrpbDestroyDevice(&b);
+  if (!device) HrpbDestroyDevice(&b, NULL);
 }
 
 /* Windows that the host's builder finds */
@@ -572,7 +572,7 @@ static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
       CompareArray("values", where, values, dvalues, sizeof(values));
       CallCuda(cudaFree(dvalues));
     }
-    HrpbDestroyDevice(&h);
+    HrpbDestroyDevice(&h, NULL);
   }
   Free(&m);
 }
@@ -606,6 +606,7 @@ static void Test(bool small)
   TestMatrix(EmptyRuns("empty runs of 1024", 9000 / s, 700, 1024 / s), step);
   TestMatrix(FarColumns(300 / s, 3000000 / s), 5 * step);
   TestMatrix(Stencil(small ? 4 : 12), 3 * step);
+  TestMatrix(DenseRows("heavy panels", 400, 40000, 61), small ? 50 : 20);
   TestMatrix(LongRow(small ? 10000 : 1000000), small ? 50 : 25);
 }
 
@@ -656,7 +657,7 @@ static void TimeBuild(const Matrix *m, HrpbParams p)
     HrpbScalar *dvalues;
     float       ms;
 
-    HrpbDestroyDevice(&h);
+    HrpbDestroyDevice(&h, NULL);
     CallCuda(cudaDeviceSynchronize());
     t = Seconds();
     CheckTimed(HrpbBuildDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, NULL, &p, 0, &h));
@@ -673,7 +674,7 @@ static void TimeBuild(const Matrix *m, HrpbParams p)
     CallCuda(cudaFree(dvalues));
   }
   printf("bricks of %2d, panels of %4d, blocks of %3d, windows of %2d: build %.3f ms, pack %.3f ms; %d blocks, %lld bricks, %lld windows, %.1f MB of pattern\n", p.brick_rows, p.panel_rows, p.block_cols, p.window_cols, Median(build), Median(pack), h.nblocks, (long long)h.nbricks, (long long)h.nwindows, 1e-6 * (double)h.pattern_bytes);
-  HrpbDestroyDevice(&h);
+  HrpbDestroyDevice(&h, NULL);
   CallCuda(cudaEventDestroy(begin));
   CallCuda(cudaEventDestroy(end));
 }

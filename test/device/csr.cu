@@ -25,7 +25,7 @@ static DeviceCsr CsrOnDevice(const Matrix *A)
 
 static void CsrDestroy(DeviceCsr *d)
 {
-  CsrScheduleDestroyDevice(&d->schedule);
+  CsrScheduleDestroyDevice(&d->schedule, NULL);
   cudaFree(d->rowptr);
   cudaFree(d->colidx);
   cudaFree(d->values);
@@ -100,7 +100,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   Multiply(d, N, dB, A->ncols, dC, A->nrows);
   Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
   for (int64_t i = 0; i < A->nrows; i++) {
-    if (A->rowptr[i + 1] - A->rowptr[i] > 2048) ngiant++;
+    if (A->rowptr[i + 1] - A->rowptr[i] > 1280) ngiant++;
     if (A->rowptr[i + 1] - A->rowptr[i] > d->schedule.part_entries) {
       nlong++;
       continue;
@@ -113,7 +113,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   }
   Report(wrong == 0, "not added in the order of the entries", A->name);
   Report(nlong == d->schedule.nlong && ngiant == d->schedule.ngiant, "wrong number of long rows", A->name);
-  Report(d->schedule.section_entries <= 2048, "a section is too large", A->name);
+  Report(d->schedule.section_entries <= 1280, "a section is too large", A->name);
   cudaFree(dB);
   cudaFree(dC);
 }
@@ -197,7 +197,7 @@ static Matrix Offset(Matrix A, const char *name)
 static void TestNotFinite(void)
 {
   const HrpbScalar           huge = (sizeof(HrpbScalar) == 4 ? (HrpbScalar)3.4028234e38 : (HrpbScalar)1.7976931348623157e308) * (HrpbScalar)0.9, inf = INFINITY;
-  const int64_t              ncols = 70000, N = 8, lengths[] = {60, 200, 1500, 5000, ncols};
+  const int64_t              ncols = 70000, N = 8, lengths[] = {60, 200, 1000, 5000, ncols};
   Matrix                     A = {"not finite", 0, ncols, {0}, {}, {}};
   std::vector<HrpbScalar>    B((size_t)(ncols * N)), C;
   HrpbScalar                *dB, *dC;
@@ -269,7 +269,7 @@ static void TestErrors(void)
   Check(CsrScheduleDevice(0, 5, rowptr, rowptr, NULL, &s));
   Report(CsrMultiplyWorkDevice(&s, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
   Report(CsrMultiplyDevice(&s, rowptr, NULL, NULL, 4, NULL, 5, NULL, 1, NULL, NULL) == HRPB_SUCCESS, "no rows", "errors");
-  CsrScheduleDestroyDevice(&s);
+  CsrScheduleDestroyDevice(&s, NULL);
   cudaFree(rowptr);
 }
 
@@ -425,8 +425,8 @@ static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *
   time = Median(n, [&]() { Check(HrpbMultiplyDevice(&h, &s, values, precision, N, B, A->ncols, C, A->nrows, work, NULL)); });
   cudaFree(work);
   cudaFree(values);
-  HrpbScheduleDestroyDevice(&s);
-  HrpbDestroyDevice(&h);
+  HrpbScheduleDestroyDevice(&s, NULL);
+  HrpbDestroyDevice(&h, NULL);
   return time;
 }
 
@@ -529,7 +529,7 @@ int main(int argc, char **argv)
     TestMatrix(Make("single row", 1, 700, Dense), widths);
     TestMatrix(Make("dense rows", 300, 500, DenseRows), widths);
     TestMatrix(Make("empty rows", 700, 200, Gaps), widths);
-    TestMatrix(Lengths("sections", {895, 1, 896, 897, 0, 1151, 1152, 5, 1153, 1154, 3, 2047, 2048, 2049, 0, 4096, 4097, 9}, 5000, 3000), {1, 2, 8, 35});
+    TestMatrix(Lengths("sections", {895, 1, 639, 640, 641, 896, 897, 0, 1151, 1152, 5, 1279, 1280, 1281, 3, 2047, 2048, 2049, 0, 2560, 2561, 9}, 5000, 3000), {1, 2, 8, 35});
     TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35});
     TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33});
     TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35});

@@ -35,7 +35,7 @@ static void Multiply(const Hrpb *h, const HrpbScalar *values, HrpbPrecision prec
   Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
   Check(HrpbMultiplyDevice(h, &s, values, precision, N, B, ldb, C, ldc, work, NULL));
   Check(cudaDeviceSynchronize());
-  HrpbScheduleDestroyDevice(&s);
+  HrpbScheduleDestroyDevice(&s, NULL);
   cudaFree(work);
 }
 
@@ -72,7 +72,7 @@ static void TestFormats(const Matrix *A, const int32_t *order)
       TestProduct(A, kernel, multiply, 21, 16, 0, 1, Bound(precision));
       if (precision != HRPB_TF32) TestProduct(A, kernel, multiply, 40, 0, 0, 2, Bound(precision));
     }
-    HrpbDestroyDevice(&h);
+    HrpbDestroyDevice(&h, NULL);
     cudaFree(values);
   }
 }
@@ -125,7 +125,7 @@ static void Accuracy(const Matrix *A, bool positive)
       Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
       (void)Compare(A, N, B.data(), A->ncols, C.data(), A->nrows, 1, &worst[2]);
     }
-    HrpbDestroyDevice(&h);
+    HrpbDestroyDevice(&h, NULL);
     cudaFree(values);
   }
   {

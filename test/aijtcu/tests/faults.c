@@ -1,7 +1,7 @@
 static char help[] = "What is left when a call fails. Scenarios are run again and again, and each time another call that the library makes fails: a call of PETSc,\n\
 MPI, CUDA, or malloc(). The scenario must end with an error, or with the right numbers on another path; then it must succeed when it is tried again, and\n\
 nothing that the library made may be left when all is destroyed. What PETSc's own functions leave after an error of theirs is not asked.\n\
--fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMalloc(), all from one call on. -fail petsc: an allocation of\n\
+-fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on. -fail petsc: an allocation of\n\
 PETSc's in a call that the library makes, of an operation of a parent type too. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
 -only name: this scenario. -for_device: those that differ on a device. -print: prints how many calls failed.\n\n";
 

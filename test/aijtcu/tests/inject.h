@@ -139,7 +139,7 @@ static void Note(const Import *import, long result, long a0)
   const char *name = import->name;
 
   if (import->kind == HOST_MEMORY) Make((void *)result, name, 0);
-  else if (!strcmp(name, "free") || !strcmp(name, "cudaFree") || !strcmp(name, "cudaEventDestroy") || !strcmp(name, "cudaStreamDestroy")) Unmake((void *)a0);
+  else if (!strcmp(name, "free") || !strcmp(name, "cudaFree") || !strcmp(name, "cudaFreeAsync") || !strcmp(name, "cudaEventDestroy") || !strcmp(name, "cudaStreamDestroy")) Unmake((void *)a0);
   else if (!result && (import->kind == CUDA_MEMORY || !strncmp(name, "cudaEventCreate", 15) || !strncmp(name, "cudaStreamCreate", 16))) Make(*(void **)a0, name, 0);
 }
 
@@ -236,7 +236,7 @@ static PetscBool KindOf(const char *name, Kind *kind)
   if (IsOneOf(name, memory)) *kind = HOST_MEMORY;
   else if (IsOneOf(name, launches)) *kind = CUDA_LAUNCH;
   else if (IsOneOf(name, questions)) *kind = CUDA_QUESTION;
-  else if (!strcmp(name, "cudaMalloc")) *kind = CUDA_MEMORY;
+  else if (!strcmp(name, "cudaMallocAsync")) *kind = CUDA_MEMORY;
   else if (!strcmp(name, "free")) *kind = OTHER;
   else if (!strncmp(name, "cuda", 4)) *kind = CUDA_CALL;
   else if (!strncmp(name, "MPI", 3)) *kind = MPI_CALL;
