@@ -3,7 +3,7 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
                      "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,scalar -csv results.csv\n"
                      "  ./bench -f one.mtx,two.mtx -csv results.csv\n\n";
 
-#include "generate.h"
+#include "family.h"
 #include "limit.h"
 #include "machine.h"
 #include "matload.h"
@@ -19,12 +19,7 @@ enum {
   FIRST_N  = 32 /* columns of the first product of a new pattern, if there are that many */
 };
 
-/* Nodes a side or rows, for a GPU of 2024 */
-static const PetscInt sizes[] = {[GENERATE_ELASTICITY] = 64, [GENERATE_POISSON7] = 128, [GENERATE_STENCIL27] = 96, [GENERATE_DOF8] = 40, [GENERATE_BANDED] = 1 << 19, [GENERATE_RANDOM] = 1 << 19, [GENERATE_RMAT] = 1 << 19, [GENERATE_ARROW] = 1000000, [GENERATE_TETRA] = 64, [GENERATE_BLOCKARROW] = 1 << 19, [GENERATE_POWERLAW] = 1 << 19};
-
 static const GenerateKind usual[] = {GENERATE_ELASTICITY, GENERATE_DOF8, GENERATE_TETRA, GENERATE_STENCIL27, GENERATE_BANDED, GENERATE_BLOCKARROW, GENERATE_POISSON7, GENERATE_POWERLAW, GENERATE_RMAT, GENERATE_RANDOM};
-
-static const char permuted[] = "-permuted";
 
 typedef struct {
   char     *family[MAX_LIST], *file[MAX_LIST], *variant[MAX_LIST];
@@ -50,29 +45,9 @@ static PetscErrorCode UsualFamilies(Options *o)
   for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(usual); k++) {
     char name[64];
 
-    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", GenerateKinds[usual[k / 2]], k % 2 ? permuted : ""));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", GenerateKinds[usual[k / 2]], k % 2 ? "-permuted" : ""));
     PetscCall(PetscStrallocpy(name, &o->family[o->families++]));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* "elasticity-permuted" */
-static PetscErrorCode FamilyOf(const char name[], GenerateKind *kind, PetscBool *shuffle)
-{
-  char      base[64], *end;
-  PetscBool found;
-  PetscEnum value;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrncpy(base, name, sizeof(base)));
-  PetscCall(PetscStrendswith(base, permuted, shuffle));
-  if (*shuffle) {
-    PetscCall(PetscStrrstr(base, permuted, &end));
-    *end = 0;
-  }
-  PetscCall(PetscEnumFind(GenerateKinds, base, &value, &found));
-  PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-families %s: no such family; -help lists them", name);
-  *kind = (GenerateKind)value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,9 +90,9 @@ static PetscErrorCode GetOptions(Options *o)
   }
   for (PetscInt k = 0; k < o->families; k++) {
     GenerateKind kind;
-    PetscBool    shuffle;
+    PetscBool    permuted;
 
-    PetscCall(FamilyOf(o->family[k], &kind, &shuffle)); /* a wrong name is an error now, not after all those before it */
+    PetscCall(FamilyFind(o->family[k], &kind, &permuted)); /* a wrong name is an error now, not after all those before it */
   }
   for (PetscInt k = 0; k < o->variants; k++) {
     const Variant *variant;
@@ -134,20 +109,6 @@ static PetscErrorCode DestroyOptions(Options *o)
   for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscFree(o->family[k]));
   for (PetscInt k = 0; k < o->files; k++) PetscCall(PetscFree(o->file[k]));
   for (PetscInt k = 0; k < o->variants; k++) PetscCall(PetscFree(o->variant[k]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Generate(const char name[], PetscReal scale, GenerateCSR *csr)
-{
-  GenerateKind kind;
-  PetscBool    shuffle;
-  PetscInt     n, rows, dof;
-
-  PetscFunctionBegin;
-  PetscCall(FamilyOf(name, &kind, &shuffle));
-  n = PetscMax(2, (PetscInt)(sizes[kind] * (GenerateIsGrid(kind) ? cbrt((double)scale) : (double)scale) + 0.5));
-  PetscCall(GenerateRowCount(kind, n, &rows, &dof));
-  PetscCall(GenerateRows(kind, n, shuffle, 0, rows, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -375,7 +336,7 @@ int main(int argc, char **args)
     PetscCall(PetscTime(&r.start));
     if (k < o.families) {
       r.name = o.family[k];
-      PetscCall(Generate(r.name, o.scale, &r.csr));
+      PetscCall(FamilyRows(r.name, o.scale, &r.csr));
     } else {
       char *base = strrchr(o.file[k - o.families], '/');
 

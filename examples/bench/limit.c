@@ -32,11 +32,7 @@ static PetscErrorCode CopySpeed(Machine *machine)
 PetscErrorCode MachineCreate(PetscReal tflops, Machine *machine)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 1, 1, 1, NULL, &machine->A));
-  PetscCall(MatSetValue(machine->A, 0, 0, 1, INSERT_VALUES));
-  PetscCall(MatAssemblyBegin(machine->A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(machine->A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatConvert(machine->A, MATAIJTCU, MAT_INPLACE_MATRIX, &machine->A));
+  PetscCall(ExampleMachineMat(&machine->A));
   PetscCall(ExampleMatOnDevice(machine->A, &machine->device));
   PetscCall(ExampleMachine(machine->A, machine->name, sizeof(machine->name)));
   PetscCall(ExampleCUDAVersion(machine->A, machine->cuda, sizeof(machine->cuda)));

@@ -1,10 +1,23 @@
 #include "machine.h"
+#include <petscaijtcu.h>
 #include <petsctime.h>
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
 #else
   #include <petscdevice.h>
 #endif
+
+/* A matrix of one entry that is where the products of MATAIJTCU are made: to ask for that place, and to wait for it */
+PetscErrorCode ExampleMachineMat(Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, 1, 1, 1, NULL, A));
+  PetscCall(MatSetValue(*A, 0, 0, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(*A, MATAIJTCU, MAT_INPLACE_MATRIX, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Whether products with A run on a GPU: its vectors live there */
 PetscErrorCode ExampleMatOnDevice(Mat A, PetscBool *device)

@@ -5,6 +5,7 @@
 
 #include <petscmat.h>
 
+PETSC_EXTERN PetscErrorCode ExampleMachineMat(Mat *);
 PETSC_EXTERN PetscErrorCode ExampleMatOnDevice(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode ExampleMachine(Mat, char[], size_t);
 PETSC_EXTERN PetscErrorCode ExampleCUDAVersion(Mat, char[], size_t);

@@ -2,6 +2,7 @@ static char help[] = "One product C = A B of a sparse matrix with a block of N d
                      "  ./spmm -generate elasticity -size 32 -N 8,32,128\n"
                      "  ./spmm -f matrix.mtx -mat_type aijtcu -compare_type aijcusparse -csv results.csv\n\n";
 
+#include "csv.h"
 #include "generate.h"
 #include "measure.h"
 #include "machine.h"
@@ -124,28 +125,27 @@ static PetscErrorCode Multiply(const Options *o, Mat A, PetscInt N, Side *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const char columns[] = "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_first_s,compare_median_s,speed_ratio,error,petsc,machine";
+
 static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, PetscInt N, const Side *t, const Side *r, PetscReal error)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)A);
   FILE       *fp;
   PetscMPIInt size;
-  PetscInt    m, n, major, minor, subminor;
-  PetscBool   there = PETSC_FALSE;
+  PetscInt    m, n;
   MatInfo     info;
-  char        machine[128];
+  char        machine[128], petsc[32];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(ExampleMachine(A, machine, sizeof(machine)));
-  PetscCall(PetscTestFile(o->csv, 'r', &there));
-  PetscCall(PetscFOpen(comm, o->csv, "a", &fp));
-  if (!there) PetscCall(PetscFPrintf(comm, fp, "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_first_s,compare_median_s,speed_ratio,error,petsc,machine\n"));
+  PetscCall(ExampleCSVOpen(comm, o->csv, columns, &fp));
   PetscCall(PetscFPrintf(comm, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%d,%s,", name, m, n, info.nz_used, N, size, PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
   PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.steady.median, t->time.steady.least, t->flops / 1e9, t->bytes / 1e9));
-  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, major, minor, subminor, machine));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%s,\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, petsc, machine));
   PetscCall(PetscFClose(comm, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

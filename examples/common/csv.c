@@ -1,0 +1,24 @@
+#include "csv.h"
+
+/* Open a table to append to, and give a new one the names of its columns. To be closed with PetscFClose() */
+PetscErrorCode ExampleCSVOpen(MPI_Comm comm, const char file[], const char columns[], FILE **fp)
+{
+  PetscBool there = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTestFile(file, 'r', &there));
+  PetscCall(PetscFOpen(comm, file, "a", fp));
+  if (!there) PetscCall(PetscFPrintf(comm, *fp, "%s\n", columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the library in use, such as "3.26.1" */
+PetscErrorCode ExamplePETScVersion(char text[], size_t len)
+{
+  PetscInt major, minor, subminor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCall(PetscSNPrintf(text, len, "%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT, major, minor, subminor));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

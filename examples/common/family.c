@@ -1,0 +1,39 @@
+#include "family.h"
+
+/* Nodes a side or rows, for a GPU of 2024 */
+static const PetscInt sizes[] = {[GENERATE_ELASTICITY] = 64, [GENERATE_POISSON7] = 128, [GENERATE_STENCIL27] = 96, [GENERATE_DOF8] = 40, [GENERATE_BANDED] = 1 << 19, [GENERATE_RANDOM] = 1 << 19, [GENERATE_RMAT] = 1 << 19, [GENERATE_ARROW] = 1000000, [GENERATE_TETRA] = 64, [GENERATE_BLOCKARROW] = 1 << 19, [GENERATE_POWERLAW] = 1 << 19};
+
+/* "elasticity", or "elasticity-permuted" */
+PetscErrorCode FamilyFind(const char name[], GenerateKind *kind, PetscBool *permuted)
+{
+  char      base[64], *end;
+  PetscBool found;
+  PetscEnum value;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(base, name, sizeof(base)));
+  PetscCall(PetscStrendswith(base, "-permuted", permuted));
+  if (*permuted) {
+    PetscCall(PetscStrrstr(base, "-permuted", &end));
+    *end = 0;
+  }
+  PetscCall(PetscEnumFind(GenerateKinds, base, &value, &found));
+  PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: no such family of matrices; -help lists them", name);
+  *kind = (GenerateKind)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows of a matrix with scale times the rows of a full benchmark */
+PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
+{
+  GenerateKind kind;
+  PetscBool    permuted;
+  PetscInt     n, rows, dof;
+
+  PetscFunctionBegin;
+  PetscCall(FamilyFind(name, &kind, &permuted));
+  n = PetscMax(2, (PetscInt)(sizes[kind] * (GenerateIsGrid(kind) ? cbrt((double)scale) : (double)scale) + 0.5));
+  PetscCall(GenerateRowCount(kind, n, &rows, &dof));
+  PetscCall(GenerateRows(kind, n, permuted, 0, rows, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

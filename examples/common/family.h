@@ -1,0 +1,9 @@
+/*
+   The matrices that the benchmarks generate, by name and with the size they have there, shared by the examples
+*/
+#pragma once
+
+#include "generate.h"
+
+PETSC_EXTERN PetscErrorCode FamilyFind(const char[], GenerateKind *, PetscBool *);
+PETSC_EXTERN PetscErrorCode FamilyRows(const char[], PetscReal, GenerateCSR *);

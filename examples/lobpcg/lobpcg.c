@@ -1,0 +1,256 @@
+static char help[] = "Iterations of LOBPCG with matrices of several types, the same with each: time of the solve, what it was spent on, and how far the eigenvalues are apart.\n\n"
+                     "  ./lobpcg -csv results.csv\n"
+                     "  ./lobpcg -families elasticity,dof8 -blocks 16,32 -orthogonalizations chol -eps_max_it 20\n"
+                     "  ./lobpcg -types aij,aijtcu -scale 0.01 -blocks 8\n\n";
+
+#include "csv.h"
+#include "family.h"
+#include "machine.h"
+#include "springs.h"
+#include "trial.h"
+#include <petscaijtcu.h>
+
+enum {
+  MAX_LIST = 16 /* things in a list of the user */
+};
+
+typedef struct {
+  char             *family[MAX_LIST], *type[MAX_LIST];
+  PetscInt          families, types, block[MAX_LIST], blocks, orthogonalizations, repeat, most; /* the largest block */
+  BVOrthogBlockType orthogonalization[MAX_LIST];
+  PetscReal         scale, tolerance;
+  PetscBool         test; /* -test_output */
+  char              csv[PETSC_MAX_PATH_LEN], commit[64];
+} Options;
+
+/* A matrix of one of the types, and the vectors to start from */
+typedef struct {
+  Mat     A;
+  MatType type;
+  Vec    *start;
+} Side;
+
+static const char columns[] = "matrix,rows,nonzeros,type,path,block,orthogonalization,iterations,repeat,solve_s,least_s,speedup,eigenvalue_difference,products,"
+                              "product_s,orthogonalization_s,projection_s,update_s,preconditioner_s,dense_s,other_s,precision,commit,petsc,slepc,cuda,machine";
+
+/* Where the user gives no list: the types and the size that suit what there is */
+static PetscErrorCode DefaultTypes(Options *o)
+{
+  Mat       A;
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMachineMat(&A));
+  PetscCall(ExampleMatOnDevice(A, &device));
+  PetscCall(MatDestroy(&A));
+  if (!o->scale) o->scale = device ? 1 : (PetscReal)0.01;
+  if (o->types) PetscFunctionReturn(PETSC_SUCCESS);
+  o->types = 2;
+  PetscCall(PetscStrallocpy(device ? MATAIJCUSPARSE : MATAIJ, &o->type[0]));
+  PetscCall(PetscStrallocpy(MATAIJTCU, &o->type[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetOptions(Options *o)
+{
+  const PetscInt blocks[] = {8, 16, 32, 64};
+  PetscBool      families, types, given, orthogonalizations;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  o->families = o->types = o->blocks = o->orthogonalizations = MAX_LIST;
+  o->repeat                                                  = 3;
+  o->tolerance                                               = 100 * PETSC_SQRT_MACHINE_EPSILON;
+  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of LOBPCG", NULL);
+  PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list (default elasticity): elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", NULL, o->family, &o->families, &families));
+  PetscCall(PetscOptionsReal("-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", NULL, o->scale, &o->scale, NULL));
+  PetscCall(PetscOptionsStringArray("-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", NULL, o->type, &o->types, &types));
+  PetscCall(PetscOptionsIntArray("-blocks", "Block sizes of LOBPCG, a list; default: 8,16,32,64", NULL, o->block, &o->blocks, &given));
+  PetscCall(PetscOptionsEnumArray("-orthogonalizations", "What -bv_orthog_block would be, a list; default: gs,chol", NULL, BVOrthogBlockTypes, (PetscEnum *)o->orthogonalization, &o->orthogonalizations, &orthogonalizations));
+  PetscCall(PetscOptionsBoundedInt("-repeat", "How often each solve is timed, after a short one to warm up", NULL, o->repeat, &o->repeat, NULL, 1));
+  PetscCall(PetscOptionsReal("-tolerance", "Largest relative difference of an eigenvalue to the first type's that is not an error", NULL, o->tolerance, &o->tolerance, NULL));
+  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), NULL));
+  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->commit, o->commit, sizeof(o->commit), NULL));
+  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscOptionsEnd();
+  PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  if (!families) {
+    o->families = 1;
+    PetscCall(PetscStrallocpy(GenerateKinds[GENERATE_ELASTICITY], &o->family[0]));
+  }
+  if (!types) o->types = 0;
+  PetscCall(DefaultTypes(o));
+  if (!given) {
+    o->blocks = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(blocks);
+    PetscCall(PetscArraycpy(o->block, blocks, o->blocks));
+  }
+  if (!orthogonalizations) {
+    o->orthogonalizations   = 2;
+    o->orthogonalization[0] = BV_ORTHOG_BLOCK_GS;
+    o->orthogonalization[1] = BV_ORTHOG_BLOCK_CHOL;
+  }
+  for (PetscInt k = 0; k < o->blocks; k++) {
+    PetscCheck(o->block[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-blocks %" PetscInt_FMT ": a block needs one vector at least", o->block[k]);
+    o->most = PetscMax(o->most, o->block[k]);
+  }
+  for (PetscInt k = 0; k < o->families; k++) {
+    GenerateKind kind;
+    PetscBool    permuted;
+
+    PetscCall(FamilyFind(o->family[k], &kind, &permuted)); /* a wrong name is an error now, not after all those before it */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyOptions(Options *o)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscFree(o->family[k]));
+  for (PetscInt k = 0; k < o->types; k++) PetscCall(PetscFree(o->type[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Largest |a - b| / |b|; infinite where a number is none */
+static PetscReal Difference(PetscInt n, const PetscReal a[], const PetscReal b[])
+{
+  PetscReal most = 0;
+
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscReal difference = PetscAbsReal(a[k] - b[k]) / PetscAbsReal(b[k]);
+
+    if (!(difference <= most)) most = PetscIsNanReal(difference) ? PETSC_INFINITY : difference;
+  }
+  return most;
+}
+
+static PetscErrorCode AppendCSV(const Options *o, const char name[], const Side *side, const TrialOptions *t, const Trial *trial, const Trial *first, PetscReal difference)
+{
+  FILE     *fp;
+  PetscInt  n, major, minor, subminor;
+  MatInfo   info;
+  PetscReal part[PROFILE_PARTS];
+  char      petsc[32], cuda[16], machine[128];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(side->A, &n, NULL));
+  PetscCall(MatGetInfo(side->A, MAT_LOCAL, &info));
+  PetscCall(PetscArraycpy(part, trial->profile.seconds, PROFILE_PARTS));
+  PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
+  PetscCall(SlepcGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
+  PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, columns, &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%.0f,%s,%s,%" PetscInt_FMT ",%s,", name, n, info.nz_used, side->type, trial->path, t->block, BVOrthogBlockTypes[t->orthogonalization]));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4f,%.1e,%" PetscInt_FMT ",", trial->iterations, t->repeat, (double)trial->solve.median, (double)trial->solve.least, (double)(first->solve.median / trial->solve.median), (double)difference, trial->profile.products));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,", (double)part[PROFILE_PRODUCT], (double)part[PROFILE_ORTHOGONALIZATION], (double)part[PROFILE_PROJECTION], (double)part[PROFILE_UPDATE], (double)part[PROFILE_PRECONDITIONER], (double)part[PROFILE_DENSE], (double)part[PROFILE_OTHER]));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, major, minor, subminor, cuda, machine));
+  PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintTrial(const Options *o, const Side *side, const TrialOptions *t, const Trial *trial, const Trial *first, PetscReal difference)
+{
+  const char *orthogonalization = BVOrthogBlockTypes[t->orthogonalization];
+  PetscReal   all               = 0;
+
+  PetscFunctionBegin;
+  if (o->test) {
+    if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  block %" PetscInt_FMT ", %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " products, eigenvalues %s\n", t->block, orthogonalization, trial->iterations, trial->profile.products, difference <= o->tolerance ? "equal" : "DIFFERENT"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  block %3" PetscInt_FMT ", %-4s %s%s%s%s: %.4f s", t->block, orthogonalization, side->type, trial->path[0] ? " (" : "", trial->path, trial->path[0] ? ")" : "", (double)trial->solve.median));
+  if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %.2fx, eigenvalues differ by %.1e%s", (double)(first->solve.median / trial->solve.median), (double)difference, difference <= o->tolerance ? "" : " ERROR"));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "; %" PetscInt_FMT " iterations, %" PetscInt_FMT " products;", trial->iterations, trial->profile.products));
+  for (int p = 0; p < PROFILE_PARTS; p++) all += trial->profile.seconds[p];
+  for (int p = 1; p < PROFILE_PARTS; p++) {
+    const PetscReal share = trial->profile.seconds[p] / all;
+
+    if (share >= (PetscReal)0.005) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %.0f %%", ProfileParts[p], 100 * (double)share));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All types in turn, so that all see the same clock rates and neighbours */
+static PetscErrorCode Compare(const Options *o, const char name[], Side side[], const TrialOptions *t, PetscInt *wrong)
+{
+  Trial trial[MAX_LIST];
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < o->types; k++) {
+    PetscReal difference;
+
+    PetscCall(TrialRun(side[k].A, side[k].start, t, &trial[k]));
+    difference = Difference(t->block, trial[k].eigenvalue, trial[0].eigenvalue);
+    if (!(difference <= o->tolerance)) ++*wrong;
+    PetscCall(PrintTrial(o, &side[k], t, &trial[k], &trial[0], difference));
+    if (o->csv[0]) PetscCall(AppendCSV(o, name, &side[k], t, &trial[k], &trial[0], difference));
+  }
+  for (PetscInt k = 0; k < o->types; k++) PetscCall(TrialDestroy(&trial[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *wrong)
+{
+  GenerateCSR csr;
+  Side        side[MAX_LIST];
+  char        machine[128];
+
+  PetscFunctionBegin;
+  PetscCall(FamilyRows(name, o->scale, &csr));
+  PetscCall(SpringsSetValues(&csr));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros", name, csr.m, csr.n, csr.i[csr.m]));
+  for (PetscInt k = 0; k < o->types; k++) {
+    PetscCall(SpringsCreateMat(&csr, o->type[k], &side[k].A));
+    PetscCall(MatGetType(side[k].A, &side[k].type));
+    PetscCall(TrialStart(side[k].A, o->most, &side[k].start));
+  }
+  PetscCall(GenerateCSRDestroy(&csr));
+  PetscCall(ExampleMachine(side[o->types - 1].A, machine, sizeof(machine)));
+  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s", machine));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  for (PetscInt b = 0; b < o->blocks; b++) {
+    for (PetscInt k = 0; k < o->orthogonalizations; k++) {
+      const TrialOptions t = {o->block[b], o->orthogonalization[k], o->repeat};
+
+      PetscCall(Compare(o, name, side, &t, wrong));
+    }
+  }
+  for (PetscInt k = 0; k < o->types; k++) {
+    PetscCall(VecDestroyVecs(2 * o->most, &side[k].start));
+    PetscCall(MatDestroy(&side[k].A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  PetscMPIInt size;
+  Options     o;
+  PetscInt    wrong = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "The benchmark is for one process");
+  PetscCall(GetOptions(&o));
+  for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k], &wrong));
+  PetscCall(DestroyOptions(&o));
+  PetscCheck(!wrong, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The eigenvalues of %" PetscInt_FMT " solves were not those of the first type, see the lines with ERROR", wrong);
+  PetscCall(SlepcFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: families
+      args: -test_output -families elasticity,dof8-permuted -scale 0.0005 -blocks 1,4,9 -eps_max_it 6 -repeat 1 -mat_aijtcu_path {{tcu auto}}
+
+   test:
+      suffix: list
+      args: -test_output -families poisson7 -scale 0.0005 -blocks 5 -orthogonalizations svqb,chol -eps_max_it 4 -repeat 2 -types aij,aijtcu,aijtcu -st_pc_type jacobi -csv lobpcg.csv
+
+TEST*/

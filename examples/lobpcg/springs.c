@@ -1,0 +1,50 @@
+#include "springs.h"
+
+/*
+   A spring of random stiffness between any two unknowns that are coupled, and one of stiffness 1 that holds each unknown: the smallest
+   eigenvalue is 1, of a rigid motion, and those that follow lie close to it, as the lowest ones of an elastic body do.
+*/
+PetscErrorCode SpringsSetValues(GenerateCSR *csr)
+{
+  Mat       A;
+  PetscBool symmetric;
+
+  PetscFunctionBegin;
+  for (PetscInt row = 0; row < csr->m; row++) {
+    PetscInt  diagonal = -1;
+    PetscReal sum      = 1;
+
+    for (PetscInt k = csr->i[row]; k < csr->i[row + 1]; k++) {
+      const PetscInt col = csr->j[k];
+
+      if (col == row) diagonal = k;
+      else {
+        const PetscReal stiffness = PetscAbsReal(GenerateValue(PetscMin(row, col), PetscMax(row, col)));
+
+        csr->a[k] = -stiffness;
+        sum += stiffness;
+      }
+    }
+    PetscCheck(diagonal >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Row %" PetscInt_FMT " has no diagonal entry: LOBPCG needs a family with a symmetric pattern", row);
+    csr->a[diagonal] = sum;
+  }
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr->m, csr->n, csr->i, csr->j, csr->a, &A));
+  PetscCall(MatIsSymmetric(A, 0, &symmetric));
+  PetscCall(MatDestroy(&A));
+  PetscCheck(symmetric, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "The matrix is not symmetric: LOBPCG needs a family with a symmetric pattern");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrix as a program gets it that leaves the type to -mat_type: as if type were the user's */
+PetscErrorCode SpringsCreateMat(const GenerateCSR *csr, const char type[], Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_type", type));
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, csr->m, csr->n, csr->m, csr->n));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*A, csr->i, csr->j, csr->a));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

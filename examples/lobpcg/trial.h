@@ -1,0 +1,26 @@
+/*
+   A number of iterations of SLEPc's LOBPCG, always the same: its time, its parts, and the eigenvalues that it came to
+*/
+#pragma once
+
+#include "profile.h"
+#include "spread.h"
+#include <slepceps.h>
+
+typedef struct {
+  PetscInt          block;
+  BVOrthogBlockType orthogonalization;
+  PetscInt          repeat; /* how often it is timed */
+} TrialOptions;
+
+typedef struct {
+  PetscInt   iterations;
+  Spread     solve;
+  Profile    profile;
+  PetscReal *eigenvalue; /* as many as the block has vectors */
+  char       path[32];   /* of the products; empty for a type that is not ours */
+} Trial;
+
+PETSC_INTERN PetscErrorCode TrialStart(Mat, PetscInt, Vec *[]);
+PETSC_INTERN PetscErrorCode TrialRun(Mat, Vec[], const TrialOptions *, Trial *);
+PETSC_INTERN PetscErrorCode TrialDestroy(Trial *);
