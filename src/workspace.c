@@ -32,11 +32,18 @@ static void AIJTCUTransfersFree(AIJTCUTransfers *t)
   memset(t, 0, sizeof(*t));
 }
 
-/* All of it, whatever CUDA says: an error of work before comes to light in the next call */
+/* An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the next call */
+static PetscBool AIJTCUForgetError(cudaError_t err)
+{
+  if (err != cudaSuccess) (void)cudaGetLastError();
+  return (PetscBool)(err != cudaSuccess);
+}
+
+/* All of it, whatever CUDA says */
 static void AIJTCUSharedFree(void)
 {
   if (shared.buffer) {
-    if (shared.done) (void)cudaEventSynchronize(shared.done);
+    if (shared.done) (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
     (void)cudaFree(shared.buffer); /* does not wait for what comes from the driver's pool, nor asks which device is current */
   }
   if (shared.done) (void)cudaEventDestroy(shared.done);
@@ -82,7 +89,7 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
 /* A stream in which memory of plans can be freed: behind all that they have put on any stream */
 cudaStream_t AIJTCUDeviceStreamBehind(void)
 {
-  if (shared.done) (void)cudaStreamWaitEvent(PetscDefaultCudaStream, shared.done, 0);
+  if (shared.done && AIJTCUForgetError(cudaStreamWaitEvent(PetscDefaultCudaStream, shared.done, 0))) (void)AIJTCUForgetError(cudaDeviceSynchronize());
   return PetscDefaultCudaStream;
 }
 

@@ -3,7 +3,7 @@ MPI, CUDA, or malloc(). The scenario must end with an error, or with the right n
 nothing that the library made may be left when all is destroyed. What PETSc's own functions leave after an error of theirs is not asked.\n\
 -fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on. -fail petsc: an allocation of\n\
 PETSc's in a call that the library makes, of an operation of a parent type too. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
--only name: this scenario. -for_device: those that differ on a device. -print: prints how many calls failed.\n\n";
+-only name: this scenario. -for_device: those that differ on a device. -print: prints how many calls failed, and PETSc's messages of what fails again.\n\n";
 
 #define _GNU_SOURCE /* RTLD_DI_LINKMAP */
 #include <petscmat.h>
@@ -14,7 +14,8 @@ PETSc's in a call that the library makes, of an operation of a parent type too. 
   #include "inject.h"
   #include "scenarios.h"
 
-static PetscInt ncomplaints;
+static PetscInt  ncomplaints;
+static PetscBool print;
 
 static void Complain(const Scenario *s, PetscInt k, const char text[])
 {
@@ -65,24 +66,21 @@ static PetscErrorCode Destroy(World *w)
 }
 
 /*
-   In PETSc 3.24 a parallel product sets those of its blocks up anew every time. The local part of C keeps one whose set-up has failed, and PETSc then
-   takes it for one that is set up: such a C, of an aij as well, is of no use, but another one is
+   On a device, and in PETSc 3.24 anywhere, a parallel product sets those of its blocks up anew every time. The local part of C keeps one whose set-up has failed, and PETSc then
+   takes it for one that is set up: such a C, of an aijcusparse as well, is of no use, but another one is
 */
 static PetscErrorCode ActAgain(const Scenario *s, World *w, PetscErrorCode *ierr)
 {
-  PetscFunctionBegin;
-  *ierr = (*s->act)(w);
-#if PETSC_VERSION_LT(3, 25, 0)
-  {
-    PetscInt spoilt = *ierr == PETSC_ERR_PLIB && s->act == DoProduct && w->C;
+  PetscInt spoilt;
 
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-    if (size > 1 && spoilt) {
-      PetscCall(MatDestroy(&w->C));
-      *ierr = (*s->act)(w);
-    }
+  PetscFunctionBegin;
+  *ierr  = (*s->act)(w);
+  spoilt = *ierr == PETSC_ERR_PLIB && s->act == DoProduct && w->C;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+  if (size > 1 && spoilt) {
+    PetscCall(MatDestroy(&w->C));
+    *ierr = (*s->act)(w);
   }
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +136,9 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
     if (made_C && MatDestroy(&w.C)) Complain(s, k, "the product cannot be destroyed");
     if (made_M && MatDestroy(&w.M)) Complain(s, k, "the other matrix cannot be destroyed");
     if (made_X && MatDestroy(&w.X)) Complain(s, k, "the factor cannot be destroyed");
+    if (print) PetscCall(PetscPushErrorHandler(PetscTraceBackErrorHandler, NULL));
     PetscCall(ActAgain(s, &w, &again));
+    if (print) PetscCall(PetscPopErrorHandler());
     if (again) Complain(s, k, "fails again");
   }
   if (s->act == DoProduct && w.C) PetscCall(IsProduct(w.C, &w, &is));
@@ -159,7 +159,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AttemptAll(const Scenario *s, PetscBool print)
+static PetscErrorCode AttemptAll(const Scenario *s)
 {
   PetscInt n, k;
 
@@ -174,7 +174,7 @@ static PetscErrorCode AttemptAll(const Scenario *s, PetscBool print)
 static PetscErrorCode RunScenarios(void)
 {
   char      only[64] = "";
-  PetscBool print = PETSC_FALSE, for_device = PETSC_FALSE;
+  PetscBool for_device = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
@@ -183,7 +183,7 @@ static PetscErrorCode RunScenarios(void)
   InterposeMalloc(PETSC_TRUE);
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(scenarios); i++) {
     if ((only[0] && strcmp(only, scenarios[i].name)) || (for_device && !scenarios[i].device)) continue;
-    PetscCall(AttemptAll(&scenarios[i], print));
+    PetscCall(AttemptAll(&scenarios[i]));
   }
   InterposeMalloc(PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
