@@ -98,12 +98,28 @@ static PetscErrorCode Act(const Scenario *s, World *w)
 #endif
 }
 
+/*
+   A parallel aijcusparse frees the same thing twice when it is destroyed again after an error (MatMPIAIJCUSPARSE_CUPM::Destroy() keeps its pointer to that), so that it is left
+   as it is
+*/
+static PetscErrorCode CanDestroyAgain(const Scenario *s, Mat A, PetscBool *can)
+{
+  VecType type;
+
+  PetscFunctionBegin;
+  *can = PETSC_TRUE;
+  if (s->act != DoDestroy || size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PetscStrcmp(type, VECSTANDARD, can));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once and keeps is made */
 static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 {
   World          w;
   PetscErrorCode ierr, again;
-  PetscBool      is = PETSC_TRUE, made_C, made_M, made_X;
+  PetscBool      is = PETSC_TRUE, destroyable, made_C, made_M, made_X;
 
   PetscFunctionBegin;
   victim     = NULL;
@@ -112,6 +128,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   recording           = (PetscBool)(k > 0);
   PetscCall(WorldCreate(&w));
   PetscCall((*s->ready)(&w));
+  PetscCall(CanDestroyAgain(s, w.A, &destroyable));
   made_C = (PetscBool)!w.C;
   made_M = (PetscBool)!w.M;
   made_X = (PetscBool)!w.X;
@@ -126,6 +143,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (!ierr && fired && mode == FAIL_MEMORY && !told) Complain(s, k, "nothing in the log of memory that runs out");
   if (!ierr && cuda_error) Complain(s, k, "an error of CUDA is left to others");
   cuda_error = 0;
+  if (!destroyable) half = (PetscBool)(half || ierr);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
   if (half) { /* nothing of this world can be used */
     recording = PETSC_FALSE;
