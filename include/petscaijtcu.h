@@ -20,6 +20,7 @@
 .  -mat_aijtcu_panel_rows rows               - rows of a row panel, see `MatAIJTCUSetPanelRows()`
 .  -mat_aijtcu_block_cols cols               - columns of a block, see `MatAIJTCUSetBlockCols()`
 .  -mat_aijtcu_window_cols (1|2|4|8|16)      - columns of a window, see `MatAIJTCUSetWindowCols()`
+.  -mat_aijtcu_cluster (auto|never|always)   - whether bricks may be of the matrix in another order, see `MatAIJTCUSetCluster()`
 .  -mat_aijtcu_synergy_threshold alpha       - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
 .  -mat_aijtcu_workspace_max MiB             - device memory for copies of dense matrices, shared by all matrices; 0 (default) is a quarter of the
                                                device's. Products that need more are made in pieces. No prefix
@@ -54,7 +55,7 @@
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
 .seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetPrecision()`, `MatAIJTCUSetBrickRows()`, `MatAIJTCUSetPanelRows()`,
-          `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
+          `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`, `MatAIJTCUSetCluster()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
           `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
@@ -110,6 +111,28 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUPrecisions[];
 
 /*E
+   MatAIJTCUCluster - whether the bricks of a `MATAIJTCU` may be of the matrix in another order of its rows and columns
+
+   Values:
++  `MAT_AIJTCU_CLUSTER_AUTO`   - where the model says that it pays
+.  `MAT_AIJTCU_CLUSTER_NEVER`  - bricks are of the matrix as it is
+-  `MAT_AIJTCU_CLUSTER_ALWAYS` - wherever there can be
+
+   Level: intermediate
+
+   Note:
+   `MatAIJTCUClusters` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetCluster()`, `MatAIJTCUGetCluster()`
+E*/
+typedef enum {
+  MAT_AIJTCU_CLUSTER_AUTO,
+  MAT_AIJTCU_CLUSTER_NEVER,
+  MAT_AIJTCU_CLUSTER_ALWAYS
+} MatAIJTCUCluster;
+PETSC_EXTERN const char *const MatAIJTCUClusters[];
+
+/*E
    MatAIJTCUSynergyClass - how well a matrix suits tensor cores (cuTeSpMM, Table 1)
 
    Values:
@@ -139,11 +162,12 @@ PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
 .  alpha8     - the same with strips of 8 rows
 .  intensity  - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
 .  cls        - class by alpha
-.  built      - whether bricks exist; the next four are zero while they do not
+.  built      - whether bricks exist; the next five are zero while they do not
+.  clustered  - whether they are of the matrix in another order
 .  beta       - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
 .  fill       - nonzeros per slot of the bricks, in [0,1]
 .  bricks     - number of bricks
-.  hrpb_bytes - bytes of the bricks, packed values included
+.  hrpb_bytes - bytes of the bricks, packed values and what another order needs included
 -  csr_bytes  - bytes of the CSR of the same rows
 
    Level: intermediate
@@ -153,7 +177,7 @@ S*/
 typedef struct {
   PetscReal             alpha, alpha8, intensity;
   MatAIJTCUSynergyClass cls;
-  PetscBool             built;
+  PetscBool             built, clustered;
   PetscReal             beta, fill;
   PetscInt64            bricks;
   PetscInt64            hrpb_bytes, csr_bytes;
@@ -193,6 +217,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUSetBlockCols(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetBlockCols(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetWindowCols(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetWindowCols(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetCluster(Mat, MatAIJTCUCluster);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetCluster(Mat, MatAIJTCUCluster *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);

@@ -27,8 +27,8 @@ const char *HrpbDeviceErrorString(void);
 HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h);
 void      HrpbDestroyDevice(Hrpb *h, HrpbStream stream);
 
-/* HrpbPackValuesHost() on the device, with the CSR that h was built from */
-HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);
+/* HrpbPackValuesHost() on the device, with the CSR that h was built from. Unless entry is NULL, its entry k has the value csr_values[entry[k]] */
+HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, const HrpbInt *entry, HrpbScalar *values, HrpbStream stream);
 
 /* What can be said of a matrix before anything is built */
 typedef struct {

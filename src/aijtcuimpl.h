@@ -8,6 +8,7 @@
 #include <petsc/private/vecimpl.h>
 #include <hrpbdevice.h>
 #include <csrdevice.h>
+#include <clusterdevice.h>
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -45,6 +46,7 @@ typedef struct {
   PetscInt           brick_rows, panel_rows, block_cols, window_cols;
   PetscBool          format_set; /* one of these was set: otherwise a device chooses its own */
   MatAIJTCUPrecision precision;
+  MatAIJTCUCluster   cluster;
   PetscReal          threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
 } AIJTCUOptions;
 
@@ -111,12 +113,22 @@ struct _n_AIJTCUPlan {
   PetscBool        on_device;    /* where the bricks are, */
   PetscBool        asked_device; /* and where they should have been built if they were refused */
   HrpbParams       params;
-  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those */
+  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those; */
+  PetscBool        wanted_cluster; /* and of the matrix in another order, if there is one */
 #if AIJTCU_HAVE_BRICKS
   Hrpb         hrpb;
   HrpbScalar  *values;
   HrpbSchedule schedule;       /* on the device only */
   PetscBool    workspace_user; /* counted by AIJTCUWorkspaceUser() */
+
+  /* The matrix in another order on a device, of the pattern that cluster_key names, if that was tried */
+  PetscBool        cluster_tried;
+  PetscInt         cluster_levels; /* that it might have, */
+  PetscBool        cluster_forced; /* and whether it was made whatever neighbours share */
+  AIJTCUPatternKey cluster_key;
+  HrpbClustered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
+  HrpbSurvey       clustered_survey;
+  PetscBool        bricks_clustered; /* the bricks are of it */
 
   /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
   PetscBool        csr_scheduled; /* counted, too */
@@ -227,6 +239,8 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *)
 PETSC_INTERN void           AIJTCUDeviceUnschedule(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPath, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCluster(Mat, AIJTCUPlan *, HrpbError *);
+PETSC_INTERN void           AIJTCUDeviceUncluster(AIJTCUPlan *);
 
 /* workspace.c: what all plans on a device share */
 typedef struct { /* two slots: one piece is multiplied while others come and go */
@@ -244,9 +258,20 @@ PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
 #endif
 
+/* cluster.c */
+#if AIJTCU_HAVE_DEVICE
+enum {
+  AIJTCU_MOST_LEVELS = 4096 /* of a search for another order: some tenths of a second */
+};
+PETSC_INTERN PetscErrorCode AIJTCUMayCluster(Mat, const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUWantsCluster(Mat, AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUClusterUpdate(Mat, AIJTCUPlan *, PetscInt);
+PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
+#endif
+
 /* synergy.c */
 PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscBool      AIJTCUColumnsRun(const AIJTCUPlan *);
+PETSC_INTERN PetscBool      AIJTCUColumnsRun(const HrpbSurvey *);
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
@@ -264,4 +289,4 @@ PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
-PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;

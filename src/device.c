@@ -103,9 +103,9 @@ PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
 }
 
 /* The format for a matrix of which nothing was set: staged where columns come in runs; otherwise strips gather what they need */
-static HrpbParams AIJTCUDeviceFormat(const AIJTCUPlan *plan)
+static HrpbParams AIJTCUDeviceFormat(const HrpbSurvey *survey)
 {
-  return AIJTCUColumnsRun(plan) ? HrpbStagedParams() : HrpbGatherParams();
+  return AIJTCUColumnsRun(survey) ? HrpbStagedParams() : HrpbGatherParams();
 }
 
 /* Like all that is freed here without asking for errors: those of work before it come to light in the next call */
@@ -119,11 +119,13 @@ static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
 
 static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
+  const HrpbClustered *c = plan->bricks_clustered ? &plan->clustered : NULL;
+
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = HrpbPackValuesDevice(&plan->hrpb, csr->rowptr, csr->colidx, csr->values, plan->values, csr->stream);
+  *err = HrpbPackValuesDevice(&plan->hrpb, c ? c->rowptr : csr->rowptr, c ? c->colidx : csr->colidx, csr->values, c ? c->entry : NULL, plan->values, csr->stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
@@ -146,10 +148,11 @@ static PetscErrorCode AIJTCUTrimPool(void)
 
 static PetscErrorCode AIJTCUDeviceBuildBricks(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, HrpbError *err)
 {
-  cudaError_t cerr;
+  const HrpbClustered *c = plan->bricks_clustered ? &plan->clustered : NULL;
+  cudaError_t          cerr;
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
+  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, c ? c->rowptr : csr->rowptr, c ? c->colidx : csr->colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
@@ -184,9 +187,11 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
   if (!plan->workspace_user) AIJTCUWorkspaceUser(PETSC_TRUE);
   plan->workspace_user = PETSC_TRUE;
   plan->params         = plan->wanted;
+  if (plan->wanted_cluster) PetscCall(AIJTCUClusterUpdate(A, plan, AIJTCU_MOST_LEVELS));
+  plan->bricks_clustered = (PetscBool)(plan->wanted_cluster && plan->clustered.n);
   if (!plan->wanted.brick_rows) {
-    PetscCall(AIJTCUAnalyse(A, plan));
-    plan->params = AIJTCUDeviceFormat(plan);
+    if (!plan->bricks_clustered) PetscCall(AIJTCUAnalyse(A, plan));
+    plan->params = AIJTCUDeviceFormat(plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
   }
   PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -204,8 +209,49 @@ PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
 void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 {
   AIJTCUDeviceDestroyBricks(plan, AIJTCUDeviceStreamBehind());
+  plan->bricks_clustered = PETSC_FALSE;
   if (plan->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
   plan->workspace_user = PETSC_FALSE;
+}
+
+enum {
+  LEAST_SHARED = 20 /* percent of a row's columns that its neighbours must have, too: about 40 in meshes, 7 where edges are drawn by chance */
+};
+
+static void AIJTCUUncluster(AIJTCUPlan *plan, cudaStream_t stream)
+{
+  HrpbClusterDestroyDevice(&plan->clustered, stream);
+  AIJTCUWorkspaceUser(PETSC_FALSE);
+}
+
+static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  HrpbClustered *c      = &plan->clustered;
+  double         shared = 1;
+
+  PetscFunctionBegin;
+  (void)ctx;
+  if (!plan->cluster_forced) AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
+  if (*err || 100 * shared < LEAST_SHARED) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, HrpbClusterDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  AIJTCUCallDevice(*err, HrpbSurveyDevice(c->n, c->n, c->rowptr, c->colidx, csr->stream, &plan->clustered_survey));
+  if (*err) AIJTCUUncluster(plan, csr->stream);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fills plan->clustered and plan->clustered_survey, if that can be. Unless it is forced, only where neighbours share columns */
+PetscErrorCode AIJTCUDeviceCluster(Mat A, AIJTCUPlan *plan, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterCSR, NULL, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void AIJTCUDeviceUncluster(AIJTCUPlan *plan)
+{
+  AIJTCUUncluster(plan, AIJTCUDeviceStreamBehind());
 }
 
 static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
@@ -245,10 +291,45 @@ typedef struct {
   const AIJTCUDeviceCSR *csr;
 } AIJTCUKernel;
 
+/* Leading dimension of a buffer: whole units of 16 bytes */
+static PetscInt AIJTCUSlotLDA(PetscInt rows)
+{
+  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
+
+  return (PetscMax(rows, 1) + unit - 1) / unit * unit;
+}
+
+/* Scalars of B or C in the order of the bricks */
+static size_t AIJTCUClusteredScalars(const HrpbClustered *c, PetscInt N)
+{
+  const size_t unit = 256 / sizeof(PetscScalar);
+
+  return ((size_t)AIJTCUSlotLDA(c->n) * (size_t)N + unit - 1) / unit * unit;
+}
+
 static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *bytes)
 {
-  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyWorkDevice(&k->plan->csr, N, bytes);
-  return HrpbMultiplyWorkDevice(&k->plan->hrpb, &k->plan->schedule, AIJTCUGetPrecision(k->plan), N, bytes);
+  const AIJTCUPlan *plan = k->plan;
+  HrpbError         err;
+
+  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyWorkDevice(&plan->csr, N, bytes);
+  err = HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, bytes);
+  if (!err && plan->bricks_clustered) *bytes += 2 * AIJTCUClusteredScalars(&plan->clustered, N) * sizeof(PetscScalar);
+  return err;
+}
+
+/* B to the order of the bricks, and C from it. What the kernel for bricks needs comes behind both copies */
+static HrpbError AIJTCUClusteredRun(const AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream)
+{
+  const HrpbClustered *order = &plan->clustered;
+  const PetscInt       ld    = AIJTCUSlotLDA(order->n);
+  PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUClusteredScalars(order, N);
+  HrpbError            err;
+
+  err = HrpbPermuteRowsDevice(order->order, order->n, N, b, ldb, x, ld, stream);
+  if (!err) err = HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), N, x, ld, y, ld, y + AIJTCUClusteredScalars(order, N), stream);
+  if (!err) err = HrpbPermuteRowsDevice(order->position, order->n, N, y, ld, c, ldc, stream);
+  return err;
 }
 
 static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
@@ -256,6 +337,7 @@ static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscS
   const AIJTCUDeviceCSR *csr = k->csr;
 
   if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyDevice(&k->plan->csr, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
+  if (k->plan->bricks_clustered) return AIJTCUClusteredRun(k->plan, N, b, ldb, c, ldc, work, csr->stream);
   return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, csr->stream);
 }
 
@@ -274,13 +356,6 @@ enum {
   PIECES      = 4,      /* at least, of large matrices on the host: of */
   LEAST_PIECE = 1 << 22 /* scalars, if they are cut for that */
 };
-
-static PetscInt AIJTCUSlotLDA(PetscInt rows)
-{
-  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
-
-  return (PetscMax(rows, 1) + unit - 1) / unit * unit;
-}
 
 /* Workspace for pieces of width columns, and of it what the kernel needs for itself; a product in one piece needs one buffer of each */
 static PetscErrorCode AIJTCUWorkBytes(const AIJTCUKernel *k, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)

@@ -13,6 +13,7 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->window_cols = 1; /* no row of B is staged that no entry needs */
   o->format_set  = PETSC_FALSE;
   o->precision   = MAT_AIJTCU_PRECISION_FULL;
+  o->cluster     = MAT_AIJTCU_CLUSTER_AUTO;
   o->threshold   = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -159,6 +160,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   any = (PetscBool)(any || set);
   if (!set) o.block_cols = AIJTCURoundUp(o.block_cols, o.window_cols);
   PetscCall(AIJTCUCheckBlockCols(A, o.block_cols, o.window_cols));
+  PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_cluster", "auto, never or always"));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_cluster", "Whether bricks may be of the matrix in another order", "MatAIJTCUSetCluster", MatAIJTCUClusters, (PetscEnum)o.cluster, (PetscEnum *)&o.cluster, NULL));
   PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
@@ -300,6 +303,72 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
   PetscAssertPointer(precision, 2);
   *precision = AIJTCUGetOptions(plan)->precision;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUSetCluster - Sets whether the bricks of a `MATAIJTCU` may be of the matrix in another order of its rows and columns
+
+  Logically Collective
+
+  Input Parameters:
++ A       - the matrix; other types are left alone
+- cluster - `MAT_AIJTCU_CLUSTER_AUTO` (default), `MAT_AIJTCU_CLUSTER_NEVER` or `MAT_AIJTCU_CLUSTER_ALWAYS`
+
+  Options Database Key:
+. -mat_aijtcu_cluster (auto|never|always) - whether they may
+
+  Level: intermediate
+
+  Notes:
+  For matrices whose unknowns are numbered without regard to which are neighbours. On a device the rows and columns of a square block are put in the order of Cuthill and McKee, in which
+  bricks are full, once for a nonzero pattern. Each product then takes B to that order and C back: the matrix itself, B and C keep theirs, and the entries of C are the same but for rounding.
+
+  By default that is done where `auto` chooses the path, columns are scattered, rows share columns with their neighbours, and a model of the times says that it pays
+  within 50 products. `MAT_AIJTCU_CLUSTER_ALWAYS` holds for all bricks on a device.
+
+  Needs the memory of another copy of the matrix, without values, and of a copy of B and one of C. A matrix of a thin and long graph (thousands of levels), or with 2^31 nonzeros, keeps its order.
+
+  Source:
+  E. Cuthill and J. McKee, Reducing the bandwidth of sparse symmetric matrices (1969).
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetCluster()`, `MatAIJTCUCluster`, `MatAIJTCUSynergy`
+@*/
+PetscErrorCode MatAIJTCUSetCluster(Mat A, MatAIJTCUCluster cluster)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
+  PetscValidLogicalCollectiveEnum(A, cluster, 2);
+  PetscCheck(cluster >= MAT_AIJTCU_CLUSTER_AUTO && cluster <= MAT_AIJTCU_CLUSTER_ALWAYS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Cluster must be MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_CLUSTER_NEVER or MAT_AIJTCU_CLUSTER_ALWAYS, not %d", (int)cluster);
+  if (plan) plan->options.cluster = cluster;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetCluster - Gets what `MatAIJTCUSetCluster()` or `-mat_aijtcu_cluster` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. cluster - whether bricks may be of the matrix in another order
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetCluster()`
+@*/
+PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUCluster *cluster)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
+  PetscAssertPointer(cluster, 2);
+  *cluster = AIJTCUGetOptions(plan)->cluster;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -81,6 +81,9 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
   plan->built = plan->refused = plan->analysed = PETSC_FALSE;
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUClusterReset(plan);
+#endif
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUDestroyBricks(plan));
 #endif
@@ -203,24 +206,26 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
   {
     const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
     HrpbParams           wanted = {(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
-    PetscBool            device;
+    PetscBool            device, cluster = PETSC_FALSE;
     AIJTCUPatternKey     key;
     PetscObjectState     state;
 
     PetscCall(AIJTCUOnDevice(A, plan, &device));
   #if AIJTCU_HAVE_DEVICE
     if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
+    if (device) PetscCall(AIJTCUWantsCluster(A, plan, &cluster));
   #endif
     if (device && !o->format_set) PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
+    if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || cluster != plan->wanted_cluster || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
       plan->built   = PETSC_FALSE; /* and stays so after an error in what follows */
       plan->refused = PETSC_FALSE;
       PetscCall(AIJTCUDestroyBricks(plan));
       plan->pattern_key  = key;
       plan->values_state = state;
-      plan->wanted       = wanted;
+      plan->wanted         = wanted;
+      plan->wanted_cluster = cluster;
       plan->on_device = plan->asked_device = device;
       PetscCall(AIJTCUBuild(A, plan));
     } else if (plan->built && state != plan->values_state) {

@@ -45,10 +45,10 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the columns of an analysed matrix come in runs: at least half of the rows of B that would be staged are needed */
-PetscBool AIJTCUColumnsRun(const AIJTCUPlan *plan)
+/* Whether the columns of a matrix come in runs: at least half of the rows of B that would be staged are needed */
+PetscBool AIJTCUColumnsRun(const HrpbSurvey *survey)
 {
-  return (PetscBool)(2 * plan->survey.needed_rows >= plan->survey.staged_rows);
+  return (PetscBool)(2 * survey->needed_rows >= survey->staged_rows);
 }
 
 /* alpha, intensity and class from nonzeros and active columns of 8- and 16-row strips (sums over any number of matrices) */
@@ -104,7 +104,16 @@ typedef struct {
   PetscReal in_place;     /* all of that for rows that are multiplied as they come, */
   PetscReal column;       /* and for a product column by column, */
   PetscReal column_launch;
+  PetscReal scattered;    /* as entry_column, where the entries of B that rows need are all over it */
 } AIJTCUCSRRates;
+
+typedef struct {
+  PetscReal permute; /* an entry of B or C, to another order, */
+  PetscReal bricks;  /* times as long as bricks of a matrix that came in a good order */
+  PetscReal level;   /* of the search for it, */
+  PetscReal entry;   /* and to name an entry anew, and build bricks of it, */
+  PetscReal long_entry; /* where rows are so long that they are not sorted in registers */
+} AIJTCUClusterRates;
 
 static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_FP64]   = {0, 14e6, 1.5e6, 9e3, 87, 0, 0.62, 2.3},
@@ -112,25 +121,29 @@ static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_TF32]   = {6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6};
+static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6, 0.5};
+static const AIJTCUClusterRates cluster_rates = {7.7, 1.2, 70e6, 150, 600};
   #else
-static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6};
+static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6, 1.3};
+static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
   #endif
 
 enum {
   FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
   ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
+  PAYS_WITHIN    = 50,  /* products, what another order costs; */
+  LONG_ROWS      = 128, /* entries of a row, on average, beyond which it costs more */
   FEW_ENTRIES    = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
 /* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
-static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, PetscInt N)
+static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSurvey *survey, PetscInt N)
 {
   const AIJTCUBrickRates *r       = &brick_rates[AIJTCUGetPrecision(plan)];
   const HrpbParams        format  = HrpbStagedParams();
-  const PetscReal         bricks  = (PetscReal)plan->survey.strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)plan->survey.staged_rows;
+  const PetscReal         bricks  = (PetscReal)survey->strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)survey->staged_rows;
   const PetscReal         panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)format.panel_rows);
-  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(plan->survey.most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
+  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(survey->most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
   const PetscReal         time    = r->launch + (r->block + r->block_column * columns) * in_turn + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
   return PetscMax(time, r->least);
@@ -146,10 +159,44 @@ static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
   return r->launch + (r->entry + r->entry_column * columns) * nnz + r->dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
+/* Where columns are scattered the rate is another; two of the three kernels for CSR have the same time as ever, or less */
+static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N)
+{
+  const AIJTCUCSRRates *r = &csr_rates;
+
+  if (N <= plan->csr.direct_columns || plan->csr.rows_entries) return AIJTCUTimeOfCSR(A, plan, N);
+  return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered - r->entry_column) * (PetscReal)N * (PetscReal)plan->survey.nnz;
+}
+
+/*
+   Whether bricks of the matrix in another order are faster, and the order pays within PAYS_WITHIN products with N columns, each time that is asked: the answer does not depend on what was asked
+   before. What can be said without the order is said first
+*/
+static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool *pays)
+{
+  const AIJTCUClusterRates *r       = &cluster_rates;
+  const PetscReal           nnz     = (PetscReal)plan->survey.nnz, entries = nnz * (nnz > LONG_ROWS * (PetscReal)A->rmap->n ? r->long_entry : r->entry);
+  const PetscReal           permute = 2 * r->permute * (PetscReal)N * (PetscReal)A->rmap->n, left = AIJTCUTimeOfScattered(A, plan, N) - permute;
+  const PetscBool           forced  = (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
+  const PetscReal           levels  = forced ? AIJTCU_MOST_LEVELS : PetscMin((PAYS_WITHIN * left - entries) / r->level, AIJTCU_MOST_LEVELS);
+  PetscReal                 gain;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMayCluster(A, plan, pays));
+  if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
+  *pays = PETSC_FALSE;
+  if (levels < 1 || (!forced && nnz <= FEW_ENTRIES * (PetscReal)A->rmap->n)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUClusterUpdate(A, plan, (PetscInt)levels));
+  if (!plan->clustered.n) PetscFunctionReturn(PETSC_SUCCESS);
+  gain  = left - r->bricks * AIJTCUTimeOfBricks(A, plan, &plan->clustered_survey, N);
+  *pays = (PetscBool)(gain > 0 && (forced || PAYS_WITHIN * gain > entries + r->level * (PetscReal)plan->clustered.levels));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The choice between bricks and CSR on a device, where nothing was set */
 static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
 {
-  PetscBool usable;
+  PetscBool usable, wants, pays = PETSC_FALSE;
 
   PetscFunctionBegin;
   *path = MAT_AIJTCU_PATH_SCALAR;
@@ -163,9 +210,14 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUAnalyse(A, plan));
+  PetscCall(AIJTCUWantsCluster(A, plan, &wants));
+  if (wants && plan->survey.strip_cols16) PetscCall(AIJTCUOrderPays(A, plan, N, &pays));
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
-  else if (!AIJTCUColumnsRun(plan)) *reason = "columns are scattered";
-  else if (usable && AIJTCUTimeOfBricks(A, plan, N) >= AIJTCUTimeOfCSR(A, plan, N)) *reason = "bricks would be slower";
+  else if (pays) {
+    *path   = MAT_AIJTCU_PATH_TCU;
+    *reason = "bricks are faster in another order";
+  } else if (!AIJTCUColumnsRun(&plan->survey)) *reason = "columns are scattered";
+  else if (wants || (usable && AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
   else {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = usable ? "bricks are faster" : "no kernel for the scalar path";
@@ -301,8 +353,9 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
 #if AIJTCU_HAVE_BRICKS
     if (plan->built) {
       synergy->built = PETSC_TRUE;
+      if (plan->bricks_clustered) synergy->clustered = PETSC_TRUE;
       synergy->bricks += plan->hrpb.nbricks;
-      synergy->hrpb_bytes += (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar));
+      synergy->hrpb_bytes += (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar) + HrpbClusteredBytes(&plan->clustered));
       slots += (PetscInt64)plan->hrpb.nbricks * plan->params.brick_rows * HRPB_BRICK_COLS;
       brick_nnz += plan->hrpb.nnz;
       brick_cols += plan->hrpb.nbrick_cols;

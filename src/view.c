@@ -56,6 +56,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
     HRPB_BYTES,
     CSR_BYTES,
     BUILT,
+    CLUSTERED,
     NSUM
   };
   const PetscInt       widths[] = {1, 8, 32, 128};
@@ -83,6 +84,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   sum[HRPB_BYTES] = s.hrpb_bytes;
   sum[CSR_BYTES]  = s.csr_bytes;
   sum[BUILT]      = s.built;
+  sum[CLUSTERED]  = s.clustered;
   weighted[0]     = s.fill * (PetscReal)s.bricks;
   weighted[1]     = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -94,6 +96,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   if (sum[BUILT]) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(sum[BRICKS] ? weighted[0] / (PetscReal)sum[BRICKS] : 0), (double)(sum[BRICKS] ? (PetscReal)sum[BRICKS] / weighted[1] : 0), sum[HRPB_BYTES]));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
+  if (sum[CLUSTERED]) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the matrix in another order\n"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {

@@ -53,7 +53,7 @@ static PetscErrorCode UsualFamilies(Options *o)
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  const char *const variants[] = {"auto", "scalar", "tcu", "tcu8", "tcu16", "tf32"};
+  const char *const variants[] = {"auto", "scalar", "tcu", "tcu8", "tcu16", "cluster", "tf32"};
   const PetscInt    N[]        = {1, 2, 3, 4, 8, 16, 24, 32, 64, 93, 96, 128, 256};
   PetscBool         families, files, given, Ns;
 
@@ -68,7 +68,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsStringArray("-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, &o->files, &files));
   PetscCall(PetscOptionsReal("-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", NULL, o->scale, &o->scale, NULL));
   PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
-  PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), and in single precision tf32", NULL, o->variant, &o->variants, &given));
+  PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), cluster (bricks in another order), and in single precision tf32", NULL, o->variant, &o->variants, &given));
   PetscCall(PetscOptionsReal("-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", NULL, o->tolerance, &o->tolerance, NULL));
   PetscCall(PetscOptionsReal("-tensor_tflops", "Peak of the tensor cores in the precision used (TF32 in single), 10^12 flops per second", NULL, o->tflops, &o->tflops, NULL));
   PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->table.file, o->table.file, sizeof(o->table.file), NULL));
@@ -79,7 +79,7 @@ static PetscErrorCode GetOptions(Options *o)
   if (!files) o->files = 0;
   if (!families && files) o->families = 0;
   else if (!families) PetscCall(UsualFamilies(o));
-  PetscCall(UsualList(given, variants, PetscDefined(USE_REAL_SINGLE) ? 6 : 5, o->variant, &o->variants));
+  PetscCall(UsualList(given, variants, PetscDefined(USE_REAL_SINGLE) ? 7 : 6, o->variant, &o->variants));
   if (!Ns) {
     o->Ns = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(N);
     PetscCall(PetscArraycpy(o->N, N, o->Ns));
@@ -364,5 +364,11 @@ int main(int argc, char **args)
       suffix: files
       args: -test_output -f rectangle.mtx -N 1,3 -variants auto,tcu -csv bench.csv
       localrunfiles: rectangle.mtx
+
+   test: # unknowns in a random order, so many that another order pays
+      suffix: clustered
+      requires: cuda
+      args: -test_output -families elasticity-permuted -scale 0.5 -N 32 -variants auto -mat_aijtcu_view_choice
+      filter: grep -o -e "auto right" -e "in another order" | sort -u
 
 TEST*/

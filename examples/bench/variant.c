@@ -1,13 +1,14 @@
 #include "variant.h"
 
 static const Variant variants[] = {
-  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0, MAT_AIJTCU_PRECISION_FULL},
-  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL},
-  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_SCALAR, 0, MAT_AIJTCU_PRECISION_FULL},
-  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL},
-  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL},
-  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL},
-  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32}};
+  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
+  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
+  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_SCALAR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
+  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
+  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
+  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
+  {"cluster", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_ALWAYS},
+  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_CLUSTER_AUTO}};
 
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
@@ -20,7 +21,7 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
     *variant = &variants[k];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, scalar, tcu, tcu8, tcu16 or tf32", name);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, scalar, tcu, tcu8, tcu16, cluster or tf32", name);
 }
 
 /* A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix */
@@ -31,6 +32,7 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
+  PetscCall(MatAIJTCUSetCluster(*A, variant->cluster));
   if (variant->brick_rows) PetscCall(MatAIJTCUSetBrickRows(*A, variant->brick_rows));
   /* There and back again: the matrix is on the device, and no product pays for that */
   for (int k = 0; k < 2; k++) PetscCall(MatScale(*A, -1));

@@ -1,5 +1,5 @@
 /*
-   What is compared: PETSc's own product, and ours by every path, brick height and precision
+   What is compared: PETSc's own product, and ours by every path, brick height and precision, and in another order
 */
 #pragma once
 
@@ -12,6 +12,7 @@ typedef struct {
   MatAIJTCUPath      path;
   PetscInt           brick_rows; /* 0: the device chooses the format */
   MatAIJTCUPrecision precision;
+  MatAIJTCUCluster   cluster;
 } Variant;
 
 PETSC_INTERN PetscErrorCode VariantFind(const char[], const Variant **);

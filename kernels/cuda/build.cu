@@ -303,8 +303,7 @@ static HrpbError ExclusiveSum(Workspace *w, uint32_t *a, int64_t n, HrpbStream s
 
   HrpbCallCuda(cub::DeviceScan::ExclusiveSum(NULL, bytes, a, a, n, stream));
   if (bytes > w->scan_bytes || !w->scan) {
-    HrpbCall(HrpbFree(w->scan, HRPB_SUCCESS, stream));
-    w->scan = NULL;
+    HrpbCall(HrpbRelease(&w->scan, stream));
     HrpbCall(HrpbAllocate(&w->scan, (int64_t)bytes, stream));
     w->scan_bytes = bytes;
   }

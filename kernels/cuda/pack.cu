@@ -10,7 +10,7 @@ static __device__ inline void StorePadding(HrpbScalar *values, uint32_t nvalues,
   for (; nvalues < padded; nvalues++) values[nvalues] = 0;
 }
 
-template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) PackStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const HrpbScalar *__restrict__ csr_values, HrpbScalar *__restrict__ values)
+template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) PackStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const HrpbScalar *__restrict__ csr_values, const HrpbInt *__restrict__ entry, HrpbScalar *__restrict__ values)
 {
   const int32_t  lane = threadIdx.x % HRPB_LANES, shift = lane & ~3;
   const uint32_t below = (1u << lane) - 1;
@@ -86,7 +86,11 @@ template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) Pac
 
               set[j][half]   = b >> lane & 1;
               place[j][half] = first + __popc(b & below);
-              if (set[j][half]) x[j][half] = csr_values[c.next[half] + __popc(row & (below >> shift))];
+              if (set[j][half]) {
+                const int64_t k = c.next[half] + __popc(row & (below >> shift));
+
+                x[j][half] = csr_values[entry ? (int64_t)entry[k] : k];
+              }
               c.next[half] += __popc(row);
               first += __popc(b);
             }
@@ -104,15 +108,15 @@ template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) Pac
   }
 }
 
-HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream)
+HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, const HrpbInt *entry, HrpbScalar *values, HrpbStream stream)
 {
   const HrpbRows     rows  = HrpbMakeRows(h->nrows, rowptr, colidx, h->order, h->params.panel_rows, h->params.window_cols);
   const HrpbUnits    units = HrpbMakeUnits(h);
   const unsigned int grid  = HrpbGrid(units.n, HRPB_WARPS);
 
   if (h->nblocks == 0) return HRPB_SUCCESS;
-  if (h->params.brick_rows == 8) PackStrips<1><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, csr_values, values);
-  else PackStrips<2><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, csr_values, values);
+  if (h->params.brick_rows == 8) PackStrips<1><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, csr_values, entry, values);
+  else PackStrips<2><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, csr_values, entry, values);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

@@ -365,7 +365,7 @@ static void ComparePacked(const char *where, const Matrix *m, const Hrpb *a, con
   CallCuda(cudaMalloc((void **)&dvalues, n ? n : 1));
   CallCuda(cudaMemset(dvalues, 0xff, n)); /* what is not written shows */
   HrpbPackValuesHost(a, m->rowptr, m->values, values);
-  err = HrpbPackValuesDevice(b, m->drowptr, m->dcolidx, m->dvalues, dvalues, 0);
+  err = HrpbPackValuesDevice(b, m->drowptr, m->dcolidx, m->dvalues, NULL, dvalues, 0);
   CallCuda(cudaStreamSynchronize(0));
   Report(!err, "HrpbPackValuesDevice(): %s: %s", HrpbErrorString(err), where);
   CompareArray("values", where, values, dvalues, n);
@@ -567,7 +567,7 @@ static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
     if (h.nwindows == 2) CompareArray("windows", where, windows, h.windows, sizeof(windows));
     if (h.value_count == 4) {
       CallCuda(cudaMalloc((void **)&dvalues, sizeof(values)));
-      err = HrpbPackValuesDevice(&h, m.drowptr, m.dcolidx, m.dvalues, dvalues, 0);
+      err = HrpbPackValuesDevice(&h, m.drowptr, m.dcolidx, m.dvalues, NULL, dvalues, 0);
       CompareNumber("error of HrpbPackValuesDevice()", where, HRPB_SUCCESS, err);
       CompareArray("values", where, values, dvalues, sizeof(values));
       CallCuda(cudaFree(dvalues));
@@ -664,9 +664,9 @@ static void TimeBuild(const Matrix *m, HrpbParams p)
     build[i] = 1e3 * (Seconds() - t);
 
     CallCuda(cudaMalloc((void **)&dvalues, sizeof(*dvalues) * (size_t)(h.value_count + 1)));
-    CheckTimed(HrpbPackValuesDevice(&h, m->drowptr, m->dcolidx, m->dvalues, dvalues, 0));
+    CheckTimed(HrpbPackValuesDevice(&h, m->drowptr, m->dcolidx, m->dvalues, NULL, dvalues, 0));
     CallCuda(cudaEventRecord(begin, 0));
-    CheckTimed(HrpbPackValuesDevice(&h, m->drowptr, m->dcolidx, m->dvalues, dvalues, 0));
+    CheckTimed(HrpbPackValuesDevice(&h, m->drowptr, m->dcolidx, m->dvalues, NULL, dvalues, 0));
     CallCuda(cudaEventRecord(end, 0));
     CallCuda(cudaEventSynchronize(end));
     CallCuda(cudaEventElapsedTime(&ms, begin, end));

@@ -418,7 +418,7 @@ static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *
   if (!supports) return -1;
   Check(HrpbBuildDevice(A->nrows, A->ncols, d->rowptr, d->colidx, NULL, params, NULL, &h));
   Check(cudaMalloc(&values, sizeof(HrpbScalar) * (HrpbValueCount(&h) + 1)));
-  Check(HrpbPackValuesDevice(&h, d->rowptr, d->colidx, d->values, values, NULL));
+  Check(HrpbPackValuesDevice(&h, d->rowptr, d->colidx, d->values, NULL, values, NULL));
   Check(HrpbScheduleDevice(&h, NULL, &s));
   Check(HrpbMultiplyWorkDevice(&h, &s, precision, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));

@@ -14,7 +14,7 @@ static HrpbScalar *BuildOnDevice(const Matrix *A, const HrpbParams *params, cons
 
   Check(HrpbBuildDevice(A->nrows, A->ncols, rowptr, colidx, order, params, NULL, h));
   Check(cudaMalloc(&packed, sizeof(HrpbScalar) * (HrpbValueCount(h) + 1)));
-  Check(HrpbPackValuesDevice(h, rowptr, colidx, values, packed, NULL));
+  Check(HrpbPackValuesDevice(h, rowptr, colidx, values, NULL, packed, NULL));
   Check(cudaDeviceSynchronize());
   cudaFree(rowptr);
   cudaFree(colidx);

@@ -339,4 +339,13 @@ int main(int argc, char **argv)
       suffix: cuda_call
       args: -fail call
 
+  testset: # bricks in another order
+    requires: cuda !complex
+    output_file: output/empty.out
+    args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_cluster always -malloc_dump 0 -checkfunctionlist 0
+    test:
+      suffix: cuda_cluster
+      timeoutfactor: 5
+      args: -fail {{cuda memory}}
+
 TEST*/

@@ -595,6 +595,10 @@ int main(int argc, char **argv)
       suffix: cuda_host
       args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
 
+    test: # bricks in another order, also in pieces
+      suffix: cuda_cluster
+      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_cluster always -m {{1 300}} -n 300 -pad {{0 3}} -widths 1,24,93 -mat_aijtcu_workspace_max {{0 0.016}}
+
     test:
       suffix: cuda_scalar
       args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
@@ -614,7 +618,7 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_parallel
       nsize: {{2 3}}
-      args: -mat_aijtcu_path {{tcu}} -use_gpu_aware_mpi 0
+      args: -mat_aijtcu_path tcu -mat_aijtcu_cluster {{never always}} -use_gpu_aware_mpi 0
 
     test:
       suffix: cuda_parallel_scalar

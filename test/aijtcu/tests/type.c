@@ -426,6 +426,8 @@ static PetscErrorCode TestWrongOptions(void)
   PetscCall(WrongOption(A, "-mat_aijtcu_block_cols", "4x", "multiple of 4"));
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", "half", "full tf32"));
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", NULL, "full or tf32"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_cluster", "sometimes", "auto never always"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_cluster", NULL, "auto, never or always"));
 #if defined(PETSC_USE_REAL_DOUBLE)
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", "tf32", "must be full")); /* for single precision only */
 #endif

@@ -1,0 +1,60 @@
+/*
+   The matrix in another order: when there is one, and the order found once for a pattern. Bricks of it are built and multiplied in device.c.
+*/
+#include "aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+
+/* Whether bricks of the sequential matrix A may be of it in another order: that of rows is that of columns */
+PetscErrorCode AIJTCUMayCluster(Mat A, const AIJTCUPlan *plan, PetscBool *may)
+{
+  const AIJTCUOptions *o = AIJTCUGetOptions(plan);
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, may));
+  if (*may) PetscCall(AIJTCUDeviceSupports(plan, may));
+  if (A->rmap->n != A->cmap->n || o->cluster == MAT_AIJTCU_CLUSTER_NEVER) *may = PETSC_FALSE;
+  if (o->cluster == MAT_AIJTCU_CLUSTER_AUTO && (o->path != MAT_AIJTCU_PATH_AUTO || o->threshold != (PetscReal)PETSC_DEFAULT)) *may = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether bricks are to be, if there is such an order. By itself the model takes bricks of scattered columns in no other */
+PetscErrorCode AIJTCUWantsCluster(Mat A, AIJTCUPlan *plan, PetscBool *wants)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMayCluster(A, plan, wants));
+  if (!*wants || AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUAnalyse(A, plan));
+  *wants = (PetscBool)!AIJTCUColumnsRun(&plan->survey);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void AIJTCUClusterReset(AIJTCUPlan *plan)
+{
+  plan->cluster_tried = PETSC_FALSE;
+  if (plan->clustered.n) AIJTCUDeviceUncluster(plan);
+}
+
+/* Find the order of the pattern, in a search of so many levels at most, unless that was tried */
+PetscErrorCode AIJTCUClusterUpdate(Mat A, AIJTCUPlan *plan, PetscInt levels)
+{
+  const PetscBool  forced = (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
+  AIJTCUPatternKey key;
+  HrpbError        err;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPatternKeyGet(A, &key));
+  if (plan->cluster_tried && AIJTCUPatternKeyEqual(&key, &plan->cluster_key) && (plan->clustered.n || (plan->cluster_forced >= forced && plan->cluster_levels >= levels))) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUClusterReset(plan);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Cluster, A, 0, 0, 0));
+  plan->cluster_levels = levels;
+  plan->cluster_forced = forced;
+  PetscCall(AIJTCUDeviceCluster(A, plan, &err));
+  plan->cluster_tried = PETSC_TRUE;
+  plan->cluster_key   = key;
+  if (plan->clustered.n) PetscCall(PetscInfo(A, "aijtcu: another order, found through %" PetscInt_FMT " levels, where strips of 16 rows have %" PetscInt64_FMT " columns\n", (PetscInt)plan->clustered.levels, (PetscInt64)plan->clustered_survey.strip_cols16));
+  else PetscCall(PetscInfo(A, "aijtcu: no other order: %s\n", err ? HrpbErrorString(err) : "neighbours share too little"));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Cluster, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
