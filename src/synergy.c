@@ -122,7 +122,7 @@ static const AIJTCUBrickRates brick_rates[] = {
 };
   #if PetscDefined(USE_REAL_SINGLE)
 static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6, 0.5};
-static const AIJTCUClusterRates cluster_rates = {7.7, 1.2, 70e6, 150, 600};
+static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650};
   #else
 static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6, 1.3};
 static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
@@ -132,6 +132,7 @@ enum {
   FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
   ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN    = 50,  /* products, what another order costs; */
+  BEST_STAGED    = 4,   /* rows of B for a row of A, in the best order of any mesh; */
   LONG_ROWS      = 128, /* entries of a row, on average, beyond which it costs more */
   FEW_ENTRIES    = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
@@ -176,9 +177,10 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
 {
   const AIJTCUClusterRates *r       = &cluster_rates;
   const PetscReal           nnz     = (PetscReal)plan->survey.nnz, entries = nnz * (nnz > LONG_ROWS * (PetscReal)A->rmap->n ? r->long_entry : r->entry);
-  const PetscReal           permute = 2 * r->permute * (PetscReal)N * (PetscReal)A->rmap->n, left = AIJTCUTimeOfScattered(A, plan, N) - permute;
+  const PetscReal           left    = AIJTCUTimeOfScattered(A, plan, N) - 2 * r->permute * (PetscReal)N * (PetscReal)A->rmap->n;
+  const HrpbSurvey          full    = {.nnz = plan->survey.nnz, .strip_cols16 = plan->survey.nnz / 16, .staged_rows = BEST_STAGED * (int64_t)A->rmap->n}; /* of bricks without a gap */
   const PetscBool           forced  = (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
-  const PetscReal           levels  = forced ? AIJTCU_MOST_LEVELS : PetscMin((PAYS_WITHIN * left - entries) / r->level, AIJTCU_MOST_LEVELS);
+  const PetscReal           levels  = forced ? AIJTCU_MOST_LEVELS : PetscMin((PAYS_WITHIN * (left - r->bricks * AIJTCUTimeOfBricks(A, plan, &full, N)) - entries) / r->level, AIJTCU_MOST_LEVELS);
   PetscReal                 gain;
 
   PetscFunctionBegin;
@@ -189,7 +191,7 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
   PetscCall(AIJTCUClusterUpdate(A, plan, (PetscInt)levels));
   if (!plan->clustered.n) PetscFunctionReturn(PETSC_SUCCESS);
   gain  = left - r->bricks * AIJTCUTimeOfBricks(A, plan, &plan->clustered_survey, N);
-  *pays = (PetscBool)(gain > 0 && (forced || PAYS_WITHIN * gain > entries + r->level * (PetscReal)plan->clustered.levels));
+  *pays = (PetscBool)(gain > 0 && (forced || (plan->clustered.levels <= levels && PAYS_WITHIN * gain > entries + r->level * (PetscReal)plan->clustered.levels)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

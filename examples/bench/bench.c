@@ -368,7 +368,7 @@ int main(int argc, char **args)
    test: # unknowns in a random order, so many that another order pays
       suffix: clustered
       requires: cuda
-      args: -test_output -families elasticity-permuted -scale 0.5 -N 32 -variants auto -mat_aijtcu_view_choice
+      args: -test_output -families elasticity-permuted -scale 0.5 -N 128 -variants auto -mat_aijtcu_view_choice
       filter: grep -o -e "auto right" -e "in another order" | sort -u
 
 TEST*/
