@@ -20,7 +20,7 @@ typedef struct {
   HrpbInt *rowptr;           /* [n + 1], from 0 */
   HrpbInt *colidx;           /* [nnz], ascending in each row */
   HrpbInt *entry;            /* [nnz] which entry of the matrix that it was made from each is */
-  int32_t  levels;           /* of the two searches for the order */
+  int32_t  levels;           /* the least most_levels with which it is found: about those of the two searches for it */
 } HrpbClustered;
 
 /*
@@ -33,7 +33,7 @@ HrpbError HrpbSharedNeighboursDevice(int64_t n, const HrpbInt *rowptr, const Hrp
    The order is that of Cuthill and McKee (Reducing the bandwidth of sparse symmetric matrices, 1969), level by level: breadth first from a row far out, and in each level by the
    first neighbour in the level before, rows with the same columns side by side. It follows from the CSR alone. The CSR is trusted, its rows are sorted; its pattern need not be symmetric.
 
-   Waits for the stream, once for a level. HRPB_ERR_UNSUPPORTED where there are more than most_levels, which is known soon, or 2^31 entries; c is zeroed on any error. Needs as much memory again as it keeps while it works
+   Waits for the stream, once for a level. HRPB_ERR_UNSUPPORTED where there are more than most_levels, which is known soon, or 2^31 entries; c is zeroed on any error. Needs twice as much memory again as it keeps while it works
 */
 HrpbError HrpbClusterDevice(int64_t n, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t most_levels, HrpbStream stream, HrpbClustered *c);
 void      HrpbClusterDestroyDevice(HrpbClustered *c, HrpbStream stream);

@@ -29,7 +29,7 @@ typedef struct {
   void   *sections;            /* in device memory */
 } CsrSchedule;
 
-/* Waits for the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
+/* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
 

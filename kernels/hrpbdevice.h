@@ -3,7 +3,7 @@
 
    In all functions below rowptr, colidx, order, values, B and C are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
    the struct itself and its numbers are on the host. The device is the current one, work goes to stream. Functions that
-   fill a struct wait for the stream; the others do not. Memory comes from the device's default pool and is released in stream order.
+   fill a struct wait for its numbers; the others do not. Memory comes from the device's default pool and is released in stream order.
 */
 #pragma once
 

@@ -113,8 +113,7 @@ struct _n_AIJTCUPlan {
   PetscBool        on_device;    /* where the bricks are, */
   PetscBool        asked_device; /* and where they should have been built if they were refused */
   HrpbParams       params;
-  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those; */
-  PetscBool        wanted_cluster; /* and of the matrix in another order, if there is one */
+  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those */
 #if AIJTCU_HAVE_BRICKS
   Hrpb         hrpb;
   HrpbScalar  *values;
@@ -124,11 +123,12 @@ struct _n_AIJTCUPlan {
   /* The matrix in another order on a device, of the pattern that cluster_key names, if that was tried */
   PetscBool        cluster_tried;
   PetscInt         cluster_levels; /* that it might have, */
-  PetscBool        cluster_forced; /* and whether it was made whatever neighbours share */
+  PetscBool        cluster_forced; /* and whether it was made whatever neighbours share; */
+  PetscReal        cluster_shared; /* so many percent of their columns */
   AIJTCUPatternKey cluster_key;
   HrpbClustered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
   HrpbSurvey       clustered_survey;
-  PetscBool        bricks_clustered; /* the bricks are of it */
+  PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
 
   /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
   PetscBool        csr_scheduled; /* counted, too */
@@ -253,6 +253,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
 PETSC_INTERN struct CUstream_st *AIJTCUDeviceStreamBehind(void);
+PETSC_INTERN PetscBool           AIJTCUForgetError(int);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
 PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
@@ -261,11 +262,13 @@ PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the 
 /* cluster.c */
 #if AIJTCU_HAVE_DEVICE
 enum {
-  AIJTCU_MOST_LEVELS = 4096 /* of a search for another order: some tenths of a second */
+  AIJTCU_MOST_LEVELS  = 4096, /* of a search for another order: some tenths of a second */
+  AIJTCU_LEAST_SHARED = 20    /* percent of a row's columns that its neighbours must have, too, unless it is forced: about 40 in meshes, 7 where edges are drawn by chance */
 };
-PETSC_INTERN PetscErrorCode AIJTCUMayCluster(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUWantsCluster(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUClusterUpdate(Mat, AIJTCUPlan *, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUClusterForBricks(Mat, AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscBool      AIJTCUClusterUsable(const AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
 #endif
 

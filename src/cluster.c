@@ -6,7 +6,7 @@
 #if AIJTCU_HAVE_DEVICE
 
 /* Whether bricks of the sequential matrix A may be of it in another order: that of rows is that of columns */
-PetscErrorCode AIJTCUMayCluster(Mat A, const AIJTCUPlan *plan, PetscBool *may)
+static PetscErrorCode AIJTCUMayCluster(Mat A, const AIJTCUPlan *plan, PetscBool *may)
 {
   const AIJTCUOptions *o = AIJTCUGetOptions(plan);
 
@@ -27,6 +27,12 @@ PetscErrorCode AIJTCUWantsCluster(Mat A, AIJTCUPlan *plan, PetscBool *wants)
   PetscCall(AIJTCUAnalyse(A, plan));
   *wants = (PetscBool)!AIJTCUColumnsRun(&plan->survey);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there is an order that the option allows: one that was made whatever neighbours share may be left from another value of it */
+PetscBool AIJTCUClusterUsable(const AIJTCUPlan *plan)
+{
+  return (PetscBool)(plan->clustered.n && (AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS || plan->cluster_shared >= AIJTCU_LEAST_SHARED));
 }
 
 void AIJTCUClusterReset(AIJTCUPlan *plan)
@@ -53,8 +59,25 @@ PetscErrorCode AIJTCUClusterUpdate(Mat A, AIJTCUPlan *plan, PetscInt levels)
   plan->cluster_tried = PETSC_TRUE;
   plan->cluster_key   = key;
   if (plan->clustered.n) PetscCall(PetscInfo(A, "aijtcu: another order, found through %" PetscInt_FMT " levels, where strips of 16 rows have %" PetscInt64_FMT " columns\n", (PetscInt)plan->clustered.levels, (PetscInt64)plan->clustered_survey.strip_cols16));
-  else PetscCall(PetscInfo(A, "aijtcu: no other order: %s\n", err ? HrpbErrorString(err) : "neighbours share too little"));
+  else PetscCall(PetscInfo(A, "aijtcu: no other order: %s\n", err == HRPB_ERR_UNSUPPORTED ? "too many levels, or 2^31 entries" : err ? HrpbErrorString(err) : "neighbours share too little"));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Cluster, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same before bricks are built: whether they are to be of it. Where the model decides, it has searched as far as pays; bricks of a pattern that it was not asked about are of
+   the matrix as it is
+*/
+PetscErrorCode AIJTCUClusterForBricks(Mat A, AIJTCUPlan *plan, PetscBool *clustered)
+{
+  AIJTCUPatternKey key;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUWantsCluster(A, plan, clustered));
+  if (!*clustered) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS) PetscCall(AIJTCUClusterUpdate(A, plan, AIJTCU_MOST_LEVELS));
+  PetscCall(AIJTCUPatternKeyGet(A, &key));
+  *clustered = (PetscBool)(plan->cluster_tried && AIJTCUPatternKeyEqual(&key, &plan->cluster_key) && AIJTCUClusterUsable(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

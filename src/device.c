@@ -113,7 +113,7 @@ static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
 {
   HrpbScheduleDestroyDevice(&plan->schedule, stream);
   HrpbDestroyDevice(&plan->hrpb, stream);
-  if (plan->values) (void)cudaFreeAsync(plan->values, stream);
+  if (plan->values) (void)AIJTCUForgetError(cudaFreeAsync(plan->values, stream));
   plan->values = NULL;
 }
 
@@ -187,8 +187,6 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
   if (!plan->workspace_user) AIJTCUWorkspaceUser(PETSC_TRUE);
   plan->workspace_user = PETSC_TRUE;
   plan->params         = plan->wanted;
-  if (plan->wanted_cluster) PetscCall(AIJTCUClusterUpdate(A, plan, AIJTCU_MOST_LEVELS));
-  plan->bricks_clustered = (PetscBool)(plan->wanted_cluster && plan->clustered.n);
   if (!plan->wanted.brick_rows) {
     if (!plan->bricks_clustered) PetscCall(AIJTCUAnalyse(A, plan));
     plan->params = AIJTCUDeviceFormat(plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
@@ -209,14 +207,9 @@ PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
 void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 {
   AIJTCUDeviceDestroyBricks(plan, AIJTCUDeviceStreamBehind());
-  plan->bricks_clustered = PETSC_FALSE;
   if (plan->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
   plan->workspace_user = PETSC_FALSE;
 }
-
-enum {
-  LEAST_SHARED = 20 /* percent of a row's columns that its neighbours must have, too: about 40 in meshes, 7 where edges are drawn by chance */
-};
 
 static void AIJTCUUncluster(AIJTCUPlan *plan, cudaStream_t stream)
 {
@@ -226,13 +219,14 @@ static void AIJTCUUncluster(AIJTCUPlan *plan, cudaStream_t stream)
 
 static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  HrpbClustered *c      = &plan->clustered;
-  double         shared = 1;
+  HrpbClustered *c = &plan->clustered;
+  double         shared;
 
   PetscFunctionBegin;
   (void)ctx;
-  if (!plan->cluster_forced) AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
-  if (*err || 100 * shared < LEAST_SHARED) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
+  plan->cluster_shared = 100 * (PetscReal)shared;
+  if (*err || (!plan->cluster_forced && plan->cluster_shared < AIJTCU_LEAST_SHARED)) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbClusterDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUWorkspaceUser(PETSC_TRUE);
@@ -241,11 +235,22 @@ static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUDeviceClusterOrRetry(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceClusterCSR(A, plan, csr, ctx, err));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUTrimPool());
+    PetscCall(AIJTCUDeviceClusterCSR(A, plan, csr, ctx, err));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Fills plan->clustered and plan->clustered_survey, if that can be. Unless it is forced, only where neighbours share columns */
 PetscErrorCode AIJTCUDeviceCluster(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterCSR, NULL, err));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterOrRetry, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -327,7 +327,10 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   By default that is done where `auto` chooses the path, columns are scattered, rows share columns with their neighbours, and a model of the times says that it pays
   within 50 products. `MAT_AIJTCU_CLUSTER_ALWAYS` holds for all bricks on a device.
 
-  Needs the memory of another copy of the matrix, without values, and of a copy of B and one of C. A matrix of a thin and long graph (thousands of levels), or with 2^31 nonzeros, keeps its order.
+  The order takes two whole numbers for each nonzero on the device as long as the pattern stays, six while it is found, and a product a copy of B and one of C. Viewing a matrix with -mat_view ::ascii_info
+  asks for the path of some numbers of columns, and may so find an order. A matrix of a thin and long graph (thousands of levels), or with 2^31 nonzeros, keeps its own.
+
+  Sums of numbers next to the largest one may overflow in one order and not in another.
 
   Source:
   E. Cuthill and J. McKee, Reducing the bandwidth of sparse symmetric matrices (1969).

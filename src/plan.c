@@ -213,20 +213,23 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
     PetscCall(AIJTCUOnDevice(A, plan, &device));
   #if AIJTCU_HAVE_DEVICE
     if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
-    if (device) PetscCall(AIJTCUWantsCluster(A, plan, &cluster));
+    if (device) PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
   #endif
     if (device && !o->format_set) PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || cluster != plan->wanted_cluster || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
+    if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || cluster != plan->bricks_clustered || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
       plan->built   = PETSC_FALSE; /* and stays so after an error in what follows */
       plan->refused = PETSC_FALSE;
       PetscCall(AIJTCUDestroyBricks(plan));
       plan->pattern_key  = key;
       plan->values_state = state;
-      plan->wanted         = wanted;
-      plan->wanted_cluster = cluster;
+      plan->wanted           = wanted;
+      plan->bricks_clustered = cluster;
       plan->on_device = plan->asked_device = device;
+  #if AIJTCU_HAVE_DEVICE
+      if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) AIJTCUClusterReset(plan);
+  #endif
       PetscCall(AIJTCUBuild(A, plan));
     } else if (plan->built && state != plan->values_state) {
       PetscCall(AIJTCURefresh(A, plan));

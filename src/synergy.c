@@ -177,19 +177,21 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
 {
   const AIJTCUClusterRates *r       = &cluster_rates;
   const PetscReal           nnz     = (PetscReal)plan->survey.nnz, entries = nnz * (nnz > LONG_ROWS * (PetscReal)A->rmap->n ? r->long_entry : r->entry);
-  const PetscReal           left    = AIJTCUTimeOfScattered(A, plan, N) - 2 * r->permute * (PetscReal)N * (PetscReal)A->rmap->n;
+  const PetscBool           run     = AIJTCUColumnsRun(&plan->survey);
+  const PetscReal           left    = (run ? AIJTCUTimeOfCSR(A, plan, N) : AIJTCUTimeOfScattered(A, plan, N)) - 2 * r->permute * (PetscReal)N * (PetscReal)A->rmap->n;
   const HrpbSurvey          full    = {.nnz = plan->survey.nnz, .strip_cols16 = plan->survey.nnz / 16, .staged_rows = BEST_STAGED * (int64_t)A->rmap->n}; /* of bricks without a gap */
   const PetscBool           forced  = (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
   const PetscReal           levels  = forced ? AIJTCU_MOST_LEVELS : PetscMin((PAYS_WITHIN * (left - r->bricks * AIJTCUTimeOfBricks(A, plan, &full, N)) - entries) / r->level, AIJTCU_MOST_LEVELS);
   PetscReal                 gain;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUMayCluster(A, plan, pays));
+  PetscCall(AIJTCUWantsCluster(A, plan, pays));
+  if (!plan->survey.strip_cols16) *pays = PETSC_FALSE;
   if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
   *pays = PETSC_FALSE;
   if (levels < 1 || (!forced && nnz <= FEW_ENTRIES * (PetscReal)A->rmap->n)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUClusterUpdate(A, plan, (PetscInt)levels));
-  if (!plan->clustered.n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!AIJTCUClusterUsable(plan) || (!forced && !AIJTCUColumnsRun(&plan->clustered_survey))) PetscFunctionReturn(PETSC_SUCCESS);
   gain  = left - r->bricks * AIJTCUTimeOfBricks(A, plan, &plan->clustered_survey, N);
   *pays = (PetscBool)(gain > 0 && (forced || (plan->clustered.levels <= levels && PAYS_WITHIN * gain > entries + r->level * (PetscReal)plan->clustered.levels)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -198,7 +200,7 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
 /* The choice between bricks and CSR on a device, where nothing was set */
 static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
 {
-  PetscBool usable, wants, pays = PETSC_FALSE;
+  PetscBool usable, pays;
 
   PetscFunctionBegin;
   *path = MAT_AIJTCU_PATH_SCALAR;
@@ -208,18 +210,17 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (usable && plan->csr.direct_columns > 1 && N <= plan->csr.direct_columns) { /* nor does this */
-    *reason = "too little work for bricks";
+    *reason = plan->csr.nnz ? "too few entries for bricks" : "no entries";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUAnalyse(A, plan));
-  PetscCall(AIJTCUWantsCluster(A, plan, &wants));
-  if (wants && plan->survey.strip_cols16) PetscCall(AIJTCUOrderPays(A, plan, N, &pays));
+  PetscCall(AIJTCUOrderPays(A, plan, N, &pays));
   if (!plan->survey.strip_cols16) *reason = plan->survey.nnz ? "synergy is unknown" : "no entries";
   else if (pays) {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = "bricks are faster in another order";
   } else if (!AIJTCUColumnsRun(&plan->survey)) *reason = "columns are scattered";
-  else if (wants || (usable && AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
+  else if (usable && (AIJTCUClusterUsable(plan) || AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
   else {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = usable ? "bricks are faster" : "no kernel for the scalar path";
@@ -357,7 +358,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
       synergy->built = PETSC_TRUE;
       if (plan->bricks_clustered) synergy->clustered = PETSC_TRUE;
       synergy->bricks += plan->hrpb.nbricks;
-      synergy->hrpb_bytes += (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar) + HrpbClusteredBytes(&plan->clustered));
+      synergy->hrpb_bytes += (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar) + (plan->bricks_clustered ? HrpbClusteredBytes(&plan->clustered) : 0));
       slots += (PetscInt64)plan->hrpb.nbricks * plan->params.brick_rows * HRPB_BRICK_COLS;
       brick_nnz += plan->hrpb.nnz;
       brick_cols += plan->hrpb.nbrick_cols;

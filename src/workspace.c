@@ -20,23 +20,23 @@ static struct {
   AIJTCUTransfers transfers;
 } shared;
 
-static void AIJTCUTransfersFree(AIJTCUTransfers *t)
-{
-  if (t->in) (void)cudaStreamDestroy(t->in);
-  if (t->out) (void)cudaStreamDestroy(t->out);
-  for (int i = 0; i < 2; i++) {
-    if (t->arrived[i]) (void)cudaEventDestroy(t->arrived[i]);
-    if (t->multiplied[i]) (void)cudaEventDestroy(t->multiplied[i]);
-    if (t->left[i]) (void)cudaEventDestroy(t->left[i]);
-  }
-  memset(t, 0, sizeof(*t));
-}
-
 /* An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the next call */
-static PetscBool AIJTCUForgetError(cudaError_t err)
+PetscBool AIJTCUForgetError(int err)
 {
   if (err != cudaSuccess) (void)cudaGetLastError();
   return (PetscBool)(err != cudaSuccess);
+}
+
+static void AIJTCUTransfersFree(AIJTCUTransfers *t)
+{
+  if (t->in) (void)AIJTCUForgetError(cudaStreamDestroy(t->in));
+  if (t->out) (void)AIJTCUForgetError(cudaStreamDestroy(t->out));
+  for (int i = 0; i < 2; i++) {
+    if (t->arrived[i]) (void)AIJTCUForgetError(cudaEventDestroy(t->arrived[i]));
+    if (t->multiplied[i]) (void)AIJTCUForgetError(cudaEventDestroy(t->multiplied[i]));
+    if (t->left[i]) (void)AIJTCUForgetError(cudaEventDestroy(t->left[i]));
+  }
+  memset(t, 0, sizeof(*t));
 }
 
 /* All of it, whatever CUDA says */
@@ -44,9 +44,9 @@ static void AIJTCUSharedFree(void)
 {
   if (shared.buffer) {
     if (shared.done) (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
-    (void)cudaFree(shared.buffer); /* does not wait for what comes from the driver's pool, nor asks which device is current */
+    (void)AIJTCUForgetError(cudaFree(shared.buffer)); /* does not wait for what comes from the driver's pool, nor asks which device is current */
   }
-  if (shared.done) (void)cudaEventDestroy(shared.done);
+  if (shared.done) (void)AIJTCUForgetError(cudaEventDestroy(shared.done));
   AIJTCUTransfersFree(&shared.transfers);
   shared.buffer = NULL;
   shared.done   = NULL;
