@@ -19,7 +19,7 @@ typedef struct {
   int64_t nnz;
   int32_t part_entries;        /* of a part; rows with more are cut, */
   int32_t nlong, nparts;       /* so many, into so many parts; */
-  int32_t ngiant;              /* so many of them are too long for one thread block */
+  int32_t ngiant, nhuge;       /* so many of them are longer than a section, and so many of those so long that their parts are the work of a thread block */
   int32_t nsections;           /* of entries that a thread block has, */
   int32_t section_entries;     /* so many in the largest */
   int32_t direct_columns;      /* products of up to so many columns read B where it is, column by column; */

@@ -15,7 +15,8 @@ enum {
   CSR_SHARED_LONG   = 640,  /* and where rows are cut */
   CSR_ROWS          = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES  = 4096,
-  CSR_COMBINE_LANES = 8     /* that put the sums of the parts of a row together; those of a row longer than a section take CSR_COMBINE_THREADS */
+  CSR_HUGE          = 2048, /* entries beyond which a thread block puts the sums of the parts of a row together, */
+  CSR_COMBINE_LANES = 8     /* and not so many lanes */
 };
 
 /* Part of a row that is cut; its sum has the slot of the same number */
@@ -24,7 +25,7 @@ struct CsrPart {
   int32_t length;
 };
 
-/* A row that is cut: its parts are first, first + 1, ... The rows longer than a section come before the others */
+/* A row that is cut: its parts are first, first + 1, ... The huge rows come first, then the others that are longer than a section */
 struct CsrLongRow {
   int32_t row, first, nparts;
 };

@@ -1,5 +1,5 @@
 /*
-   Rows that are cut, from the sums of their parts: a few lanes have a row and column, a thread block if the row is longer than a section. The sums of the parts are mostly no longer in the cache,
+   Rows that are cut, from the sums of their parts: a few lanes have a row and column, a thread block if the row is huge. The sums of the parts are mostly no longer in the cache,
    so it is the reads on their way that count.
 */
 #include "csr.cuh"
@@ -17,8 +17,8 @@ struct CombineArgs {
   const CsrLongRow *rows;
   HrpbScalar       *C;
   int64_t           ldb, ldc, ldpartial;
-  int64_t           ngiant, nrest, N;
-  uint32_t          giant_blocks; /* thread blocks for the rows that are longer than a section */
+  int64_t           nhuge, nrest, N;
+  uint32_t          huge_blocks; /* thread blocks for the huge rows */
 };
 
 /*
@@ -53,7 +53,7 @@ static __device__ __noinline__ HrpbScalar ExactSum(const CombineArgs &a, int32_t
 }
 
 /* A row and column; all threads of the block */
-static __device__ void CombineGiant(const CombineArgs &a, const CsrLongRow &r, int64_t n)
+static __device__ void CombineHuge(const CombineArgs &a, const CsrLongRow &r, int64_t n)
 {
   __shared__ HrpbScalar warp_sum[COMBINE_WARPS], warp_lost[COMBINE_WARPS];
   const HrpbScalar     *part = a.partial + r.first + n * a.ldpartial;
@@ -96,13 +96,13 @@ static __device__ void CombineGroups(const CombineArgs &a, const CsrLongRow &r, 
 
 static __global__ void __launch_bounds__(COMBINE_THREADS) CsrCombine(const __grid_constant__ CombineArgs a)
 {
-  if (blockIdx.x < a.giant_blocks) {
-    for (int64_t i = blockIdx.x; i < a.ngiant * a.N; i += a.giant_blocks) CombineGiant(a, a.rows[i % a.ngiant], i / a.ngiant);
+  if (blockIdx.x < a.huge_blocks) {
+    for (int64_t i = blockIdx.x; i < a.nhuge * a.N; i += a.huge_blocks) CombineHuge(a, a.rows[i % a.nhuge], i / a.nhuge);
   } else {
-    for (int64_t first = (int64_t)(blockIdx.x - a.giant_blocks) * GROUPS_BLOCK + threadIdx.x / HRPB_LANES * GROUPS_WARP; first < a.nrest * a.N; first += (int64_t)(gridDim.x - a.giant_blocks) * GROUPS_BLOCK) {
+    for (int64_t first = (int64_t)(blockIdx.x - a.huge_blocks) * GROUPS_BLOCK + threadIdx.x / HRPB_LANES * GROUPS_WARP; first < a.nrest * a.N; first += (int64_t)(gridDim.x - a.huge_blocks) * GROUPS_BLOCK) {
       const int64_t i = first + threadIdx.x % HRPB_LANES / CSR_COMBINE_LANES;
 
-      CombineGroups(a, i < a.nrest * a.N ? a.rows[a.ngiant + i % a.nrest] : CsrLongRow{0, 0, 0}, i / a.nrest);
+      CombineGroups(a, i < a.nrest * a.N ? a.rows[a.nhuge + i % a.nrest] : CsrLongRow{0, 0, 0}, i / a.nrest);
     }
   }
 }
@@ -111,12 +111,12 @@ HrpbError CsrCombineRun(const CsrProduct *p, bool all)
 {
   const int64_t      most = 1 << 24; /* thread blocks of either kind */
   const CsrSchedule *s = p->schedule;
-  CombineArgs        a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, s->ngiant, all ? s->nlong - s->ngiant : 0, p->N, 0};
+  CombineArgs        a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, s->nhuge, (all ? s->nlong : s->ngiant) - s->nhuge, p->N, 0};
   uint32_t           rest_blocks = a.nrest ? HrpbGrid(a.nrest * a.N, GROUPS_BLOCK, most) : 0;
 
-  a.giant_blocks = a.ngiant ? HrpbGrid(a.ngiant * a.N, 1, most) : 0;
-  if (a.giant_blocks + rest_blocks == 0) return HRPB_SUCCESS;
-  CsrCombine<<<a.giant_blocks + rest_blocks, COMBINE_THREADS, 0, p->stream>>>(a);
+  a.huge_blocks = a.nhuge ? HrpbGrid(a.nhuge * a.N, 1, most) : 0;
+  if (a.huge_blocks + rest_blocks == 0) return HRPB_SUCCESS;
+  CsrCombine<<<a.huge_blocks + rest_blocks, COMBINE_THREADS, 0, p->stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

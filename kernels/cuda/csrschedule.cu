@@ -14,11 +14,11 @@ enum {
 
 /* Of a row, and, summed up, of those before a row */
 struct Counts {
-  int32_t nlong, nparts, ngiant, nsections; /* giant: longer than a section */
+  int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant: longer than a section */
 };
 
 struct AddCounts {
-  __host__ __device__ Counts operator()(const Counts &a, const Counts &b) const { return {a.nlong + b.nlong, a.nparts + b.nparts, a.ngiant + b.ngiant, a.nsections + b.nsections}; }
+  __host__ __device__ Counts operator()(const Counts &a, const Counts &b) const { return {a.nlong + b.nlong, a.nparts + b.nparts, a.ngiant + b.ngiant, a.nhuge + b.nhuge, a.nsections + b.nsections}; }
 };
 
 static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
@@ -105,6 +105,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
       c.nlong     = length > part_entries;
       c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
       c.ngiant    = length > CSR_SECTION;
+      c.nhuge     = length > CSR_HUGE;
       c.nsections = c.ngiant ? (int32_t)((length + CSR_SECTION - 1) / CSR_SECTION) : BeginsSection(rowptr, shared, row);
       section     = max(section, (int32_t)SectionEndingWith(rowptr, shared, nrows, row));
     }
@@ -117,13 +118,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
 /* before is the scanned count. One more section says where the last one ends */
 static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, CsrLongRow *rows, CsrSection *sections)
 {
-  const int32_t ngiant = before[nrows].ngiant;
+  const int32_t ngiant = before[nrows].ngiant, nhuge = before[nrows].nhuge;
 
   for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
     const Counts b = before[row], next = before[row < nrows ? row + 1 : row];
-    const bool   giant = next.ngiant > b.ngiant;
+    const bool   giant = next.ngiant > b.ngiant, huge = next.nhuge > b.nhuge;
 
-    if (next.nlong > b.nlong) rows[giant ? b.ngiant : ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, next.nparts - b.nparts};
+    if (next.nlong > b.nlong) rows[huge ? b.nhuge : giant ? nhuge + b.ngiant - b.nhuge : ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, next.nparts - b.nparts};
     for (int32_t k = 0; k < next.nsections - b.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * CSR_SECTION), (int32_t)row, giant ? b.nparts + k * (CSR_SECTION / part_entries) : -1};
     if (row == nrows) sections[b.nsections] = {rowptr[nrows], nrows, -1};
   }
@@ -233,6 +234,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t lon
   s->nlong           = total.nlong;
   s->nparts          = total.nparts;
   s->ngiant          = total.ngiant;
+  s->nhuge           = total.nhuge;
   s->nsections       = total.nsections;
   s->section_entries = needs.section_entries;
   /* half of what is read may be in vain */

@@ -8,9 +8,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbSegments
 {
   __shared__ HrpbPanel s;
 
-  /* the first segments, which all panels have, before the others */
   for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
-    const int64_t    panel = unit % g.rows.npanels, segment = unit / g.rows.npanels, i = panel * g.nsegments + segment;
+    const int64_t    panel = HrpbPanelOfUnit(&g, unit), segment = unit / g.rows.npanels, i = panel * g.nsegments + segment;
     const HrpbCounts n = HrpbCountSegment(&s, &g, panel, (int32_t)segment, group);
 
     if (threadIdx.x == 0) nwindows[i] = n.bits;
@@ -54,7 +53,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments 
   const int32_t        lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
 
   for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
-    const int64_t panel   = unit % g.rows.npanels;
+    const int64_t panel   = HrpbPanelOfUnit(&g, unit);
     const int32_t segment = (int32_t)(unit / g.rows.npanels);
     const bool    cut     = HrpbIsCut(&s, &g, panel);
     uint32_t      start, first;

@@ -17,7 +17,8 @@ enum {
   HRPB_SEGMENT       = 1 << 14,                          /* one for so many entries, */
   HRPB_MOST_SEGMENTS = 32,                               /* but not more than this, */
   HRPB_MOST_UNITS    = 1 << 22,                          /* and not more than this for all panels together */
-  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks where panels are cut: they look at all segments, most of which are empty */
+  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks where panels are cut: they look at all segments, most of which are empty; */
+  HRPB_SEGMENT_SHIFT = 61,                               /* panels that a segment's turn comes later than that of the one before */
   HRPB_ROW_LANES     = 8,                                /* that have a row, unless it is long, */
   HRPB_READS         = 8                                 /* and entries of each that are on their way together */
 };
@@ -233,6 +234,12 @@ typedef struct {
 static inline int64_t HrpbCountSegments(const HrpbSegments *g)
 {
   return (int64_t)g->rows.npanels * g->nsegments;
+}
+
+/* The first segments, which all panels have, before the others; those of a panel fall to different thread blocks, however many panels and blocks there are */
+static __device__ inline int64_t HrpbPanelOfUnit(const HrpbSegments *g, int64_t unit)
+{
+  return (unit + unit / g->rows.npanels * HRPB_SEGMENT_SHIFT) % g->rows.npanels;
 }
 
 static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
