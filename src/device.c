@@ -146,12 +146,25 @@ static PetscErrorCode AIJTCUTrimPool(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceBuildBricks(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, HrpbError *err)
+/* AIJTCUDeviceCall() for what needs memory: where there is none it is called again when the pool has given back what it can */
+static PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, need, f, NULL, err));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUTrimPool());
+    PetscCall(AIJTCUDeviceCall(A, plan, need, f, NULL, err));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   const HrpbClustered *c = plan->bricks_clustered ? &plan->clustered : NULL;
   cudaError_t          cerr;
 
   PetscFunctionBegin;
+  AIJTCUDeviceDestroyBricks(plan, csr->stream); /* what a first call made until there was no memory */
   AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, c ? c->rowptr : csr->rowptr, c ? c->colidx : csr->colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
@@ -164,20 +177,7 @@ static PetscErrorCode AIJTCUDeviceBuildBricks(Mat A, AIJTCUPlan *plan, const AIJ
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(cerr);
-  PetscCall(AIJTCUDevicePackCSR(A, plan, csr, NULL, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  (void)ctx;
-  PetscCall(AIJTCUDeviceBuildBricks(A, plan, csr, err));
-  if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    AIJTCUDeviceDestroyBricks(plan, csr->stream);
-    PetscCall(AIJTCUTrimPool());
-    PetscCall(AIJTCUDeviceBuildBricks(A, plan, csr, err));
-  }
+  PetscCall(AIJTCUDevicePackCSR(A, plan, csr, ctx, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,7 +191,7 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
     if (!plan->bricks_clustered) PetscCall(AIJTCUAnalyse(A, plan));
     plan->params = AIJTCUDeviceFormat(plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
   }
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, NULL, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,22 +235,11 @@ static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUDeviceClusterOrRetry(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceClusterCSR(A, plan, csr, ctx, err));
-  if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    PetscCall(AIJTCUTrimPool());
-    PetscCall(AIJTCUDeviceClusterCSR(A, plan, csr, ctx, err));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Fills plan->clustered and plan->clustered_survey, if that can be. Unless it is forced, only where neighbours share columns */
 PetscErrorCode AIJTCUDeviceCluster(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterOrRetry, NULL, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterCSR, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,10 +253,6 @@ static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJ
   PetscFunctionBegin;
   (void)ctx;
   AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr));
-  if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    PetscCall(AIJTCUTrimPool());
-    AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr));
-  }
   plan->csr_scheduled = (PetscBool)!*err;
   if (plan->csr_scheduled) AIJTCUWorkspaceUser(PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -277,7 +262,7 @@ static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJ
 PetscErrorCode AIJTCUDeviceSchedule(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceScheduleCSR, NULL, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceScheduleCSR, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -571,7 +556,7 @@ static PetscErrorCode AIJTCUDeviceSurveyCSR(Mat A, AIJTCUPlan *plan, const AIJTC
 PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurveyCSR, NULL, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurveyCSR, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
