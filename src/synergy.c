@@ -129,12 +129,13 @@ static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
   #endif
 
 enum {
-  FEWEST_COLUMNS = 16,  /* of a tile: fewer take as long */
-  ENOUGH_PANELS  = 132, /* to keep all multiprocessors busy */
-  PAYS_WITHIN    = 50,  /* products, what another order costs; */
-  BEST_STAGED    = 4,   /* rows of B for a row of A, in the best order of any mesh; */
-  LONG_ROWS      = 128, /* entries of a row, on average, beyond which it costs more */
-  FEW_ENTRIES    = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
+  FEWEST_COLUMNS   = 16,  /* of a tile: fewer take as long */
+  FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
+  ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
+  PAYS_WITHIN      = 50,  /* products, what another order costs; */
+  BEST_STAGED      = 4,   /* rows of B for a row of A, in the best order of any mesh; */
+  LONG_ROWS        = 128, /* entries of a row, on average, beyond which it costs more */
+  FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
 /* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
@@ -166,7 +167,7 @@ static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N
   const AIJTCUCSRRates *r = &csr_rates;
 
   if (N <= plan->csr.direct_columns || plan->csr.rows_entries) return AIJTCUTimeOfCSR(A, plan, N);
-  return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered - r->entry_column) * (PetscReal)N * (PetscReal)plan->survey.nnz;
+  return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz;
 }
 
 /*
