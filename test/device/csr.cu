@@ -92,7 +92,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   const int64_t           N = 11;
   std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
   HrpbScalar             *dB, *dC;
-  int64_t                 wrong = 0, nlong = 0, ngiant = 0;
+  int64_t                 wrong = 0, nlong = 0, ngiant = 0, nhuge = 0;
 
   for (HrpbScalar &b : B) b = Uniform();
   dB = Upload(B);
@@ -101,6 +101,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
   Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
   for (int64_t i = 0; i < A->nrows; i++) {
     if (A->rowptr[i + 1] - A->rowptr[i] > 1280) ngiant++;
+    if (A->rowptr[i + 1] - A->rowptr[i] > 2048) nhuge++;
     if (A->rowptr[i + 1] - A->rowptr[i] > d->schedule.part_entries) {
       nlong++;
       continue;
@@ -112,7 +113,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
     }
   }
   Report(wrong == 0, "not added in the order of the entries", A->name);
-  Report(nlong == d->schedule.nlong && ngiant == d->schedule.ngiant, "wrong number of long rows", A->name);
+  Report(nlong == d->schedule.nlong && ngiant == d->schedule.ngiant && nhuge == d->schedule.nhuge, "wrong number of long rows", A->name);
   Report(d->schedule.section_entries <= 1280, "a section is too large", A->name);
   cudaFree(dB);
   cudaFree(dC);
@@ -234,7 +235,7 @@ static void TestNotFinite(void)
   dB = Upload(B);
   dC = Upload(C);
   d  = CsrOnDevice(&A);
-  Report(d.schedule.nlong == 8 && d.schedule.ngiant == 4, "wrong number of long rows", A.name);
+  Report(d.schedule.nlong == 8 && d.schedule.ngiant == 4 && d.schedule.nhuge == 4, "wrong number of long rows", A.name);
   for (const Kernel k : {COPY, DIRECT}) {
     const DeviceCsr kernel = With(&d, k);
     int64_t         wrong  = 0;
