@@ -164,16 +164,19 @@ static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCU
   cudaError_t          cerr;
 
   PetscFunctionBegin;
-  AIJTCUDeviceDestroyBricks(plan, csr->stream); /* what a first call made until there was no memory */
   AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, c ? c->rowptr : csr->rowptr, c ? c->colidx : csr->colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*err) {
+    AIJTCUDeviceDestroyBricks(plan, csr->stream);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   cerr = cudaMallocAsync((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values), csr->stream);
   if (cerr == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     plan->values = NULL;
-    *err         = HRPB_ERR_DEVICE_MEMORY;
+    AIJTCUDeviceDestroyBricks(plan, csr->stream);
+    *err = HRPB_ERR_DEVICE_MEMORY;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCallCUDA(cerr);

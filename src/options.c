@@ -327,7 +327,7 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   By default that is done where `auto` chooses the path, columns are scattered, rows share columns with their neighbours, and a model of the times says that it pays
   within 50 products. `MAT_AIJTCU_CLUSTER_ALWAYS` holds for all bricks on a device.
 
-  The order takes two whole numbers for each nonzero on the device as long as the pattern stays, six while it is found, and a product a copy of B and one of C. Viewing a matrix with -mat_view ::ascii_info
+  The order takes two whole numbers for each nonzero on the device until another one is looked for (or bricks are used under `MAT_AIJTCU_CLUSTER_NEVER`), six while it is found, and a product a copy of B and one of C. Viewing a matrix with -mat_view ::ascii_info
   asks for the path of some numbers of columns, and may so find an order. A matrix of a thin and long graph (thousands of levels), or with 2^31 nonzeros, keeps its own.
 
   Sums of numbers next to the largest one may overflow in one order and not in another.

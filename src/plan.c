@@ -227,14 +227,14 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
       plan->wanted           = wanted;
       plan->bricks_clustered = cluster;
       plan->on_device = plan->asked_device = device;
-  #if AIJTCU_HAVE_DEVICE
-      if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) AIJTCUClusterReset(plan);
-  #endif
       PetscCall(AIJTCUBuild(A, plan));
     } else if (plan->built && state != plan->values_state) {
       PetscCall(AIJTCURefresh(A, plan));
       plan->values_state = state;
     }
+  #if AIJTCU_HAVE_DEVICE
+    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) AIJTCUClusterReset(plan); /* no bricks are of it any more */
+  #endif
     *usable = plan->built;
   }
 #else

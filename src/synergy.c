@@ -221,7 +221,7 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = "bricks are faster in another order";
   } else if (!AIJTCUColumnsRun(&plan->survey)) *reason = "columns are scattered";
-  else if (usable && (AIJTCUClusterUsable(plan) || AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
+  else if (usable && ((plan->clustered.n && AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS) || AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
   else {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = usable ? "bricks are faster" : "no kernel for the scalar path";

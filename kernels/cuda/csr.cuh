@@ -71,7 +71,7 @@ template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScal
   }
 }
 
-/* The sum of a row of up to a section from those of its parts, in the first of CSR_COMBINE_LANES lanes; by all lanes of the warp. Not finite where parts overflow, even if their sum does not */
+/* The sum of a row that is not huge from those of its parts, in the first of CSR_COMBINE_LANES lanes; by all lanes of the warp. Not finite where parts overflow, even if their sum does not */
 static __device__ __forceinline__ HrpbScalar CsrSumOfParts(const HrpbScalar *part, int32_t nparts)
 {
   HrpbScalar sum = 0, lost = 0;

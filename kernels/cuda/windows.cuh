@@ -236,10 +236,10 @@ static inline int64_t HrpbCountSegments(const HrpbSegments *g)
   return (int64_t)g->rows.npanels * g->nsegments;
 }
 
-/* The first segments, which all panels have, before the others; those of a panel fall to different thread blocks, however many panels and blocks there are */
+/* The first segments, which all panels have, before the others. Those of a panel are an odd number of units apart, and so fall to different thread blocks, of which there is a power of two */
 static __device__ inline int64_t HrpbPanelOfUnit(const HrpbSegments *g, int64_t unit)
 {
-  return (unit + unit / g->rows.npanels * HRPB_SEGMENT_SHIFT) % g->rows.npanels;
+  return (unit + unit / g->rows.npanels * (HRPB_SEGMENT_SHIFT - g->rows.npanels % 2)) % g->rows.npanels;
 }
 
 static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)

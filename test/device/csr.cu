@@ -198,7 +198,7 @@ static Matrix Offset(Matrix A, const char *name)
 static void TestNotFinite(void)
 {
   const HrpbScalar           huge = (sizeof(HrpbScalar) == 4 ? (HrpbScalar)3.4028234e38 : (HrpbScalar)1.7976931348623157e308) * (HrpbScalar)0.9, inf = INFINITY;
-  const int64_t              ncols = 70000, N = 8, lengths[] = {60, 200, 1000, 5000, ncols};
+  const int64_t              ncols = 70000, N = 8, lengths[] = {60, 200, 1000, 1500, 5000, ncols};
   Matrix                     A = {"not finite", 0, ncols, {0}, {}, {}};
   std::vector<HrpbScalar>    B((size_t)(ncols * N)), C;
   HrpbScalar                *dB, *dC;
@@ -235,7 +235,7 @@ static void TestNotFinite(void)
   dB = Upload(B);
   dC = Upload(C);
   d  = CsrOnDevice(&A);
-  Report(d.schedule.nlong == 8 && d.schedule.ngiant == 4 && d.schedule.nhuge == 4, "wrong number of long rows", A.name);
+  Report(d.schedule.nlong == 10 && d.schedule.ngiant == 6 && d.schedule.nhuge == 4, "wrong number of long rows", A.name);
   for (const Kernel k : {COPY, DIRECT}) {
     const DeviceCsr kernel = With(&d, k);
     int64_t         wrong  = 0;
