@@ -265,6 +265,7 @@ enum {
   AIJTCU_MOST_LEVELS  = 4096, /* of a search for another order: some tenths of a second */
   AIJTCU_LEAST_SHARED = 20    /* percent of a row's columns that its neighbours must have, too, unless it is forced: about 40 in meshes, 7 where edges are drawn by chance */
 };
+PETSC_INTERN PetscBool      AIJTCUClusterForced(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUWantsCluster(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUClusterUpdate(Mat, AIJTCUPlan *, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUClusterForBricks(Mat, AIJTCUPlan *, PetscBool *);

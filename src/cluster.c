@@ -5,25 +5,23 @@
 
 #if AIJTCU_HAVE_DEVICE
 
-/* Whether bricks of the sequential matrix A may be of it in another order: that of rows is that of columns */
-static PetscErrorCode AIJTCUMayCluster(Mat A, const AIJTCUPlan *plan, PetscBool *may)
+PetscBool AIJTCUClusterForced(const AIJTCUPlan *plan)
 {
-  const AIJTCUOptions *o = AIJTCUGetOptions(plan);
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, may));
-  if (*may) PetscCall(AIJTCUDeviceSupports(plan, may));
-  if (A->rmap->n != A->cmap->n || o->cluster == MAT_AIJTCU_CLUSTER_NEVER) *may = PETSC_FALSE;
-  if (o->cluster == MAT_AIJTCU_CLUSTER_AUTO && (o->path != MAT_AIJTCU_PATH_AUTO || o->threshold != (PetscReal)PETSC_DEFAULT)) *may = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
 }
 
-/* Whether bricks are to be, if there is such an order. By itself the model takes bricks of scattered columns in no other */
+/*
+   Whether bricks of the sequential matrix A on a device are to be of it in another order, if there is one: that of rows is that of columns. By itself the model takes bricks of scattered
+   columns in no other
+*/
 PetscErrorCode AIJTCUWantsCluster(Mat A, AIJTCUPlan *plan, PetscBool *wants)
 {
+  const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
+  const PetscBool      forced = AIJTCUClusterForced(plan);
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUMayCluster(A, plan, wants));
-  if (!*wants || AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS) PetscFunctionReturn(PETSC_SUCCESS);
+  *wants = (PetscBool)(A->rmap->n == A->cmap->n && (forced || (o->cluster == MAT_AIJTCU_CLUSTER_AUTO && o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT)));
+  if (!*wants || forced) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUAnalyse(A, plan));
   *wants = (PetscBool)!AIJTCUColumnsRun(&plan->survey);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -32,7 +30,7 @@ PetscErrorCode AIJTCUWantsCluster(Mat A, AIJTCUPlan *plan, PetscBool *wants)
 /* Whether there is an order that the option allows: one that was made whatever neighbours share may be left from another value of it */
 PetscBool AIJTCUClusterUsable(const AIJTCUPlan *plan)
 {
-  return (PetscBool)(plan->clustered.n && (AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS || plan->cluster_shared >= AIJTCU_LEAST_SHARED));
+  return (PetscBool)(plan->clustered.n && (AIJTCUClusterForced(plan) || plan->cluster_shared >= AIJTCU_LEAST_SHARED));
 }
 
 void AIJTCUClusterReset(AIJTCUPlan *plan)
@@ -44,7 +42,7 @@ void AIJTCUClusterReset(AIJTCUPlan *plan)
 /* Find the order of the pattern, in a search of so many levels at most, unless that was tried */
 PetscErrorCode AIJTCUClusterUpdate(Mat A, AIJTCUPlan *plan, PetscInt levels)
 {
-  const PetscBool  forced = (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
+  const PetscBool  forced = AIJTCUClusterForced(plan);
   AIJTCUPatternKey key;
   HrpbError        err;
 
@@ -75,7 +73,7 @@ PetscErrorCode AIJTCUClusterForBricks(Mat A, AIJTCUPlan *plan, PetscBool *cluste
   PetscFunctionBegin;
   PetscCall(AIJTCUWantsCluster(A, plan, clustered));
   if (!*clustered) PetscFunctionReturn(PETSC_SUCCESS);
-  if (AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS) PetscCall(AIJTCUClusterUpdate(A, plan, AIJTCU_MOST_LEVELS));
+  if (AIJTCUClusterForced(plan)) PetscCall(AIJTCUClusterUpdate(A, plan, AIJTCU_MOST_LEVELS));
   PetscCall(AIJTCUPatternKeyGet(A, &key));
   *clustered = (PetscBool)(plan->cluster_tried && AIJTCUPatternKeyEqual(&key, &plan->cluster_key) && AIJTCUClusterUsable(plan));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -117,15 +117,27 @@ static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
   plan->values = NULL;
 }
 
+/* The matrix in the order of the bricks; its values stay in their own */
+static AIJTCUDeviceCSR AIJTCUCSROfBricks(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr)
+{
+  AIJTCUDeviceCSR ordered = *csr;
+
+  if (plan->bricks_clustered) {
+    ordered.rowptr = plan->clustered.rowptr;
+    ordered.colidx = plan->clustered.colidx;
+  }
+  return ordered;
+}
+
 static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  const HrpbClustered *c = plan->bricks_clustered ? &plan->clustered : NULL;
+  const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
 
   PetscFunctionBegin;
   (void)A;
   (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = HrpbPackValuesDevice(&plan->hrpb, c ? c->rowptr : csr->rowptr, c ? c->colidx : csr->colidx, csr->values, c ? c->entry : NULL, plan->values, csr->stream);
+  *err = HrpbPackValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, ordered.values, plan->bricks_clustered ? plan->clustered.entry : NULL, plan->values, ordered.stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
@@ -160,11 +172,11 @@ static PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUN
 
 static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  const HrpbClustered *c = plan->bricks_clustered ? &plan->clustered : NULL;
-  cudaError_t          cerr;
+  const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
+  cudaError_t           cerr;
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, c ? c->rowptr : csr->rowptr, c ? c->colidx : csr->colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
+  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
   if (*err) {

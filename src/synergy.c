@@ -177,20 +177,20 @@ static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N
 static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool *pays)
 {
   const AIJTCUClusterRates *r       = &cluster_rates;
-  const PetscReal           nnz     = (PetscReal)plan->survey.nnz, entries = nnz * (nnz > LONG_ROWS * (PetscReal)A->rmap->n ? r->long_entry : r->entry);
-  const PetscBool           run     = AIJTCUColumnsRun(&plan->survey);
-  const PetscReal           left    = (run ? AIJTCUTimeOfCSR(A, plan, N) : AIJTCUTimeOfScattered(A, plan, N)) - 2 * r->permute * (PetscReal)N * (PetscReal)A->rmap->n;
+  const PetscBool           forced  = AIJTCUClusterForced(plan);
+  const PetscReal           nnz     = (PetscReal)plan->survey.nnz, rows = (PetscReal)A->rmap->n;
+  const PetscReal           entries = nnz * (nnz > LONG_ROWS * rows ? r->long_entry : r->entry);
   const HrpbSurvey          full    = {.nnz = plan->survey.nnz, .strip_cols16 = plan->survey.nnz / 16, .staged_rows = BEST_STAGED * (int64_t)A->rmap->n}; /* of bricks without a gap */
-  const PetscBool           forced  = (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
-  const PetscReal           levels  = forced ? AIJTCU_MOST_LEVELS : PetscMin((PAYS_WITHIN * (left - r->bricks * AIJTCUTimeOfBricks(A, plan, &full, N)) - entries) / r->level, AIJTCU_MOST_LEVELS);
-  PetscReal                 gain;
+  PetscReal                 left, levels, gain;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUWantsCluster(A, plan, pays));
-  if (!plan->survey.strip_cols16) *pays = PETSC_FALSE;
+  if (!plan->survey.strip_cols16 || (!forced && nnz <= FEW_ENTRIES * rows)) *pays = PETSC_FALSE;
   if (!*pays) PetscFunctionReturn(PETSC_SUCCESS);
-  *pays = PETSC_FALSE;
-  if (levels < 1 || (!forced && nnz <= FEW_ENTRIES * (PetscReal)A->rmap->n)) PetscFunctionReturn(PETSC_SUCCESS);
+  *pays  = PETSC_FALSE;
+  left   = (AIJTCUColumnsRun(&plan->survey) ? AIJTCUTimeOfCSR(A, plan, N) : AIJTCUTimeOfScattered(A, plan, N)) - 2 * r->permute * (PetscReal)N * rows;
+  levels = forced ? AIJTCU_MOST_LEVELS : PetscMin((PAYS_WITHIN * (left - r->bricks * AIJTCUTimeOfBricks(A, plan, &full, N)) - entries) / r->level, AIJTCU_MOST_LEVELS);
+  if (levels < 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUClusterUpdate(A, plan, (PetscInt)levels));
   if (!AIJTCUClusterUsable(plan) || (!forced && !AIJTCUColumnsRun(&plan->clustered_survey))) PetscFunctionReturn(PETSC_SUCCESS);
   gain  = left - r->bricks * AIJTCUTimeOfBricks(A, plan, &plan->clustered_survey, N);
@@ -221,7 +221,7 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = "bricks are faster in another order";
   } else if (!AIJTCUColumnsRun(&plan->survey)) *reason = "columns are scattered";
-  else if (usable && ((plan->clustered.n && AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS) || AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
+  else if (usable && ((AIJTCUClusterForced(plan) && plan->clustered.n) || AIJTCUTimeOfBricks(A, plan, &plan->survey, N) >= AIJTCUTimeOfCSR(A, plan, N))) *reason = "bricks would be slower";
   else {
     *path   = MAT_AIJTCU_PATH_TCU;
     *reason = usable ? "bricks are faster" : "no kernel for the scalar path";
