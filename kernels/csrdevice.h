@@ -40,8 +40,8 @@ HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes);
    B is ncols x N, C nrows x N, both column-major with any alignment and leading dimensions ldb >= ncols, ldc >= nrows. C is overwritten.
    work is aligned to 256 bytes (cudaMalloc() does), may be NULL where none is needed, and is in use until stream is through.
 
-   The entries of a row are added in the order of the CSR, with fused multiply-add. Of a row that is cut each part is added so, then the sums of the parts with compensation;
-   what does not come out finite is computed again in one go. A column of C depends on the matrix and that column of B alone, to the bit.
+   The entries of a row are added in the order of the CSR, with fused multiply-add, eight to a chunk, and so are the sums of the chunks. Of a row that is cut each part is added so, then the sums of the
+   parts with compensation. What does not come out finite is computed again, entry by entry. A column of C depends on the matrix and that column of B alone, to the bit.
 */
 HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
 

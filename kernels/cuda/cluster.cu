@@ -13,7 +13,8 @@
 #include "rows.cuh"
 
 enum {
-  SAMPLE      = 4096, /* rows */
+  SAMPLE      = 4096, /* rows, */
+  ROW_SAMPLE  = 256,  /* and columns of each */
   MOST_PARTS  = 32,   /* that are not connected, one after the other; what is left then comes as it is */
   PERMUTED    = 4,    /* columns of a thread: neighbours in memory, so that what was read for one row is at hand for the next */
   HASH_BITS   = 16
@@ -40,15 +41,15 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CompareNeighbours(int32_t
 {
   const int32_t lane = threadIdx.x % HRPB_LANES, sample = blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
   const int64_t row  = sample < nsample ? (int64_t)sample * n / nsample : 0;
-  const int64_t begin = rowptr[row], end = rowptr[row + 1];
+  const int64_t begin = rowptr[row], end = rowptr[row + 1], nlooked = min(end - begin, (int64_t)ROW_SAMPLE);
   int64_t       other, middle = begin + (end - begin) / 2;
   uint32_t      found = 0;
 
   if (sample >= nsample || end - begin < 2) return;
   if (colidx[middle] == row) middle = middle + 1 < end ? middle + 1 : begin;
   other = colidx[middle];
-  for (int64_t k = begin + lane; k < end; k += HRPB_LANES) {
-    const HrpbInt column = colidx[k];
+  for (int64_t i = lane; i < nlooked; i += HRPB_LANES) {
+    const HrpbInt column = colidx[begin + i * (end - begin) / nlooked];
     const int64_t at     = HrpbLowerBound(colidx, rowptr[other], rowptr[other + 1], column);
 
     if (at < rowptr[other + 1] && colidx[at] == column) found++;
@@ -57,7 +58,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CompareNeighbours(int32_t
   found = __reduce_add_sync(HRPB_ALL_LANES, found);
   if (lane == 0) {
     atomicAdd(&sum->rows, 1ull);
-    atomicAdd(&sum->share, (unsigned long long)found * SHARES / (unsigned long long)(end - begin));
+    atomicAdd(&sum->share, (unsigned long long)found * SHARES / (unsigned long long)nlooked);
   }
 }
 

@@ -2,8 +2,10 @@
 #include "windows.cuh"
 
 enum {
-  LONG_ROW    = 256,  /* entries from which the strip of a row goes to the list: a lane takes them one by one */
-  MOST_BLOCKS = 1024, /* thread blocks for the strips in the list, of which there are few */
+  LONG_ROW    = 256,  /* entries from which the strip of a row goes to the list: a lane takes them one by one, */
+  SHORT_ROW   = 32,   /* and where there are few strips, whose columns a thread block each has sooner */
+  FEW_STRIPS  = 4096,
+  MOST_BLOCKS = 1024, /* thread blocks for the strips in the list, of which there are few, one way or the other */
   STRIP       = 16
 };
 #define NO_COLUMN INT32_MAX
@@ -17,7 +19,7 @@ typedef struct {
    Columns of the strips of 16 rows, and of their halves, by merging their rows, one a lane: the least column at the head of a row is the next. Strips with a long row go to a
    list
 */
-static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t *long_strips, StripTotals *totals)
+static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t long_row, int32_t *long_strips, StripTotals *totals)
 {
   const int32_t      lane        = threadIdx.x % HRPB_LANES;
   const uint32_t     strip_lanes = ((1u << STRIP) - 1) << lane / STRIP * STRIP;
@@ -30,7 +32,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows
     const int64_t end  = row < rows.nrows ? rows.rowptr[row + 1] : 0;
     int32_t       head = NO_COLUMN, ahead = NO_COLUMN; /* the columns of entries next and next + 1 */
 
-    if (__ballot_sync(HRPB_ALL_LANES, end - next >= LONG_ROW) & strip_lanes) {
+    if (__ballot_sync(HRPB_ALL_LANES, end - next >= long_row) & strip_lanes) {
       if (lane % STRIP == 0) long_strips[atomicAdd(&totals->nlong, 1u)] = (int32_t)(row / STRIP);
     } else {
       if (next < end) head = (int32_t)rows.colidx[next];
@@ -89,7 +91,7 @@ static HrpbError CountStrips(const HrpbSegments *strips, const HrpbSegments *hal
   StripTotals *totals = &w->totals->strips;
 
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, w->long_strips, totals);
+  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, strips->rows.npanels < FEW_STRIPS ? SHORT_ROW : LONG_ROW, w->long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
   CountLongStrips<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, *halves, w->long_strips, totals);
   HrpbCallCuda(cudaGetLastError());

@@ -2,15 +2,14 @@
    CSR times a row-major copy of B.
 
    A group of lanes has a row of A, or a part of one that is cut; neighbouring groups of a warp have neighbouring rows, so that what they store is whole sectors of column-major C.
-   The lanes of a group read the entries together, hand them round, and have a few columns of B each. What limits the kernel is the latency of scattered rows of B:
+   The lanes of a group read a chunk of entries together, hand them round, and have a few columns of B each. What limits the kernel is the latency of scattered rows of B:
    U of them are on their way for each group, and the next entries with them.
 */
 #include "csr.cuh"
 #include "rowmajor.cuh"
 
 enum {
-  CSR_THREADS = 128,
-  CSR_CHUNK   = 8 /* entries that a group reads at a time */
+  CSR_THREADS = 128
 };
 
 struct CsrArgs {
@@ -53,7 +52,7 @@ template <int G> static __device__ __forceinline__ void ReadEntries(const HrpbIn
    W columns wide: 16 bytes
    U rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to keep them so
 */
-template <int G, int K, int W, int U> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 ? 5 : K == 1 ? 8 : 6) Csr(const __grid_constant__ CsrArgs a)
+template <int G, int K, int W, int U> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 7 : 6) Csr(const __grid_constant__ CsrArgs a)
 {
   constexpr int     GROUPS = CSR_THREADS / G;
   const int32_t     lane   = threadIdx.x % G;
@@ -89,7 +88,7 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
 #pragma unroll 1
   for (int32_t first = 0; first < longest; first += CSR_CHUNK) {
     int32_t    next_col[CSR_CHUNK / G];
-    HrpbScalar next_value[CSR_CHUNK / G];
+    HrpbScalar next_value[CSR_CHUNK / G], part[K][W] = {};
 
     ReadEntries<G>(colidx, values, first + CSR_CHUNK, length, a.ncols, lane, next_col, next_value);
 #pragma unroll
@@ -111,9 +110,14 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
 #pragma unroll
         for (int k = 0; k < K; k++) {
 #pragma unroll
-          for (int w = 0; w < W; w++) sum[k][w] = fma(v, x[u][k].x[w], sum[k][w]);
+          for (int w = 0; w < W; w++) part[k][w] = fma(v, x[u][k].x[w], part[k][w]);
         }
       }
+    }
+#pragma unroll
+    for (int k = 0; k < K; k++) {
+#pragma unroll
+      for (int w = 0; w < W; w++) sum[k][w] += part[k][w];
     }
 #pragma unroll
     for (int i = 0; i < CSR_CHUNK / G; i++) {
@@ -131,7 +135,9 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
     for (int w = 0; w < W; w++) {
       const int32_t n = n0 + k * G * W + w;
 
-      if (n < a.N) to[n * ldto] = sum[k][w];
+      if (n >= a.N) continue;
+      /* of a part CsrCombineRun() does that */
+      to[n * ldto] = cut ? sum[k][w] : CsrFiniteOrInOneGo(sum[k][w], length, [&](HrpbScalar s, int32_t i) { return fma(values[i], a.R[(int64_t)colidx[i] * a.ldr + n], s); });
     }
   }
 }

@@ -15,6 +15,7 @@ enum {
   CSR_SHARED_LONG   = 640,  /* and where rows are cut */
   CSR_ROWS          = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES  = 4096,
+  CSR_CHUNK         = 8,    /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
   CSR_HUGE          = 2048, /* entries beyond which a thread block puts the sums of the parts of a row together, */
   CSR_COMBINE_LANES = 8     /* and not so many lanes */
 };
@@ -85,4 +86,16 @@ static __device__ __forceinline__ HrpbScalar CsrSumOfParts(const HrpbScalar *par
 static __device__ __forceinline__ HrpbScalar CsrOneNaN(HrpbScalar sum)
 {
   return isnan(sum) ? (HrpbScalar)NAN : sum;
+}
+
+/*
+   The sum of a row that is not cut, as it is if it is finite. Otherwise it is that of its terms in one go, as MATAIJ adds them: term(sum, k) is sum and term k
+*/
+template <typename Term> static __device__ __forceinline__ HrpbScalar CsrFiniteOrInOneGo(HrpbScalar sum, int32_t nterms, Term term)
+{
+  if (isfinite(sum)) return sum;
+  sum = 0;
+#pragma unroll 1
+  for (int32_t k = 0; k < nterms; k++) sum = term(sum, k);
+  return CsrOneNaN(sum);
 }

@@ -2,7 +2,7 @@
    CSR times B as it is, a column at a time: for a single column, and where a copy of B would cost more than it saves.
 
    A thread block has a section. All its threads read the entries, in whole sectors and whatever their rows, and the numbers of B they meet; then, from shared memory, a thread adds up a row, or a
-   part of one, in the order of the entries. So many reads are on their way, and the bits are those of the other kernel.
+   part of one, chunk by chunk. So many reads are on their way, and the bits are those of the other kernel.
 */
 #include <string.h>
 
@@ -12,7 +12,6 @@
 enum {
   DIRECT_THREADS = 128,
   DIRECT_READS   = 8,                                     /* entries of a thread that are on their way together: most sections take one turn */
-  DIRECT_BATCH   = 8,                                     /* terms that a thread reads from shared memory together */
   DIRECT_SHARED  = sizeof(HrpbScalar) == 8 ? 75 : 50,     /* percent of a multiprocessor's memory to be shared memory: more thread blocks would be no gain, for they want the rest as a cache for B */
   MOST_CUT       = CSR_SECTION / (CSR_LEAST_PART + 1),    /* rows of a section that are cut, */
   MOST_PIECES    = 2 * CSR_SECTION / (CSR_LEAST_PART + 1) /* and their parts: two of CSR_LEAST_PART + 1 entries; longer rows have fewer for each entry */
@@ -61,17 +60,19 @@ static __host__ __device__ __forceinline__ int32_t Place(int32_t k)
   return k + k / 32;
 }
 
-/* n terms of up to DIRECT_BATCH, read together */
-static __device__ __forceinline__ void AddTerms(const Term *term, int32_t first, int32_t n, HrpbScalar *sum)
+/* n terms of up to CSR_CHUNK, read together */
+static __device__ __forceinline__ HrpbScalar SumOfChunk(const Term *term, int32_t first, int32_t n)
 {
-  Term t[DIRECT_BATCH];
+  HrpbScalar sum = 0;
+  Term       t[CSR_CHUNK];
 
 #pragma unroll
-  for (int i = 0; i < DIRECT_BATCH; i++) t[i] = term[Place(first + min(i, n - 1))];
+  for (int i = 0; i < CSR_CHUNK; i++) t[i] = term[Place(first + min(i, n - 1))];
 #pragma unroll
-  for (int i = 0; i < DIRECT_BATCH; i++) {
-    if (i < n) *sum = fma(t[i].a, t[i].b, *sum);
+  for (int i = 0; i < CSR_CHUNK; i++) {
+    if (i < n) sum = fma(t[i].a, t[i].b, sum);
   }
+  return sum;
 }
 
 static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, int32_t begin, int32_t end)
@@ -79,9 +80,14 @@ static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, int32_
   HrpbScalar sum = 0;
 
 #pragma unroll 1
-  for (; begin + DIRECT_BATCH <= end; begin += DIRECT_BATCH) AddTerms(term, begin, DIRECT_BATCH, &sum);
-  if (begin < end) AddTerms(term, begin, end - begin, &sum);
+  for (; begin + CSR_CHUNK <= end; begin += CSR_CHUNK) sum += SumOfChunk(term, begin, CSR_CHUNK);
+  if (begin < end) sum += SumOfChunk(term, begin, end - begin);
   return sum;
+}
+
+static __device__ __forceinline__ HrpbScalar FiniteOrInOneGo(HrpbScalar sum, const Term *term, int32_t begin, int32_t end)
+{
+  return CsrFiniteOrInOneGo(sum, end - begin, [&](HrpbScalar s, int32_t i) { return fma(term[Place(begin + i)].a, term[Place(begin + i)].b, s); });
 }
 
 /* Terms begin to end - 1 */
@@ -147,7 +153,7 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     const Piece   row    = {(int32_t)(rowptr[i] - s.begin), (int32_t)(rowptr[i + 1] - s.begin)};
     const int32_t nparts = (row.end - row.begin + a.part_entries - 1) / a.part_entries;
 
-    if (nparts <= 1) c[i] = SumOfTerms(term, row.begin, row.end);
+    if (nparts <= 1) c[i] = FiniteOrInOneGo(SumOfTerms(term, row.begin, row.end), term, row.begin, row.end);
     else {
       const int32_t first = atomicAdd(&npieces, nparts);
 
@@ -164,7 +170,7 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     const CutRow     r   = i < ncut ? cut[i] : CutRow{};
     const HrpbScalar sum = CsrSumOfParts(part + r.first, r.nparts);
 
-    if (i < ncut && thread % CSR_COMBINE_LANES == 0) c[r.row] = isfinite(sum) ? sum : CsrOneNaN(SumOfTerms(term, r.terms.begin, r.terms.end));
+    if (i < ncut && thread % CSR_COMBINE_LANES == 0) c[r.row] = FiniteOrInOneGo(sum, term, r.terms.begin, r.terms.end);
   }
 }
 

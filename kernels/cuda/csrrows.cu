@@ -24,26 +24,34 @@ struct Row {
   int32_t           row, begin, end;
 };
 
-/* U columns from n on. The entries are added in their order, as by all kernels for CSR */
+/* U columns from n on, chunk by chunk, as all kernels for CSR add */
 template <int U> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)
 {
   const HrpbScalar *B      = a.B + n * a.ldb;
   HrpbScalar       *c      = a.C + r.row + n * a.ldc;
   HrpbScalar        sum[U] = {};
 
+#pragma unroll 1
+  for (int32_t begin = r.begin; begin < r.end; begin += CSR_CHUNK) {
+    const int32_t end     = min(begin + CSR_CHUNK, r.end);
+    HrpbScalar    part[U] = {};
+
 #pragma unroll 2
-  for (int32_t k = r.begin; k < r.end; k++) {
-    const HrpbScalar  value = r.values[k];
-    const HrpbScalar *b     = B + r.columns[k];
-    HrpbScalar        x[U];
+    for (int32_t k = begin; k < end; k++) {
+      const HrpbScalar  value = r.values[k];
+      const HrpbScalar *b     = B + r.columns[k];
+      HrpbScalar        x[U];
 
 #pragma unroll
-    for (int u = 0; u < U; u++) x[u] = __ldg(b + u * a.ldb);
+      for (int u = 0; u < U; u++) x[u] = __ldg(b + u * a.ldb);
 #pragma unroll
-    for (int u = 0; u < U; u++) sum[u] = fma(value, x[u], sum[u]);
+      for (int u = 0; u < U; u++) part[u] = fma(value, x[u], part[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) sum[u] += part[u];
   }
 #pragma unroll
-  for (int u = 0; u < U; u++) c[u * a.ldc] = sum[u];
+  for (int u = 0; u < U; u++) c[u * a.ldc] = CsrFiniteOrInOneGo(sum[u], r.end - r.begin, [&](HrpbScalar s, int32_t i) { return fma(r.values[r.begin + i], B[r.columns[r.begin + i] + u * a.ldb], s); });
 }
 
 static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
