@@ -21,6 +21,7 @@
 .  -mat_aijtcu_block_cols cols               - columns of a block, see `MatAIJTCUSetBlockCols()`
 .  -mat_aijtcu_window_cols (1|2|4|8|16)      - columns of a window, see `MatAIJTCUSetWindowCols()`
 .  -mat_aijtcu_cluster (auto|never|always)   - whether bricks may be of the matrix in another order, see `MatAIJTCUSetCluster()`
+.  -mat_aijtcu_tune (none|proxy)             - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_synergy_threshold alpha       - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
 .  -mat_aijtcu_workspace_max MiB             - device memory for copies of dense matrices, shared by all matrices; 0 (default) is a quarter of the
                                                device's. Products that need more are made in pieces. No prefix
@@ -55,7 +56,7 @@
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
 .seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetPrecision()`, `MatAIJTCUSetBrickRows()`, `MatAIJTCUSetPanelRows()`,
-          `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`, `MatAIJTCUSetCluster()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
+          `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`, `MatAIJTCUSetCluster()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
           `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
@@ -133,6 +134,26 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUClusters[];
 
 /*E
+   MatAIJTCUTune - whether a `MATAIJTCU` on a device chooses path and format by timing
+
+   Values:
++  `MAT_AIJTCU_TUNE_NONE`  - they follow from a model
+-  `MAT_AIJTCU_TUNE_PROXY` - products with a few rows that stand for all are timed
+
+   Level: intermediate
+
+   Note:
+   `MatAIJTCUTunes` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetTune()`, `MatAIJTCUGetTune()`
+E*/
+typedef enum {
+  MAT_AIJTCU_TUNE_NONE,
+  MAT_AIJTCU_TUNE_PROXY
+} MatAIJTCUTune;
+PETSC_EXTERN const char *const MatAIJTCUTunes[];
+
+/*E
    MatAIJTCUSynergyClass - how well a matrix suits tensor cores (cuTeSpMM, Table 1)
 
    Values:
@@ -204,11 +225,57 @@ typedef struct {
   PetscInt64 builds, refreshes, tcu, scalar, parent;
 } MatAIJTCUCounts;
 
+/*S
+   MatAIJTCUVariant - one of the ways to multiply that `MAT_AIJTCU_TUNE_PROXY` compares
+
+   Fields:
++  path        - `MAT_AIJTCU_PATH_TCU` or `MAT_AIJTCU_PATH_SCALAR`, for which the next four are zero
+.  brick_rows  - rows of a brick
+.  panel_rows  - rows of a row panel
+.  block_cols  - columns of a block
+.  window_cols - columns of a window
+-  seconds     - of a product with the whole matrix, as the proxy has it; zero where it was not timed
+
+   Level: advanced
+
+.seealso: `MATAIJTCU`, `MatAIJTCUTuning`, `MatAIJTCUGetTuning()`
+S*/
+typedef struct {
+  MatAIJTCUPath path;
+  PetscInt      brick_rows, panel_rows, block_cols, window_cols;
+  PetscReal     seconds;
+} MatAIJTCUVariant;
+
+/*S
+   MatAIJTCUTuning - what `MAT_AIJTCU_TUNE_PROXY` found for a number of columns
+
+   Fields:
++  nvariants - number of variants; zero where nothing was tuned
+.  variant   - the variants
+.  winner    - which of them products take; -1 where the model decides
+.  share     - rows of the proxy for each row of the matrix
+.  products  - how many products of the winner the timed ones took together
+-  seconds   - from the beginning to the end of the tuning
+
+   Level: advanced
+
+.seealso: `MATAIJTCU`, `MatAIJTCUVariant`, `MatAIJTCUGetTuning()`
+S*/
+typedef struct {
+  PetscInt                nvariants;
+  const MatAIJTCUVariant *variant;
+  PetscInt                winner;
+  PetscReal               share, products, seconds;
+} MatAIJTCUTuning;
+
 PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPath(Mat, MatAIJTCUPath);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPath(Mat, MatAIJTCUPath *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPrecision(Mat, MatAIJTCUPrecision);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPrecision(Mat, MatAIJTCUPrecision *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetTune(Mat, MatAIJTCUTune);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetTune(Mat, MatAIJTCUTune *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetBrickRows(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetBrickRows(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPanelRows(Mat, PetscInt);

@@ -9,6 +9,7 @@
 #include <hrpbdevice.h>
 #include <csrdevice.h>
 #include <clusterdevice.h>
+#include <proxydevice.h>
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -47,6 +48,7 @@ typedef struct {
   PetscBool          format_set; /* one of these was set: otherwise a device chooses its own */
   MatAIJTCUPrecision precision;
   MatAIJTCUCluster   cluster;
+  MatAIJTCUTune      tune;
   PetscReal          threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
 } AIJTCUOptions;
 
@@ -79,6 +81,21 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
   AIJTCU_PRODUCT_DENSECUDA,
   AIJTCU_NCOMPOSED
 };
+
+/* What products with N columns take, where that was tuned: see tune.c */
+enum {
+  AIJTCU_MOST_TUNED    = 8, /* numbers of columns */
+  AIJTCU_MOST_VARIANTS = 16
+};
+typedef struct {
+  PetscInt         N;
+  MatAIJTCUPath    path;
+  PetscBool        clustered; /* bricks in another order, which is the model's choice */
+  HrpbParams       format;    /* of the bricks; zeros where the model chose */
+  const char      *reason;    /* a static string */
+  MatAIJTCUVariant variant[AIJTCU_MOST_VARIANTS];
+  MatAIJTCUTuning  tuning;
+} AIJTCUTuned;
 
 typedef struct _n_AIJTCUPlan AIJTCUPlan;
 struct _n_AIJTCUPlan {
@@ -129,6 +146,13 @@ struct _n_AIJTCUPlan {
   HrpbClustered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
   HrpbSurvey       clustered_survey;
   PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
+
+  /* What was tuned for the pattern that tune_key names, with what tune_precision was set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
+  PetscInt           ntuned;
+  AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
+  AIJTCUPatternKey   tune_key;
+  MatAIJTCUPrecision tune_precision;
+  HrpbParams         tune_format;
 
   /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
   PetscBool        csr_scheduled; /* counted, too */
@@ -230,8 +254,27 @@ PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
 
 #if AIJTCU_HAVE_DEVICE
+/* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
+typedef struct {
+  const HrpbInt      *rowptr, *colidx;
+  const HrpbScalar   *values;
+  struct CUstream_st *stream;
+} AIJTCUDeviceCSR;
+
+/* What of it is needed */
+typedef enum {
+  AIJTCU_CSR_NOTHING,
+  AIJTCU_CSR_PATTERN,
+  AIJTCU_CSR_VALUES
+} AIJTCUNeed;
+
+typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
+
 /* device.c: products on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
+PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(const HrpbSurvey *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDevicePack(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
@@ -241,6 +284,13 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPat
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCluster(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN void           AIJTCUDeviceUncluster(AIJTCUPlan *);
+
+/* A call of the kernels: errors of CUDA end here */
+  #define AIJTCUCallDevice(err, call) \
+    do { \
+      (err) = (call); \
+      PetscCall(AIJTCUCheckDevice(err)); \
+    } while (0)
 
 /* workspace.c: what all plans on a device share */
 typedef struct { /* two slots: one piece is multiplied while others come and go */
@@ -273,6 +323,15 @@ PETSC_INTERN PetscBool      AIJTCUClusterUsable(const AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
 #endif
 
+/* tune.c */
+#if AIJTCU_HAVE_DEVICE
+PETSC_INTERN PetscErrorCode AIJTCUTuneUpdate(Mat, AIJTCUPlan *, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUTuneFind(Mat, const AIJTCUPlan *, PetscInt, const AIJTCUTuned **);
+PETSC_INTERN PetscErrorCode AIJTCUTuneFormat(Mat, const AIJTCUPlan *, HrpbParams *);
+PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char[], size_t);
+PETSC_INTERN PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *);
+#endif
+
 /* synergy.c */
 PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscBool      AIJTCUColumnsRun(const HrpbSurvey *);
@@ -293,4 +352,4 @@ PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
-PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;

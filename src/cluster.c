@@ -12,16 +12,20 @@ PetscBool AIJTCUClusterForced(const AIJTCUPlan *plan)
 
 /*
    Whether bricks of the sequential matrix A on a device are to be of it in another order, if there is one: that of rows is that of columns. By itself the model takes bricks of scattered
-   columns in no other
+   columns in no other. Where bricks of the matrix as it is have won a tuning there is no other order any more: bricks would be built anew from product to product
 */
 PetscErrorCode AIJTCUWantsCluster(Mat A, AIJTCUPlan *plan, PetscBool *wants)
 {
   const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
   const PetscBool      forced = AIJTCUClusterForced(plan);
+  HrpbParams           tuned  = {0, 0, 0, 0};
 
   PetscFunctionBegin;
   *wants = (PetscBool)(A->rmap->n == A->cmap->n && (forced || (o->cluster == MAT_AIJTCU_CLUSTER_AUTO && o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT)));
   if (!*wants || forced) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUTuneFormat(A, plan, &tuned));
+  *wants = (PetscBool)!tuned.brick_rows;
+  if (!*wants) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUAnalyse(A, plan));
   *wants = (PetscBool)!AIJTCUColumnsRun(&plan->survey);
   PetscFunctionReturn(PETSC_SUCCESS);

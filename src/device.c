@@ -13,35 +13,12 @@ typedef PetscInt AIJTCUDeviceInt;
   #endif
 
 /* What a caller can do something about is left to him, the rest is an error */
-static PetscErrorCode AIJTCUCheckDevice(HrpbError err)
+PetscErrorCode AIJTCUCheckDevice(HrpbError err)
 {
   PetscFunctionBegin;
   PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-  /* A call of the kernels: errors of CUDA end here */
-  #define AIJTCUCallDevice(err, call) \
-    do { \
-      (err) = (call); \
-      PetscCall(AIJTCUCheckDevice(err)); \
-    } while (0)
-
-/* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
-typedef struct {
-  const HrpbInt    *rowptr, *colidx;
-  const HrpbScalar *values;
-  cudaStream_t      stream;
-} AIJTCUDeviceCSR;
-
-/* What of it is needed */
-typedef enum {
-  AIJTCU_CSR_NOTHING,
-  AIJTCU_CSR_PATTERN,
-  AIJTCU_CSR_VALUES
-} AIJTCUNeed;
-
-typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
 
 static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
@@ -68,7 +45,7 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
 }
 
 /* Work on the device for A. What it needs is got before it, and given back after an error, too */
-static PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
   const AIJTCUDeviceInt *i, *j;
@@ -103,7 +80,7 @@ PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
 }
 
 /* The format for a matrix of which nothing was set: staged where columns come in runs; otherwise strips gather what they need */
-static HrpbParams AIJTCUDeviceFormat(const HrpbSurvey *survey)
+HrpbParams AIJTCUDeviceFormat(const HrpbSurvey *survey)
 {
   return AIJTCUColumnsRun(survey) ? HrpbStagedParams() : HrpbGatherParams();
 }

@@ -14,6 +14,7 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->format_set  = PETSC_FALSE;
   o->precision   = MAT_AIJTCU_PRECISION_FULL;
   o->cluster     = MAT_AIJTCU_CLUSTER_AUTO;
+  o->tune        = MAT_AIJTCU_TUNE_NONE;
   o->threshold   = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -162,6 +163,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckBlockCols(A, o.block_cols, o.window_cols));
   PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_cluster", "auto, never or always"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_cluster", "Whether bricks may be of the matrix in another order", "MatAIJTCUSetCluster", MatAIJTCUClusters, (PetscEnum)o.cluster, (PetscEnum *)&o.cluster, NULL));
+  PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes, (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
   PetscCall(AIJTCUCheckOption(PetscObjectComm((PetscObject)A), PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
@@ -372,6 +375,78 @@ PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUCluster *cluster)
   PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
   PetscAssertPointer(cluster, 2);
   *cluster = AIJTCUGetOptions(plan)->cluster;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUSetTune - Sets whether a `MATAIJTCU` on a device chooses path and format by timing
+
+  Logically Collective
+
+  Input Parameters:
++ A    - the matrix; other types are left alone
+- tune - `MAT_AIJTCU_TUNE_NONE` (default) or `MAT_AIJTCU_TUNE_PROXY`
+
+  Options Database Key:
+. -mat_aijtcu_tune (none|proxy) - whether it does
+
+  Level: intermediate
+
+  Notes:
+  With `MAT_AIJTCU_TUNE_PROXY` the first product of a nonzero pattern with a number of columns that is set up times bricks of several formats and the scalar path, on a few segments of rows that stand for all of them:
+  segments with like entries form clusters, and each cluster is represented in proportion. The fastest is kept for all products with that number of columns until the pattern changes; new values change nothing. Of those
+  within 2 % of the fastest it is always the same one. Bricks have one format for a pattern, so a further number of columns is tuned between that format, once one has won, and the scalar path; there may be eight,
+  others take what the nearest of them takes.
+
+  What is timed differs from run to run, and so may the choice, and with it the rounding of products. `MatAIJTCUGetTuning()`, -mat_view ::ascii_info, -mat_aijtcu_view_choice and -info tell the choice, the last three as options
+  that replay it exactly.
+
+  It has a meaning where `auto` chooses by time: the path is `MAT_AIJTCU_PATH_AUTO`, no format, no threshold and no `MAT_AIJTCU_CLUSTER_ALWAYS` is set, and the matrix is on a device. Where there is another order of
+  rows and columns the model decides as ever, and so it does where memory is short.
+
+  The proxy has enough rows to keep the device as busy as a large matrix does, and is the matrix itself if that has less than twice as many (200000 on an H200): then each product is short, but tuning takes as long as some tens
+  of them. It needs a copy of the proxy, and of one dense matrix with as many rows as A has columns, or two, with 256 columns at most.
+
+  Source:
+  LO-SpMM, section 5: proxies of products, and 5.2: their occupancy.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetTune()`, `MatAIJTCUGetTuning()`, `MatAIJTCUTune`, `MatAIJTCUSetPath()`
+@*/
+PetscErrorCode MatAIJTCUSetTune(Mat A, MatAIJTCUTune tune)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_FALSE, &plan));
+  PetscValidLogicalCollectiveEnum(A, tune, 2);
+  PetscCheck(tune == MAT_AIJTCU_TUNE_NONE || tune == MAT_AIJTCU_TUNE_PROXY, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Tune must be MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY, not %d", (int)tune);
+  if (plan) plan->options.tune = tune;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetTune - Gets what `MatAIJTCUSetTune()` or `-mat_aijtcu_tune` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. tune - whether path and format are chosen by timing
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetTune()`, `MatAIJTCUGetTuning()`
+@*/
+PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetOwnPlan(A, PETSC_TRUE, &plan));
+  PetscAssertPointer(tune, 2);
+  *tune = AIJTCUGetOptions(plan)->tune;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

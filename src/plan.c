@@ -83,6 +83,7 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   plan->built = plan->refused = plan->analysed = PETSC_FALSE;
 #if AIJTCU_HAVE_DEVICE
   AIJTCUClusterReset(plan);
+  PetscCall(AIJTCUTuneReset(plan));
 #endif
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUDestroyBricks(plan));
@@ -216,6 +217,9 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
     if (device) PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
   #endif
     if (device && !o->format_set) PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
+  #if AIJTCU_HAVE_DEVICE
+    if (device && !o->format_set) PetscCall(AIJTCUTuneFormat(A, plan, &wanted));
+  #endif
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || cluster != plan->bricks_clustered || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {

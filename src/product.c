@@ -406,6 +406,9 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
       PetscBool     device;
 #endif
 
+#if AIJTCU_HAVE_DEVICE
+      PetscCall(AIJTCUTuneUpdate(operand[0], plan[0], operand[1]->cmap->n));
+#endif
       PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
       PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
       if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));

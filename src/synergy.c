@@ -201,9 +201,16 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
 /* The choice between bricks and CSR on a device, where nothing was set */
 static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPath *path, const char **reason)
 {
-  PetscBool usable, pays;
+  const AIJTCUTuned *tuned;
+  PetscBool          usable, pays;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUTuneFind(A, plan, N, &tuned));
+  if (tuned) {
+    *path   = tuned->path;
+    *reason = tuned->reason;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *path = MAT_AIJTCU_PATH_SCALAR;
   PetscCall(AIJTCUPlanUpdateScalar(A, plan, &usable)); /* which kernel it would be */
   if (usable && plan->csr.rows_entries && plan->csr.nnz <= FEW_ENTRIES * (PetscInt64)A->rmap->n) { /* what needs no look at the columns, which takes as long as some products */

@@ -42,6 +42,32 @@ static PetscErrorCode AIJTCUGetParams(Mat A, HrpbParams *params)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was tuned for this process's diagonal block, as options that replay it */
+static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  Mat         blocks[2];
+  AIJTCUPlan *plan;
+  char        text[256];
+
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  for (PetscInt k = 0; k < plan->ntuned; k++) {
+    const AIJTCUTuned *tuned;
+
+    PetscCall(AIJTCUTuneFind(blocks[0], plan, plan->tuned[k].N, &tuned));
+    if (!tuned) continue; /* it was for another pattern, or before something was set */
+    PetscCall(AIJTCUTuneOptions(A, tuned, text, sizeof(text)));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT ": %s\n", tuned->N, text));
+  }
+#else
+  (void)A;
+  (void)viewer;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The lines that follow the parent's in the formats info and info_detail, where a matrix is viewed by itself: in the view of a solver
    they would be noise. Sums over the processes; collective
@@ -107,6 +133,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscCall(AIJTCUViewTuned(A, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,12 +144,32 @@ struct _n_AIJTCUChoice {
   char          name[64];
   PetscInt      rows, cols, N;
   MatAIJTCUPath path;
-  const char   *reason; /* static strings */
+  const char   *reason;       /* static strings */
+  char          options[256]; /* that replay what was tuned; empty where nothing was */
   PetscInt64    times;
   AIJTCUChoice *next;
 };
 static AIJTCUChoice *choices     = NULL;
 static PetscBool     view_choice = PETSC_FALSE;
+
+static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char text[], size_t len)
+{
+  PetscFunctionBegin;
+  text[0] = 0;
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUPlan        *plan;
+  const AIJTCUTuned *tuned;
+
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUTuneFind(A, plan, N, &tuned));
+  if (tuned) PetscCall(AIJTCUTuneOptions(A, tuned, text, len));
+#else
+  (void)A;
+  (void)N;
+  (void)len;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
 {
@@ -146,6 +193,7 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
     (*last)->N      = N;
     (*last)->path   = path;
     (*last)->reason = reason;
+    PetscCall(AIJTCUReplay(A, N, (*last)->options, sizeof((*last)->options)));
   }
   (*last)->times++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,7 +207,7 @@ static PetscErrorCode AIJTCUViewChoice(void)
   while (choices) {
     AIJTCUChoice *c = choices;
 
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " times (%s)\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, c->reason));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " times (%s)%s%s\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, c->reason, c->options[0] ? ": " : "", c->options));
     choices = c->next;
     PetscCall(PetscFree(c));
   }

@@ -333,6 +333,8 @@ static PetscErrorCode TestSettings(void)
 {
   Mat              A, R, D;
   MatAIJTCUPath    path;
+  MatAIJTCUTune    tune;
+  MatAIJTCUTuning  tuning;
   MatAIJTCUCounts  counts;
   MatAIJTCUSynergy s;
   PetscInt         i;
@@ -349,6 +351,7 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatAIJTCUSetBlockCols(A, 132));
   PetscCall(MatAIJTCUSetWindowCols(A, 8));
   PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.25));
+  PetscCall(MatAIJTCUSetTune(A, MAT_AIJTCU_TUNE_PROXY));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* takes the settings along */
   PetscCall(MatAIJTCUGetPath(D, &path));
   if (path != MAT_AIJTCU_PATH_TCU) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path is %s\n", MatAIJTCUPaths[path]));
@@ -362,11 +365,17 @@ static PetscErrorCode TestSettings(void)
   if (i != 8) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "window columns are %" PetscInt_FMT "\n", i));
   PetscCall(MatAIJTCUGetSynergyThreshold(D, &alpha));
   if (alpha != (PetscReal)0.25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "threshold is %g\n", (double)alpha));
+  PetscCall(MatAIJTCUGetTune(D, &tune));
+  if (tune != MAT_AIJTCU_TUNE_PROXY) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "tune is %s\n", MatAIJTCUTunes[tune]));
+  PetscCall(SameProducts(D, D, "tuned, with a path that is set"));
+  PetscCall(MatAIJTCUGetTuning(D, 5, &tuning));
+  if (tuning.nvariants || tuning.winner != -1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a tuning where path and format are set\n"));
   PetscCall(MatDestroy(&D));
 
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   PetscCall(MustFail(MatAIJTCUSetPath(A, (MatAIJTCUPath)9), "path 9", "MAT_AIJTCU_PATH_AUTO, MAT_AIJTCU_PATH_TCU, MAT_AIJTCU_PATH_SCALAR or MAT_AIJTCU_PATH_PARENT"));
   PetscCall(MustFail(MatAIJTCUSetPrecision(A, (MatAIJTCUPrecision)9), "precision 9", "MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32"));
+  PetscCall(MustFail(MatAIJTCUSetTune(A, (MatAIJTCUTune)9), "tune 9", "MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY"));
   PetscCall(MustFail(MatAIJTCUSetBrickRows(A, 9), "9 brick rows", "8 or 16"));
   PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 40), "40 panel rows with 16 brick rows", "multiple of the brick rows, 16, up to 256"));
   PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 512), "512 panel rows", "up to 256"));
@@ -384,6 +393,8 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatAIJTCUSetPath(R, MAT_AIJTCU_PATH_TCU));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   PetscCall(MustFail(MatAIJTCUGetPath(R, &path), "the path of an aij", "must be of type aijtcu"));
+  PetscCall(MustFail(MatAIJTCUGetTune(R, &tune), "the tuning of an aij", "must be of type aijtcu"));
+  PetscCall(MustFail(MatAIJTCUGetTuning(R, 8, &tuning), "what was tuned of an aij", "must be of type aijtcu"));
   PetscCall(MustFail(MatAIJTCUGetSynergy(R, &s), "the synergy of an aij", "must be of type aijtcu"));
   PetscCall(PetscPopErrorHandler());
   PetscCall(MatDestroy(&R));
@@ -428,6 +439,8 @@ static PetscErrorCode TestWrongOptions(void)
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", NULL, "full or tf32"));
   PetscCall(WrongOption(A, "-mat_aijtcu_cluster", "sometimes", "auto never always"));
   PetscCall(WrongOption(A, "-mat_aijtcu_cluster", NULL, "auto, never or always"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_tune", "often", "none proxy"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_tune", NULL, "none or proxy"));
 #if defined(PETSC_USE_REAL_DOUBLE)
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", "tf32", "must be full")); /* for single precision only */
 #endif
@@ -517,6 +530,13 @@ int main(int argc, char **argv)
     test:
       suffix: rectangular
       args: -m 61 -n 75
+
+  test: # what is tuned follows the matrix
+    suffix: cuda_tune
+    requires: cuda !complex
+    output_file: output/empty.out
+    nsize: {{1 2}}
+    args: -a_mat_aijtcu_tune proxy -use_gpu_aware_mpi 0
 
   test: # bricks are asked for in vain, and -info says so
     suffix: complex

@@ -1,0 +1,343 @@
+/*
+   Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxydevice.h), instead of a model of the time. What is found is kept for a pattern and a number of columns.
+
+   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all columns whatever rows there are, so it is timed by itself and
+   neither scaled nor left out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants, and the proxy is large enough.
+
+   B and C are the proxy's own. When the path of a product is chosen B need not have its values yet, and numbers that are not finite would send sums through another computation.
+*/
+#include "aijtcuimpl.h"
+#include <petsctime.h>
+
+#if AIJTCU_HAVE_DEVICE
+enum {
+  MOST_COLUMNS = 256 /* of the proxy's product: kernels go through wider ones in tiles of 128 at most */
+};
+
+static const PetscReal tie  = (PetscReal)1.02; /* times the fastest: the first of these wins, so that noise seldom moves the choice */
+static const PetscReal near = (PetscReal)1.10; /* times the fastest so far: what is slower is timed once */
+
+/*
+   The variants, the first two kinds of which exclude each other: staged formats where columns come in runs, gathered ones (windows of one column) where they are scattered. How many columns of C a thread block has,
+   and whether a kernel for CSR copies B, follow from these and from N in the kernels: there is nothing to set
+*/
+static const HrpbParams variants[] = {
+  {16, 128, 64, 8}, /* HrpbStagedParams() */
+  {16, 128, 64, 16},
+  {16, 128, 64, 4},
+  {16, 64, 64, 8},
+  {16, 128, 32, 8},
+  {8, 64, 64, 8},
+  {8, 64, 64, 4},
+  {8, 64, 32, 8},
+  {8, 8, 256, 1}, /* HrpbGatherParams() */
+  {8, 64, 256, 1},
+  {16, 16, 256, 1},
+  {0, 0, 0, 0} /* the scalar path */
+};
+_Static_assert(PETSC_STATIC_ARRAY_LENGTH(variants) <= AIJTCU_MOST_VARIANTS, "room for all variants");
+
+/* Whether tuning has a meaning for A: otherwise the model decides, or what was set */
+static PetscErrorCode AIJTCUTuneApplies(Mat A, const AIJTCUPlan *plan, PetscBool *applies)
+{
+  const AIJTCUOptions *o = AIJTCUGetOptions(plan);
+
+  PetscFunctionBegin;
+  *applies = (PetscBool)(o->tune == MAT_AIJTCU_TUNE_PROXY && o->path == MAT_AIJTCU_PATH_AUTO && !o->format_set && o->threshold == (PetscReal)PETSC_DEFAULT && o->cluster != MAT_AIJTCU_CLUSTER_ALWAYS);
+  if (*applies) PetscCall(AIJTCUOnDevice(A, plan, applies));
+  if (*applies) PetscCall(AIJTCUDeviceSupports(plan, applies));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, and what was tuned is of A's pattern and the precision that is set */
+static PetscErrorCode AIJTCUTuneIsValid(Mat A, const AIJTCUPlan *plan, PetscBool *valid)
+{
+  AIJTCUPatternKey key;
+
+  PetscFunctionBegin;
+  *valid = PETSC_FALSE;
+  if (!plan->ntuned) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPatternKeyGet(A, &key));
+  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == AIJTCUGetOptions(plan)->precision) PetscCall(AIJTCUTuneApplies(A, plan, valid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was tuned for N columns or, where there is no room for more of them, for the nearest number; NULL where nothing was */
+PetscErrorCode AIJTCUTuneFind(Mat A, const AIJTCUPlan *plan, PetscInt N, const AIJTCUTuned **tuned)
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  *tuned = NULL;
+  PetscCall(AIJTCUTuneIsValid(A, plan, &valid));
+  for (PetscInt k = 0; k < plan->ntuned && valid; k++) {
+    const AIJTCUTuned *t = &plan->tuned[k];
+
+    if (t->N == N || (plan->ntuned == AIJTCU_MOST_TUNED && (!*tuned || PetscAbsInt(t->N - N) < PetscAbsInt((*tuned)->N - N)))) *tuned = t;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of the bricks, if one has won; otherwise format stays */
+PetscErrorCode AIJTCUTuneFormat(Mat A, const AIJTCUPlan *plan, HrpbParams *format)
+{
+  PetscBool valid;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTuneIsValid(A, plan, &valid));
+  if (valid && plan->tune_format.brick_rows) *format = plan->tune_format;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  plan->ntuned = 0;
+  PetscCall(PetscMemzero(&plan->tune_format, sizeof(plan->tune_format)));
+  PetscCall(PetscFree(plan->tuned));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options, with the prefix of A, that replay a choice: the same bits without tuning */
+PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char text[], size_t len)
+{
+  const char       *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
+  const HrpbParams *f      = &t->format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(text, len, "-%smat_aijtcu_path %s", prefix, MatAIJTCUPaths[t->path]));
+  if (t->clustered) {
+    PetscCall(PetscStrlcat(text, " -", len));
+    PetscCall(PetscStrlcat(text, prefix, len));
+    PetscCall(PetscStrlcat(text, "mat_aijtcu_cluster always", len));
+  }
+  if (f->brick_rows) {
+    char more[192];
+
+    PetscCall(PetscSNPrintf(more, sizeof(more), " -%smat_aijtcu_brick_rows %d -%smat_aijtcu_panel_rows %d -%smat_aijtcu_block_cols %d -%smat_aijtcu_window_cols %d", prefix, (int)f->brick_rows, prefix, (int)f->panel_rows, prefix, (int)f->block_cols, prefix, (int)f->window_cols));
+    PetscCall(PetscStrlcat(text, more, len));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a variant is to be timed: formats of the kind that suits the columns, or the one that bricks have already */
+static PetscBool AIJTCUIsCandidate(const AIJTCUPlan *plan, const HrpbParams *v)
+{
+  const HrpbParams *f = &plan->tune_format;
+
+  if (!v->brick_rows) return plan->csr_scheduled;
+  if (f->brick_rows) return (PetscBool)(v->brick_rows == f->brick_rows && v->panel_rows == f->panel_rows && v->block_cols == f->block_cols && v->window_cols == f->window_cols);
+  return (PetscBool)((v->window_cols > 1) == AIJTCUColumnsRun(&plan->survey));
+}
+
+/* What the times of the variants have in common */
+typedef struct {
+  AIJTCUTuned *tuned;
+  HrpbProxy    proxy;
+  double       columns; /* of the product, for each that the proxy has */
+  double       copy;    /* s of a copy of B; negative before one was timed */
+  double       best;    /* s of the fastest product so far, as the proxy has it; negative before one was timed */
+  double       spent;   /* s of the proxy's products */
+} AIJTCUTuneRun;
+
+static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+{
+  const double limit = r->best < 0 ? 1e30 : (double)near * r->best * r->proxy.share / r->columns;
+  HrpbTiming   t, copy;
+  double       once = 0;
+
+  PetscFunctionBegin;
+  if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUGetPrecision(plan), limit, csr->stream, &t));
+  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr, limit, csr->stream, &t));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  r->spent += t.runs * t.seconds;
+  if (t.copies && r->copy < 0) {
+    AIJTCUCallDevice(*err, HrpbTimeCopyDevice(&r->proxy, csr->stream, &copy));
+    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+    r->copy = copy.seconds;
+    r->spent += copy.runs * copy.seconds;
+  }
+  if (t.copies) once = PetscMin(r->copy, t.seconds);
+  *seconds = r->columns * (once + (t.seconds - once) / r->proxy.share);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a variant is refused for is no error, want of memory but ends the tuning: the next one would want as much */
+static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
+{
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
+    const HrpbParams *v    = &variants[k];
+    MatAIJTCUVariant *to   = &r->tuned->variant[k];
+    double            time = 0;
+
+    if (!AIJTCUIsCandidate(plan, v)) continue;
+    PetscCall(AIJTCUTimeVariant(plan, csr, v, r, &time, err));
+    if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*err) PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)v->brick_rows, (int)v->panel_rows, (int)v->block_cols, (int)v->window_cols, HrpbErrorString(*err)));
+    else {
+      to->seconds = (PetscReal)time;
+      if (r->best < 0 || time < r->best) r->best = time;
+    }
+    *err = HRPB_SUCCESS;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUTuneRun *r = (AIJTCUTuneRun *)ctx;
+  const PetscInt N = PetscMin(r->tuned->N, MOST_COLUMNS);
+  int64_t        segment_rows;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, HrpbSegmentRowsDevice(&segment_rows));
+  AIJTCUCallDevice(*err, HrpbProxyCreateDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->values, segment_rows, N, csr->stream, &r->proxy));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  r->columns             = (double)r->tuned->N / (double)N;
+  r->tuned->tuning.share = (PetscReal)r->proxy.share;
+  ierr                   = AIJTCUTimeVariants(A, plan, csr, r, err);
+  HrpbProxyDestroyDevice(&r->proxy, csr->stream);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first of those that are about as fast as the fastest */
+static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
+{
+  for (PetscInt k = 0; k < t->tuning.nvariants; k++) {
+    if (t->variant[k].seconds > 0 && t->variant[k].seconds <= tie * (PetscReal)best) return k;
+  }
+  return -1;
+}
+
+/* The times of the variants for N columns, and the one that is taken. Where there are none, the model's choice of a path, which t has, stays */
+static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
+{
+  AIJTCUTuneRun r = {.tuned = t, .columns = 1, .copy = -1, .best = -1};
+  PetscBool     usable;
+  HrpbError     err;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUAnalyse(A, plan));
+  PetscCall(AIJTCUPlanUpdateScalar(A, plan, &usable));
+  if (!plan->survey.strip_cols16) PetscFunctionReturn(PETSC_SUCCESS); /* there is nothing to multiply, or not by bricks */
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
+    const HrpbParams *v = &variants[k];
+
+    t->variant[k] = (MatAIJTCUVariant){v->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols, 0};
+  }
+  t->tuning.nvariants = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(variants);
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->N, HrpbErrorString(err)));
+  else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
+  if (t->tuning.winner < 0) {
+    if (t->path == MAT_AIJTCU_PATH_TCU) t->format = plan->tune_format.brick_rows ? plan->tune_format : AIJTCUDeviceFormat(&plan->survey); /* for good, whatever wins for other numbers of columns */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  t->path            = t->variant[t->tuning.winner].path;
+  t->format          = variants[t->tuning.winner];
+  t->reason          = "the fastest of a proxy";
+  t->tuning.products = (PetscReal)(r.spent / (double)t->variant[t->tuning.winner].seconds);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Path and format for N columns. Where there is another order that bricks may be of, that is the model's to choose, and so is whether it pays for N */
+static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
+{
+  PetscLogDouble start, end;
+  PetscBool      clustered;
+  char           text[256];
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
+  t->tuning.winner = -1;
+  PetscCall(AIJTCUChoosePath(A, plan, t->N, &t->path, &t->reason));
+  PetscCall(AIJTCUClusterForBricks(A, plan, &clustered));
+  t->clustered = (PetscBool)(clustered && t->path == MAT_AIJTCU_PATH_TCU);
+  if (!clustered) PetscCall(AIJTCUTuneByTime(A, plan, t));
+  PetscCall(PetscTime(&end));
+  t->tuning.seconds = (PetscReal)(end - start);
+  PetscCall(AIJTCUTuneOptions(A, t, text, sizeof(text)));
+  PetscCall(PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->N, (double)t->tuning.seconds, t->reason, text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before the path of a product with N columns is chosen */
+PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
+{
+  const AIJTCUTuned *found;
+  AIJTCUTuned       *t;
+  PetscBool          applies, valid;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTuneApplies(A, plan, &applies));
+  if (!applies || !N || !A->rmap->n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUTuneFind(A, plan, N, &found));
+  if (found) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUTuneIsValid(A, plan, &valid));
+  if (!valid) {
+    PetscCall(AIJTCUTuneReset(plan));
+    PetscCall(PetscCalloc1(AIJTCU_MOST_TUNED, &plan->tuned));
+    PetscCall(AIJTCUPatternKeyGet(A, &plan->tune_key));
+    plan->tune_precision = AIJTCUGetOptions(plan)->precision;
+  }
+  t = &plan->tuned[plan->ntuned];
+  PetscCall(PetscMemzero(t, sizeof(*t))); /* after an error in what follows it is used again */
+  t->N = N;
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Tune, A, 0, 0, 0));
+  PetscCall(AIJTCUTune(A, plan, t));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tune, A, 0, 0, 0));
+  t->tuning.variant = t->variant;
+  if (t->format.brick_rows) plan->tune_format = t->format;
+  plan->ntuned++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/*@
+  MatAIJTCUGetTuning - Gets what `MAT_AIJTCU_TUNE_PROXY` found for products of a `MATAIJTCU` with a number of columns
+
+  Not Collective
+
+  Input Parameters:
++ A - an assembled `MATAIJTCU`
+- N - columns of the dense matrix
+
+  Output Parameter:
+. tuning - the variants with their times, and which of them products take
+
+  Level: advanced
+
+  Notes:
+  There are no variants where there was no product with as many columns yet, or where tuning does not apply: see `MatAIJTCUSetTune()`. No matter what was tuned before a change of the pattern.
+
+  The variants are there until the pattern changes, or the matrix is destroyed.
+
+  Of a `MATMPIAIJTCU` this is what was found for the diagonal block of this process.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetTune()`, `MatAIJTCUTuning`, `MatAIJTCUVariant`
+@*/
+PetscErrorCode MatAIJTCUGetTuning(Mat A, PetscInt N, MatAIJTCUTuning *tuning)
+{
+  Mat blocks[2];
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(tuning, 3);
+  PetscCall(PetscMemzero(tuning, sizeof(*tuning)));
+  tuning->winner = -1;
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUPlan        *plan;
+  const AIJTCUTuned *tuned;
+
+  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  PetscCall(AIJTCUTuneFind(blocks[0], plan, N, &tuned));
+  if (tuned) *tuning = tuned->tuning;
+#else
+  (void)N;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
