@@ -68,7 +68,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsStringArray("-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, &o->files, &files));
   PetscCall(PetscOptionsReal("-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", NULL, o->scale, &o->scale, NULL));
   PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
-  PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), cluster (bricks in another order), and in single precision tf32", NULL, o->variant, &o->variants, &given));
+  PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), cluster (bricks in another order), tune (path and format by timing a proxy; not by default), and in single precision tf32", NULL, o->variant, &o->variants, &given));
   PetscCall(PetscOptionsReal("-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", NULL, o->tolerance, &o->tolerance, NULL));
   PetscCall(PetscOptionsReal("-tensor_tflops", "Peak of the tensor cores in the precision used (TF32 in single), 10^12 flops per second", NULL, o->tflops, &o->tflops, NULL));
   PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->table.file, o->table.file, sizeof(o->table.file), NULL));
@@ -358,7 +358,7 @@ int main(int argc, char **args)
 
    test:
       suffix: families
-      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,scalar,tcu,tcu8,tcu16
+      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,scalar,tcu,tcu8,tcu16,tune
 
    test:
       suffix: files

@@ -1,14 +1,15 @@
 #include "variant.h"
 
 static const Variant variants[] = {
-  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
-  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
-  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_SCALAR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
-  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
-  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
-  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO},
-  {"cluster", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_ALWAYS},
-  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_CLUSTER_AUTO}};
+  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_SCALAR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"cluster", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_ALWAYS, MAT_AIJTCU_TUNE_NONE},
+  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
 
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
@@ -21,7 +22,7 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
     *variant = &variants[k];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, scalar, tcu, tcu8, tcu16, cluster or tf32", name);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, scalar, tcu, tcu8, tcu16, cluster, tune or tf32", name);
 }
 
 /* A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix */
@@ -33,6 +34,7 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
   PetscCall(MatAIJTCUSetCluster(*A, variant->cluster));
+  PetscCall(MatAIJTCUSetTune(*A, variant->tune));
   if (variant->brick_rows) PetscCall(MatAIJTCUSetBrickRows(*A, variant->brick_rows));
   /* There and back again: the matrix is on the device, and no product pays for that */
   for (int k = 0; k < 2; k++) PetscCall(MatScale(*A, -1));

@@ -1,5 +1,5 @@
 /*
-   What is compared: PETSc's own product, and ours by every path, brick height and precision, and in another order
+   What is compared: PETSc's own product, and ours by every path, brick height and precision, in another order, and tuned
 */
 #pragma once
 
@@ -13,6 +13,7 @@ typedef struct {
   PetscInt           brick_rows; /* 0: the device chooses the format */
   MatAIJTCUPrecision precision;
   MatAIJTCUCluster   cluster;
+  MatAIJTCUTune      tune;
 } Variant;
 
 PETSC_INTERN PetscErrorCode VariantFind(const char[], const Variant **);

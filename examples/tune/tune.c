@@ -1,0 +1,290 @@
+static char help[] = "What -mat_aijtcu_tune proxy finds: the times of all variants as the proxy has them beside those of the whole products, how well they agree, and what the tuning costs. For a GPU.\n\n"
+                     "  ./tune -csv tune.csv\n"
+                     "  ./tune -families elasticity,stencil27 -N 8,32 -csv tune.csv\n\n";
+
+#include "csv.h"
+#include "family.h"
+#include "machine.h"
+#include "operand.h"
+#include "pathtaken.h"
+#include "rounds.h"
+
+enum {
+  MAX_LIST     = 64,
+  MAX_VARIANTS = 16,
+  FEW          = 3 /* variants of which a rank correlation says nothing */
+};
+
+typedef struct {
+  char     *family[MAX_LIST];
+  PetscInt  families, N[MAX_LIST], Ns, most; /* the largest N */
+  PetscReal scale;
+  PetscBool test;
+  char      csv[PETSC_MAX_PATH_LEN], commit[64], machine[128], cuda[16];
+} Options;
+
+/* A variant and the whole matrix with it */
+typedef struct {
+  char      name[32];
+  Variant   variant;
+  Subject   subject;
+  PetscReal proxy, full; /* s of a product, as the proxy has it and as it is; zero where it was not timed, or took another path */
+} Candidate;
+
+typedef struct {
+  PetscInt cases, good, ranked, agree; /* with N columns; the winner is within 5 % of the best; with a rank correlation, and one of 0.9 at least */
+} Totals;
+
+static PetscErrorCode GetOptions(Options *o)
+{
+  const char *const families[] = {"elasticity", "dof8", "tetra", "stencil27", "banded", "blockarrow", "poisson7", "powerlaw", "rmat", "random"};
+  const PetscInt    N[]        = {4, 8, 32, 128};
+  PetscBool         given, Ns;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  o->families = o->Ns = MAX_LIST;
+  o->scale            = 1;
+  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
+  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tuning beside the times of whole products", NULL);
+  PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list of those that examples/bench has", NULL, o->family, &o->families, &given));
+  PetscCall(PetscOptionsReal("-scale", "Rows of the matrices by those of a full benchmark", NULL, o->scale, &o->scale, NULL));
+  PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
+  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), NULL));
+  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->commit, o->commit, sizeof(o->commit), NULL));
+  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscOptionsEnd();
+  PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  if (!given) {
+    o->families = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(families);
+    for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscStrallocpy(families[k], &o->family[k]));
+  }
+  if (!Ns) {
+    o->Ns = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(N);
+    PetscCall(PetscArraycpy(o->N, N, o->Ns));
+  }
+  for (PetscInt k = 0; k < o->Ns; k++) {
+    PetscCheck(o->N[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
+    o->most = PetscMax(o->most, o->N[k]);
+  }
+  for (PetscInt k = 0; k < o->families; k++) {
+    GenerateKind kind;
+    PetscBool    permuted;
+
+    PetscCall(FamilyFind(o->family[k], &kind, &permuted)); /* a wrong name is an error now, not after all those before it */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole matrix with a variant that was tuned, unless it is there already */
+static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUVariant *v, Candidate *c)
+{
+  PetscFunctionBegin;
+  if (c->subject.A) PetscFunctionReturn(PETSC_SUCCESS);
+  if (v->path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscStrncpy(c->name, "scalar", sizeof(c->name)));
+  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols));
+  c->variant         = (Variant){c->name, PETSC_TRUE, v->path, v->brick_rows, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_NEVER, MAT_AIJTCU_TUNE_NONE};
+  c->subject.variant = &c->variant;
+  PetscCall(VariantCreateMat(&c->variant, csr, MATSEQAIJ, &c->subject.A));
+  if (!v->brick_rows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJTCUSetPanelRows(c->subject.A, v->panel_rows));
+  PetscCall(MatAIJTCUSetWindowCols(c->subject.A, v->window_cols));
+  PetscCall(MatAIJTCUSetBlockCols(c->subject.A, v->block_cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Times of whole products, in turn */
+static PetscErrorCode TimeCandidates(const Operand *c, const GenerateCSR *csr, Mat B, PetscInt N, const MatAIJTCUTuning *tuning, Candidate candidate[])
+{
+  Subject  subject[MAX_VARIANTS];
+  Spread   spread[MAX_VARIANTS];
+  PetscInt n = tuning->nvariants;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    Subject        *s = &candidate[k].subject;
+    MatAIJTCUCounts before;
+
+    PetscCall(CreateCandidate(csr, &tuning->variant[k], &candidate[k]));
+    PetscCall(OperandCreateMat(c, csr->m, N, &s->C));
+    PetscCall(ExamplePathCounts(s->A, &before));
+    PetscCall(ProductBegin(s, B));
+    PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
+    PetscCall(TimeOnce(s, B, ProductNumeric, &s->once));
+    subject[k] = *s;
+  }
+  PetscCall(TimeInTurn(n, subject, B, ProductNumeric, spread));
+  for (PetscInt k = 0; k < n; k++) {
+    Subject  *s = &candidate[k].subject;
+    PetscBool as_set;
+
+    PetscCall(PetscStrcmp(s->path, MatAIJTCUPaths[candidate[k].variant.path], &as_set));
+    candidate[k].proxy = tuning->variant[k].seconds;
+    candidate[k].full  = as_set ? spread[k].median : 0;
+    PetscCall(ProductEnd(s, B));
+    PetscCall(MatDestroy(&s->C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool IsRanked(const Candidate *c)
+{
+  return (PetscBool)(c->proxy > 0 && c->full > 0);
+}
+
+/* Among those that are ranked, from 1; equal ones share the mean of their ranks. Of the proxy's times, or of the whole products' */
+static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool full)
+{
+  PetscReal rank = 1;
+
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscReal mine = full ? c[i].full : c[i].proxy, other = full ? c[k].full : c[k].proxy;
+
+    if (k == i || !IsRanked(&c[k])) continue;
+    rank += other < mine ? 1 : other == mine ? (PetscReal)0.5
+                                             : 0;
+  }
+  return rank;
+}
+
+/* Spearman's: the correlation of the ranks; ranked says of how many */
+static PetscReal RankCorrelation(PetscInt n, const Candidate c[], PetscInt *ranked)
+{
+  PetscReal xy = 0, xx = 0, yy = 0, mean;
+
+  *ranked = 0;
+  for (PetscInt k = 0; k < n; k++) *ranked += IsRanked(&c[k]);
+  mean = (*ranked + 1) / (PetscReal)2;
+  for (PetscInt k = 0; k < n; k++) {
+    const PetscReal x = RankOf(n, c, k, PETSC_FALSE) - mean, y = RankOf(n, c, k, PETSC_TRUE) - mean;
+
+    if (!IsRanked(&c[k])) continue;
+    xy += x * y;
+    xx += x * x;
+    yy += y * y;
+  }
+  return xx > 0 && yy > 0 ? xy / PetscSqrtReal(xx * yy) : 0;
+}
+
+static PetscErrorCode AppendRows(const Options *o, const char name[], const GenerateCSR *csr, PetscInt N, const MatAIJTCUTuning *tuning, const Candidate c[], PetscReal loss, PetscReal correlation, PetscInt ranked)
+{
+  const PetscReal winner = c[tuning->winner].full;
+  char            petsc[32];
+  FILE           *fp;
+
+  PetscFunctionBegin;
+  if (!o->csv[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, "matrix,rows,nonzeros,N,candidate,path,proxy_s,full_s,proxy_rank,full_rank,wins,loss_percent,correlation,ranked,share,timed_products,tuning_products,tuning_s,precision,commit,petsc,cuda,machine", &fp));
+  for (PetscInt k = 0; k < tuning->nvariants; k++) {
+    const PetscBool is = IsRanked(&c[k]);
+
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%.4e,%.4e,%g,%g,", name, csr->m, csr->i[csr->m], N, c[k].name, MatAIJTCUPaths[c[k].variant.path], (double)c[k].proxy, (double)c[k].full, is ? (double)RankOf(tuning->nvariants, c, k, PETSC_FALSE) : 0, is ? (double)RankOf(tuning->nvariants, c, k, PETSC_TRUE) : 0));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%d,%.2f,%.4f,%" PetscInt_FMT ",%.4f,%.2f,%.2f,%.4e,%s,%s,%s,%s,\"%s\"\n", (int)(k == tuning->winner), (double)loss, (double)correlation, ranked, (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / winner), (double)tuning->seconds, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, o->cuda, o->machine));
+  }
+  PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const Options *o, const char name[], const GenerateCSR *csr, PetscInt N, const MatAIJTCUTuning *tuning, const Candidate c[], Totals *totals)
+{
+  PetscInt  best = tuning->winner, ranked;
+  PetscReal loss, correlation;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < tuning->nvariants; k++) {
+    if (c[k].full > 0 && c[k].full < c[best].full) best = k;
+  }
+  loss        = 100 * (c[tuning->winner].full / c[best].full - 1);
+  correlation = RankCorrelation(tuning->nvariants, c, &ranked);
+  totals->cases++;
+  totals->good += loss <= 5;
+  totals->ranked += ranked >= FEW;
+  totals->agree += ranked >= FEW && correlation >= (PetscReal)0.9;
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": %s, %.1f %% slower than the best, %s; rank correlation %.2f of %" PetscInt_FMT "; proxy of %.1f %% of the rows; timed products take %.1f of the winner's, all of the tuning %.1f\n", N, c[tuning->winner].name, (double)loss, c[best].name, (double)correlation, ranked, 100 * (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / c[tuning->winner].full)));
+  for (PetscInt k = 0; k < tuning->nvariants; k++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "      %-14s proxy %.4f ms, full %.4f ms\n", c[k].name, 1e3 * (double)c[k].proxy, 1e3 * (double)c[k].full));
+  PetscCall(AppendRows(o, name, csr, N, tuning, c, loss, correlation, ranked));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A new matrix for each N: bricks have one format for all numbers of columns of a matrix */
+static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const GenerateCSR *csr, const Operand *b, const Operand *c, PetscInt N, Candidate candidate[], Totals *totals)
+{
+  Subject         tuned;
+  MatAIJTCUTuning tuning;
+  Mat             B;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&tuned, sizeof(tuned)));
+  PetscCall(VariantFind("tune", &tuned.variant));
+  PetscCall(VariantCreateMat(tuned.variant, csr, MATSEQAIJ, &tuned.A));
+  PetscCall(OperandCreateMat(b, csr->n, N, &B));
+  PetscCall(OperandCreateMat(c, csr->m, N, &tuned.C));
+  PetscCall(ProductBegin(&tuned, B));
+  PetscCall(ProductEnd(&tuned, B));
+  PetscCall(MatAIJTCUGetTuning(tuned.A, N, &tuning));
+  PetscCheck(tuning.nvariants <= MAX_VARIANTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More variants than there is room for");
+  if (tuning.winner >= 0 && !o->test) {
+    PetscCall(TimeCandidates(c, csr, B, N, &tuning, candidate));
+    PetscCall(Compare(o, name, csr, N, &tuning, candidate, totals));
+  } else if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": nothing is tuned, the model decides\n", N));
+  PetscCall(MatDestroy(&tuned.A));
+  PetscCall(MatDestroy(&tuned.C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunFamily(const Options *o, const char name[], Operand *b, Operand *c, Totals *totals)
+{
+  Candidate   candidate[MAX_VARIANTS];
+  GenerateCSR csr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(candidate, sizeof(candidate)));
+  PetscCall(FamilyRows(name, o->scale, &csr));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros\n", name, csr.m, csr.n, csr.i[csr.m]));
+  PetscCall(OperandReserve(b, csr.n, o->most));
+  PetscCall(OperandReserve(c, csr.m, o->most));
+  for (PetscInt k = 0; k < o->Ns; k++) PetscCall(TuneAndCompare(o, name, &csr, b, c, o->N[k], candidate, totals));
+  for (PetscInt k = 0; k < MAX_VARIANTS; k++) PetscCall(MatDestroy(&candidate[k].subject.A));
+  PetscCall(GenerateCSRDestroy(&csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  PetscMPIInt size;
+  Options     o;
+  Operand     b = {NULL, NULL, PETSC_TRUE}, c = {NULL, NULL, PETSC_FALSE};
+  Totals      totals = {0, 0, 0, 0};
+  Mat         A; /* to ask about the machine */
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "This program is for one process");
+  PetscCall(GetOptions(&o));
+  PetscCall(ExampleMachineMat(&A));
+  PetscCall(ExampleMachine(A, o.machine, sizeof(o.machine)));
+  PetscCall(ExampleCUDAVersion(A, o.cuda, sizeof(o.cuda)));
+  PetscCall(MatGetVecType(A, &b.type));
+  c.type = b.type;
+  for (PetscInt k = 0; k < o.families; k++) {
+    PetscCall(RunFamily(&o, o.family[k], &b, &c, &totals));
+    PetscCall(PetscFree(o.family[k]));
+  }
+  if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the winner is within 5 %% of the best in %" PetscInt_FMT " of %" PetscInt_FMT " cases, the rank correlation 0.9 at least in %" PetscInt_FMT " of %" PetscInt_FMT "\n", o.machine, totals.good, totals.cases, totals.agree, totals.ranked));
+  PetscCall(OperandDestroy(&b));
+  PetscCall(OperandDestroy(&c));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test: # that it runs
+      args: -test_output -families elasticity,rmat -scale 0.0005 -N 3,8
+
+TEST*/
