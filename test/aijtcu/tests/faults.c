@@ -348,4 +348,11 @@ int main(int argc, char **argv)
       timeoutfactor: 5
       args: -fail {{cuda memory}}
 
+  test: # a product that is tuned: hundreds of calls
+    suffix: cuda_tune
+    requires: cuda !complex
+    output_file: output/empty.out
+    timeoutfactor: 10
+    args: -only "first product" -mat_aijtcu_tune proxy -fail {{cuda memory call}} -malloc_dump 0 -checkfunctionlist 0
+
 TEST*/

@@ -227,7 +227,7 @@ static const Function calls[MAX_IMPORTS] = {ALL(NAME)};
 /* Whether calls of a function are to come by, and what kind of answer it has */
 static PetscBool KindOf(const char *name, Kind *kind)
 {
-  const char *const answers[]   = {"PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", NULL}; /* no error codes */
+  const char *const answers[]   = {"PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL}; /* no error codes */
   const char *const memory[]    = {"malloc", "calloc", "aligned_alloc", NULL};
   const char *const questions[] = {"cudaGetLastError", "cudaPeekAtLastError", NULL};
   const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", NULL};
