@@ -64,9 +64,9 @@ HrpbError HrpbProxyCreateDevice(int64_t nrows, int64_t ncols, const HrpbInt *row
 void      HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream);
 
 typedef struct {
-  double  seconds; /* of a product, the shortest of a few */
-  int32_t runs;    /* products made for that, one that is not timed included: kernels are loaded when they are first called */
-  bool    copies;  /* it makes a row-major copy of all columns of B, whatever rows there are */
+  double seconds;  /* of a product, the shortest of a few */
+  double products; /* made for that. The first of them is not timed, for kernels are loaded when they are first called, and has a part of the rows where that can be */
+  bool   copies;   /* it makes a row-major copy of all columns of B, whatever rows there are */
 } HrpbTiming;
 
 /*

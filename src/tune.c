@@ -15,7 +15,7 @@ enum {
 };
 
 static const PetscReal tie  = (PetscReal)1.02; /* times the fastest: the first of these wins, so that noise seldom moves the choice */
-static const PetscReal near = (PetscReal)1.10; /* times the fastest so far: what is slower is timed once */
+static const PetscReal near = (PetscReal)1.05; /* times the fastest so far: what is slower is timed once */
 
 /*
    The variants, the first two kinds of which exclude each other: staged formats where columns come in runs, gathered ones (windows of one column) where they are scattered. How many columns of C a thread block has,
@@ -150,12 +150,12 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
   if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUGetPrecision(plan), limit, csr->stream, &t));
   else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr, limit, csr->stream, &t));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  r->spent += t.runs * t.seconds;
+  r->spent += t.products * t.seconds;
   if (t.copies && r->copy < 0) {
     AIJTCUCallDevice(*err, HrpbTimeCopyDevice(&r->proxy, csr->stream, &copy));
     if (*err) PetscFunctionReturn(PETSC_SUCCESS);
     r->copy = copy.seconds;
-    r->spent += copy.runs * copy.seconds;
+    r->spent += copy.products * copy.seconds;
   }
   if (t.copies) once = PetscMin(r->copy, t.seconds);
   *seconds = r->columns * (once + (t.seconds - once) / r->proxy.share);

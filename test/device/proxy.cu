@@ -31,8 +31,7 @@ static void Free(OnDevice *d)
   cudaFree(d->values);
 }
 
-template <typename T>
-static std::vector<T> Download(const T *d, int64_t n)
+template <typename T> static std::vector<T> Download(const T *d, int64_t n)
 {
   std::vector<T> x(n);
 
@@ -116,7 +115,7 @@ static void CheckC(const HrpbProxy *p, const Matrix *A, const char *where)
 
 static bool Plausible(const HrpbTiming *t)
 {
-  return t->seconds > 0 && t->seconds < 10 && t->runs >= 2 && t->runs <= 4;
+  return t->seconds > 0 && t->seconds < 10 && t->products > 1 && t->products <= 4;
 }
 
 /* A is what p should have */
@@ -130,15 +129,15 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const char *where)
 
   for (const HrpbParams &params : staged) {
     Check(HrpbTimeBricksDevice(p, &params, precision, 1e30, NULL, &t));
-    Report(Plausible(&t) && t.runs == 4 && !t.copies, "staged bricks are not timed", where);
+    Report(Plausible(&t) && t.products > 3 && !t.copies, "staged bricks are not timed", where);
     CheckC(p, A, where);
   }
   for (const HrpbParams &params : gathered) {
     Check(HrpbTimeBricksDevice(p, &params, precision, 0, NULL, &t));
-    Report(Plausible(&t) && t.runs == 2 && t.copies, "gathered bricks are not timed, or too often", where);
+    Report(Plausible(&t) && t.products <= 2 && t.copies, "gathered bricks are not timed, or too often", where);
     CheckC(p, A, where);
   }
-  Report(HrpbTimeBricksDevice(p, &wide, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.runs, "a format that is not staged is timed", where);
+  Report(HrpbTimeBricksDevice(p, &wide, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.products, "a format that is not staged is timed", where);
   Check(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, NULL, &s));
   for (int copies = 0; copies < 2; copies++) {
     s.direct_columns = copies ? 0 : (int32_t)p->N;

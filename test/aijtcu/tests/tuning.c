@@ -51,7 +51,7 @@ static PetscErrorCode CheckProduct(const Test *t, Mat B, Mat C, PetscReal scale,
   PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
   PetscCall(MatAXPY(E, -scale, D, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(E, NORM_FROBENIUS, &difference));
-  PetscCall(Report((PetscBool)(difference <= 10 * PETSC_MACHINE_EPSILON * scale * norm), N, what));
+  PetscCall(Report((PetscBool)(difference <= 100 * PETSC_MACHINE_EPSILON * scale * norm), N, what));
   PetscCall(MatDestroy(&H));
   PetscCall(MatDestroy(&D));
   PetscCall(MatDestroy(&E));
@@ -126,9 +126,10 @@ static PetscErrorCode GetOptions(Mat A, PetscInt N, char options[], size_t len)
 }
 
 /* The options that are said make the same product without a tuning */
-static PetscErrorCode CheckReplay(Mat A, Mat B, Mat C)
+static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
 {
   Mat             A2, D;
+  PetscOptions    only;
   PetscInt        N;
   char            options[512];
   MatAIJTCUTuning tuning;
@@ -136,14 +137,16 @@ static PetscErrorCode CheckReplay(Mat A, Mat B, Mat C)
   PetscFunctionBegin;
   PetscCall(MatGetSize(B, NULL, &N));
   PetscCall(GetOptions(A, N, options, sizeof(options)));
-  PetscCall(Report((PetscBool)(options[0] != 0), N, "MatView() says nothing"));
+  PetscCall(Report((PetscBool)((options[0] != 0) == t->device), N, "MatView() says nothing, or too much"));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &A2));
-  PetscCall(PetscOptionsPush(NULL)); /* only these */
-  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PetscOptionsCreate(&only));
+  PetscCall(PetscOptionsInsertString(only, options));
+  PetscCall(PetscOptionsPush(only));
   PetscCall(MatSetOptionsPrefix(A2, "t_"));
   PetscCall(MatAIJTCUSetTune(A2, MAT_AIJTCU_TUNE_NONE));
   PetscCall(MatSetFromOptions(A2));
   PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(&only));
   PetscCall(MatMatMult(A2, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
   PetscCall(CheckSameBits(C, D, "the replay has other bits"));
   PetscCall(MatAIJTCUGetTuning(A2, N, &tuning));
@@ -164,7 +167,7 @@ static PetscErrorCode TestWidth(const Test *t, Mat A, PetscInt N)
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(CheckProduct(t, B, C, 1, "wrong"));
   PetscCall(CheckTuning(t, A, N, &first));
-  if (t->device) PetscCall(CheckReplay(A, B, C));
+  PetscCall(CheckReplay(t, A, B, C));
   PetscCall(MatAIJTCUGetCounts(A, &counts));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
   PetscCall(CheckSameBits(C, D, "other bits the second time"));
@@ -211,20 +214,23 @@ static PetscErrorCode TestMany(const Test *t, Mat A)
 /* Another entry: what was tuned is of no use any more */
 static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
 {
-  Mat             B, C, matrix[] = {A, t->R};
-  PetscInt        m, n;
-  MatAIJTCUTuning tuning;
+  Mat              B, C, matrix[] = {A, t->R};
+  PetscInt         m, n;
+  PetscObjectState before, after;
+  MatAIJTCUTuning  tuning;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(A, &m, &n));
+  PetscCall(MatGetNonzeroState(A, &before));
   for (int k = 0; k < 2; k++) {
     PetscCall(MatSetOption(matrix[k], MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
     PetscCall(MatSetValue(matrix[k], 0, n - 1, 3, INSERT_VALUES));
     PetscCall(MatAssemblyBegin(matrix[k], MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(matrix[k], MAT_FINAL_ASSEMBLY));
   }
+  PetscCall(MatGetNonzeroState(A, &after));
   PetscCall(MatAIJTCUGetTuning(A, N, &tuning));
-  PetscCall(Report((PetscBool)(!tuning.nvariants && tuning.winner == -1), N, "a tuning of another pattern"));
+  if (after != before) PetscCall(Report((PetscBool)(!tuning.nvariants && tuning.winner == -1), N, "a tuning of another pattern")); /* a small matrix may have had the entry */
   PetscCall(CreateB(t, N, &B));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(CheckProduct(t, B, C, 1, "wrong with another pattern"));
