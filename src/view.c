@@ -152,6 +152,7 @@ struct _n_AIJTCUChoice {
 static AIJTCUChoice *choices     = NULL;
 static PetscBool     view_choice = PETSC_FALSE;
 
+/* Options that replay what was tuned for N columns; empty where nothing was */
 static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char text[], size_t len)
 {
   PetscFunctionBegin;
