@@ -94,7 +94,7 @@ static PetscErrorCode CheckTuning(const Test *t, Mat A, PetscInt N, MatAIJTCUTun
     if (tuning->variant[k].seconds > 0) least = PetscMin(least, tuning->variant[k].seconds);
   }
   PetscCall(Report((PetscBool)(tuning->variant[tuning->winner].seconds > 0 && tuning->variant[tuning->winner].seconds <= (PetscReal)1.021 * least), N, "a slow variant has won"));
-  PetscCall(Report((PetscBool)(tuning->products > 1 && tuning->seconds > 0), N, "tuning takes no time"));
+  PetscCall(Report((PetscBool)(tuning->products > 0 && tuning->seconds > 0), N, "tuning takes no time"));
   PetscCall(Report((PetscBool)(t->segments ? tuning->share > 0 && tuning->share <= (PetscReal)0.5 : tuning->share == 1), N, "the proxy has the wrong size"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
