@@ -16,7 +16,7 @@ extern "C" {
 /* How rows are cut and entries shared among thread blocks. Follows from the pattern, and lives as long as that; values are of no concern */
 typedef struct {
   int32_t nrows, ncols;
-  int64_t nnz;
+  int64_t nnz, longest;        /* entries, and those of the longest row */
   int32_t part_entries;        /* of a part; rows with more are cut, */
   int32_t nlong, nparts;       /* so many, into so many parts; */
   int32_t ngiant, nhuge;       /* so many of them are longer than a section, and so many of those so long that their parts are the work of a thread block */

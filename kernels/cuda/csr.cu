@@ -52,7 +52,7 @@ template <int G> static __device__ __forceinline__ void ReadEntries(const HrpbIn
    W columns wide: 16 bytes
    U rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to keep them so
 */
-template <int G, int K, int W, int U> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 7 : 6) Csr(const __grid_constant__ CsrArgs a)
+template <int G, int K, int W, int U> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 8 : 6) Csr(const __grid_constant__ CsrArgs a)
 {
   constexpr int     GROUPS = CSR_THREADS / G;
   const int32_t     lane   = threadIdx.x % G;
@@ -135,10 +135,15 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
     for (int w = 0; w < W; w++) {
       const int32_t n = n0 + k * G * W + w;
 
-      if (n >= a.N) continue;
-      /* of a part CsrCombineRun() does that */
-      to[n * ldto] = cut ? sum[k][w] : CsrFiniteOrInOneGo(sum[k][w], length, [&](HrpbScalar s, int32_t i) { return fma(values[i], a.R[(int64_t)colidx[i] * a.ldr + n], s); });
+      if (n < a.N) to[n * ldto] = sum[k][w];
     }
+  }
+  if (cut || !CsrAgain(length, sum)) return; /* of parts CsrCombineRun() sees to that */
+#pragma unroll 1
+  for (int i = 0; i < K * W; i++) {
+    const int32_t n = n0 + i / W * G * W + i % W;
+
+    if (n < a.N && !isfinite(to[n * ldto])) to[n * ldto] = CsrInOneGo(colidx, values, length, a.R + n, a.ldr);
   }
 }
 

@@ -89,13 +89,28 @@ static __device__ __forceinline__ HrpbScalar CsrOneNaN(HrpbScalar sum)
 }
 
 /*
-   The sum of a row that is not cut, as it is if it is finite. Otherwise it is that of its terms in one go, as MATAIJ adds them: term(sum, k) is sum and term k
+   Whether sums of a row that is not cut, stored already, are to be computed again: those that are not finite, for a chunk or the chunks together may overflow where the entries one by one do not. A row of one
+   chunk was added so
 */
-template <typename Term> static __device__ __forceinline__ HrpbScalar CsrFiniteOrInOneGo(HrpbScalar sum, int32_t nterms, Term term)
+template <int K, int W> static __device__ __forceinline__ bool CsrAgain(int32_t length, const HrpbScalar (&sum)[K][W])
 {
-  if (isfinite(sum)) return sum;
-  sum = 0;
+  bool finite = true;
+
+  if (length <= CSR_CHUNK) return false;
+#pragma unroll
+  for (int k = 0; k < K; k++) {
+#pragma unroll
+    for (int w = 0; w < W; w++) finite = finite && isfinite(sum[k][w]);
+  }
+  return !finite;
+}
+
+/* The same sum with one entry after the other, as MATAIJ adds them: entry k meets b[colidx[k] * ldb] */
+template <typename Column> static __device__ __forceinline__ HrpbScalar CsrInOneGo(const Column *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *b, int64_t ldb)
+{
+  HrpbScalar sum = 0;
+
 #pragma unroll 1
-  for (int32_t k = 0; k < nterms; k++) sum = term(sum, k);
+  for (int32_t k = 0; k < length; k++) sum = fma(values[k], b[(int64_t)colidx[k] * ldb], sum);
   return CsrOneNaN(sum);
 }

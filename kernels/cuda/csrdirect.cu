@@ -85,11 +85,6 @@ static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, int32_
   return sum;
 }
 
-static __device__ __forceinline__ HrpbScalar FiniteOrInOneGo(HrpbScalar sum, const Term *term, int32_t begin, int32_t end)
-{
-  return CsrFiniteOrInOneGo(sum, end - begin, [&](HrpbScalar s, int32_t i) { return fma(term[Place(begin + i)].a, term[Place(begin + i)].b, s); });
-}
-
 /* Terms begin to end - 1 */
 struct Piece {
   int32_t begin, end;
@@ -114,6 +109,7 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
   const HrpbInt         *colidx = a.colidx + s.begin;
   const HrpbScalar      *values = a.values + s.begin, *b = a.B + blockIdx.y * a.ldb;
   HrpbScalar            *c = a.C + blockIdx.y * a.ldc + s.row;
+  const auto             InOneGo = [&](const Piece &row) { return CsrInOneGo(colidx + row.begin, values + row.begin, row.end - row.begin, b, 1); };
 
   if (thread == 0) ncut = npieces = 0;
   for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) CopyAsync<sizeof(HrpbInt)>(SharedAddress(rowptr + i), a.rowptr + s.row + i);
@@ -153,8 +149,11 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     const Piece   row    = {(int32_t)(rowptr[i] - s.begin), (int32_t)(rowptr[i + 1] - s.begin)};
     const int32_t nparts = (row.end - row.begin + a.part_entries - 1) / a.part_entries;
 
-    if (nparts <= 1) c[i] = FiniteOrInOneGo(SumOfTerms(term, row.begin, row.end), term, row.begin, row.end);
-    else {
+    if (nparts <= 1) {
+      const HrpbScalar sum[1][1] = {{SumOfTerms(term, row.begin, row.end)}};
+
+      c[i] = CsrAgain(row.end - row.begin, sum) ? InOneGo(row) : sum[0][0];
+    } else {
       const int32_t first = atomicAdd(&npieces, nparts);
 
       cut[atomicAdd(&ncut, 1)] = {i, first, nparts, row};
@@ -170,7 +169,7 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     const CutRow     r   = i < ncut ? cut[i] : CutRow{};
     const HrpbScalar sum = CsrSumOfParts(part + r.first, r.nparts);
 
-    if (i < ncut && thread % CSR_COMBINE_LANES == 0) c[r.row] = FiniteOrInOneGo(sum, term, r.terms.begin, r.terms.end);
+    if (i < ncut && thread % CSR_COMBINE_LANES == 0) c[r.row] = isfinite(sum) ? sum : InOneGo(r.terms);
   }
 }
 

@@ -24,16 +24,16 @@ struct Row {
   int32_t           row, begin, end;
 };
 
-/* U columns from n on, chunk by chunk, as all kernels for CSR add */
-template <int U> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)
+/* U columns from n on */
+template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)
 {
-  const HrpbScalar *B      = a.B + n * a.ldb;
-  HrpbScalar       *c      = a.C + r.row + n * a.ldc;
-  HrpbScalar        sum[U] = {};
+  const HrpbScalar *B         = a.B + n * a.ldb;
+  HrpbScalar       *c         = a.C + r.row + n * a.ldc;
+  HrpbScalar        sum[1][U] = {};
+  int32_t           begin     = r.begin;
 
-#pragma unroll 1
-  for (int32_t begin = r.begin; begin < r.end; begin += CSR_CHUNK) {
-    const int32_t end     = min(begin + CSR_CHUNK, r.end);
+  do {
+    const int32_t end     = CHUNKS ? min(begin + CSR_CHUNK, r.end) : r.end;
     HrpbScalar    part[U] = {};
 
 #pragma unroll 2
@@ -48,13 +48,30 @@ template <int U> static __device__ __forceinline__ void MultiplyTile(const RowsA
       for (int u = 0; u < U; u++) part[u] = fma(value, x[u], part[u]);
     }
 #pragma unroll
-    for (int u = 0; u < U; u++) sum[u] += part[u];
-  }
+    for (int u = 0; u < U; u++) sum[0][u] += part[u];
+    begin = end;
+  } while (CHUNKS && begin < r.end);
 #pragma unroll
-  for (int u = 0; u < U; u++) c[u * a.ldc] = CsrFiniteOrInOneGo(sum[u], r.end - r.begin, [&](HrpbScalar s, int32_t i) { return fma(r.values[r.begin + i], B[r.columns[r.begin + i] + u * a.ldb], s); });
+  for (int u = 0; u < U; u++) c[u * a.ldc] = sum[0][u];
+  if constexpr (CHUNKS) {
+    if (!CsrAgain(r.end - r.begin, sum)) return;
+#pragma unroll 1
+    for (int u = 0; u < U; u++) {
+      if (!isfinite(c[u * a.ldc])) c[u * a.ldc] = CsrInOneGo(r.columns + r.begin, r.values + r.begin, r.end - r.begin, B + u * a.ldb, 1);
+    }
+  }
 }
 
-static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
+/* Columns n to end - 1, U of them together as long as there are, then half as many */
+template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyRow(const RowsArgs &a, const Row &r, int32_t n, int32_t end)
+{
+#pragma unroll 1
+  for (; n + U <= end; n += U) MultiplyTile<U, CHUNKS>(a, r, n);
+  if constexpr (U > 1) MultiplyRow<U / 2, CHUNKS>(a, r, n, end);
+}
+
+/* CHUNKS: there are rows of more than one. Their sums take registers from the columns on their way */
+template <bool CHUNKS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
 {
   extern __shared__ HrpbScalar values[];
   int32_t                     *columns = (int32_t *)(values + a.room);
@@ -70,28 +87,19 @@ static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant
   if ((int32_t)threadIdx.x >= nrows) return;
 
   const Row r = {values, columns, row, (int32_t)(__ldg(a.rowptr + row) - start), (int32_t)(__ldg(a.rowptr + row + 1) - start)};
-  int32_t   n = blockIdx.y * ROWS_COLUMNS;
 
-#pragma unroll 1
-  for (; n + ROWS_TILE <= end; n += ROWS_TILE) MultiplyTile<ROWS_TILE>(a, r, n);
-  if (n + 4 <= end) {
-    MultiplyTile<4>(a, r, n);
-    n += 4;
-  }
-  if (n + 2 <= end) {
-    MultiplyTile<2>(a, r, n);
-    n += 2;
-  }
-  if (n < end) MultiplyTile<1>(a, r, n);
+  MultiplyRow<CHUNKS ? ROWS_TILE / 2 : ROWS_TILE, CHUNKS>(a, r, blockIdx.y * ROWS_COLUMNS, end);
 }
-static_assert(ROWS_TILE == 8, "what is left of a tile is 4, 2 and 1 columns");
 
 HrpbError CsrRowsRun(const CsrProduct *p)
 {
   const CsrSchedule *s = p->schedule;
   const RowsArgs     a = {p->rowptr, p->colidx, p->values, p->B, p->C, p->ldb, p->ldc, s->nrows, p->N, s->rows_entries};
+  const dim3         grid(HrpbGrid(s->nrows, CSR_ROWS), (p->N + ROWS_COLUMNS - 1) / ROWS_COLUMNS);
+  const size_t       shared = (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room;
 
-  CsrRows<<<dim3(HrpbGrid(s->nrows, CSR_ROWS), (p->N + ROWS_COLUMNS - 1) / ROWS_COLUMNS), CSR_ROWS, (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room, p->stream>>>(a);
+  if (s->longest > CSR_CHUNK) CsrRows<true><<<grid, CSR_ROWS, shared, p->stream>>>(a);
+  else CsrRows<false><<<grid, CSR_ROWS, shared, p->stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

@@ -191,7 +191,7 @@ typedef struct {
 } Workspace;
 
 /* The matrix as a whole, and what follows from that */
-static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s, int64_t *longest)
+static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s)
 {
   Needs needs;
 
@@ -204,16 +204,16 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   s->nnz            = needs.end - needs.first;
   s->part_entries   = PartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
-  *longest          = (int64_t)needs.longest;
+  s->longest        = (int64_t)needs.longest;
   return HRPB_SUCCESS;
 }
 
-static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t longest, Workspace *w, cudaStream_t stream, CsrSchedule *s)
+static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *w, cudaStream_t stream, CsrSchedule *s)
 {
   const int64_t n      = (int64_t)s->nrows + 1;
-  const int32_t shared = longest > s->part_entries ? CSR_SHARED_LONG : CSR_SHARED;
+  const int32_t shared = s->longest > s->part_entries ? CSR_SHARED_LONG : CSR_SHARED;
   /* rows that may be multiplied as they come: with 16 entries a row that takes as long as a copy of B saves */
-  const bool short_rows = longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
+  const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
   size_t     bytes      = 0;
   Counts     total;
   Needs      needs;
@@ -267,8 +267,7 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
 
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
 {
-  Workspace w       = {};
-  int64_t   longest = 0;
+  Workspace w = {};
   HrpbError err;
 
   memset(s, 0, sizeof(*s));
@@ -277,8 +276,8 @@ HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr,
   if (nrows == 0) return HRPB_SUCCESS;
   s->nrows = (int32_t)nrows;
   s->ncols = (int32_t)ncols;
-  err      = Measure(rowptr, &w, stream, s, &longest);
-  if (!err) err = Count(rowptr, colidx, longest, &w, stream, s);
+  err      = Measure(rowptr, &w, stream, s);
+  if (!err) err = Count(rowptr, colidx, &w, stream, s);
   if (!err) err = List(rowptr, &w, stream, s);
   err = HrpbFree(w.scan, err, stream);
   err = HrpbFree(w.needs, err, stream);

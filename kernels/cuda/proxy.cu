@@ -304,6 +304,7 @@ HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, doubl
   HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
   s.direct_columns = matrix->direct_columns; /* the kernel is the one of the matrix; a unit has whole thread blocks of the rows that rows_entries counts */
   s.rows_entries   = matrix->rows_entries;
+  s.longest        = matrix->longest;
   t->copies        = p->N > s.direct_columns && !s.rows_entries;
   t->products      = 1;
   err              = CsrMultiplyWorkDevice(&s, p->N, &bytes);
