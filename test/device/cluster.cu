@@ -5,43 +5,8 @@
      test-cluster -small  few and small ones, to run under compute-sanitizer
      test-cluster -time   milliseconds for meshes whose unknowns are in a random order
 */
-#include "test.cuh"
+#include "matrices.cuh"
 #include "clusterdevice.h"
-
-/* Unknowns at the nodes of a grid of side^3, with the neighbours that differ by one in any coordinate; rows and columns in the order given, or as they come */
-static Matrix Mesh(const char *name, int64_t side, int64_t dofs, const std::vector<int64_t> &order)
-{
-  const int64_t        n = side * side * side * dofs;
-  std::vector<int64_t> position(n);
-  Matrix               A = {name, n, n, {0}, {}, {}};
-
-  for (int64_t k = 0; k < n; k++) position[order.empty() ? k : order[k]] = k;
-  for (int64_t k = 0; k < n; k++) {
-    const int64_t node = (order.empty() ? k : order[k]) / dofs, x = node % side, y = node / side % side, z = node / side / side;
-    const size_t  first = A.colidx.size();
-
-    for (int64_t c = std::max(z - 1, (int64_t)0); c <= std::min(z + 1, side - 1); c++) {
-      for (int64_t b = std::max(y - 1, (int64_t)0); b <= std::min(y + 1, side - 1); b++) {
-        for (int64_t a = std::max(x - 1, (int64_t)0); a <= std::min(x + 1, side - 1); a++) {
-          for (int64_t f = 0; f < dofs; f++) A.colidx.push_back((HrpbInt)position[(a + side * (b + side * c)) * dofs + f]);
-        }
-      }
-    }
-    std::sort(A.colidx.begin() + first, A.colidx.end());
-    A.rowptr.push_back((HrpbInt)A.colidx.size());
-  }
-  for (size_t k = 0; k < A.colidx.size(); k++) A.values.push_back(Uniform());
-  return A;
-}
-
-static std::vector<int64_t> RandomOrder(int64_t n)
-{
-  std::vector<int64_t> order(n);
-
-  for (int64_t k = 0; k < n; k++) order[k] = k;
-  for (int64_t k = n - 1; k > 0; k--) std::swap(order[k], order[Random() % (k + 1)]);
-  return order;
-}
 
 template <typename T> static std::vector<T> Download(const T *d, int64_t n)
 {
@@ -132,7 +97,7 @@ static int64_t StripColumns(const Matrix *A)
 /* Whatever order a mesh comes in, it ends in one about as good as the one that it is made in */
 static void TestMesh(int64_t side, int64_t dofs)
 {
-  const Matrix  natural = Mesh("mesh", side, dofs, {}), shuffled = Mesh("shuffled mesh", side, dofs, RandomOrder(natural.nrows));
+  const Matrix  natural = Grid("mesh", side, dofs, true), shuffled = Reordered(natural, "shuffled mesh", RandomOrder(natural.nrows));
   HrpbInt      *rowptr, *colidx;
   HrpbClustered c;
   OnHost        h;
@@ -240,33 +205,18 @@ static void TestPermute(int64_t n, int64_t N)
   cudaFree(dindex);
 }
 
-static double Milliseconds(cudaEvent_t begin, cudaEvent_t end)
-{
-  float t;
-
-  Check(cudaEventRecord(end));
-  Check(cudaEventSynchronize(end));
-  Check(cudaEventElapsedTime(&t, begin, end));
-  return t;
-}
-
 static void Time(int64_t side, int64_t dofs)
 {
-  const Matrix  A = Mesh("mesh", side, dofs, RandomOrder(side * side * side * dofs));
+  const Matrix  A = Reordered(Grid("mesh", side, dofs, true), "shuffled mesh", RandomOrder(side * side * side * dofs));
   HrpbInt      *rowptr, *colidx;
   HrpbClustered c;
   HrpbSurvey    before, after;
-  cudaEvent_t   begin, end;
   double        best = 1e30;
 
-  Check(cudaEventCreate(&begin));
-  Check(cudaEventCreate(&end));
   Check(ClusterOf(&A, &c, &rowptr, &colidx));
   for (int i = 0; i < 3; i++) {
     HrpbClusterDestroyDevice(&c, NULL);
-    Check(cudaEventRecord(begin));
-    Check(HrpbClusterDevice(A.nrows, rowptr, colidx, 500, NULL, &c));
-    best = std::min(best, Milliseconds(begin, end));
+    best = std::min(best, Milliseconds([&]() { Check(HrpbClusterDevice(A.nrows, rowptr, colidx, 500, NULL, &c)); }));
   }
   Check(HrpbSurveyDevice(A.nrows, A.ncols, rowptr, colidx, NULL, &before));
   Check(HrpbSurveyDevice(c.n, c.n, c.rowptr, c.colidx, NULL, &after));

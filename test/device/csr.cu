@@ -5,31 +5,7 @@
      test-csr -small    few and small ones, to run under compute-sanitizer
      test-csr -time n   milliseconds, median of n, beside cuSPARSE and bricks
 */
-#include "test.cuh"
-#include "csrdevice.h"
-
-/* A on the device, and what the kernel derives from it */
-typedef struct {
-  HrpbInt    *rowptr, *colidx;
-  HrpbScalar *values;
-  CsrSchedule schedule;
-} DeviceCsr;
-
-static DeviceCsr CsrOnDevice(const Matrix *A)
-{
-  DeviceCsr d = {Upload(A->rowptr), Upload(A->colidx), Upload(A->values), {}};
-
-  Check(CsrScheduleDevice(A->nrows, A->ncols, d.rowptr, d.colidx, NULL, &d.schedule));
-  return d;
-}
-
-static void CsrDestroy(DeviceCsr *d)
-{
-  CsrScheduleDestroyDevice(&d->schedule, NULL);
-  cudaFree(d->rowptr);
-  cudaFree(d->colidx);
-  cudaFree(d->values);
-}
+#include "matrices.cuh"
 
 static void *Work(const CsrSchedule *s, int64_t N)
 {
@@ -290,86 +266,6 @@ static void TestErrors(void)
   cudaFree(rowptr);
 }
 
-/* A matrix from entries in any order; those in the same place become one */
-static Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &entries) /* row*ncols + column */
-{
-  Matrix               A = {name, nrows, ncols, {}, {}, {}};
-  std::vector<int64_t> sorted(entries);
-
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  A.rowptr.assign((size_t)nrows + 1, 0);
-  for (int64_t e : sorted) {
-    A.rowptr[e / ncols + 1]++;
-    A.colidx.push_back((HrpbInt)(e % ncols));
-    A.values.push_back(Uniform());
-  }
-  for (int64_t i = 0; i < nrows; i++) A.rowptr[i + 1] += A.rowptr[i];
-  return A;
-}
-
-/* A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in any (27) */
-static Matrix Grid(const char *name, int64_t side, int64_t dofs, bool all)
-{
-  Matrix A = {name, side * side * side * dofs, side * side * side * dofs, {0}, {}, {}};
-
-  for (int64_t i = 0; i < A.nrows; i++) {
-    const int64_t node = i / dofs, x = node % side, y = node / side % side, z = node / side / side;
-
-    for (int64_t dz = -1; dz <= 1; dz++) {
-      for (int64_t dy = -1; dy <= 1; dy++) {
-        for (int64_t dx = -1; dx <= 1; dx++) {
-          if ((!all && dx * dx + dy * dy + dz * dz > 1) || x + dx < 0 || x + dx >= side || y + dy < 0 || y + dy >= side || z + dz < 0 || z + dz >= side) continue;
-          for (int64_t f = 0; f < dofs; f++) {
-            A.colidx.push_back((HrpbInt)((node + dx + side * (dy + side * dz)) * dofs + f));
-            A.values.push_back(Uniform());
-          }
-        }
-      }
-    }
-    A.rowptr.push_back((HrpbInt)A.colidx.size());
-  }
-  return A;
-}
-
-static Matrix Scattered(int64_t n, int64_t degree)
-{
-  std::vector<int64_t> entries;
-
-  for (int64_t k = 0; k < n * degree; k++) entries.push_back(k / degree * n + Random() % n);
-  return FromEntries("uniform", n, n, entries);
-}
-
-static Matrix RMat(int64_t n, int64_t degree) /* n a power of two */
-{
-  std::vector<int64_t> entries;
-
-  for (int64_t k = 0; k < n * degree; k++) {
-    int64_t row = 0, col = 0;
-
-    for (int64_t half = n / 2; half; half /= 2) {
-      const uint32_t draw = Random() % 100;
-
-      if (draw >= 76) row += half;
-      if ((draw >= 57 && draw < 76) || draw >= 95) col += half;
-    }
-    entries.push_back(row * n + col);
-  }
-  return FromEntries("rmat", n, n, entries);
-}
-
-static Matrix Arrow(int64_t n)
-{
-  std::vector<int64_t> entries;
-
-  for (int64_t i = 0; i < n; i++) {
-    entries.push_back(i);
-    entries.push_back(i * n);
-    entries.push_back(i * n + i);
-  }
-  return FromEntries("arrow", n, n, entries);
-}
-
 /* A band with a few rows of entries anywhere, as of a circuit with supply lines */
 static Matrix Circuit(int64_t n)
 {
@@ -385,47 +281,10 @@ static Matrix Circuit(int64_t n)
   return FromEntries("circuit", n, n, entries);
 }
 
-/* Rows of 10^5 entries and fewer, by a power of their rank, in any order; n a power of two */
-static Matrix PowerLaw(int64_t n)
-{
-  std::vector<int64_t> entries;
-
-  for (int64_t i = 0; i < n; i++) {
-    const int64_t rank = i * 40503 % n, length = (int64_t)(1e5 / pow((double)rank + 1, 0.75));
-
-    for (int64_t k = 0; k < length; k++) entries.push_back(i * n + Random() % n);
-  }
-  return FromEntries("power law", n, n, entries);
-}
-
-/* Median of n times in ms, after one run that does not count */
-template <typename F> static double Median(int n, F f)
-{
-  std::vector<float> times(n);
-  cudaEvent_t        begin, end;
-
-  Check(cudaEventCreate(&begin));
-  Check(cudaEventCreate(&end));
-  f();
-  for (float &t : times) {
-    Check(cudaEventRecord(begin));
-    f();
-    Check(cudaEventRecord(end));
-    Check(cudaEventSynchronize(end));
-    Check(cudaEventElapsedTime(&t, begin, end));
-  }
-  Check(cudaEventDestroy(begin));
-  Check(cudaEventDestroy(end));
-  std::sort(times.begin(), times.end());
-  return times[n / 2];
-}
-
 /* Bricks of the format; negative where the device has no kernels for them */
 static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, HrpbPrecision precision, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
 {
-  Hrpb         h;
-  HrpbSchedule s;
-  HrpbScalar  *values;
+  DeviceBricks b;
   void        *work;
   size_t       bytes;
   double       time;
@@ -433,17 +292,12 @@ static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *
 
   Check(HrpbSupportsDevice(precision, &supports));
   if (!supports) return -1;
-  Check(HrpbBuildDevice(A->nrows, A->ncols, d->rowptr, d->colidx, NULL, params, NULL, &h));
-  Check(cudaMalloc(&values, sizeof(HrpbScalar) * (HrpbValueCount(&h) + 1)));
-  Check(HrpbPackValuesDevice(&h, d->rowptr, d->colidx, d->values, NULL, values, NULL));
-  Check(HrpbScheduleDevice(&h, NULL, &s));
-  Check(HrpbMultiplyWorkDevice(&h, &s, precision, N, &bytes));
+  b = BricksOnDevice(A->nrows, A->ncols, d->rowptr, d->colidx, NULL, d->values, params);
+  Check(HrpbMultiplyWorkDevice(&b.h, &b.schedule, precision, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
-  time = Median(n, [&]() { Check(HrpbMultiplyDevice(&h, &s, values, precision, N, B, A->ncols, C, A->nrows, work, NULL)); });
+  time = Median(n, [&]() { Check(HrpbMultiplyDevice(&b.h, &b.schedule, b.values, precision, N, B, A->ncols, C, A->nrows, work, NULL)); });
   cudaFree(work);
-  cudaFree(values);
-  HrpbScheduleDestroyDevice(&s, NULL);
-  HrpbDestroyDevice(&h, NULL);
+  BricksDestroy(&b);
   return time;
 }
 

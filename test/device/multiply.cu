@@ -5,7 +5,7 @@
      test-multiply -small     few and small ones, to run under compute-sanitizer
      test-multiply -accuracy  errors relative to |A||B| beside those of cuSPARSE
 */
-#include "test.cuh"
+#include "matrices.cuh"
 
 static HrpbScalar *BuildOnDevice(const Matrix *A, const HrpbParams *params, const int32_t *order, Hrpb *h)
 {
@@ -175,13 +175,10 @@ int main(int argc, char **argv)
   matrices.push_back(Make("no entries", 30, 30, Nothing));
   for (const Matrix &A : matrices) TestFormats(&A, NULL);
   {
-    const Matrix        &A = matrices[0];
-    std::vector<int32_t> order((size_t)A.nrows);
-    int32_t             *d;
+    const Matrix              &A     = matrices[0];
+    const std::vector<int64_t> order = RandomOrder(A.nrows);
+    int32_t                   *d     = Upload(std::vector<int32_t>(order.begin(), order.end()));
 
-    for (int64_t i = 0; i < A.nrows; i++) order[i] = (int32_t)i;
-    for (int64_t i = A.nrows - 1; i > 0; i--) std::swap(order[i], order[Random() % (i + 1)]);
-    d = Upload(order);
     TestFormats(&A, d);
     cudaFree(d);
   }

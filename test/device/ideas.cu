@@ -1,0 +1,597 @@
+/*
+   What each idea of the kernels brings: every one is switched off in turn, by itself, and the product without it is timed beside the product with it and cuSPARSE's, in the same run (as FlashSparse does in
+   section 4.3). All by what the interface lets one choose: the format, the schedule, the kernel. No PETSc.
+
+     test-ideas                    tests all these products
+     test-ideas -small             few and small ones, to run under compute-sanitizer
+     test-ideas -csv FILE          times them, minutes; appends to the table FILE
+       [-columns 1,8,32,128]       numbers of columns of B
+       [-matrices rmat,arrow]      some of the matrices
+       [-commit X]                 what the table says of the version
+*/
+#include <time.h>
+
+#include <string>
+
+#include "matrices.cuh"
+#include "clusterdevice.h"
+#include "scalarbricks.cuh"
+
+/* Products: what is kept first, the others lack something */
+enum {
+  CUSPARSE,
+  CSR,            /* by the kernel that the schedule says */
+  CSR_TOGETHER,   /* where that would be column by column, all columns together */
+  CSR_BY_COLUMN,  /* column by column */
+  CSR_COPY,       /* with a copy of B in place of rows as they come */
+  CSR_WHOLE_ROWS, /* with a copy of B, no row cut */
+  STAGED,
+  STAGED_WHOLE,   /* no panel cut */
+  STAGED_SCALAR,  /* without tensor cores, no panel cut */
+  STAGED_SHIFTED, /* B aligned to a scalar alone */
+  STAGED_TF32,
+  ROWS_8,    /* formats: panels of 64 rows, in bricks of 8 rows, */
+  PANELS_64, /* and of 16 */
+  PANELS_32,
+  NARROW_WINDOWS,
+  BLOCKS_32,
+  GATHERED,
+  GATHERED_WHOLE,
+  ORDERED, /* bricks of the matrix in another order, B copied to it and C from it */
+  NVARIANTS
+};
+
+typedef struct {
+  const char *name;
+  int         on, off; /* the products with it and without */
+} Idea;
+
+#if defined(HRPB_USE_SINGLE)
+  #define NARROW       4
+  #define WINDOWS_IDEA "windows of 8 columns (not 4)"
+#else
+  #define NARROW       2
+  #define WINDOWS_IDEA "windows of 8 columns (not 2)"
+#endif
+
+static const Idea ideas[] = {
+  {"bricks (not CSR)", STAGED, CSR},
+  {"tensor cores (not scalar cores)", STAGED_WHOLE, STAGED_SCALAR},
+  {"bricks of 16 rows (not 8), panels of 64", PANELS_64, ROWS_8},
+  {"panels of 128 rows (not 64)", STAGED, PANELS_64},
+  {"panels of 128 rows (not 32)", STAGED, PANELS_32},
+  {WINDOWS_IDEA, STAGED, NARROW_WINDOWS},
+  {"blocks of 64 columns (not 32)", STAGED, BLOCKS_32},
+  {"B in place (not gathered)", STAGED, GATHERED},
+  {"copies of 16 bytes (not of a scalar)", STAGED, STAGED_SHIFTED},
+  {"heavy panels cut", STAGED, STAGED_WHOLE},
+  {"heavy panels cut, gathered", GATHERED, GATHERED_WHOLE},
+  {"three products of TF32 (not one)", STAGED, STAGED_TF32},
+  {"another order", ORDERED, STAGED},
+  {"bricks in another order (not CSR)", ORDERED, CSR},
+  {"CSR: column by column (not together)", CSR, CSR_TOGETHER},
+  {"CSR: columns together (not one by one)", CSR, CSR_BY_COLUMN},
+  {"CSR: rows as they come (not a copy of B)", CSR, CSR_COPY},
+  {"CSR: long rows cut", CSR, CSR_WHOLE_ROWS}
+};
+
+/* A product of a matrix, if it can be had */
+typedef struct {
+  const char   *name;
+  bool          possible;
+  CsrSchedule   csr;      /* of a product with CSR, */
+  DeviceBricks  bricks;   /* of one with bricks: another one's, where it does not own them, */
+  HrpbSchedule  schedule; /* and which panels it cuts */
+  HrpbPrecision precision;
+  bool          is_csr, owns, shifted, ordered, scalar;
+} Variant;
+
+typedef struct {
+  const Matrix *A;
+  DeviceCsr     csr;
+  HrpbClustered order;
+  Variant       variants[NVARIANTS];
+} Subject;
+
+static const HrpbPrecision full = sizeof(HrpbScalar) == 4 ? HRPB_3XTF32 : HRPB_FP64;
+
+static double Bound(const Variant *v)
+{
+  return v->precision == HRPB_TF32 ? 1.2e-3 : sizeof(HrpbScalar) == 4 ? 1e-6 : 2e-15;
+}
+
+static HrpbSchedule WholePanels(const Hrpb *h)
+{
+  return {h->npanels, 0, 0, NULL, NULL};
+}
+
+static void SetCsr(Subject *s, int variant, const char *name, int32_t direct_columns, int32_t rows_entries)
+{
+  Variant *v = &s->variants[variant];
+
+  *v                    = {name, true, s->csr.schedule, {}, {}, full, true, false, false, false, false};
+  v->csr.direct_columns = direct_columns;
+  v->csr.rows_entries   = rows_entries;
+}
+
+static void SetBricks(Subject *s, int variant, const char *name, const HrpbParams *params)
+{
+  const Matrix      *A = s->A;
+  const DeviceBricks b = BricksOnDevice(A->nrows, A->ncols, s->csr.rowptr, s->csr.colidx, NULL, s->csr.values, params);
+
+  s->variants[variant] = {name, true, {}, b, b.schedule, full, false, true, false, false, false};
+}
+
+/* The bricks of another variant */
+static Variant *SetLike(Subject *s, int variant, const char *name, int other)
+{
+  Variant *v = &s->variants[variant];
+
+  *v      = s->variants[other];
+  v->name = name;
+  v->owns = false;
+  return v;
+}
+
+/* Where the matrix has another order that is found soon */
+static void SetOrdered(Subject *s)
+{
+  const HrpbParams params = HrpbStagedParams();
+  const DeviceCsr *d      = &s->csr;
+  HrpbError        err;
+  DeviceBricks     b;
+
+  if (s->A->nrows != s->A->ncols || s->A->colidx.empty()) return;
+  err = HrpbClusterDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
+  if (err == HRPB_ERR_UNSUPPORTED) return;
+  Check(err);
+  b                    = BricksOnDevice(s->order.n, s->order.n, s->order.rowptr, s->order.colidx, s->order.entry, d->values, &params);
+  s->variants[ORDERED] = {"ordered", true, {}, b, b.schedule, full, false, true, false, true, false};
+}
+
+/* kernels: all that differ in kernels and formats; order: those that are for a matrix in a poor order */
+static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
+{
+  const HrpbParams   staged = HrpbStagedParams(), gathered = HrpbGatherParams();
+  const CsrSchedule *csr;
+  bool               bricks;
+
+  *s     = {};
+  s->A   = A;
+  s->csr = CsrOnDevice(A);
+  csr    = &s->csr.schedule;
+  Check(HrpbSupportsDevice(full, &bricks));
+  SetCsr(s, CSR, "csr", csr->direct_columns, csr->rows_entries);
+  if (bricks) SetBricks(s, STAGED, "staged", &staged);
+  if (bricks && order) SetOrdered(s);
+  if (!kernels) return;
+  SetCsr(s, CSR_TOGETHER, "csr, columns together", 0, csr->rows_entries);
+  SetCsr(s, CSR_BY_COLUMN, "csr, column by column", 65535, csr->rows_entries);
+  SetCsr(s, CSR_COPY, "csr, a copy of B", csr->direct_columns, 0);
+  SetCsr(s, CSR_WHOLE_ROWS, "csr, whole rows", 0, 0);
+  s->variants[CSR_WHOLE_ROWS].csr.part_entries = INT32_MAX;
+  s->variants[CSR_WHOLE_ROWS].csr.nlong = s->variants[CSR_WHOLE_ROWS].csr.nparts = s->variants[CSR_WHOLE_ROWS].csr.ngiant = s->variants[CSR_WHOLE_ROWS].csr.nhuge = 0;
+  if (!bricks) return;
+  SetLike(s, STAGED_WHOLE, "staged, whole panels", STAGED)->schedule = WholePanels(&s->variants[STAGED].bricks.h);
+  SetLike(s, STAGED_SCALAR, "bricks without tensor cores", STAGED_WHOLE)->scalar = true;
+  SetLike(s, STAGED_SHIFTED, "staged, B shifted", STAGED)->shifted   = true;
+  if (sizeof(HrpbScalar) == 4) SetLike(s, STAGED_TF32, "staged, TF32", STAGED)->precision = HRPB_TF32;
+  {
+    const struct {
+      int         variant;
+      const char *name;
+      HrpbParams  params;
+    } formats[] = {
+      {ROWS_8, "bricks of 8 rows", {8, 64, staged.block_cols, staged.window_cols}},
+      {PANELS_64, "panels of 64", {staged.brick_rows, 64, staged.block_cols, staged.window_cols}},
+      {PANELS_32, "panels of 32", {staged.brick_rows, 32, staged.block_cols, staged.window_cols}},
+      {NARROW_WINDOWS, "narrow windows", {staged.brick_rows, staged.panel_rows, staged.block_cols, NARROW}},
+      {BLOCKS_32, "blocks of 32", {staged.brick_rows, staged.panel_rows, 32, staged.window_cols}},
+      {GATHERED, "gathered", gathered}};
+
+    for (const auto &f : formats) SetBricks(s, f.variant, f.name, &f.params);
+  }
+  SetLike(s, GATHERED_WHOLE, "gathered, whole panels", GATHERED)->schedule = WholePanels(&s->variants[GATHERED].bricks.h);
+}
+
+static void Destroy(Subject *s)
+{
+  for (Variant &v : s->variants) {
+    if (v.possible && v.owns) BricksDestroy(&v.bricks);
+  }
+  HrpbClusterDestroyDevice(&s->order, NULL);
+  CsrDestroy(&s->csr);
+}
+
+/* Scalars of a copy of B or C in another order, and its leading dimension: aligned, so that rows are copied 16 bytes at a time */
+static int64_t OrderedLD(const Subject *s)
+{
+  return ((int64_t)s->order.n + 31) / 32 * 32;
+}
+
+static size_t WorkBytes(const Subject *s, const Variant *v, int64_t N)
+{
+  size_t bytes;
+
+  if (v->is_csr) Check(CsrMultiplyWorkDevice(&v->csr, N, &bytes));
+  else Check(HrpbMultiplyWorkDevice(&v->bricks.h, &v->schedule, v->precision, N, &bytes));
+  if (v->ordered) bytes += 2 * sizeof(HrpbScalar) * (size_t)(OrderedLD(s) * ((N + 1) / 2 * 2));
+  return bytes;
+}
+
+static void Multiply(const Subject *s, const Variant *v, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work)
+{
+  const auto bricks = [&](const HrpbScalar *b, int64_t ld, HrpbScalar *c, int64_t ldto, void *w) { Check(HrpbMultiplyDevice(&v->bricks.h, &v->schedule, v->bricks.values, v->precision, N, b, ld, c, ldto, w, NULL)); };
+
+  if (v->is_csr) Check(CsrMultiplyDevice(&v->csr, s->csr.rowptr, s->csr.colidx, s->csr.values, N, B, ldb, C, ldc, work, NULL));
+  else if (v->scalar) Check(ScalarBricksMultiply(&v->bricks.h, v->bricks.values, N, B, ldb, C, ldc, NULL));
+  else if (v->ordered) { /* an even number of columns each, so that what comes behind is aligned to 256 bytes, too */
+    const int64_t ld = OrderedLD(s), scalars = ld * ((N + 1) / 2 * 2);
+    HrpbScalar   *b = (HrpbScalar *)work, *c = b + scalars;
+
+    Check(HrpbPermuteRowsDevice(s->order.order, s->order.n, N, B, ldb, b, ld, NULL));
+    bricks(b, ld, c, ld, c + scalars);
+    Check(HrpbPermuteRowsDevice(s->order.position, s->order.n, N, c, ld, C, ldc, NULL));
+  } else bricks(B, ldb, C, ldc, work);
+}
+
+static void Test(const Matrix &A)
+{
+  Subject s;
+
+  Prepare(&A, true, true, &s);
+  for (const Variant &v : s.variants) {
+    const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) {
+      const size_t bytes = WorkBytes(&s, &v, N) + 1;
+      void        *work;
+
+      Check(cudaMalloc(&work, bytes));
+      Check(cudaMemset(work, 0xff, bytes)); /* NaN: what is read there was written */
+      Multiply(&s, &v, N, B, ldb, C, ldc, work);
+      Check(cudaDeviceSynchronize());
+      cudaFree(work);
+    };
+    int k = 0;
+
+    if (!v.possible) continue;
+    for (int64_t N : {1, 3, 8, 16, 17, 32, 33, 45, 64, 65, 100, 128, 130}) {
+      if (small_run && N != 3 && N != 45 && N != 130) continue;
+      TestProduct(&A, v.name, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, v.shifted || k % 4 == 3, 0, Bound(&v));
+      k++;
+    }
+    TestProduct(&A, v.name, multiply, 21, 16, v.shifted, 1, Bound(&v));
+    /* In another order another sum may overflow */
+    if (!v.ordered && v.precision != HRPB_TF32) TestProduct(&A, v.name, multiply, 40, 0, v.shifted, 2, Bound(&v));
+  }
+  Destroy(&s);
+}
+
+static void TestAll(void)
+{
+  Test(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil));
+  Test(Arrow(small_run ? 300 : 5000)); /* rows that are cut, and in the larger one panels */
+  Test(Grid("7 points", small_run ? 6 : 11, 1, false));
+  Test(Make("no entries", 30, 30, Nothing));
+  if (small_run) return;
+  Test(Make("band", 333, 333, Band));
+  Test(Make("random", 500, 400, Sparse));
+  Test(Make("random tall", 1501, 70, Sparse));
+  Test(Make("dense", 150, 299, Dense));
+  Test(Make("dense rows", 300, 500, DenseRows));
+  Test(Make("one brick", 40, 50, OneBrick));
+  Test(Make("empty panels", 700, 200, Gaps));
+  Test(LongRow(20011, false));
+  {
+    const Matrix A = Grid("", 8, 3, true);
+
+    Test(Reordered(A, "shuffled mesh", RandomOrder(A.nrows)));
+  }
+}
+
+enum {
+  ROUNDS      = 9,
+  MOST_REPEAT = 20 /* products that are timed together, where they are short: about a millisecond */
+};
+
+typedef struct {
+  const char *file, *commit;
+  std::string columns, matrices;
+} Options;
+
+typedef struct {
+  FILE       *csv;
+  const char *commit;
+  char        machine[256], cuda[32];
+  double      begin;
+  int         wrong;
+} Session;
+
+static double Now(void)
+{
+  struct timespec t;
+
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Of a list with commas */
+static std::vector<std::string> Words(const std::string &list)
+{
+  std::vector<std::string> words;
+
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+
+    if (end > begin) words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+/* B and C of a number of columns, and the product of each variant that is timed */
+typedef struct {
+  const Subject *s;
+  int64_t        N;
+  HrpbScalar    *B, *shifted, *C; /* shifted: the same as B, one scalar further */
+  void          *work;
+  Cusparse       cusparse;
+} Bench;
+
+/* Random numbers, each column those of the one before moved by one row */
+static HrpbScalar *RandomColumns(int64_t nrows, int64_t N, int64_t shift, const std::vector<HrpbScalar> &random)
+{
+  HrpbScalar *d = Upload(random), *B;
+
+  Check(cudaMalloc(&B, sizeof(HrpbScalar) * (size_t)(nrows * N + shift)));
+  for (int64_t n = 0; n < N; n++) Check(cudaMemcpy(B + shift + n * nrows, d + n, sizeof(HrpbScalar) * nrows, cudaMemcpyDeviceToDevice));
+  cudaFree(d);
+  return B;
+}
+
+static void BenchCreate(const Subject *s, int64_t N, const bool *needed, Bench *b)
+{
+  const Matrix           *A     = s->A;
+  size_t                  bytes = 0;
+  std::vector<HrpbScalar> random((size_t)(A->ncols + N));
+
+  for (HrpbScalar &x : random) x = Uniform();
+  *b = {s, N, RandomColumns(A->ncols, N, 0, random), NULL, NULL, NULL, {}};
+  if (needed[STAGED_SHIFTED]) b->shifted = RandomColumns(A->ncols, N, 1, random);
+  Check(cudaMalloc(&b->C, sizeof(HrpbScalar) * (size_t)(A->nrows * N)));
+  for (int v = 0; v < NVARIANTS; v++) {
+    if (needed[v] && v != CUSPARSE) bytes = std::max(bytes, WorkBytes(s, &s->variants[v], N));
+  }
+  Check(cudaMalloc(&b->work, bytes + 1));
+  b->cusparse = CusparseCreate(A, s->csr.rowptr, s->csr.colidx, s->csr.values, N, b->B, b->C);
+}
+
+static void BenchDestroy(Bench *b)
+{
+  CusparseDestroy(&b->cusparse);
+  cudaFree(b->B);
+  cudaFree(b->shifted);
+  cudaFree(b->C);
+  cudaFree(b->work);
+}
+
+static void Run(const Bench *b, int variant)
+{
+  const Matrix  *A = b->s->A;
+  const Variant *v = &b->s->variants[variant];
+
+  if (variant == CUSPARSE) CusparseMultiply(&b->cusparse);
+  else Multiply(b->s, v, b->N, v->shifted ? b->shifted + 1 : b->B, A->ncols, b->C, A->nrows, b->work);
+}
+
+/* The first column of C and the last */
+static std::vector<HrpbScalar> SomeColumns(const Bench *b)
+{
+  const int64_t           n = b->s->A->nrows;
+  std::vector<HrpbScalar> c((size_t)(2 * n));
+
+  Check(cudaMemcpy(c.data(), b->C, sizeof(HrpbScalar) * n, cudaMemcpyDeviceToHost));
+  Check(cudaMemcpy(c.data() + n, b->C + (b->N - 1) * n, sizeof(HrpbScalar) * n, cudaMemcpyDeviceToHost));
+  return c;
+}
+
+/* A time of a product that is wrong would say nothing. This finds gross errors; the tests find the others */
+static bool Agrees(const Variant *v, const std::vector<HrpbScalar> &c, const std::vector<HrpbScalar> &reference)
+{
+  double size = 0, error = 0;
+
+  for (size_t i = 0; i < c.size(); i++) {
+    const double e = fabs((double)c[i] - (double)reference[i]);
+
+    if (!(e <= 1e30)) return false;
+    size  = std::max(size, fabs((double)reference[i]));
+    error = std::max(error, e);
+  }
+  return error <= 100 * Bound(v) * size;
+}
+
+static int CsrKernel(const CsrSchedule *s, int64_t N)
+{
+  return N <= s->direct_columns ? 0 : s->rows_entries ? 1 : 2;
+}
+
+/* Whether the two products of an idea can be had, and are not the same */
+static bool Matters(const Subject *s, const Idea *idea, int64_t N)
+{
+  const Variant *on = &s->variants[idea->on], *off = &s->variants[idea->off];
+
+  if (!on->possible || !off->possible) return false;
+  if (idea->off == CSR_WHOLE_ROWS) return on->csr.nlong && CsrKernel(&on->csr, N) == CsrKernel(&off->csr, N);
+  if (on->is_csr && off->is_csr) return CsrKernel(&on->csr, N) != CsrKernel(&off->csr, N);
+  if (idea->off == STAGED_WHOLE || idea->off == GATHERED_WHOLE) return on->schedule.nsplit;
+  if (off->shifted) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* B is aligned otherwise */
+  return true;
+}
+
+/* Medians of rounds in which all take turns */
+static void Measure(const Bench *b, const bool *needed, double *ms, bool *right)
+{
+  std::vector<double>     times[NVARIANTS];
+  std::vector<HrpbScalar> reference;
+  int                     repeat[NVARIANTS];
+
+  for (int v = 0; v < NVARIANTS; v++) {
+    if (!needed[v]) continue;
+    Check(cudaMemset(b->C, 0xff, sizeof(HrpbScalar) * (size_t)(b->s->A->nrows * b->N)));
+    Run(b, v);
+    Check(cudaDeviceSynchronize());
+    if (v == CUSPARSE) reference = SomeColumns(b);
+    right[v]  = v == CUSPARSE || Agrees(&b->s->variants[v], SomeColumns(b), reference);
+    repeat[v] = (int)std::min(std::max(1 / Milliseconds([&]() { Run(b, v); }), 1.0), (double)MOST_REPEAT);
+  }
+  for (int round = 0; round < ROUNDS; round++) {
+    for (int v = 0; v < NVARIANTS; v++) {
+      if (!needed[v]) continue;
+      times[v].push_back(Milliseconds([&]() {
+        for (int i = 0; i < repeat[v]; i++) Run(b, v);
+      }) /
+                         repeat[v]);
+    }
+  }
+  for (int v = 0; v < NVARIANTS; v++) {
+    if (needed[v]) ms[v] = MedianOf(times[v]);
+  }
+}
+
+static void BenchColumns(Session *session, const Subject *s, int64_t N)
+{
+  bool   needed[NVARIANTS] = {true}, right[NVARIANTS] = {};
+  double ms[NVARIANTS] = {};
+  Bench  b;
+
+  for (const Idea &idea : ideas) {
+    if (Matters(s, &idea, N)) needed[idea.on] = needed[idea.off] = true;
+  }
+  BenchCreate(s, N, needed, &b);
+  Measure(&b, needed, ms, right);
+  BenchDestroy(&b);
+  printf("  N %ld: cuSPARSE %.4f ms; at %.1f s\n", (long)N, ms[CUSPARSE], Now() - session->begin);
+  for (int v = 0; v < NVARIANTS; v++) {
+    if (!needed[v] || right[v]) continue;
+    session->wrong++;
+    printf("    WRONG: %s\n", s->variants[v].name);
+  }
+  for (const Idea &idea : ideas) {
+    const double on = ms[idea.on], off = ms[idea.off];
+
+    if (!Matters(s, &idea, N) || !right[idea.on] || !right[idea.off]) continue;
+    printf("    %-42s %9.4f ms without, %9.4f with: %6.2f\n", idea.name, off, on, off / on);
+    if (session->csv) fprintf(session->csv, "%s,%ld,%ld,%ld,\"%s\",%.5f,%.5f,%.4f,%.5f,%s,%s,%s,\"%s\"\n", s->A->name, (long)s->A->nrows, (long)s->A->colidx.size(), (long)N, idea.name, off, on, off / on, ms[CUSPARSE], sizeof(HrpbScalar) == 4 ? "single" : "double", session->commit, session->cuda, session->machine);
+  }
+  fflush(stdout);
+  if (session->csv) fflush(session->csv);
+}
+
+typedef struct {
+  const char *name;
+  Matrix (*make)(void);
+  bool shuffled; /* for what another order brings */
+} Family;
+
+static const Family families[] = {
+  {"elasticity", []() { return Grid("", 64, 3, true); }, false},
+  {"stencil27", []() { return Grid("", 96, 1, true); }, false},
+  {"poisson7", []() { return Grid("", 128, 1, false); }, false},
+  {"dof8", []() { return Grid("", 40, 8, true); }, false},
+  {"rmat", []() { return RMat(524288, 16); }, false},
+  {"uniform", []() { return Scattered(524288, 16); }, false},
+  {"powerlaw", []() { return PowerLaw(524288); }, false},
+  {"arrow", []() { return Arrow(1000000); }, false},
+  {"shuffled", []() { return Reordered(Grid("", 64, 3, true), "", RandomOrder((int64_t)64 * 64 * 64 * 3)); }, true}};
+
+/* The table, with its first line if it is new */
+static FILE *OpenTable(const char *file)
+{
+  FILE *f = fopen(file, "a");
+
+  if (!f) {
+    fprintf(stderr, "%s cannot be written\n", file);
+    exit(2);
+  }
+  fseek(f, 0, SEEK_END);
+  if (ftell(f) == 0) fprintf(f, "matrix,rows,nonzeros,N,idea,off_ms,on_ms,brings,cusparse_ms,scalar,commit,cuda,machine\n");
+  return f;
+}
+
+static int BenchAll(const Options *o)
+{
+  const std::vector<std::string> names   = Words(o->matrices);
+  Session                        session = {NULL, o->commit, "", "", Now(), 0};
+  std::vector<int64_t>           columns;
+  cudaDeviceProp                 device;
+  int                            id, version;
+
+  for (const std::string &word : Words(o->columns)) {
+    columns.push_back(atol(word.c_str()));
+    if (columns.back() < 1 || columns.back() > 65535) {
+      fprintf(stderr, "-columns needs numbers from 1 to 65535, such as 8,32, not %s\n", word.c_str());
+      return 2;
+    }
+  }
+  for (const std::string &name : names) {
+    if (std::none_of(std::begin(families), std::end(families), [&](const Family &f) { return name == f.name; })) {
+      fprintf(stderr, "-matrices: there is no %s, but", name.c_str());
+      for (const Family &f : families) fprintf(stderr, " %s", f.name);
+      fprintf(stderr, "\n");
+      return 2;
+    }
+  }
+  if (o->file) session.csv = OpenTable(o->file);
+  Check(cudaGetDevice(&id));
+  Check(cudaGetDeviceProperties(&device, id));
+  Check(cudaRuntimeGetVersion(&version));
+  snprintf(session.machine, sizeof(session.machine), "%s", device.name);
+  snprintf(session.cuda, sizeof(session.cuda), "%d.%d", version / 1000, version % 1000 / 10);
+  printf("%s, CUDA %s, %s: medians of %d rounds\n", session.machine, session.cuda, sizeof(HrpbScalar) == 4 ? "single" : "double", ROUNDS);
+  for (const Family &f : families) {
+    Matrix  A;
+    Subject s;
+
+    if (!names.empty() && std::find(names.begin(), names.end(), f.name) == names.end()) continue;
+    A      = f.make();
+    A.name = f.name;
+    Prepare(&A, !f.shuffled, f.shuffled, &s);
+    printf("%s: %ld rows, %ld entries; at %.1f s\n", A.name, (long)A.nrows, (long)A.colidx.size(), Now() - session.begin);
+    fflush(stdout);
+    for (int64_t N : columns) BenchColumns(&session, &s, N);
+    Destroy(&s);
+  }
+  if (session.csv) fclose(session.csv);
+  printf("%d wrong\n", session.wrong);
+  return session.wrong ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+  Options o     = {NULL, "unknown", "1,8,32,128", ""};
+  bool    bench = false, wrong = false;
+
+  for (int i = 1; i < argc; i++) {
+    const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
+
+    if (option == "-small") {
+      small_run = true;
+      continue;
+    }
+    bench = true;
+    if (option == "-csv") o.file = argv[i + 1];
+    else if (option == "-columns") o.columns = value;
+    else if (option == "-matrices") o.matrices = value;
+    else if (option == "-commit") o.commit = argv[i + 1];
+    else wrong = true;
+    wrong = wrong || value.empty();
+    i++;
+  }
+  if (wrong || (bench && small_run)) {
+    printf("usage: %s [-small | -csv FILE [-columns 8,32] [-matrices rmat,arrow] [-commit X]]\n", argv[0]);
+    return 2;
+  }
+  if (bench) return BenchAll(&o);
+  TestAll();
+  printf("ideas: %d passed, %d failed\n", npassed, nfailed);
+  return nfailed ? 1 : 0;
+}
