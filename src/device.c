@@ -121,7 +121,7 @@ static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pool of the driver's that all memory comes from, PETSc's too, keeps what is freed: give that back, for the pieces may be too small, or of another size */
+/* The pool of the driver's that our memory comes from, and PETSc's on any but the default stream, keeps what is freed: give that back, for the pieces may be too small, or of another size */
 static PetscErrorCode AIJTCUTrimPool(void)
 {
   cudaMemPool_t pool;
