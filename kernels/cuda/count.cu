@@ -3,8 +3,9 @@
 
 enum {
   LONG_ROW    = 256,  /* entries from which the strip of a row goes to the list: a lane takes them one by one, */
-  SHORT_ROW   = 32,   /* and where there are few strips, whose columns a thread block each has sooner */
+  SHORT_ROW   = 32,   /* and where there are few strips, whose columns a thread block each has sooner, */
   FEW_STRIPS  = 4096,
+  FEW_COLUMNS = 4 * (int)HRPB_RANGE, /* and few ranges of columns to go through */
   MOST_BLOCKS = 1024, /* thread blocks for the strips in the list, of which there are few, one way or the other */
   STRIP       = 16
 };
@@ -86,12 +87,13 @@ typedef struct {
   uint32_t *ncolumns, *nwindows; /* of segments of panels */
 } Workspace;
 
-static HrpbError CountStrips(const HrpbSegments *strips, const HrpbSegments *halves, const Workspace *w, HrpbStream stream)
+static HrpbError CountStrips(const HrpbSegments *strips, const HrpbSegments *halves, int64_t ncols, const Workspace *w, HrpbStream stream)
 {
-  StripTotals *totals = &w->totals->strips;
+  StripTotals  *totals   = &w->totals->strips;
+  const int32_t long_row = strips->rows.npanels < FEW_STRIPS && ncols <= FEW_COLUMNS ? SHORT_ROW : LONG_ROW;
 
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, strips->rows.npanels < FEW_STRIPS ? SHORT_ROW : LONG_ROW, w->long_strips, totals);
+  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, long_row, w->long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
   CountLongStrips<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, *halves, w->long_strips, totals);
   HrpbCallCuda(cudaGetLastError());
@@ -110,7 +112,7 @@ static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, con
   HrpbCall(HrpbAllocate(&w->long_strips, strips.rows.npanels, stream));
   HrpbCall(HrpbAllocate(&w->ncolumns, HrpbCountSegments(&columns), stream));
   HrpbCall(HrpbAllocate(&w->nwindows, HrpbCountSegments(&columns), stream));
-  HrpbCall(CountStrips(&strips, &halves, w, stream));
+  HrpbCall(CountStrips(&strips, &halves, ncols, w, stream));
   HrpbCall(HrpbCountWindows(&columns, staged.window_cols, w->ncolumns, w->nwindows, 1, NULL, &w->totals->windows, stream));
   HrpbCallCuda(cudaMemcpyAsync(&sums, w->totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));

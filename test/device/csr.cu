@@ -386,6 +386,7 @@ int main(int argc, char **argv)
   TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths);
   TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths);
   TestMatrix(Grid("7 points", small_run ? 6 : 11, 1, false), widths);
+  TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths); /* rows of two chunks, which may be taken as they come */
   TestMatrix(Make("no entries", 30, 30, Nothing), widths);
   TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33});
   if (!small_run) {

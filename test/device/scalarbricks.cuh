@@ -203,7 +203,7 @@ template <int ROWS, int NC> __device__ __forceinline__ void MultiplyEntries(uint
 }
 
 /* What is the same for all lanes of a warp, so that the compiler knows */
-static __device__ __forceinline__ uint32_t Uniform(uint32_t x)
+static __device__ __forceinline__ uint32_t SameInWarp(uint32_t x)
 {
   return __shfl_sync(HRPB_ALL_LANES, x, 0);
 }
@@ -304,7 +304,7 @@ template <int W, int NC, int WN, int V, int CTAS> __global__ void __launch_bound
 
 #pragma unroll 1
       for (uint32_t brick = p.StripStart(strip); brick < last; brick++) {
-        const uint64_t pattern = Uniform(p.Pattern(brick, 0)) | (uint64_t)Uniform(p.Pattern(brick, 1)) << 32;
+        const uint64_t pattern = SameInWarp(p.Pattern(brick, 0)) | (uint64_t)SameInWarp(p.Pattern(brick, 1)) << 32;
         HrpbScalar     slots[2], b[NC][HRPB_BRICK_COLS];
 
         p.Decode(brick, true, values, lane, slots);

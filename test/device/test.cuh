@@ -78,6 +78,7 @@ static Matrix Make(const char *name, int64_t nrows, int64_t ncols, Pattern has)
 }
 
 static bool Band(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) < 4; }
+static bool WideBand(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) < 7; }
 static bool Stencil(int64_t i, int64_t j, const Matrix *) /* 27 points, 3 unknowns a node, 7 x 6 nodes in a plane */
 {
   const int64_t a = i / 3, b = j / 3;
