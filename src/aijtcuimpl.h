@@ -147,11 +147,12 @@ struct _n_AIJTCUPlan {
   HrpbSurvey       clustered_survey;
   PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
 
-  /* What was tuned for the pattern that tune_key names, with what tune_precision was set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
+  /* What was tuned for the pattern that tune_key names, with what tune_precision and tune_cluster were set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
   PetscInt           ntuned;
   AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
   AIJTCUPatternKey   tune_key;
   MatAIJTCUPrecision tune_precision;
+  MatAIJTCUCluster   tune_cluster;
   HrpbParams         tune_format;
 
   /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */

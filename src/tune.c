@@ -49,16 +49,17 @@ static PetscErrorCode AIJTCUTuneApplies(Mat A, const AIJTCUPlan *plan, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, and what was tuned is of A's pattern and the precision that is set */
+/* The same, and what was tuned is of A's pattern, and of the precision and the order of bricks that are set: where another order is not allowed any more the choice is another, and so is what replays it */
 static PetscErrorCode AIJTCUTuneIsValid(Mat A, const AIJTCUPlan *plan, PetscBool *valid)
 {
-  AIJTCUPatternKey key;
+  const AIJTCUOptions *o = AIJTCUGetOptions(plan);
+  AIJTCUPatternKey     key;
 
   PetscFunctionBegin;
   *valid = PETSC_FALSE;
   if (!plan->ntuned) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPatternKeyGet(A, &key));
-  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == AIJTCUGetOptions(plan)->precision) PetscCall(AIJTCUTuneApplies(A, plan, valid));
+  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == o->precision && plan->tune_cluster == o->cluster) PetscCall(AIJTCUTuneApplies(A, plan, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,6 +283,7 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
     PetscCall(PetscCalloc1(AIJTCU_MOST_TUNED, &plan->tuned));
     PetscCall(AIJTCUPatternKeyGet(A, &plan->tune_key));
     plan->tune_precision = AIJTCUGetOptions(plan)->precision;
+    plan->tune_cluster   = AIJTCUGetOptions(plan)->cluster;
   }
   t = &plan->tuned[plan->ntuned];
   PetscCall(PetscMemzero(t, sizeof(*t))); /* after an error in what follows it is used again */

@@ -4,6 +4,10 @@ Prints on error only. -kind, -n: a matrix of examples/common/generate.h. -segmen
 #include <generate.h>
 #include <petscaijtcu.h>
 
+enum {
+  MOST_TEXT = 4096 /* of options that replay a choice, and of the line that has them */
+};
+
 typedef struct {
   PetscBool device, segments; /* whether anything is tuned; by a part of the rows */
   Mat       R;                /* the same matrix on the host */
@@ -105,7 +109,7 @@ static PetscErrorCode GetOptions(Mat A, PetscInt N, char options[], size_t len)
   const char  file[] = "tuned.txt";
   PetscViewer viewer;
   FILE       *fp;
-  char        line[512], start[64], *at;
+  char        line[MOST_TEXT], start[64], *at;
 
   PetscFunctionBegin;
   options[0] = 0;
@@ -131,7 +135,7 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   Mat             A2, D;
   PetscOptions    only;
   PetscInt        N;
-  char            options[512];
+  char            options[MOST_TEXT];
   MatAIJTCUTuning tuning;
 
   PetscFunctionBegin;
@@ -211,6 +215,33 @@ static PetscErrorCode TestMany(const Test *t, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was tuned goes with the option that allows another order: otherwise bricks of the matrix as it is would be said to be of another order, and replayed as such */
+static PetscErrorCode TestCluster(const Test *t, Mat A, PetscInt N)
+{
+  const MatAIJTCUCluster cluster[] = {MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_CLUSTER_NEVER, MAT_AIJTCU_CLUSTER_AUTO};
+  MatAIJTCUTuning        tuning;
+  Mat                    B, C;
+
+  PetscFunctionBegin;
+  PetscCall(CreateB(t, N, &B));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cluster); k++) {
+    char  options[MOST_TEXT];
+    char *always;
+
+    PetscCall(MatAIJTCUSetCluster(A, cluster[k]));
+    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+    PetscCall(CheckProduct(t, B, C, 1, "wrong with another order, or without"));
+    PetscCall(CheckTuning(t, A, N, &tuning));
+    PetscCall(CheckReplay(t, A, B, C));
+    PetscCall(GetOptions(A, N, options, sizeof(options)));
+    PetscCall(PetscStrstr(options, "mat_aijtcu_cluster always", &always));
+    PetscCall(Report((PetscBool)(!always || cluster[k] != MAT_AIJTCU_CLUSTER_NEVER), N, "another order that is not allowed"));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Another entry: what was tuned is of no use any more */
 static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
 {
@@ -244,7 +275,7 @@ int main(int argc, char **argv)
 {
   GenerateKind kind = GENERATE_ELASTICITY;
   PetscInt     n = 6, widths[8] = {1, 7, 32}, nwidths = 8;
-  PetscBool    permuted = PETSC_FALSE, set;
+  PetscBool    permuted = PETSC_FALSE, cluster = PETSC_FALSE, set;
   Test         t        = {PETSC_FALSE, PETSC_FALSE, NULL, NULL};
   Mat          A;
   VecType      type;
@@ -255,6 +286,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsEnum("-kind", "Kind of matrix", NULL, GenerateKinds, (PetscEnum)kind, (PetscEnum *)&kind, NULL));
   PetscCall(PetscOptionsInt("-n", "Its size", NULL, n, &n, NULL));
   PetscCall(PetscOptionsBool("-permuted", "Whether its unknowns are in a random order", NULL, permuted, &permuted, NULL));
+  PetscCall(PetscOptionsBool("-cluster", "Whether another order is forbidden and allowed again", NULL, cluster, &cluster, NULL));
   PetscCall(PetscOptionsBool("-segments", "Whether the proxy is a part of it", NULL, t.segments, &t.segments, NULL));
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 3;
@@ -271,6 +303,7 @@ int main(int argc, char **argv)
   t.dense = t.device ? MATSEQDENSECUDA : MATSEQDENSE;
   for (PetscInt k = 0; k < nwidths; k++) PetscCall(TestWidth(&t, A, widths[k]));
   if (nwidths < 8) PetscCall(TestMany(&t, A));
+  if (cluster) PetscCall(TestCluster(&t, A, widths[nwidths - 1]));
   PetscCall(TestPattern(&t, A, widths[0]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&t.R));
@@ -299,6 +332,12 @@ int main(int argc, char **argv)
       suffix: cuda_permuted
       requires: cuda
       args: -kind {{elasticity poisson7}} -permuted -n 20
+
+    test: # so large that another order pays
+      suffix: cuda_cluster
+      requires: cuda
+      timeoutfactor: 3
+      args: -kind elasticity -permuted -n 32 -widths 128 -cluster
 
     test:
       suffix: cuda_never
