@@ -46,7 +46,8 @@ typedef struct {
   const HrpbInt    *rowptr, *colidx; /* rows of the matrix with all of its columns, */
   const HrpbScalar *values;
   void             *own[3]; /* which these are, unless they are those of the matrix itself */
-  double            share;  /* of the rows of the matrix */
+  double            share;   /* of the rows of the matrix, */
+  double            entries; /* and of its entries: where this is far from the share of the rows, the proxy does not stand for the matrix */
   int64_t           N, ldb, ldc;
   HrpbScalar       *B, *C; /* ncols x N with some numbers, nrows x N */
 } HrpbProxy;

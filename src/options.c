@@ -402,7 +402,8 @@ PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUCluster *cluster)
   that replay it exactly.
 
   It has a meaning where `auto` chooses by time: the path is `MAT_AIJTCU_PATH_AUTO`, no format, no threshold and no `MAT_AIJTCU_CLUSTER_ALWAYS` is set, and the matrix is on a device. Where there is another order of
-  rows and columns the model decides as ever, and so it does where memory is short.
+  rows and columns the model decides as ever, and so it does where memory is short, or where the proxy has not its share of the entries (half of
+  it at least, twice as much at most).
 
   The proxy has enough rows to keep the device as busy as a large matrix does, and is the matrix itself if that has less than twice as many (200000 on an H200): then each product is short, but tuning takes as long as some tens
   of them. It needs a copy of the proxy, and of one dense matrix with as many rows as A has columns, or two, with 256 columns at most.

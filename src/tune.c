@@ -185,20 +185,28 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the proxy has about as many entries for a row as the matrix. Segments are chosen by their number: where few of them have nearly all entries, none of these may be among the chosen */
+static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
+{
+  return (PetscBool)(p->entries <= 2 * p->share && 2 * p->entries >= p->share);
+}
+
 static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUTuneRun *r = (AIJTCUTuneRun *)ctx;
   const PetscInt N = PetscMin(r->tuned->N, MOST_COLUMNS);
   int64_t        segment_rows;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, HrpbSegmentRowsDevice(&segment_rows));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbProxyCreateDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->values, segment_rows, N, csr->stream, &r->proxy));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->columns             = (double)r->tuned->N / (double)N;
   r->tuned->tuning.share = (PetscReal)r->proxy.share;
-  ierr                   = AIJTCUTimeVariants(A, plan, csr, r, err);
+  if (AIJTCUProxyStands(&r->proxy)) ierr = AIJTCUTimeVariants(A, plan, csr, r, err);
+  else ierr = PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %g %% of the rows have %g %% of the entries\n", r->tuned->N, 100 * r->proxy.share, 100 * r->proxy.entries);
   HrpbProxyDestroyDevice(&r->proxy, csr->stream);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,6 +242,7 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->N, HrpbErrorString(err)));
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
+    t->tuning.nvariants = 0; /* none that are compared, even if some were timed */
     if (t->path == MAT_AIJTCU_PATH_TCU) t->format = plan->tune_format.brick_rows ? plan->tune_format : AIJTCUDeviceFormat(&plan->survey); /* for good, whatever wins for other numbers of columns */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -313,7 +322,7 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
   Level: advanced
 
   Notes:
-  There are no variants where there was no product with as many columns yet, or where tuning does not apply: see `MatAIJTCUSetTune()`. No matter what was tuned before a change of the pattern.
+  There are no variants where there was no product with as many columns yet, where tuning does not apply (see `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. No matter what was tuned before a change of the pattern.
 
   The variants are there until the pattern changes, or the matrix is destroyed.
 

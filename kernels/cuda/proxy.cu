@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureUnits(const HrpbIn
   for (int64_t row = unit + SAMPLED * (warp + 1) - 1; row < unit + HRPB_UNIT_ROWS; row += SAMPLED * HRPB_WARPS) {
     const HrpbInt before = rowptr[row - 1], begin = rowptr[row], end = rowptr[row + 1];
 
-    for (HrpbInt k = begin + lane; k < end; k += HRPB_LANES) {
+    for (int64_t k = begin + lane; k < end; k += HRPB_LANES) { /* the step after the last may lie beyond HrpbInt */
       const HrpbInt column = colidx[k];
 
       runs += k == begin || colidx[k - 1] + 1 != column;
@@ -116,6 +116,7 @@ static HrpbError GatherRows(const HrpbInt *rowptr, const HrpbInt *colidx, const 
   HrpbInt    *to_rowptr, *to_colidx;
   HrpbScalar *to_values;
   Segments    s;
+  HrpbInt     first, end;
   int64_t     nnz = 0;
 
   for (int i = 0; i < HRPB_REPRESENTATIVES; i++) {
@@ -123,6 +124,10 @@ static HrpbError GatherRows(const HrpbInt *rowptr, const HrpbInt *colidx, const 
     s.shift[i] = nnz - features[chosen[i]].begin;
     nnz += features[chosen[i]].entries;
   }
+  HrpbCallCuda(cudaMemcpyAsync(&first, rowptr, sizeof(first), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&end, rowptr + p->nrows, sizeof(end), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (end > first) p->entries = (double)nnz / (double)(end - first);
   p->nrows = HRPB_REPRESENTATIVES * segment_rows;
   HrpbCall(HrpbAllocate(&to_rowptr, p->nrows + 1, stream));
   p->rowptr = to_rowptr;
@@ -190,11 +195,12 @@ HrpbError HrpbProxyCreateDevice(int64_t nrows, int64_t ncols, const HrpbInt *row
 
   memset(p, 0, sizeof(*p));
   if (nrows <= 0 || ncols < 0 || N <= 0 || segment_rows <= 0 || segment_rows % HRPB_UNIT_ROWS) return HRPB_ERR_PARAMETER;
-  p->nrows  = nrows;
-  p->ncols  = ncols;
-  p->rowptr = rowptr;
-  p->colidx = colidx;
-  p->values = values;
+  p->nrows   = nrows;
+  p->ncols   = ncols;
+  p->rowptr  = rowptr;
+  p->colidx  = colidx;
+  p->values  = values;
+  p->entries = 1;
   if (nrows >= 2 * HRPB_REPRESENTATIVES * segment_rows) err = ChooseAndGather(nrows, rowptr, colidx, values, segment_rows, stream, p);
   p->share = (double)p->nrows / (double)nrows;
   if (!err) err = MakeDense(N, stream, p);

@@ -194,6 +194,7 @@ static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N)
   Check(cudaDeviceSynchronize());
   found = DownloadProxy(&p);
   Report(p.nrows == right.nrows && p.ncols == A.ncols && p.N == N && fabs(p.share * A.nrows - p.nrows) < 1e-6, "the proxy has another size", A.name);
+  Report(fabs(p.entries * (double)(A.rowptr.back() - A.rowptr[0]) - (double)right.colidx.size()) < 1e-3, "the proxy has another share of the entries", A.name);
   Report(found.rowptr == right.rowptr && found.colidx == right.colidx && SameBits(found.values.data(), right.values.data(), right.values.size()), "the proxy has other rows", A.name);
   CheckB(&p, A.name);
   TestTimes(&p, &right, A.name);
@@ -209,12 +210,34 @@ static void TestWhole(const Matrix &A, int64_t N)
   HrpbProxy p;
 
   Check(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, N, NULL, &p));
-  Report(p.rowptr == d.rowptr && p.colidx == d.colidx && p.values == d.values && p.nrows == A.nrows && p.share == 1, "the proxy is not the matrix", A.name);
+  Report(p.rowptr == d.rowptr && p.colidx == d.colidx && p.values == d.values && p.nrows == A.nrows && p.share == 1 && p.entries == 1, "the proxy is not the matrix", A.name);
   CheckB(&p, A.name);
   TestTimes(&p, &A, A.name);
   HrpbProxyDestroyDevice(&p, NULL);
   Check(cudaDeviceSynchronize());
   Report(Download(d.colidx, (int64_t)A.colidx.size()) == A.colidx, "the matrix went with its proxy", A.name);
+  Free(&d);
+}
+
+/* Entries in the first and last rows alone, as an off-diagonal block has them: segments with none stand for nearly all, and the proxy says so */
+static void TestEnds(int64_t nsegments)
+{
+  const int64_t nrows = nsegments * HRPB_UNIT_ROWS;
+  Matrix        A     = {"ends", nrows, 64, {0}, {}, {}};
+  OnDevice      d;
+  HrpbProxy     p;
+
+  for (int64_t i = 0; i < nrows; i++) {
+    for (HrpbInt j = 0; j < 7 && (i < 100 || i >= nrows - 100); j++) {
+      A.colidx.push_back(9 * j);
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  d = UploadMatrix(A);
+  Check(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, 8, NULL, &p));
+  Report(p.share > 0.1 && (p.entries < p.share / 2 || p.entries > p.share * 2), "the proxy seems to have its share of the entries", A.name);
+  HrpbProxyDestroyDevice(&p, NULL);
   Free(&d);
 }
 
@@ -249,6 +272,7 @@ int main(int argc, char **argv)
   }
   TestWhole(Mixed(700, 600, 3), 9);
   TestWhole(Make("stencil", 252, 252, Stencil), 16);
+  TestEnds(96);
   TestRefused(Mixed(300, 300, 0));
   printf("proxy: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;
