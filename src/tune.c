@@ -1,7 +1,7 @@
 /*
    Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxydevice.h), instead of a model of the time. What is found is kept for a pattern and a number of columns.
 
-   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all columns whatever rows there are, so it is timed by itself and
+   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all of B whatever rows there are, so it is timed by itself and
    neither scaled nor left out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants, and the proxy is large enough.
 
    B and C are the proxy's own. When the path of a product is chosen B need not have its values yet, and numbers that are not finite would send sums through another computation.
@@ -136,30 +136,54 @@ typedef struct {
   AIJTCUTuned *tuned;
   HrpbProxy    proxy;
   double       columns; /* of the product, for each that the proxy has */
-  double       copy;    /* s of a copy of B; negative before one was timed */
+  PetscInt     ncopies; /* of B that were timed: */
+  int32_t      ldr[2];  /* those for bricks and for CSR have rows of different lengths, */
+  double       copy[2]; /* and take so many s */
   double       best;    /* s of the fastest product so far, as the proxy has it; negative before one was timed */
   double       spent;   /* s of the proxy's products */
 } AIJTCUTuneRun;
 
-static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+/* Of the copy of B with this leading dimension; none takes no time */
+static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
-  const double limit = r->best < 0 ? 1e30 : (double)near * r->best * r->proxy.share / r->columns;
-  HrpbTiming   t, copy;
-  double       once = 0;
+  HrpbTiming t;
+  PetscInt   k = 0;
 
   PetscFunctionBegin;
+  *err     = HRPB_SUCCESS;
+  *seconds = 0;
+  if (!ldr) PetscFunctionReturn(PETSC_SUCCESS);
+  while (k < r->ncopies && r->ldr[k] != ldr) k++;
+  if (k == r->ncopies) {
+    PetscCheck(k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(r->ldr), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More kinds of copies of B than there is room for");
+    AIJTCUCallDevice(*err, HrpbTimeCopyDevice(&r->proxy, ldr, csr->stream, &t));
+    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+    r->ldr[k]  = ldr;
+    r->copy[k] = t.seconds;
+    r->spent += t.products * t.seconds;
+    r->ncopies++;
+  }
+  *seconds = r->copy[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The copy of B comes first: a product that is so slow that it need not be timed again is known by what of it is scaled */
+static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+{
+  const double share = r->proxy.share;
+  HrpbTiming   t;
+  double       once, limit = 1e30;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTimeCopy(csr, v->brick_rows ? HrpbCopyForBricks(&r->proxy, v) : HrpbCopyForCsr(&r->proxy, &plan->csr, r->tuned->N), r, &once, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->best >= 0) limit = share * (double)near * r->best / r->columns + (1 - share) * once;
   if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUGetPrecision(plan), limit, csr->stream, &t));
-  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr, limit, csr->stream, &t));
+  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr, r->tuned->N, limit, csr->stream, &t));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->spent += t.products * t.seconds;
-  if (t.copies && r->copy < 0) {
-    AIJTCUCallDevice(*err, HrpbTimeCopyDevice(&r->proxy, csr->stream, &copy));
-    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-    r->copy = copy.seconds;
-    r->spent += copy.products * copy.seconds;
-  }
-  if (t.copies) once = PetscMin(r->copy, t.seconds);
-  *seconds = r->columns * (once + (t.seconds - once) / r->proxy.share);
+  once     = PetscMin(once, t.seconds);
+  *seconds = r->columns * (once + (t.seconds - once) / share);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +248,7 @@ static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
 /* The times of the variants for N columns, and the one that is taken. Where there are none, the model's choice of a path, which t has, stays */
 static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
 {
-  AIJTCUTuneRun r = {.tuned = t, .columns = 1, .copy = -1, .best = -1};
+  AIJTCUTuneRun r = {.tuned = t, .columns = 1, .best = -1};
   PetscBool     usable;
   HrpbError     err;
 

@@ -118,6 +118,14 @@ static bool Plausible(const HrpbTiming *t)
   return t->seconds > 0 && t->seconds < 10 && t->products > 1 && t->products <= 4;
 }
 
+/* Columns of a copy of B for CSR: vectors of 16 bytes, two where one is not enough; for bricks tiles of 16 columns */
+static int32_t CopyForCsr(int64_t N)
+{
+  const int64_t vector = 16 / sizeof(HrpbScalar), unit = N > vector ? 2 * vector : vector;
+
+  return (int32_t)((N + unit - 1) / unit * unit);
+}
+
 /* A is what p should have */
 static void TestTimes(const HrpbProxy *p, const Matrix *A, const char *where)
 {
@@ -129,26 +137,28 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const char *where)
 
   for (const HrpbParams &params : staged) {
     Check(HrpbTimeBricksDevice(p, &params, precision, 1e30, NULL, &t));
-    Report(Plausible(&t) && t.products > 3 && !t.copies, "staged bricks are not timed", where);
+    Report(Plausible(&t) && t.products > 3 && !t.ldr && !HrpbCopyForBricks(p, &params), "staged bricks are not timed", where);
     CheckC(p, A, where);
   }
   for (const HrpbParams &params : gathered) {
     Check(HrpbTimeBricksDevice(p, &params, precision, 0, NULL, &t));
-    Report(Plausible(&t) && t.products <= 2 && t.copies, "gathered bricks are not timed, or too often", where);
+    Report(Plausible(&t) && t.products <= 2 && t.ldr == (p->N + 15) / 16 * 16 && t.ldr == HrpbCopyForBricks(p, &params), "gathered bricks are not timed, too often, or with another copy", where);
     CheckC(p, A, where);
   }
   Report(HrpbTimeBricksDevice(p, &wide, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.products, "a format that is not staged is timed", where);
   Check(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, NULL, &s));
-  for (int copies = 0; copies < 2; copies++) {
-    s.direct_columns = copies ? 0 : (int32_t)p->N;
-    s.rows_entries   = 0;
-    Check(HrpbTimeCsrDevice(p, &s, 1e30, NULL, &t));
-    Report(Plausible(&t) && t.copies == (copies == 1), "CSR is not timed", where);
+  s.direct_columns = (int32_t)p->N;
+  s.rows_entries   = 0;
+  for (int wider = 0; wider < 2; wider++) { /* a product with one column more than the proxy has is not made column by column, nor is the proxy's */
+    Check(HrpbTimeCsrDevice(p, &s, p->N + wider, 1e30, NULL, &t));
+    Report(Plausible(&t) && t.ldr == (wider ? CopyForCsr(p->N) : 0) && t.ldr == HrpbCopyForCsr(p, &s, p->N + wider), "CSR is not timed, or with another copy", where);
     CheckC(p, A, where);
   }
   CsrScheduleDestroyDevice(&s, NULL);
-  Check(HrpbTimeCopyDevice(p, NULL, &t));
-  Report(Plausible(&t), "the copy of B is not timed", where);
+  for (int32_t ldr : {CopyForCsr(p->N), (int32_t)(p->N + 15) / 16 * 16}) {
+    Check(HrpbTimeCopyDevice(p, ldr, NULL, &t));
+    Report(Plausible(&t) && !t.ldr, "the copy of B is not timed", where);
+  }
 }
 
 /* The rows of a proxy as a matrix */
