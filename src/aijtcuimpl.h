@@ -113,6 +113,7 @@ struct _n_AIJTCUPlan {
 
   /* A block reads the options of, and counts for, the parallel matrix it belongs to */
   AIJTCUPlan     *owner;
+  char           *prefix; /* of the options of a parallel matrix, for its blocks, which have none of their own; NULL for none */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
 
@@ -329,7 +330,7 @@ PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUTuneUpdate(Mat, AIJTCUPlan *, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUTuneFind(Mat, const AIJTCUPlan *, PetscInt, const AIJTCUTuned **);
 PETSC_INTERN PetscErrorCode AIJTCUTuneFormat(Mat, const AIJTCUPlan *, HrpbParams *);
-PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char[], size_t);
+PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char **);
 PETSC_INTERN PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *);
 #endif
 

@@ -99,24 +99,58 @@ PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options, with the prefix of A, that replay a choice: the same bits without tuning */
-PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char text[], size_t len)
+/* One more option with its value. What does not fit is an error: half an option would be no replay, or another one */
+static PetscErrorCode AIJTCUAppendOption(const char prefix[], const char name[], const char value[], char text[], size_t len)
 {
-  const char       *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
-  const HrpbParams *f      = &t->format;
+  const char *part[] = {text[0] ? " -" : "-", prefix, name, " ", value};
+  size_t      used, more;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, len, "-%smat_aijtcu_path %s", prefix, MatAIJTCUPaths[t->path]));
-  if (t->clustered) {
-    PetscCall(PetscStrlcat(text, " -", len));
-    PetscCall(PetscStrlcat(text, prefix, len));
-    PetscCall(PetscStrlcat(text, "mat_aijtcu_cluster always", len));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(part); k++) {
+    PetscCall(PetscStrlen(text, &used));
+    PetscCall(PetscStrlen(part[k], &more));
+    PetscCheck(used + more < len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for -%s%s", prefix, name);
+    PetscCall(PetscStrlcat(text, part[k], len));
   }
-  if (f->brick_rows) {
-    char more[192];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(PetscSNPrintf(more, sizeof(more), " -%smat_aijtcu_brick_rows %d -%smat_aijtcu_panel_rows %d -%smat_aijtcu_block_cols %d -%smat_aijtcu_window_cols %d", prefix, (int)f->brick_rows, prefix, (int)f->panel_rows, prefix, (int)f->block_cols, prefix, (int)f->window_cols));
-    PetscCall(PetscStrlcat(text, more, len));
+static PetscErrorCode AIJTCUAppendNumber(const char prefix[], const char name[], int32_t value, char text[], size_t len)
+{
+  char number[16];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(number, sizeof(number), "%d", (int)value));
+  PetscCall(AIJTCUAppendOption(prefix, name, number, text, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential matrix the same bits without tuning. To be freed by the caller */
+PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char **text)
+{
+  enum {
+    OPTIONS = 6,
+    WITHOUT = 64 /* characters of an option and its value beside the prefix */
+  };
+  const HrpbParams *f = &t->format;
+  const char       *prefix;
+  AIJTCUPlan       *plan;
+  size_t            len;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  prefix = plan->owner ? plan->owner->prefix : ((PetscObject)A)->prefix;
+  if (!prefix) prefix = "";
+  PetscCall(PetscStrlen(prefix, &len));
+  len = OPTIONS * (len + WITHOUT);
+  PetscCall(PetscCalloc1(len, text));
+  PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_path", MatAIJTCUPaths[t->path], *text, len));
+  if (t->clustered) PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_cluster", MatAIJTCUClusters[MAT_AIJTCU_CLUSTER_ALWAYS], *text, len));
+  if (f->brick_rows) {
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_brick_rows", f->brick_rows, *text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_panel_rows", f->panel_rows, *text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_block_cols", f->block_cols, *text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_window_cols", f->window_cols, *text, len));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -282,7 +316,7 @@ static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
 {
   PetscLogDouble start, end;
   PetscBool      clustered;
-  char           text[256];
+  char          *text;
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&start));
@@ -293,8 +327,9 @@ static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   if (!clustered) PetscCall(AIJTCUTuneByTime(A, plan, t));
   PetscCall(PetscTime(&end));
   t->tuning.seconds = (PetscReal)(end - start);
-  PetscCall(AIJTCUTuneOptions(A, t, text, sizeof(text)));
+  PetscCall(AIJTCUTuneOptions(A, t, &text));
   PetscCall(PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->N, (double)t->tuning.seconds, t->reason, text));
+  PetscCall(PetscFree(text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,6 +12,7 @@ typedef struct {
   PetscBool device, segments; /* whether anything is tuned; by a part of the rows */
   Mat       R;                /* the same matrix on the host */
   MatType   dense;
+  char      prefix[256];
 } Test;
 
 static PetscErrorCode Report(PetscBool ok, PetscInt N, const char what[])
@@ -146,7 +147,7 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   PetscCall(PetscOptionsCreate(&only));
   PetscCall(PetscOptionsInsertString(only, options));
   PetscCall(PetscOptionsPush(only));
-  PetscCall(MatSetOptionsPrefix(A2, "t_"));
+  PetscCall(MatSetOptionsPrefix(A2, t->prefix));
   PetscCall(MatAIJTCUSetTune(A2, MAT_AIJTCU_TUNE_NONE));
   PetscCall(MatSetFromOptions(A2));
   PetscCall(PetscOptionsPop());
@@ -276,7 +277,7 @@ int main(int argc, char **argv)
   GenerateKind kind = GENERATE_ELASTICITY;
   PetscInt     n = 6, widths[8] = {1, 7, 32}, nwidths = 8;
   PetscBool    permuted = PETSC_FALSE, cluster = PETSC_FALSE, set;
-  Test         t        = {PETSC_FALSE, PETSC_FALSE, NULL, NULL};
+  Test         t        = {PETSC_FALSE, PETSC_FALSE, NULL, NULL, "t_"};
   Mat          A;
   VecType      type;
 
@@ -287,6 +288,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-n", "Its size", NULL, n, &n, NULL));
   PetscCall(PetscOptionsBool("-permuted", "Whether its unknowns are in a random order", NULL, permuted, &permuted, NULL));
   PetscCall(PetscOptionsBool("-cluster", "Whether another order is forbidden and allowed again", NULL, cluster, &cluster, NULL));
+  PetscCall(PetscOptionsString("-prefix", "Of the options of the matrix", NULL, t.prefix, t.prefix, sizeof(t.prefix), NULL));
   PetscCall(PetscOptionsBool("-segments", "Whether the proxy is a part of it", NULL, t.segments, &t.segments, NULL));
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 3;
@@ -295,7 +297,7 @@ int main(int argc, char **argv)
   PetscCall(MatSetType(t.R, MATSEQAIJ));
   PetscCall(GenerateMatrix(kind, n, permuted, t.R));
   PetscCall(MatConvert(t.R, MATAIJTCU, MAT_INITIAL_MATRIX, &A));
-  PetscCall(MatSetOptionsPrefix(A, "t_"));
+  PetscCall(MatSetOptionsPrefix(A, t.prefix));
   PetscCall(MatAIJTCUSetTune(A, MAT_AIJTCU_TUNE_PROXY));
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatGetVecType(A, &type));
@@ -349,6 +351,11 @@ int main(int argc, char **argv)
       requires: cuda
       timeoutfactor: 3
       args: -kind {{poisson7 elasticity}} -n {{60 64}} -segments -widths 8,33
+
+    test: # options that replay a choice are said as a whole
+      suffix: cuda_prefix
+      requires: cuda
+      args: -kind {{elasticity dof8}} -n 5 -prefix a_prefix_that_is_so_long_that_all_options_together_take_some_hundreds_of_characters_and_would_not_fit_in_a_line_
 
     test: # products in pieces, as ever
       suffix: cuda_pieces
