@@ -253,6 +253,9 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanUpdateScalar(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
+#if AIJTCU_HAVE_BRICKS
+PETSC_INTERN PetscBool      AIJTCUParamsEqual(const HrpbParams *, const HrpbParams *);
+#endif
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
 
 #if AIJTCU_HAVE_DEVICE
@@ -275,6 +278,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 /* device.c: products on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(const HrpbSurvey *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);

@@ -11,7 +11,7 @@
 
 #if AIJTCU_HAVE_DEVICE
 enum {
-  MOST_COLUMNS = 256 /* of the proxy's product: kernels go through wider ones in tiles of 128 at most */
+  MOST_COLUMNS = 256 /* of the proxy: kernels go through wider products in tiles of 128 at most */
 };
 
 static const PetscReal tie  = (PetscReal)1.02; /* times the fastest: the first of these wins, so that noise seldom moves the choice */
@@ -161,7 +161,7 @@ static PetscBool AIJTCUIsCandidate(const AIJTCUPlan *plan, const HrpbParams *v)
   const HrpbParams *f = &plan->tune_format;
 
   if (!v->brick_rows) return plan->csr_scheduled;
-  if (f->brick_rows) return (PetscBool)(v->brick_rows == f->brick_rows && v->panel_rows == f->panel_rows && v->block_cols == f->block_cols && v->window_cols == f->window_cols);
+  if (f->brick_rows) return AIJTCUParamsEqual(v, f);
   return (PetscBool)((v->window_cols > 1) == AIJTCUColumnsRun(&plan->survey));
 }
 
@@ -221,7 +221,7 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a variant is refused for is no error, want of memory but ends the tuning: the next one would want as much */
+/* What a variant is refused for is no error, want of memory but ends the timing: the next one would want as much */
 static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -249,18 +249,37 @@ static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
   return (PetscBool)(p->entries <= 2 * p->share && 2 * p->entries >= p->share);
 }
 
+/* Columns that the proxy has: as many as products have, unless these are many, or B, a copy of it and C would take more memory than products may */
+static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *N)
+{
+  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy has no more */
+
+  PetscFunctionBegin;
+  for (*N = PetscMin(*N, MOST_COLUMNS);; *N = (*N / 2 + 15) / 16 * 16) { /* as products are cut */
+    const size_t columns = (size_t)*N, filled = (columns + 15) / 16 * 16;
+    PetscBool    fits;
+
+    PetscCall(AIJTCUWorkspaceFits(sizeof(PetscScalar) * ((size_t)A->cmap->n * (columns + filled) + rows * columns), &fits));
+    if (fits || *N <= 16) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+}
+
+/* Also the second time, after memory was short */
 static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUTuneRun *r = (AIJTCUTuneRun *)ctx;
-  const PetscInt N = PetscMin(r->tuned->N, MOST_COLUMNS);
+  PetscInt       N = r->tuned->N;
   int64_t        segment_rows;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, HrpbSegmentRowsDevice(&segment_rows));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUProxyColumns(A, segment_rows, &N));
   AIJTCUCallDevice(*err, HrpbProxyCreateDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->values, segment_rows, N, csr->stream, &r->proxy));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  r->ncopies             = 0;
+  r->best                = -1;
   r->columns             = (double)r->tuned->N / (double)N;
   r->tuned->tuning.share = (PetscReal)r->proxy.share;
   if (AIJTCUProxyStands(&r->proxy)) ierr = AIJTCUTimeVariants(A, plan, csr, r, err);
@@ -282,7 +301,7 @@ static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
 /* The times of the variants for N columns, and the one that is taken. Where there are none, the model's choice of a path, which t has, stays */
 static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
 {
-  AIJTCUTuneRun r = {.tuned = t, .columns = 1, .best = -1};
+  AIJTCUTuneRun r = {.tuned = t, .best = -1};
   PetscBool     usable;
   HrpbError     err;
 
@@ -296,7 +315,7 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
     t->variant[k] = (MatAIJTCUVariant){v->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols, 0};
   }
   t->tuning.nvariants = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(variants);
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->N, HrpbErrorString(err)));
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
@@ -311,7 +330,7 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Path and format for N columns. Where there is another order that bricks may be of, that is the model's to choose, and so is whether it pays for N */
+/* Path and format for N columns. Where there is another order that bricks may be of, in which columns come in runs, that is the model's to choose, and so is whether it pays for N. An order in which they do not was found in vain */
 static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
 {
   PetscLogDouble start, end;
@@ -323,6 +342,7 @@ static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   t->tuning.winner = -1;
   PetscCall(AIJTCUChoosePath(A, plan, t->N, &t->path, &t->reason));
   PetscCall(AIJTCUClusterForBricks(A, plan, &clustered));
+  clustered    = (PetscBool)(clustered && AIJTCUColumnsRun(&plan->clustered_survey));
   t->clustered = (PetscBool)(clustered && t->path == MAT_AIJTCU_PATH_TCU);
   if (!clustered) PetscCall(AIJTCUTuneByTime(A, plan, t));
   PetscCall(PetscTime(&end));
