@@ -403,7 +403,9 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
   Notes:
   There are no variants where there was no product with as many columns yet, where tuning does not apply (see `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. No matter what was tuned before a change of the pattern.
 
-  The variants are there until the pattern changes, or the matrix is destroyed.
+  Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest one, and its times are those of products with as many columns as that.
+
+  The variants are there until the pattern changes or the matrix is destroyed, and until the first product after `MatAIJTCUSetPrecision()` or `MatAIJTCUSetCluster()` has set something else.
 
   Of a `MATMPIAIJTCU` this is what was found for the diagonal block of this process.
 
