@@ -239,7 +239,10 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
       plan->values_state = state;
     }
   #if AIJTCU_HAVE_DEVICE
-    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) AIJTCUClusterReset(plan); /* no bricks are of it any more */
+    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) { /* no bricks are of the other order any more, nor does anything find it again for what was tuned with it */
+      AIJTCUClusterReset(plan);
+      if (plan->tune_cluster != MAT_AIJTCU_CLUSTER_NEVER) PetscCall(AIJTCUTuneReset(plan));
+    }
   #endif
     *usable = plan->built;
   }

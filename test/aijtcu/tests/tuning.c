@@ -239,6 +239,18 @@ static PetscErrorCode TestCluster(const Test *t, Mat A, PetscInt N)
     PetscCall(Report((PetscBool)(!always || cluster[k] != MAT_AIJTCU_CLUSTER_NEVER), N, "another order that is not allowed"));
     PetscCall(MatDestroy(&C));
   }
+  /* in between bricks that nobody has tuned, in no other order: it is lost, and has to be found again */
+  PetscCall(MatAIJTCUSetCluster(A, MAT_AIJTCU_CLUSTER_NEVER));
+  PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckProduct(t, B, C, 1, "wrong with bricks that nobody has tuned"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatAIJTCUSetCluster(A, MAT_AIJTCU_CLUSTER_AUTO));
+  PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_AUTO));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckProduct(t, B, C, 1, "wrong after bricks that nobody has tuned"));
+  PetscCall(CheckReplay(t, A, B, C));
+  PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
