@@ -46,7 +46,8 @@ typedef struct {
   const HrpbInt    *rowptr, *colidx; /* rows of the matrix with all of its columns, */
   const HrpbScalar *values;
   void             *own[3]; /* which these are, unless they are those of the matrix itself */
-  double            share;  /* of the rows of the matrix */
+  double            share;   /* of the rows of the matrix, */
+  double            entries; /* and of its entries: where this is far from the share of the rows, the proxy does not stand for the matrix */
   int64_t           N, ldb, ldc;
   HrpbScalar       *B, *C; /* ncols x N with some numbers, nrows x N */
 } HrpbProxy;
@@ -64,20 +65,26 @@ HrpbError HrpbProxyCreateDevice(int64_t nrows, int64_t ncols, const HrpbInt *row
 void      HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream);
 
 typedef struct {
-  double seconds;  /* of a product, the shortest of a few */
-  double products; /* made for that. The first of them is not timed, for kernels are loaded when they are first called, and has a part of the rows where that can be */
-  bool   copies;   /* it makes a row-major copy of all columns of B, whatever rows there are */
+  double  seconds;  /* of a product, the shortest of a few */
+  double  products; /* made for that. The first of them is not timed, for kernels are loaded when they are first called, and has a part of the rows where that can be */
+  int32_t ldr;      /* leading dimension of the row-major copy that it makes of all of B, whatever rows there are; zero where it makes none */
 } HrpbTiming;
 
+/* That leading dimension before anything is timed, with the arguments below */
+int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params);
+int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N);
+
 /*
-   Products of the proxy by bricks with these parameters, and by the kernel for CSR that a matrix with this schedule gets. One timed product is enough where it takes longer than limit. Wait for the stream.
+   Products of the proxy by bricks with these parameters, and by the kernel for CSR that a matrix with this schedule gets for N columns, of which the proxy may have but a part. One timed
+   product is enough where it takes longer than limit. Wait for the stream.
+
    HRPB_ERR_UNSUPPORTED where windows are wider than a column and the kernel that stages them does not take the format
 */
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t);
-HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, double limit, HrpbStream stream, HrpbTiming *t);
+HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t);
 
-/* That copy of B by itself */
-HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, HrpbStream stream, HrpbTiming *t);
+/* A copy of B by itself, with that leading dimension */
+HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream, HrpbTiming *t);
 
 #ifdef __cplusplus
 }

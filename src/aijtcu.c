@@ -50,6 +50,7 @@ static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanReset(*plan));
   PetscCall(PetscFree((*plan)->other_name));
+  PetscCall(PetscFree((*plan)->prefix));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -113,6 +113,7 @@ struct _n_AIJTCUPlan {
 
   /* A block reads the options of, and counts for, the parallel matrix it belongs to */
   AIJTCUPlan     *owner;
+  char           *prefix; /* of the options of a parallel matrix, for its blocks, which have none of their own; NULL for none */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
 
@@ -147,11 +148,12 @@ struct _n_AIJTCUPlan {
   HrpbSurvey       clustered_survey;
   PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
 
-  /* What was tuned for the pattern that tune_key names, with what tune_precision was set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
+  /* What was tuned for the pattern that tune_key names, with what tune_precision and tune_cluster were set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
   PetscInt           ntuned;
   AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
   AIJTCUPatternKey   tune_key;
   MatAIJTCUPrecision tune_precision;
+  MatAIJTCUCluster   tune_cluster;
   HrpbParams         tune_format;
 
   /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
@@ -251,6 +253,9 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanUpdateScalar(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
+#if AIJTCU_HAVE_BRICKS
+PETSC_INTERN PetscBool      AIJTCUParamsEqual(const HrpbParams *, const HrpbParams *);
+#endif
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
 
 #if AIJTCU_HAVE_DEVICE
@@ -273,6 +278,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 /* device.c: products on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(const HrpbSurvey *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
@@ -328,7 +334,7 @@ PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUTuneUpdate(Mat, AIJTCUPlan *, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUTuneFind(Mat, const AIJTCUPlan *, PetscInt, const AIJTCUTuned **);
 PETSC_INTERN PetscErrorCode AIJTCUTuneFormat(Mat, const AIJTCUPlan *, HrpbParams *);
-PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char[], size_t);
+PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char **);
 PETSC_INTERN PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *);
 #endif
 

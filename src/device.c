@@ -136,13 +136,13 @@ static PetscErrorCode AIJTCUTrimPool(void)
 }
 
 /* AIJTCUDeviceCall() for what needs memory: where there is none it is called again when the pool has given back what it can */
-static PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, HrpbError *err)
+PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, need, f, NULL, err));
+  PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
   if (*err == HRPB_ERR_DEVICE_MEMORY) {
     PetscCall(AIJTCUTrimPool());
-    PetscCall(AIJTCUDeviceCall(A, plan, need, f, NULL, err));
+    PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -183,7 +183,7 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
     if (!plan->bricks_clustered) PetscCall(AIJTCUAnalyse(A, plan));
     plan->params = AIJTCUDeviceFormat(plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
   }
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,7 +231,7 @@ static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJT
 PetscErrorCode AIJTCUDeviceCluster(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterCSR, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -254,7 +254,7 @@ static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJ
 PetscErrorCode AIJTCUDeviceSchedule(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceScheduleCSR, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceScheduleCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -548,7 +548,7 @@ static PetscErrorCode AIJTCUDeviceSurveyCSR(Mat A, AIJTCUPlan *plan, const AIJTC
 PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurveyCSR, err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurveyCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

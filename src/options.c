@@ -396,16 +396,16 @@ PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUCluster *cluster)
   With `MAT_AIJTCU_TUNE_PROXY` the first product of a nonzero pattern with a number of columns that is set up times bricks of several formats and the scalar path, on a few segments of rows that stand for all of them:
   segments with like entries form clusters, and each cluster is represented in proportion. The fastest is kept for all products with that number of columns until the pattern changes; new values change nothing. Of those
   within 2 % of the fastest it is always the same one. Bricks have one format for a pattern, so a further number of columns is tuned between that format, once one has won, and the scalar path; there may be eight,
-  others take what the nearest of them takes.
+  others take what the nearest of them takes. With another precision, or another value of `MatAIJTCUSetCluster()`, all begins anew.
 
   What is timed differs from run to run, and so may the choice, and with it the rounding of products. `MatAIJTCUGetTuning()`, -mat_view ::ascii_info, -mat_aijtcu_view_choice and -info tell the choice, the last three as options
-  that replay it exactly.
+  that replay it: for a sequential matrix exactly. Of a parallel one they tell it of a block of a process, while the options hold for all blocks, each of which may have taken another path and another format.
 
   It has a meaning where `auto` chooses by time: the path is `MAT_AIJTCU_PATH_AUTO`, no format, no threshold and no `MAT_AIJTCU_CLUSTER_ALWAYS` is set, and the matrix is on a device. Where there is another order of
-  rows and columns the model decides as ever, and so it does where memory is short.
+  rows and columns in which columns come in runs the model decides as ever, and so it does where memory is short, or where the proxy has not its share of the entries (half of it at least, twice as much at most).
 
   The proxy has enough rows to keep the device as busy as a large matrix does, and is the matrix itself if that has less than twice as many (200000 on an H200): then each product is short, but tuning takes as long as some tens
-  of them. It needs a copy of the proxy, and of one dense matrix with as many rows as A has columns, or two, with 256 columns at most.
+  of them. It needs a copy of the proxy, and of one dense matrix with as many rows as A has columns, or two, with 256 columns at most, fewer where these would take more than -mat_aijtcu_workspace_max.
 
   Source:
   LO-SpMM, section 5: proxies of products, and 5.2: their occupancy.

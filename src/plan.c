@@ -59,7 +59,7 @@ PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
 }
 
 #if AIJTCU_HAVE_BRICKS
-static PetscBool AIJTCUParamsEqual(const HrpbParams *a, const HrpbParams *b)
+PetscBool AIJTCUParamsEqual(const HrpbParams *a, const HrpbParams *b)
 {
   return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols && a->window_cols == b->window_cols);
 }
@@ -216,10 +216,12 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
     if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
     if (device) PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
   #endif
-    if (device && !o->format_set) PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
+    if (device && !o->format_set) {
+      PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
   #if AIJTCU_HAVE_DEVICE
-    if (device && !o->format_set) PetscCall(AIJTCUTuneFormat(A, plan, &wanted));
+      PetscCall(AIJTCUTuneFormat(A, plan, &wanted));
   #endif
+    }
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     PetscCall(PetscObjectStateGet((PetscObject)A, &state));
     if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || cluster != plan->bricks_clustered || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
@@ -237,7 +239,10 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
       plan->values_state = state;
     }
   #if AIJTCU_HAVE_DEVICE
-    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) AIJTCUClusterReset(plan); /* no bricks are of it any more */
+    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) { /* no bricks are of the other order any more, nor does anything find it again for what was tuned with it */
+      AIJTCUClusterReset(plan);
+      if (plan->tune_cluster != MAT_AIJTCU_CLUSTER_NEVER) PetscCall(AIJTCUTuneReset(plan));
+    }
   #endif
     *usable = plan->built;
   }

@@ -1,7 +1,7 @@
 /*
    Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxydevice.h), instead of a model of the time. What is found is kept for a pattern and a number of columns.
 
-   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all columns whatever rows there are, so it is timed by itself and
+   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all of B whatever rows there are, so it is timed by itself and
    neither scaled nor left out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants, and the proxy is large enough.
 
    B and C are the proxy's own. When the path of a product is chosen B need not have its values yet, and numbers that are not finite would send sums through another computation.
@@ -11,7 +11,7 @@
 
 #if AIJTCU_HAVE_DEVICE
 enum {
-  MOST_COLUMNS = 256 /* of the proxy's product: kernels go through wider ones in tiles of 128 at most */
+  MOST_COLUMNS = 256 /* of the proxy: kernels go through wider products in tiles of 128 at most */
 };
 
 static const PetscReal tie  = (PetscReal)1.02; /* times the fastest: the first of these wins, so that noise seldom moves the choice */
@@ -49,16 +49,17 @@ static PetscErrorCode AIJTCUTuneApplies(Mat A, const AIJTCUPlan *plan, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same, and what was tuned is of A's pattern and the precision that is set */
+/* The same, and what was tuned is of A's pattern, and of the precision and the order of bricks that are set: where another order is not allowed any more the choice is another, and so is what replays it */
 static PetscErrorCode AIJTCUTuneIsValid(Mat A, const AIJTCUPlan *plan, PetscBool *valid)
 {
-  AIJTCUPatternKey key;
+  const AIJTCUOptions *o = AIJTCUGetOptions(plan);
+  AIJTCUPatternKey     key;
 
   PetscFunctionBegin;
   *valid = PETSC_FALSE;
   if (!plan->ntuned) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPatternKeyGet(A, &key));
-  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == AIJTCUGetOptions(plan)->precision) PetscCall(AIJTCUTuneApplies(A, plan, valid));
+  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == o->precision && plan->tune_cluster == o->cluster) PetscCall(AIJTCUTuneApplies(A, plan, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,24 +99,58 @@ PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options, with the prefix of A, that replay a choice: the same bits without tuning */
-PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char text[], size_t len)
+/* One more option with its value. What does not fit is an error: half an option would be no replay, or another one */
+static PetscErrorCode AIJTCUAppendOption(const char prefix[], const char name[], const char value[], char text[], size_t len)
 {
-  const char       *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
-  const HrpbParams *f      = &t->format;
+  const char *part[] = {text[0] ? " -" : "-", prefix, name, " ", value};
+  size_t      used, more;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(text, len, "-%smat_aijtcu_path %s", prefix, MatAIJTCUPaths[t->path]));
-  if (t->clustered) {
-    PetscCall(PetscStrlcat(text, " -", len));
-    PetscCall(PetscStrlcat(text, prefix, len));
-    PetscCall(PetscStrlcat(text, "mat_aijtcu_cluster always", len));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(part); k++) {
+    PetscCall(PetscStrlen(text, &used));
+    PetscCall(PetscStrlen(part[k], &more));
+    PetscCheck(used + more < len, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for -%s%s", prefix, name);
+    PetscCall(PetscStrlcat(text, part[k], len));
   }
-  if (f->brick_rows) {
-    char more[192];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(PetscSNPrintf(more, sizeof(more), " -%smat_aijtcu_brick_rows %d -%smat_aijtcu_panel_rows %d -%smat_aijtcu_block_cols %d -%smat_aijtcu_window_cols %d", prefix, (int)f->brick_rows, prefix, (int)f->panel_rows, prefix, (int)f->block_cols, prefix, (int)f->window_cols));
-    PetscCall(PetscStrlcat(text, more, len));
+static PetscErrorCode AIJTCUAppendNumber(const char prefix[], const char name[], int32_t value, char text[], size_t len)
+{
+  char number[16];
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(number, sizeof(number), "%d", (int)value));
+  PetscCall(AIJTCUAppendOption(prefix, name, number, text, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential matrix the same bits without tuning. To be freed by the caller */
+PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char **text)
+{
+  enum {
+    OPTIONS = 6,
+    WITHOUT = 64 /* characters of an option and its value beside the prefix */
+  };
+  const HrpbParams *f = &t->format;
+  const char       *prefix;
+  AIJTCUPlan       *plan;
+  size_t            len;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  prefix = plan->owner ? plan->owner->prefix : ((PetscObject)A)->prefix;
+  if (!prefix) prefix = "";
+  PetscCall(PetscStrlen(prefix, &len));
+  len = OPTIONS * (len + WITHOUT);
+  PetscCall(PetscCalloc1(len, text));
+  PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_path", MatAIJTCUPaths[t->path], *text, len));
+  if (t->clustered) PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_cluster", MatAIJTCUClusters[MAT_AIJTCU_CLUSTER_ALWAYS], *text, len));
+  if (f->brick_rows) {
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_brick_rows", f->brick_rows, *text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_panel_rows", f->panel_rows, *text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_block_cols", f->block_cols, *text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_window_cols", f->window_cols, *text, len));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,7 +161,7 @@ static PetscBool AIJTCUIsCandidate(const AIJTCUPlan *plan, const HrpbParams *v)
   const HrpbParams *f = &plan->tune_format;
 
   if (!v->brick_rows) return plan->csr_scheduled;
-  if (f->brick_rows) return (PetscBool)(v->brick_rows == f->brick_rows && v->panel_rows == f->panel_rows && v->block_cols == f->block_cols && v->window_cols == f->window_cols);
+  if (f->brick_rows) return AIJTCUParamsEqual(v, f);
   return (PetscBool)((v->window_cols > 1) == AIJTCUColumnsRun(&plan->survey));
 }
 
@@ -135,34 +170,58 @@ typedef struct {
   AIJTCUTuned *tuned;
   HrpbProxy    proxy;
   double       columns; /* of the product, for each that the proxy has */
-  double       copy;    /* s of a copy of B; negative before one was timed */
+  PetscInt     ncopies; /* of B that were timed: */
+  int32_t      ldr[2];  /* those for bricks and for CSR have rows of different lengths, */
+  double       copy[2]; /* and take so many s */
   double       best;    /* s of the fastest product so far, as the proxy has it; negative before one was timed */
   double       spent;   /* s of the proxy's products */
 } AIJTCUTuneRun;
 
-static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+/* Of the copy of B with this leading dimension; none takes no time */
+static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
-  const double limit = r->best < 0 ? 1e30 : (double)near * r->best * r->proxy.share / r->columns;
-  HrpbTiming   t, copy;
-  double       once = 0;
+  HrpbTiming t;
+  PetscInt   k = 0;
 
   PetscFunctionBegin;
-  if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUGetPrecision(plan), limit, csr->stream, &t));
-  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr, limit, csr->stream, &t));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  r->spent += t.products * t.seconds;
-  if (t.copies && r->copy < 0) {
-    AIJTCUCallDevice(*err, HrpbTimeCopyDevice(&r->proxy, csr->stream, &copy));
+  *err     = HRPB_SUCCESS;
+  *seconds = 0;
+  if (!ldr) PetscFunctionReturn(PETSC_SUCCESS);
+  while (k < r->ncopies && r->ldr[k] != ldr) k++;
+  if (k == r->ncopies) {
+    PetscCheck(k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(r->ldr), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More kinds of copies of B than there is room for");
+    AIJTCUCallDevice(*err, HrpbTimeCopyDevice(&r->proxy, ldr, csr->stream, &t));
     if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-    r->copy = copy.seconds;
-    r->spent += copy.products * copy.seconds;
+    r->ldr[k]  = ldr;
+    r->copy[k] = t.seconds;
+    r->spent += t.products * t.seconds;
+    r->ncopies++;
   }
-  if (t.copies) once = PetscMin(r->copy, t.seconds);
-  *seconds = r->columns * (once + (t.seconds - once) / r->proxy.share);
+  *seconds = r->copy[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a variant is refused for is no error, want of memory but ends the tuning: the next one would want as much */
+/* The copy of B comes first: a product that is so slow that it need not be timed again is known by what of it is scaled */
+static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+{
+  const double share = r->proxy.share;
+  HrpbTiming   t;
+  double       once, limit = 1e30;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTimeCopy(csr, v->brick_rows ? HrpbCopyForBricks(&r->proxy, v) : HrpbCopyForCsr(&r->proxy, &plan->csr, r->tuned->N), r, &once, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->best >= 0) limit = share * (double)near * r->best / r->columns + (1 - share) * once;
+  if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUGetPrecision(plan), limit, csr->stream, &t));
+  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr, r->tuned->N, limit, csr->stream, &t));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  r->spent += t.products * t.seconds;
+  once     = PetscMin(once, t.seconds);
+  *seconds = r->columns * (once + (t.seconds - once) / share);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a variant is refused for is no error, want of memory but ends the timing: the next one would want as much */
 static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -184,20 +243,47 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the proxy has about as many entries for a row as the matrix. Segments are chosen by their number: where few of them have nearly all entries, none of these may be among the chosen */
+static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
+{
+  return (PetscBool)(p->entries <= 2 * p->share && 2 * p->entries >= p->share);
+}
+
+/* Columns that the proxy has: as many as products have, unless these are many, or B, a copy of it and C would take more memory than products may */
+static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *N)
+{
+  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy has no more */
+
+  PetscFunctionBegin;
+  for (*N = PetscMin(*N, MOST_COLUMNS);; *N = (*N / 2 + 15) / 16 * 16) { /* as products are cut */
+    const size_t columns = (size_t)*N, filled = (columns + 15) / 16 * 16;
+    PetscBool    fits;
+
+    PetscCall(AIJTCUWorkspaceFits(sizeof(PetscScalar) * ((size_t)A->cmap->n * (columns + filled) + rows * columns), &fits));
+    if (fits || *N <= 16) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+}
+
+/* Also the second time, after memory was short */
 static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUTuneRun *r = (AIJTCUTuneRun *)ctx;
-  const PetscInt N = PetscMin(r->tuned->N, MOST_COLUMNS);
+  PetscInt       N = r->tuned->N;
   int64_t        segment_rows;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, HrpbSegmentRowsDevice(&segment_rows));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUProxyColumns(A, segment_rows, &N));
   AIJTCUCallDevice(*err, HrpbProxyCreateDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->values, segment_rows, N, csr->stream, &r->proxy));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  r->ncopies             = 0;
+  r->best                = -1;
   r->columns             = (double)r->tuned->N / (double)N;
   r->tuned->tuning.share = (PetscReal)r->proxy.share;
-  ierr                   = AIJTCUTimeVariants(A, plan, csr, r, err);
+  if (AIJTCUProxyStands(&r->proxy)) ierr = AIJTCUTimeVariants(A, plan, csr, r, err);
+  else ierr = PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %g %% of the rows have %g %% of the entries\n", r->tuned->N, 100 * r->proxy.share, 100 * r->proxy.entries);
   HrpbProxyDestroyDevice(&r->proxy, csr->stream);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,7 +301,7 @@ static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
 /* The times of the variants for N columns, and the one that is taken. Where there are none, the model's choice of a path, which t has, stays */
 static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
 {
-  AIJTCUTuneRun r = {.tuned = t, .columns = 1, .copy = -1, .best = -1};
+  AIJTCUTuneRun r = {.tuned = t, .best = -1};
   PetscBool     usable;
   HrpbError     err;
 
@@ -229,10 +315,11 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
     t->variant[k] = (MatAIJTCUVariant){v->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols, 0};
   }
   t->tuning.nvariants = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(variants);
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->N, HrpbErrorString(err)));
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
+    t->tuning.nvariants = 0; /* none that are compared, even if some were timed */
     if (t->path == MAT_AIJTCU_PATH_TCU) t->format = plan->tune_format.brick_rows ? plan->tune_format : AIJTCUDeviceFormat(&plan->survey); /* for good, whatever wins for other numbers of columns */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -243,24 +330,26 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Path and format for N columns. Where there is another order that bricks may be of, that is the model's to choose, and so is whether it pays for N */
+/* Path and format for N columns. Where there is another order that bricks may be of, in which columns come in runs, that is the model's to choose, and so is whether it pays for N. An order in which they do not was found in vain */
 static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
 {
   PetscLogDouble start, end;
   PetscBool      clustered;
-  char           text[256];
+  char          *text;
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&start));
   t->tuning.winner = -1;
   PetscCall(AIJTCUChoosePath(A, plan, t->N, &t->path, &t->reason));
   PetscCall(AIJTCUClusterForBricks(A, plan, &clustered));
+  clustered    = (PetscBool)(clustered && AIJTCUColumnsRun(&plan->clustered_survey));
   t->clustered = (PetscBool)(clustered && t->path == MAT_AIJTCU_PATH_TCU);
   if (!clustered) PetscCall(AIJTCUTuneByTime(A, plan, t));
   PetscCall(PetscTime(&end));
   t->tuning.seconds = (PetscReal)(end - start);
-  PetscCall(AIJTCUTuneOptions(A, t, text, sizeof(text)));
+  PetscCall(AIJTCUTuneOptions(A, t, &text));
   PetscCall(PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->N, (double)t->tuning.seconds, t->reason, text));
+  PetscCall(PetscFree(text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,6 +371,7 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
     PetscCall(PetscCalloc1(AIJTCU_MOST_TUNED, &plan->tuned));
     PetscCall(AIJTCUPatternKeyGet(A, &plan->tune_key));
     plan->tune_precision = AIJTCUGetOptions(plan)->precision;
+    plan->tune_cluster   = AIJTCUGetOptions(plan)->cluster;
   }
   t = &plan->tuned[plan->ntuned];
   PetscCall(PetscMemzero(t, sizeof(*t))); /* after an error in what follows it is used again */
@@ -311,9 +401,11 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
   Level: advanced
 
   Notes:
-  There are no variants where there was no product with as many columns yet, or where tuning does not apply: see `MatAIJTCUSetTune()`. No matter what was tuned before a change of the pattern.
+  There are no variants where there was no product with as many columns yet, where tuning does not apply (see `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. No matter what was tuned before a change of the pattern.
 
-  The variants are there until the pattern changes, or the matrix is destroyed.
+  Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest one, and its times are those of products with as many columns as that.
+
+  The variants are there until the pattern changes or the matrix is destroyed, and until the first product after `MatAIJTCUSetPrecision()` or `MatAIJTCUSetCluster()` has set something else.
 
   Of a `MATMPIAIJTCU` this is what was found for the diagonal block of this process.
 

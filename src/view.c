@@ -42,14 +42,14 @@ static PetscErrorCode AIJTCUGetParams(Mat A, HrpbParams *params)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned for this process's diagonal block, as options that replay it */
+/* What was tuned for A or, of a parallel matrix, for the diagonal block of each process, of which the first one says it, as options that replay it */
 static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
   Mat         blocks[2];
   AIJTCUPlan *plan;
-  char        text[256];
+  char       *text;
 
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
@@ -58,8 +58,9 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 
     PetscCall(AIJTCUTuneFind(blocks[0], plan, plan->tuned[k].N, &tuned));
     if (!tuned) continue; /* it was for another pattern, or before something was set */
-    PetscCall(AIJTCUTuneOptions(A, tuned, text, sizeof(text)));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT ": %s\n", tuned->N, text));
+    PetscCall(AIJTCUTuneOptions(blocks[0], tuned, &text));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->N, blocks[0] == A ? "" : " (diagonal block of the first process)", text));
+    PetscCall(PetscFree(text));
   }
 #else
   (void)A;
@@ -144,31 +145,31 @@ struct _n_AIJTCUChoice {
   char          name[64];
   PetscInt      rows, cols, N;
   MatAIJTCUPath path;
-  const char   *reason;       /* static strings */
-  char          options[256]; /* that replay what was tuned; empty where nothing was */
+  const char   *reason;  /* static strings */
+  char         *options; /* that replay what was tuned; empty where nothing was */
   PetscInt64    times;
   AIJTCUChoice *next;
 };
 static AIJTCUChoice *choices     = NULL;
 static PetscBool     view_choice = PETSC_FALSE;
 
-/* Options that replay what was tuned for N columns; empty where nothing was */
-static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char text[], size_t len)
+/* Options that replay what was tuned for N columns; empty where nothing was. To be freed by the caller */
+static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
 {
   PetscFunctionBegin;
-  text[0] = 0;
+  *text = NULL;
 #if AIJTCU_HAVE_DEVICE
   AIJTCUPlan        *plan;
   const AIJTCUTuned *tuned;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUTuneFind(A, plan, N, &tuned));
-  if (tuned) PetscCall(AIJTCUTuneOptions(A, tuned, text, len));
+  if (tuned) PetscCall(AIJTCUTuneOptions(A, tuned, text));
 #else
   (void)A;
   (void)N;
-  (void)len;
 #endif
+  if (!*text) PetscCall(PetscStrallocpy("", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,15 +177,18 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
 {
   AIJTCUChoice **last = &choices;
   const char    *name;
+  char          *options; /* of this product: of another pattern, say, others may have been tuned since */
 
   PetscFunctionBegin;
   if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
   name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
+  PetscCall(AIJTCUReplay(A, N, &options));
   for (; *last; last = &(*last)->next) {
-    PetscBool same;
+    PetscBool same, replayed;
 
     PetscCall(PetscStrncmp((*last)->name, name, sizeof((*last)->name) - 1, &same));
-    if (same && (*last)->rows == A->rmap->n && (*last)->cols == A->cmap->n && (*last)->N == N && (*last)->path == path && (*last)->reason == reason) break;
+    PetscCall(PetscStrcmp((*last)->options, options, &replayed));
+    if (same && replayed && (*last)->rows == A->rmap->n && (*last)->cols == A->cmap->n && (*last)->N == N && (*last)->path == path && (*last)->reason == reason) break;
   }
   if (!*last) {
     PetscCall(PetscNew(last));
@@ -194,8 +198,9 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
     (*last)->N      = N;
     (*last)->path   = path;
     (*last)->reason = reason;
-    PetscCall(AIJTCUReplay(A, N, (*last)->options, sizeof((*last)->options)));
+    PetscCall(PetscStrallocpy(options, &(*last)->options));
   }
+  PetscCall(PetscFree(options));
   (*last)->times++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,6 +215,7 @@ static PetscErrorCode AIJTCUViewChoice(void)
 
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " times (%s)%s%s\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, c->reason, c->options[0] ? ": " : "", c->options));
     choices = c->next;
+    PetscCall(PetscFree(c->options));
     PetscCall(PetscFree(c));
   }
   view_choice = PETSC_FALSE;

@@ -430,9 +430,15 @@ PetscErrorCode AIJTCUAttachBlocks(Mat A)
 {
   AIJTCUPlan *plan;
   Mat         blocks[2];
+  PetscBool   same;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(PetscStrcmp(plan->prefix, ((PetscObject)A)->prefix, &same));
+  if (!same) {
+    PetscCall(PetscFree(plan->prefix));
+    PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &plan->prefix));
+  }
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;

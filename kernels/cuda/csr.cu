@@ -148,7 +148,7 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
 }
 
 /* Columns of the copy of B: whole vectors, and whole sectors of 32 bytes where a row has more than one vector */
-static int32_t LeadingDimension(int64_t N)
+int32_t CsrLeadingDimension(int64_t N)
 {
   const int32_t vector = 16 / (int32_t)sizeof(HrpbScalar), unit = N > vector ? 2 * vector : vector;
 
@@ -170,7 +170,7 @@ HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes)
   *bytes = 0;
   if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   if (N == 0 || s->nrows == 0) return HRPB_SUCCESS;
-  if (CopiesB(s, N)) *bytes = PartialBytes(s, N) + sizeof(HrpbScalar) * ((size_t)s->ncols + 1) * (size_t)LeadingDimension(N);
+  if (CopiesB(s, N)) *bytes = PartialBytes(s, N) + sizeof(HrpbScalar) * ((size_t)s->ncols + 1) * (size_t)CsrLeadingDimension(N);
   else if (s->ngiant) *bytes = PartialBytes(s, N);
   return HRPB_SUCCESS;
 }
@@ -206,7 +206,7 @@ static HrpbError RunTiles(const CsrArgs *a, cudaStream_t stream)
 static HrpbError CopyAndRun(const CsrProduct *p)
 {
   const CsrSchedule *s   = p->schedule;
-  const int32_t      ldr = LeadingDimension(p->N);
+  const int32_t      ldr = CsrLeadingDimension(p->N);
   HrpbScalar        *R   = (HrpbScalar *)((uint8_t *)p->partial + PartialBytes(s, p->N));
   const CsrArgs      a   = {p->rowptr, p->colidx, p->values, (const CsrPart *)s->parts, s->nrows, s->nparts, s->part_entries, 0, R, s->ncols, ldr, p->C, p->partial, p->ldc, p->N, 0};
 

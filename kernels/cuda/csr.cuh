@@ -51,6 +51,9 @@ struct CsrProduct {
   cudaStream_t       stream;
 };
 
+/* csr.cu: columns of a row of the copy of B, and those that fill it up */
+int32_t CsrLeadingDimension(int64_t N);
+
 /* csrdirect.cu: B as it is. Rows that are longer than a section are left to CsrCombineRun() */
 HrpbError CsrDirectRun(const CsrProduct *);
 

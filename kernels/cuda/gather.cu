@@ -171,14 +171,14 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
   StoreSums<BM, NT, true>(f, a.d, item, strip, lane, sum, n0);
 }
 
-static int32_t LeadingDimension(int32_t N)
+int32_t GatherLeadingDimension(int32_t N)
 {
   return (N + 15) / 16 * 16;
 }
 
 size_t GatherWork(const Product *p)
 {
-  return sizeof(HrpbScalar) * (size_t)p->h->ncols * (size_t)LeadingDimension(p->N);
+  return sizeof(HrpbScalar) * (size_t)p->h->ncols * (size_t)GatherLeadingDimension(p->N);
 }
 
 template <int P, int BM, int NT, bool DIRECT> static HrpbError Launch(const Product *p, const GatherArgs<HrpbScalar> *a)
@@ -229,7 +229,7 @@ HrpbError GatherRun(const Product *p, void *work)
   a.f   = FormatOf(p->h, p->schedule, p->values);
   a.d   = DenseArgsOf(p);
   a.R   = (const HrpbScalar *)work;
-  a.ldr = LeadingDimension(p->N);
+  a.ldr = GatherLeadingDimension(p->N);
   HrpbCall(RowMajor(p->B, p->ldb, p->h->ncols, p->N, (HrpbScalar *)work, p->h->ncols, a.ldr, p->stream));
 #if defined(HRPB_USE_SINGLE)
   return p->precision == HRPB_TF32 ? Run<HRPB_TF32>(p, &a) : Run<HRPB_3XTF32>(p, &a);

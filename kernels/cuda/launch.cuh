@@ -43,6 +43,7 @@ HrpbError CombineRun(const Product *);
 bool      StagedTakes(const Product *, const DeviceInfo *);
 HrpbError StagedRun(const Product *, const DeviceInfo *);
 
-/* gather.cu takes any product */
+/* gather.cu takes any product. A row of its copy of B has so many columns */
+int32_t   GatherLeadingDimension(int32_t N);
 size_t    GatherWork(const Product *);
 HrpbError GatherRun(const Product *, void *work);

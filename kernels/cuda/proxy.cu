@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../proxydevice.h"
+#include "csr.cuh"
 #include "launch.cuh"
 #include "rowmajor.cuh"
 
@@ -53,7 +54,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureUnits(const HrpbIn
   for (int64_t row = unit + SAMPLED * (warp + 1) - 1; row < unit + HRPB_UNIT_ROWS; row += SAMPLED * HRPB_WARPS) {
     const HrpbInt before = rowptr[row - 1], begin = rowptr[row], end = rowptr[row + 1];
 
-    for (HrpbInt k = begin + lane; k < end; k += HRPB_LANES) {
+    for (int64_t k = begin + lane; k < end; k += HRPB_LANES) { /* the step after the last may lie beyond HrpbInt */
       const HrpbInt column = colidx[k];
 
       runs += k == begin || colidx[k - 1] + 1 != column;
@@ -116,6 +117,7 @@ static HrpbError GatherRows(const HrpbInt *rowptr, const HrpbInt *colidx, const 
   HrpbInt    *to_rowptr, *to_colidx;
   HrpbScalar *to_values;
   Segments    s;
+  HrpbInt     first, end;
   int64_t     nnz = 0;
 
   for (int i = 0; i < HRPB_REPRESENTATIVES; i++) {
@@ -123,6 +125,10 @@ static HrpbError GatherRows(const HrpbInt *rowptr, const HrpbInt *colidx, const 
     s.shift[i] = nnz - features[chosen[i]].begin;
     nnz += features[chosen[i]].entries;
   }
+  HrpbCallCuda(cudaMemcpyAsync(&first, rowptr, sizeof(first), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&end, rowptr + p->nrows, sizeof(end), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (end > first) p->entries = (double)nnz / (double)(end - first);
   p->nrows = HRPB_REPRESENTATIVES * segment_rows;
   HrpbCall(HrpbAllocate(&to_rowptr, p->nrows + 1, stream));
   p->rowptr = to_rowptr;
@@ -190,11 +196,12 @@ HrpbError HrpbProxyCreateDevice(int64_t nrows, int64_t ncols, const HrpbInt *row
 
   memset(p, 0, sizeof(*p));
   if (nrows <= 0 || ncols < 0 || N <= 0 || segment_rows <= 0 || segment_rows % HRPB_UNIT_ROWS) return HRPB_ERR_PARAMETER;
-  p->nrows  = nrows;
-  p->ncols  = ncols;
-  p->rowptr = rowptr;
-  p->colidx = colidx;
-  p->values = values;
+  p->nrows   = nrows;
+  p->ncols   = ncols;
+  p->rowptr  = rowptr;
+  p->colidx  = colidx;
+  p->values  = values;
+  p->entries = 1;
   if (nrows >= 2 * HRPB_REPRESENTATIVES * segment_rows) err = ChooseAndGather(nrows, rowptr, colidx, values, segment_rows, stream, p);
   p->share = (double)p->nrows / (double)nrows;
   if (!err) err = MakeDense(N, stream, p);
@@ -251,6 +258,17 @@ template <typename F> static HrpbError Time(F multiply, double limit, cudaStream
   return err;
 }
 
+/* Single columns are never staged, 16 bytes at a time as that is; wider windows are, or are refused */
+int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params)
+{
+  return params->window_cols > 1 ? 0 : GatherLeadingDimension((int32_t)p->N);
+}
+
+int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
+{
+  return N > matrix->direct_columns && !matrix->rows_entries ? CsrLeadingDimension(p->N) : 0;
+}
+
 /* With the bricks, what is needed beside them */
 static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, uint8_t **work, HrpbTiming *t)
 {
@@ -260,8 +278,8 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
   size_t            bytes;
 
   HrpbCall(GetDeviceInfo(&device));
-  t->copies = !StagedTakes(&product, device);
-  if (t->copies && h->params.window_cols > 1) return HRPB_ERR_UNSUPPORTED;
+  t->ldr = StagedTakes(&product, device) ? 0 : GatherLeadingDimension((int32_t)p->N);
+  if (t->ldr && h->params.window_cols > 1) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(HrpbScheduleDevice(h, stream, s));
   HrpbCall(HrpbAllocate(values, (int64_t)HrpbValueCount(h), stream));
   HrpbCall(HrpbPackValuesDevice(h, p->rowptr, p->colidx, p->values, NULL, *values, stream));
@@ -292,7 +310,7 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
   return err;
 }
 
-HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, double limit, HrpbStream stream, HrpbTiming *t)
+HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
 {
   CsrSchedule s;
   uint8_t    *work = NULL;
@@ -302,10 +320,10 @@ HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, doubl
 
   *t = {};
   HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
-  s.direct_columns = matrix->direct_columns; /* the kernel is the one of the matrix; a unit has whole thread blocks of the rows that rows_entries counts */
+  s.direct_columns = N > matrix->direct_columns ? 0 : matrix->direct_columns; /* the kernel is the one of the matrix and of N; a unit has whole thread blocks of the rows that rows_entries counts */
   s.rows_entries   = matrix->rows_entries;
   s.longest        = matrix->longest;
-  t->copies        = p->N > s.direct_columns && !s.rows_entries;
+  t->ldr           = HrpbCopyForCsr(p, matrix, N);
   t->products      = 1;
   err              = CsrMultiplyWorkDevice(&s, p->N, &bytes);
   if (!err) err = HrpbAllocate(&work, (int64_t)bytes, stream);
@@ -316,9 +334,9 @@ HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, doubl
   return err;
 }
 
-HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, HrpbStream stream, HrpbTiming *t)
+HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream, HrpbTiming *t)
 {
-  const int32_t N = (int32_t)p->N, nrows = (int32_t)p->ncols, ldr = (N + 3) / 4 * 4;
+  const int32_t N = (int32_t)p->N, nrows = (int32_t)p->ncols;
   HrpbScalar   *R = NULL;
   HrpbError     err;
   const auto    copy = [&] { return RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, stream); };

@@ -62,6 +62,14 @@ static Matrix Mixed(int64_t nrows, int64_t ncols, int64_t begin)
   return A;
 }
 
+/* The 7-point stencil of a grid that is 20 x 20 wide, but for its edges */
+static bool Points7(int64_t i, int64_t j, const Matrix *)
+{
+  const int64_t distance = llabs(i - j);
+
+  return distance <= 1 || distance == 20 || distance == 400;
+}
+
 static HrpbFeatures FeaturesOnHost(const Matrix *A, int64_t first, int64_t rows)
 {
   HrpbFeatures f = {A->rowptr[first], A->rowptr[first + rows] - A->rowptr[first], 0, 0, 0, 0};
@@ -118,37 +126,51 @@ static bool Plausible(const HrpbTiming *t)
   return t->seconds > 0 && t->seconds < 10 && t->products > 1 && t->products <= 4;
 }
 
-/* A is what p should have */
-static void TestTimes(const HrpbProxy *p, const Matrix *A, const char *where)
+/* Columns of a copy of B for CSR: vectors of 16 bytes, two where one is not enough; for bricks tiles of 16 columns */
+static int32_t CopyForCsr(int64_t N)
+{
+  const int64_t vector = 16 / sizeof(HrpbScalar), unit = N > vector ? 2 * vector : vector;
+
+  return (int32_t)((N + unit - 1) / unit * unit);
+}
+
+/* A is what p should have, whole how the matrix is multiplied that it is of */
+static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *whole, const char *where)
 {
   const HrpbParams staged[] = {HrpbStagedParams(), {16, 64, 64, 8}, {8, 64, 64, 4}, {16, 128, 32, 16}}, gathered[] = {HrpbGatherParams(), {16, 16, 256, 1}};
   const HrpbParams wide      = {8, 128, 64, 8}; /* 16 strips */
   HrpbPrecision    precision = sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32;
-  CsrSchedule      s;
+  CsrSchedule      s         = *whole;
   HrpbTiming       t;
 
   for (const HrpbParams &params : staged) {
     Check(HrpbTimeBricksDevice(p, &params, precision, 1e30, NULL, &t));
-    Report(Plausible(&t) && t.products > 3 && !t.copies, "staged bricks are not timed", where);
+    Report(Plausible(&t) && t.products > 3 && !t.ldr && !HrpbCopyForBricks(p, &params), "staged bricks are not timed", where);
     CheckC(p, A, where);
   }
   for (const HrpbParams &params : gathered) {
     Check(HrpbTimeBricksDevice(p, &params, precision, 0, NULL, &t));
-    Report(Plausible(&t) && t.products <= 2 && t.copies, "gathered bricks are not timed, or too often", where);
+    Report(Plausible(&t) && t.products <= 2 && t.ldr == (p->N + 15) / 16 * 16 && t.ldr == HrpbCopyForBricks(p, &params), "gathered bricks are not timed, too often, or with another copy", where);
     CheckC(p, A, where);
   }
   Report(HrpbTimeBricksDevice(p, &wide, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.products, "a format that is not staged is timed", where);
-  Check(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, NULL, &s));
-  for (int copies = 0; copies < 2; copies++) {
-    s.direct_columns = copies ? 0 : (int32_t)p->N;
-    s.rows_entries   = 0;
-    Check(HrpbTimeCsrDevice(p, &s, 1e30, NULL, &t));
-    Report(Plausible(&t) && t.copies == (copies == 1), "CSR is not timed", where);
+  if (s.rows_entries) { /* rows as they come, whatever N */
+    s.direct_columns = 0;
+    Check(HrpbTimeCsrDevice(p, &s, p->N, 1e30, NULL, &t));
+    Report(Plausible(&t) && !t.ldr && !HrpbCopyForCsr(p, &s, p->N), "rows are not multiplied as they come", where);
     CheckC(p, A, where);
   }
-  CsrScheduleDestroyDevice(&s, NULL);
-  Check(HrpbTimeCopyDevice(p, NULL, &t));
-  Report(Plausible(&t), "the copy of B is not timed", where);
+  s.direct_columns = (int32_t)p->N;
+  s.rows_entries   = 0;
+  for (int wider = 0; wider < 2; wider++) { /* a product with one column more than the proxy has is not made column by column, nor is the proxy's */
+    Check(HrpbTimeCsrDevice(p, &s, p->N + wider, 1e30, NULL, &t));
+    Report(Plausible(&t) && t.ldr == (wider ? CopyForCsr(p->N) : 0) && t.ldr == HrpbCopyForCsr(p, &s, p->N + wider), "CSR is not timed, or with another copy", where);
+    CheckC(p, A, where);
+  }
+  for (int32_t ldr : {CopyForCsr(p->N), (int32_t)(p->N + 15) / 16 * 16}) {
+    Check(HrpbTimeCopyDevice(p, ldr, NULL, &t));
+    Report(Plausible(&t) && !t.ldr, "the copy of B is not timed", where);
+  }
 }
 
 /* The rows of a proxy as a matrix */
@@ -174,12 +196,14 @@ static void CheckB(const HrpbProxy *p, const char *where)
   Report(p->ldb >= p->ncols && p->ldc >= p->nrows && fabs(sum) < 0.1 * B.size() && squares > 0.2 * B.size() && squares < 0.5 * B.size(), "B is no noise", where);
 }
 
-static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N)
+/* as_they_come: rows are multiplied so */
+static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N, bool as_they_come)
 {
   const int32_t n = TestFeatures(A, segment_rows, segment_rows);
   OnDevice      d = UploadMatrix(A);
   int32_t       chosen[HRPB_REPRESENTATIVES];
   Matrix        right = {"right", HRPB_REPRESENTATIVES * segment_rows, A.ncols, {0}, {}, {}}, found = right;
+  CsrSchedule   whole;
   HrpbProxy     p;
 
   Check(HrpbChooseSegments(n, features, HRPB_REPRESENTATIVES, chosen));
@@ -194,9 +218,13 @@ static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N)
   Check(cudaDeviceSynchronize());
   found = DownloadProxy(&p);
   Report(p.nrows == right.nrows && p.ncols == A.ncols && p.N == N && fabs(p.share * A.nrows - p.nrows) < 1e-6, "the proxy has another size", A.name);
+  Report(fabs(p.entries * (double)(A.rowptr.back() - A.rowptr[0]) - (double)right.colidx.size()) < 1e-3, "the proxy has another share of the entries", A.name);
   Report(found.rowptr == right.rowptr && found.colidx == right.colidx && SameBits(found.values.data(), right.values.data(), right.values.size()), "the proxy has other rows", A.name);
   CheckB(&p, A.name);
-  TestTimes(&p, &right, A.name);
+  Check(CsrScheduleDevice(A.nrows, A.ncols, d.rowptr, d.colidx, NULL, &whole));
+  Report((whole.rows_entries > 0) == as_they_come, "another kernel for CSR than the test is about", A.name);
+  TestTimes(&p, &right, &whole, A.name);
+  CsrScheduleDestroyDevice(&whole, NULL);
   HrpbProxyDestroyDevice(&p, NULL);
   Report(!p.nrows && !p.B && !p.own[0], "not zero when destroyed", A.name);
   Free(&d);
@@ -205,16 +233,41 @@ static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N)
 /* Of a matrix that is not large the proxy is the matrix */
 static void TestWhole(const Matrix &A, int64_t N)
 {
-  OnDevice  d = UploadMatrix(A);
-  HrpbProxy p;
+  OnDevice    d = UploadMatrix(A);
+  CsrSchedule whole;
+  HrpbProxy   p;
 
   Check(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, N, NULL, &p));
-  Report(p.rowptr == d.rowptr && p.colidx == d.colidx && p.values == d.values && p.nrows == A.nrows && p.share == 1, "the proxy is not the matrix", A.name);
+  Report(p.rowptr == d.rowptr && p.colidx == d.colidx && p.values == d.values && p.nrows == A.nrows && p.share == 1 && p.entries == 1, "the proxy is not the matrix", A.name);
   CheckB(&p, A.name);
-  TestTimes(&p, &A, A.name);
+  Check(CsrScheduleDevice(A.nrows, A.ncols, d.rowptr, d.colidx, NULL, &whole));
+  TestTimes(&p, &A, &whole, A.name);
+  CsrScheduleDestroyDevice(&whole, NULL);
   HrpbProxyDestroyDevice(&p, NULL);
   Check(cudaDeviceSynchronize());
   Report(Download(d.colidx, (int64_t)A.colidx.size()) == A.colidx, "the matrix went with its proxy", A.name);
+  Free(&d);
+}
+
+/* Entries in the first and last rows alone, as an off-diagonal block has them: segments with none stand for nearly all, and the proxy says so */
+static void TestEnds(int64_t nsegments)
+{
+  const int64_t nrows = nsegments * HRPB_UNIT_ROWS;
+  Matrix        A     = {"ends", nrows, 64, {0}, {}, {}};
+  OnDevice      d;
+  HrpbProxy     p;
+
+  for (int64_t i = 0; i < nrows; i++) {
+    for (HrpbInt j = 0; j < 7 && (i < 100 || i >= nrows - 100); j++) {
+      A.colidx.push_back(9 * j);
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  d = UploadMatrix(A);
+  Check(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, 8, NULL, &p));
+  Report(p.share > 0.1 && (p.entries < p.share / 2 || p.entries > p.share * 2), "the proxy seems to have its share of the entries", A.name);
+  HrpbProxyDestroyDevice(&p, NULL);
   Free(&d);
 }
 
@@ -241,14 +294,16 @@ int main(int argc, char **argv)
   }
   TestFeatures(Mixed(256, 300, 0), 256, 256);
   TestFeatures(Mixed(3000, 300, 5), 512, 768);
-  TestSegments(Mixed(24 * 256 + 77, 501, 0), 256, 8);
+  TestSegments(Mixed(24 * 256 + 77, 501, 0), 256, 8, false);
+  TestSegments(Make("7 points", 24 * 256 + 77, 24 * 256 + 77, Points7), 256, 8, true);
   if (!small_run) {
-    TestSegments(Mixed(24 * 256 + 77, 501, 3), 256, 33);
-    TestSegments(Mixed(60000, 60000, 0), 512, 100);
+    TestSegments(Mixed(24 * 256 + 77, 501, 3), 256, 33, false);
+    TestSegments(Mixed(60000, 60000, 0), 512, 100, false);
     TestFeatures(Make("dense rows", 512, 200, DenseRows), 256, 256);
   }
   TestWhole(Mixed(700, 600, 3), 9);
   TestWhole(Make("stencil", 252, 252, Stencil), 16);
+  TestEnds(96);
   TestRefused(Mixed(300, 300, 0));
   printf("proxy: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;

@@ -4,10 +4,15 @@ Prints on error only. -kind, -n: a matrix of examples/common/generate.h. -segmen
 #include <generate.h>
 #include <petscaijtcu.h>
 
+enum {
+  MOST_TEXT = 4096 /* of options that replay a choice, and of the line that has them */
+};
+
 typedef struct {
   PetscBool device, segments; /* whether anything is tuned; by a part of the rows */
   Mat       R;                /* the same matrix on the host */
   MatType   dense;
+  char      prefix[256];
 } Test;
 
 static PetscErrorCode Report(PetscBool ok, PetscInt N, const char what[])
@@ -105,7 +110,7 @@ static PetscErrorCode GetOptions(Mat A, PetscInt N, char options[], size_t len)
   const char  file[] = "tuned.txt";
   PetscViewer viewer;
   FILE       *fp;
-  char        line[512], start[64], *at;
+  char        line[MOST_TEXT], start[64], *at;
 
   PetscFunctionBegin;
   options[0] = 0;
@@ -131,7 +136,7 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   Mat             A2, D;
   PetscOptions    only;
   PetscInt        N;
-  char            options[512];
+  char            options[MOST_TEXT];
   MatAIJTCUTuning tuning;
 
   PetscFunctionBegin;
@@ -142,7 +147,7 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   PetscCall(PetscOptionsCreate(&only));
   PetscCall(PetscOptionsInsertString(only, options));
   PetscCall(PetscOptionsPush(only));
-  PetscCall(MatSetOptionsPrefix(A2, "t_"));
+  PetscCall(MatSetOptionsPrefix(A2, t->prefix));
   PetscCall(MatAIJTCUSetTune(A2, MAT_AIJTCU_TUNE_NONE));
   PetscCall(MatSetFromOptions(A2));
   PetscCall(PetscOptionsPop());
@@ -211,6 +216,45 @@ static PetscErrorCode TestMany(const Test *t, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was tuned goes with the option that allows another order: otherwise bricks of the matrix as it is would be said to be of another order, and replayed as such */
+static PetscErrorCode TestCluster(const Test *t, Mat A, PetscInt N)
+{
+  const MatAIJTCUCluster cluster[] = {MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_CLUSTER_NEVER, MAT_AIJTCU_CLUSTER_AUTO};
+  MatAIJTCUTuning        tuning;
+  Mat                    B, C;
+
+  PetscFunctionBegin;
+  PetscCall(CreateB(t, N, &B));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cluster); k++) {
+    char  options[MOST_TEXT];
+    char *always;
+
+    PetscCall(MatAIJTCUSetCluster(A, cluster[k]));
+    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+    PetscCall(CheckProduct(t, B, C, 1, "wrong with another order, or without"));
+    PetscCall(CheckTuning(t, A, N, &tuning));
+    PetscCall(CheckReplay(t, A, B, C));
+    PetscCall(GetOptions(A, N, options, sizeof(options)));
+    PetscCall(PetscStrstr(options, "mat_aijtcu_cluster always", &always));
+    PetscCall(Report((PetscBool)(!always || cluster[k] != MAT_AIJTCU_CLUSTER_NEVER), N, "another order that is not allowed"));
+    PetscCall(MatDestroy(&C));
+  }
+  /* in between bricks that nobody has tuned, in no other order: it is lost, and has to be found again */
+  PetscCall(MatAIJTCUSetCluster(A, MAT_AIJTCU_CLUSTER_NEVER));
+  PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckProduct(t, B, C, 1, "wrong with bricks that nobody has tuned"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatAIJTCUSetCluster(A, MAT_AIJTCU_CLUSTER_AUTO));
+  PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_AUTO));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckProduct(t, B, C, 1, "wrong after bricks that nobody has tuned"));
+  PetscCall(CheckReplay(t, A, B, C));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Another entry: what was tuned is of no use any more */
 static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
 {
@@ -244,8 +288,8 @@ int main(int argc, char **argv)
 {
   GenerateKind kind = GENERATE_ELASTICITY;
   PetscInt     n = 6, widths[8] = {1, 7, 32}, nwidths = 8;
-  PetscBool    permuted = PETSC_FALSE, set;
-  Test         t        = {PETSC_FALSE, PETSC_FALSE, NULL, NULL};
+  PetscBool    permuted = PETSC_FALSE, cluster = PETSC_FALSE, set;
+  Test         t        = {PETSC_FALSE, PETSC_FALSE, NULL, NULL, "t_"};
   Mat          A;
   VecType      type;
 
@@ -255,6 +299,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsEnum("-kind", "Kind of matrix", NULL, GenerateKinds, (PetscEnum)kind, (PetscEnum *)&kind, NULL));
   PetscCall(PetscOptionsInt("-n", "Its size", NULL, n, &n, NULL));
   PetscCall(PetscOptionsBool("-permuted", "Whether its unknowns are in a random order", NULL, permuted, &permuted, NULL));
+  PetscCall(PetscOptionsBool("-cluster", "Whether another order is forbidden and allowed again", NULL, cluster, &cluster, NULL));
+  PetscCall(PetscOptionsString("-prefix", "Of the options of the matrix", NULL, t.prefix, t.prefix, sizeof(t.prefix), NULL));
   PetscCall(PetscOptionsBool("-segments", "Whether the proxy is a part of it", NULL, t.segments, &t.segments, NULL));
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
   if (!set) nwidths = 3;
@@ -263,7 +309,7 @@ int main(int argc, char **argv)
   PetscCall(MatSetType(t.R, MATSEQAIJ));
   PetscCall(GenerateMatrix(kind, n, permuted, t.R));
   PetscCall(MatConvert(t.R, MATAIJTCU, MAT_INITIAL_MATRIX, &A));
-  PetscCall(MatSetOptionsPrefix(A, "t_"));
+  PetscCall(MatSetOptionsPrefix(A, t.prefix));
   PetscCall(MatAIJTCUSetTune(A, MAT_AIJTCU_TUNE_PROXY));
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatGetVecType(A, &type));
@@ -271,6 +317,7 @@ int main(int argc, char **argv)
   t.dense = t.device ? MATSEQDENSECUDA : MATSEQDENSE;
   for (PetscInt k = 0; k < nwidths; k++) PetscCall(TestWidth(&t, A, widths[k]));
   if (nwidths < 8) PetscCall(TestMany(&t, A));
+  if (cluster) PetscCall(TestCluster(&t, A, widths[nwidths - 1]));
   PetscCall(TestPattern(&t, A, widths[0]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&t.R));
@@ -300,6 +347,12 @@ int main(int argc, char **argv)
       requires: cuda
       args: -kind {{elasticity poisson7}} -permuted -n 20
 
+    test: # so large that another order pays
+      suffix: cuda_cluster
+      requires: cuda
+      timeoutfactor: 3
+      args: -kind elasticity -permuted -n 32 -widths 128 -cluster
+
     test:
       suffix: cuda_never
       requires: cuda
@@ -310,6 +363,11 @@ int main(int argc, char **argv)
       requires: cuda
       timeoutfactor: 3
       args: -kind {{poisson7 elasticity}} -n {{60 64}} -segments -widths 8,33
+
+    test: # options that replay a choice are said as a whole
+      suffix: cuda_prefix
+      requires: cuda
+      args: -kind {{elasticity dof8}} -n 5 -prefix a_prefix_that_is_so_long_that_all_options_together_take_some_hundreds_of_characters_and_would_not_fit_in_a_line_
 
     test: # products in pieces, as ever
       suffix: cuda_pieces

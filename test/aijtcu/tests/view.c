@@ -6,6 +6,7 @@ int main(int argc, char **argv)
 {
   Mat      A, B, C;
   PetscInt r0, r1, n = 64;
+  char     prefix[64] = "";
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
@@ -13,6 +14,8 @@ int main(int argc, char **argv)
   PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
   PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefix", prefix, sizeof(prefix), NULL));
+  if (prefix[0]) PetscCall(MatSetOptionsPrefix(A, prefix));
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatGetOwnershipRange(A, &r0, &r1));
   for (PetscInt i = r0; i < r1; i++) {
@@ -67,5 +70,12 @@ int main(int argc, char **argv)
     test:
       suffix: detail
       args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+
+  test: # what is tuned is of one block, and said as options of the whole matrix
+    suffix: tuned
+    requires: cuda
+    nsize: 2
+    filter: grep "tuned for" | sed -e "s,^  *tuned,tuned," -e "s,_path .*,_path,"
+    args: -whole_after_view ::ascii_info -prefix whole_ -whole_mat_aijtcu_tune proxy
 
 TEST*/
