@@ -304,7 +304,7 @@ typedef struct {
   char        machine[256], cuda[32];
   double      begin;
   int         wrong;
-} Session;
+} Benchmark;
 
 static double Now(void)
 {
@@ -457,7 +457,7 @@ static void Measure(const Bench *b, const bool *needed, double *ms, bool *right)
   }
 }
 
-static void BenchColumns(Session *session, const Subject *s, int64_t N)
+static void BenchColumns(Benchmark *bench, const Subject *s, int64_t N)
 {
   bool   needed[NVARIANTS] = {true}, right[NVARIANTS] = {};
   double ms[NVARIANTS] = {};
@@ -469,10 +469,10 @@ static void BenchColumns(Session *session, const Subject *s, int64_t N)
   BenchCreate(s, N, needed, &b);
   Measure(&b, needed, ms, right);
   BenchDestroy(&b);
-  printf("  N %ld: cuSPARSE %.4f ms; at %.1f s\n", (long)N, ms[CUSPARSE], Now() - session->begin);
+  printf("  N %ld: cuSPARSE %.4f ms; at %.1f s\n", (long)N, ms[CUSPARSE], Now() - bench->begin);
   for (int v = 0; v < NVARIANTS; v++) {
     if (!needed[v] || right[v]) continue;
-    session->wrong++;
+    bench->wrong++;
     printf("    WRONG: %s\n", s->variants[v].name);
   }
   for (const Idea &idea : ideas) {
@@ -480,10 +480,10 @@ static void BenchColumns(Session *session, const Subject *s, int64_t N)
 
     if (!Matters(s, &idea, N) || !right[idea.on] || !right[idea.off]) continue;
     printf("    %-42s %9.4f ms without, %9.4f with: %6.2f\n", idea.name, off, on, off / on);
-    if (session->csv) fprintf(session->csv, "%s,%ld,%ld,%ld,\"%s\",%.5f,%.5f,%.4f,%.5f,%s,%s,%s,\"%s\"\n", s->A->name, (long)s->A->nrows, (long)s->A->colidx.size(), (long)N, idea.name, off, on, off / on, ms[CUSPARSE], sizeof(HrpbScalar) == 4 ? "single" : "double", session->commit, session->cuda, session->machine);
+    if (bench->csv) fprintf(bench->csv, "%s,%ld,%ld,%ld,\"%s\",%.5f,%.5f,%.4f,%.5f,%s,%s,%s,\"%s\"\n", s->A->name, (long)s->A->nrows, (long)s->A->colidx.size(), (long)N, idea.name, off, on, off / on, ms[CUSPARSE], sizeof(HrpbScalar) == 4 ? "single" : "double", bench->commit, bench->cuda, bench->machine);
   }
   fflush(stdout);
-  if (session->csv) fflush(session->csv);
+  if (bench->csv) fflush(bench->csv);
 }
 
 typedef struct {
@@ -520,7 +520,7 @@ static FILE *OpenTable(const char *file)
 static int BenchAll(const Options *o)
 {
   const std::vector<std::string> names   = Words(o->matrices);
-  Session                        session = {NULL, o->commit, "", "", Now(), 0};
+  Benchmark                        bench = {NULL, o->commit, "", "", Now(), 0};
   std::vector<int64_t>           columns;
   cudaDeviceProp                 device;
   int                            id, version;
@@ -540,13 +540,13 @@ static int BenchAll(const Options *o)
       return 2;
     }
   }
-  if (o->file) session.csv = OpenTable(o->file);
+  if (o->file) bench.csv = OpenTable(o->file);
   Check(cudaGetDevice(&id));
   Check(cudaGetDeviceProperties(&device, id));
   Check(cudaRuntimeGetVersion(&version));
-  snprintf(session.machine, sizeof(session.machine), "%s", device.name);
-  snprintf(session.cuda, sizeof(session.cuda), "%d.%d", version / 1000, version % 1000 / 10);
-  printf("%s, CUDA %s, %s: medians of %d rounds\n", session.machine, session.cuda, sizeof(HrpbScalar) == 4 ? "single" : "double", ROUNDS);
+  snprintf(bench.machine, sizeof(bench.machine), "%s", device.name);
+  snprintf(bench.cuda, sizeof(bench.cuda), "%d.%d", version / 1000, version % 1000 / 10);
+  printf("%s, CUDA %s, %s: medians of %d rounds\n", bench.machine, bench.cuda, sizeof(HrpbScalar) == 4 ? "single" : "double", ROUNDS);
   for (const Family &f : families) {
     Matrix  A;
     Subject s;
@@ -555,14 +555,14 @@ static int BenchAll(const Options *o)
     A      = f.make();
     A.name = f.name;
     Prepare(&A, !f.shuffled, f.shuffled, &s);
-    printf("%s: %ld rows, %ld entries; at %.1f s\n", A.name, (long)A.nrows, (long)A.colidx.size(), Now() - session.begin);
+    printf("%s: %ld rows, %ld entries; at %.1f s\n", A.name, (long)A.nrows, (long)A.colidx.size(), Now() - bench.begin);
     fflush(stdout);
-    for (int64_t N : columns) BenchColumns(&session, &s, N);
+    for (int64_t N : columns) BenchColumns(&bench, &s, N);
     Destroy(&s);
   }
-  if (session.csv) fclose(session.csv);
-  printf("%d wrong\n", session.wrong);
-  return session.wrong ? 1 : 0;
+  if (bench.csv) fclose(bench.csv);
+  printf("%d wrong\n", bench.wrong);
+  return bench.wrong ? 1 : 0;
 }
 
 int main(int argc, char **argv)
