@@ -30,6 +30,15 @@ __device__ __forceinline__ void BarrierInitFence(void)
 #endif
 }
 
+/* Of a ring of stages; its barriers change parity with each turn */
+__device__ __forceinline__ void NextStage(uint32_t nstages, uint32_t &stage, uint32_t &parity)
+{
+  if (++stage == nstages) {
+    stage = 0;
+    parity ^= 1;
+  }
+}
+
 __device__ __forceinline__ void BarrierArrive(uint32_t barrier)
 {
   asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state,[%0];\n}" ::"r"(barrier) : "memory");

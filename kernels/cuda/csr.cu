@@ -138,7 +138,7 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
       if (n < a.N) to[n * ldto] = sum[k][w];
     }
   }
-  if (cut || !CsrAgain(length, sum)) return; /* of parts CsrCombineRun() sees to that */
+  if (cut || !CsrAgain<K * W>(length, &sum[0][0])) return; /* of parts CsrCombineRun() sees to that */
 #pragma unroll 1
   for (int i = 0; i < K * W; i++) {
     const int32_t n = n0 + i / W * G * W + i % W;

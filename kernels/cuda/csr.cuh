@@ -95,16 +95,13 @@ static __device__ __forceinline__ HrpbScalar CsrOneNaN(HrpbScalar sum)
    Whether sums of a row that is not cut, stored already, are to be computed again: those that are not finite, for a chunk or the chunks together may overflow where the entries one by one do not. A row of one
    chunk was added so
 */
-template <int K, int W> static __device__ __forceinline__ bool CsrAgain(int32_t length, const HrpbScalar (&sum)[K][W])
+template <int N> static __device__ __forceinline__ bool CsrAgain(int32_t length, const HrpbScalar *sum)
 {
   bool finite = true;
 
   if (length <= CSR_CHUNK) return false;
 #pragma unroll
-  for (int k = 0; k < K; k++) {
-#pragma unroll
-    for (int w = 0; w < W; w++) finite = finite && isfinite(sum[k][w]);
-  }
+  for (int n = 0; n < N; n++) finite = finite && isfinite(sum[n]);
   return !finite;
 }
 

@@ -150,9 +150,9 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     const int32_t nparts = (row.end - row.begin + a.part_entries - 1) / a.part_entries;
 
     if (nparts <= 1) {
-      const HrpbScalar sum[1][1] = {{SumOfTerms(term, row.begin, row.end)}};
+      const HrpbScalar sum = SumOfTerms(term, row.begin, row.end);
 
-      c[i] = CsrAgain(row.end - row.begin, sum) ? InOneGo(row) : sum[0][0];
+      c[i] = CsrAgain<1>(row.end - row.begin, &sum) ? InOneGo(row) : sum;
     } else {
       const int32_t first = atomicAdd(&npieces, nparts);
 

@@ -27,10 +27,10 @@ struct Row {
 /* U columns from n on */
 template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)
 {
-  const HrpbScalar *B         = a.B + n * a.ldb;
-  HrpbScalar       *c         = a.C + r.row + n * a.ldc;
-  HrpbScalar        sum[1][U] = {};
-  int32_t           begin     = r.begin;
+  const HrpbScalar *B      = a.B + n * a.ldb;
+  HrpbScalar       *c      = a.C + r.row + n * a.ldc;
+  HrpbScalar        sum[U] = {};
+  int32_t           begin  = r.begin;
 
   do {
     const int32_t end     = CHUNKS ? min(begin + CSR_CHUNK, r.end) : r.end;
@@ -48,13 +48,13 @@ template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTil
       for (int u = 0; u < U; u++) part[u] = fma(value, x[u], part[u]);
     }
 #pragma unroll
-    for (int u = 0; u < U; u++) sum[0][u] += part[u];
+    for (int u = 0; u < U; u++) sum[u] += part[u];
     begin = end;
   } while (CHUNKS && begin < r.end);
 #pragma unroll
-  for (int u = 0; u < U; u++) c[u * a.ldc] = sum[0][u];
+  for (int u = 0; u < U; u++) c[u * a.ldc] = sum[u];
   if constexpr (CHUNKS) {
-    if (!CsrAgain(r.end - r.begin, sum)) return;
+    if (!CsrAgain<U>(r.end - r.begin, sum)) return;
 #pragma unroll 1
     for (int u = 0; u < U; u++) {
       if (!isfinite(c[u * a.ldc])) c[u * a.ldc] = CsrInOneGo(r.columns + r.begin, r.values + r.begin, r.end - r.begin, B + u * a.ldb, 1);

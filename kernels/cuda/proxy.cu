@@ -7,6 +7,7 @@
 #include "csr.cuh"
 #include "launch.cuh"
 #include "rowmajor.cuh"
+#include "rows.cuh"
 
 enum {
   SAMPLED       = 8,    /* every so many rows of a unit are looked at entry by entry: features are to cost no more than reading an eighth of the pattern */
@@ -20,14 +21,9 @@ static_assert((int)HRPB_THREADS == (int)HRPB_UNIT_ROWS, "a thread for each row o
 /* Whether a row, sorted, has a column */
 static __device__ bool HasColumn(const HrpbInt *colidx, HrpbInt begin, HrpbInt end, HrpbInt column)
 {
-  while (begin < end) {
-    const HrpbInt middle = begin + (end - begin) / 2;
+  const int64_t at = HrpbLowerBound(colidx, begin, end, column);
 
-    if (colidx[middle] == column) return true;
-    if (colidx[middle] < column) begin = middle + 1;
-    else end = middle;
-  }
-  return false;
+  return at < end && colidx[at] == column;
 }
 
 static __device__ void AddFeature(int64_t *feature, unsigned long long x)

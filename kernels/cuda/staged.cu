@@ -31,14 +31,6 @@ template <typename Scalar> struct Pitch {
   };
 };
 
-__device__ __forceinline__ void NextStage(uint32_t nstages, uint32_t &stage, uint32_t &parity)
-{
-  if (++stage == nstages) {
-    stage = 0;
-    parity ^= 1;
-  }
-}
-
 /* The blocks that a thread block multiplies, one after the other, in groups of up to 32 */
 template <typename Scalar> struct Blocks {
   const Format<Scalar> &f;

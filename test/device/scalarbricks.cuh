@@ -140,10 +140,7 @@ template <int NB, int V, int NR, bool RUNS> __device__ __forceinline__ void Scal
       }
     }
     BarrierArriveAfterCopies(ready);
-    if (++stage == (uint32_t)a.nstages) {
-      stage = 0;
-      parity ^= 1;
-    }
+    NextStage(a.nstages, stage, parity);
     now  = next;
     next = later;
 #pragma unroll
@@ -316,10 +313,7 @@ template <int W, int NC, int WN, int V, int CTAS> __global__ void __launch_bound
         MultiplyEntries(pattern >> HRPB_BRICK_COLS * ROWS * part, (const ScalarRow *)decoded + ROWS * part, b, sum);
       }
       BarrierArrive(empty + 8 * stage);
-      if (++stage == (uint32_t)a.nstages) {
-        stage = 0;
-        parity ^= 1;
-      }
+      NextStage(a.nstages, stage, parity);
     }
 #pragma unroll
     for (int c = 0; c < NC; c++) StoreColumn<W>(a, item.panel, strip * HRPB_MAX_BRICK_ROWS + part * ROWS, (int32_t)(w % a.ntiles) * NB + n_warp + c * W, lane, sum[c]);
