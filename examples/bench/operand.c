@@ -1,5 +1,17 @@
 #include "operand.h"
 
+/* The largest of the numbers of columns in a list */
+PetscErrorCode OperandMostColumns(PetscInt n, const PetscInt N[], PetscInt *most)
+{
+  PetscFunctionBegin;
+  *most = 0;
+  for (PetscInt k = 0; k < n; k++) {
+    PetscCheck(N[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", N[k]);
+    *most = PetscMax(*most, N[k]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Memory for rows x N at least */
 PetscErrorCode OperandReserve(Operand *o, PetscInt rows, PetscInt N)
 {

@@ -11,6 +11,7 @@ typedef struct {
   PetscBool filled; /* with OperandValue() */
 } Operand;
 
+PETSC_INTERN PetscErrorCode OperandMostColumns(PetscInt, const PetscInt[], PetscInt *);
 PETSC_INTERN PetscErrorCode OperandReserve(Operand *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode OperandCreateMat(const Operand *, PetscInt, PetscInt, Mat *);
 PETSC_INTERN PetscErrorCode OperandDestroy(Operand *);

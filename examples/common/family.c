@@ -23,6 +23,17 @@ PetscErrorCode FamilyFind(const char name[], GenerateKind *kind, PetscBool *perm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The names in a list: a wrong one is an error now, not after all those before it */
+PetscErrorCode FamilyCheck(PetscInt n, char *const names[])
+{
+  GenerateKind kind;
+  PetscBool    permuted;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) PetscCall(FamilyFind(names[k], &kind, &permuted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All rows of a matrix with scale times the rows of a full benchmark */
 PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
 {

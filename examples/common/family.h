@@ -6,4 +6,5 @@
 #include "generate.h"
 
 PETSC_EXTERN PetscErrorCode FamilyFind(const char[], GenerateKind *, PetscBool *);
+PETSC_EXTERN PetscErrorCode FamilyCheck(PetscInt, char *const[]);
 PETSC_EXTERN PetscErrorCode FamilyRows(const char[], PetscReal, GenerateCSR *);

@@ -94,12 +94,7 @@ static PetscErrorCode GetOptions(Options *o)
     PetscCheck(o->block[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-blocks %" PetscInt_FMT ": a block needs one vector at least", o->block[k]);
     o->most = PetscMax(o->most, o->block[k]);
   }
-  for (PetscInt k = 0; k < o->families; k++) {
-    GenerateKind kind;
-    PetscBool    permuted;
-
-    PetscCall(FamilyFind(o->family[k], &kind, &permuted)); /* a wrong name is an error now, not after all those before it */
-  }
+  PetscCall(FamilyCheck(o->families, o->family));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

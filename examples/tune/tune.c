@@ -63,16 +63,8 @@ static PetscErrorCode GetOptions(Options *o)
     o->Ns = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(N);
     PetscCall(PetscArraycpy(o->N, N, o->Ns));
   }
-  for (PetscInt k = 0; k < o->Ns; k++) {
-    PetscCheck(o->N[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
-    o->most = PetscMax(o->most, o->N[k]);
-  }
-  for (PetscInt k = 0; k < o->families; k++) {
-    GenerateKind kind;
-    PetscBool    permuted;
-
-    PetscCall(FamilyFind(o->family[k], &kind, &permuted)); /* a wrong name is an error now, not after all those before it */
-  }
+  PetscCall(OperandMostColumns(o->Ns, o->N, &o->most));
+  PetscCall(FamilyCheck(o->families, o->family));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,7 @@
 static char help[] = "Products of a MATAIJTCU with dense matrices against sums in extended precision of the same closed formulas.\n\
 Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar|parent): the path that the plan's counter must show.\n\n";
 
+#include "bits.h"
 #include <petscaijtcu.h>
 #include <math.h>
 
@@ -247,20 +248,12 @@ static PetscErrorCode Check(Mat C, const Problem *p, PetscReal scale, PetscInt n
 
 static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
 {
-  const PetscScalar *c, *d;
-  PetscInt           m, N, ldc, ldd;
-  PetscBool          same = PETSC_TRUE;
+  PetscInt  N;
+  PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(C, &m, NULL));
   PetscCall(MatGetSize(C, NULL, &N));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayRead(C, &c));
-  PetscCall(MatDenseGetArrayRead(D, &d));
-  for (PetscInt j = 0; j < N && same; j++) PetscCall(PetscMemcmp(c + j * ldc, d + j * ldd, m * sizeof(PetscScalar), &same));
-  PetscCall(MatDenseRestoreArrayRead(C, &c));
-  PetscCall(MatDenseRestoreArrayRead(D, &d));
+  PetscCall(SameBits(C, D, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: the bits differ, N = %" PetscInt_FMT "\n", pattern_name, what, N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
 static char help[] = "Products of a MATAIJTCU that is tuned (-mat_aijtcu_tune proxy) against those of a MATAIJ, what is said of the tuning, and whether the options that are said replay it.\n\
 Prints on error only. -kind, -n: a matrix of examples/common/generate.h. -segments: it is so large that the proxy is a part of it.\n\n";
 
+#include "bits.h"
 #include <generate.h>
 #include <petscaijtcu.h>
 
@@ -65,19 +66,12 @@ static PetscErrorCode CheckProduct(const Test *t, Mat B, Mat C, PetscReal scale,
 
 static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
 {
-  const PetscScalar *c, *d;
-  PetscInt           m, N, ldc, ldd;
-  PetscBool          same = PETSC_TRUE;
+  PetscInt  N;
+  PetscBool same;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(C, &m, &N));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayRead(C, &c));
-  PetscCall(MatDenseGetArrayRead(D, &d));
-  for (PetscInt j = 0; j < N && same; j++) PetscCall(PetscMemcmp(c + j * ldc, d + j * ldd, (size_t)m * sizeof(*c), &same));
-  PetscCall(MatDenseRestoreArrayRead(C, &c));
-  PetscCall(MatDenseRestoreArrayRead(D, &d));
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(SameBits(C, D, &same));
   PetscCall(Report(same, N, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,6 +155,22 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product, and what is said of its tuning */
+static PetscErrorCode TestProduct(const Test *t, Mat A, PetscInt N, const char what[])
+{
+  Mat             B, C;
+  MatAIJTCUTuning tuning;
+
+  PetscFunctionBegin;
+  PetscCall(CreateB(t, N, &B));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(CheckProduct(t, B, C, 1, what));
+  PetscCall(CheckTuning(t, A, N, &tuning));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestWidth(const Test *t, Mat A, PetscInt N)
 {
   Mat             B, C, D;
@@ -196,21 +206,10 @@ static PetscErrorCode TestWidth(const Test *t, Mat A, PetscInt N)
 static PetscErrorCode TestMany(const Test *t, Mat A)
 {
   MatAIJTCUCounts counts, before;
-  MatAIJTCUTuning tuning;
 
   PetscFunctionBegin;
   PetscCall(MatAIJTCUGetCounts(A, &before));
-  for (PetscInt N = 1; N <= 24; N++) {
-    const PetscInt width = 1 + (N - 1) % 12;
-    Mat            B, C;
-
-    PetscCall(CreateB(t, width, &B));
-    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-    PetscCall(CheckProduct(t, B, C, 1, "wrong among many"));
-    PetscCall(CheckTuning(t, A, width, &tuning));
-    PetscCall(MatDestroy(&B));
-    PetscCall(MatDestroy(&C));
-  }
+  for (PetscInt N = 1; N <= 24; N++) PetscCall(TestProduct(t, A, 1 + (N - 1) % 12, "wrong among many"));
   PetscCall(MatAIJTCUGetCounts(A, &counts));
   PetscCall(Report((PetscBool)(counts.builds <= before.builds + 1), 24, "bricks of several formats are built"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,7 +257,7 @@ static PetscErrorCode TestCluster(const Test *t, Mat A, PetscInt N)
 /* Another entry: what was tuned is of no use any more */
 static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
 {
-  Mat              B, C, matrix[] = {A, t->R};
+  Mat              matrix[] = {A, t->R};
   PetscInt         m, n;
   PetscObjectState before, after;
   MatAIJTCUTuning  tuning;
@@ -275,12 +274,7 @@ static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
   PetscCall(MatGetNonzeroState(A, &after));
   PetscCall(MatAIJTCUGetTuning(A, N, &tuning));
   if (after != before) PetscCall(Report((PetscBool)(!tuning.nvariants && tuning.winner == -1), N, "a tuning of another pattern")); /* a small matrix may have had the entry */
-  PetscCall(CreateB(t, N, &B));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(CheckProduct(t, B, C, 1, "wrong with another pattern"));
-  PetscCall(CheckTuning(t, A, N, &tuning));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
+  PetscCall(TestProduct(t, A, N, "wrong with another pattern"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
