@@ -8,14 +8,6 @@
 #include "matrices.cuh"
 #include "clusterdevice.h"
 
-template <typename T> static std::vector<T> Download(const T *d, int64_t n)
-{
-  std::vector<T> x(n);
-
-  Check(cudaMemcpy(x.data(), d, sizeof(T) * x.size(), cudaMemcpyDeviceToHost));
-  return x;
-}
-
 typedef struct {
   std::vector<int32_t> order, position;
   std::vector<HrpbInt> rowptr, colidx, entry;

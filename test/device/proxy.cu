@@ -4,7 +4,7 @@
      test-proxy         all tests
      test-proxy -small  few and small ones, to run under compute-sanitizer
 */
-#include "test.cuh"
+#include "matrices.cuh"
 #include "proxydevice.h"
 
 enum {
@@ -13,31 +13,6 @@ enum {
 };
 
 static HrpbFeatures features[MOST_SEGMENTS];
-
-typedef struct {
-  HrpbInt    *rowptr, *colidx;
-  HrpbScalar *values;
-} OnDevice;
-
-static OnDevice UploadMatrix(const Matrix &A)
-{
-  return {Upload(A.rowptr), Upload(A.colidx), Upload(A.values)};
-}
-
-static void Free(OnDevice *d)
-{
-  cudaFree(d->rowptr);
-  cudaFree(d->colidx);
-  cudaFree(d->values);
-}
-
-template <typename T> static std::vector<T> Download(const T *d, int64_t n)
-{
-  std::vector<T> x(n);
-
-  Check(cudaMemcpy(x.data(), d, sizeof(T) * x.size(), cudaMemcpyDeviceToHost));
-  return x;
-}
 
 /* Rows of many kinds: runs of columns that grow and shrink down the matrix, single columns, none. begin entries that belong to no row come first */
 static Matrix Mixed(int64_t nrows, int64_t ncols, int64_t begin)
@@ -97,7 +72,7 @@ static bool SameFeatures(const HrpbFeatures *a, const HrpbFeatures *b)
 static int32_t TestFeatures(const Matrix &A, int64_t segment_rows, int64_t stride)
 {
   const int32_t n = (int32_t)((A.nrows - segment_rows) / stride + 1);
-  OnDevice      d = UploadMatrix(A);
+  DeviceCsr     d = CsrOnDevice(&A);
 
   Check(HrpbFeaturesDevice(d.rowptr, d.colidx, segment_rows, stride, n, NULL, features));
   for (int32_t s = 0; s < n; s++) {
@@ -107,7 +82,7 @@ static int32_t TestFeatures(const Matrix &A, int64_t segment_rows, int64_t strid
     snprintf(what, sizeof(what), "segment %d of %ld rows: entries %ld (must be %ld), longest %ld (%ld), runs %ld (%ld), shared %ld (%ld), span %ld (%ld)", s, (long)segment_rows, (long)features[s].entries, (long)right.entries, (long)features[s].longest, (long)right.longest, (long)features[s].runs, (long)right.runs, (long)features[s].shared, (long)right.shared, (long)features[s].span, (long)right.span);
     Report(SameFeatures(&features[s], &right), what, A.name);
   }
-  Free(&d);
+  CsrDestroy(&d);
   return n;
 }
 
@@ -200,10 +175,9 @@ static void CheckB(const HrpbProxy *p, const char *where)
 static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N, bool as_they_come)
 {
   const int32_t n = TestFeatures(A, segment_rows, segment_rows);
-  OnDevice      d = UploadMatrix(A);
+  DeviceCsr     d = CsrOnDevice(&A);
   int32_t       chosen[HRPB_REPRESENTATIVES];
   Matrix        right = {"right", HRPB_REPRESENTATIVES * segment_rows, A.ncols, {0}, {}, {}}, found = right;
-  CsrSchedule   whole;
   HrpbProxy     p;
 
   Check(HrpbChooseSegments(n, features, HRPB_REPRESENTATIVES, chosen));
@@ -221,32 +195,27 @@ static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N, bool 
   Report(fabs(p.entries * (double)(A.rowptr.back() - A.rowptr[0]) - (double)right.colidx.size()) < 1e-3, "the proxy has another share of the entries", A.name);
   Report(found.rowptr == right.rowptr && found.colidx == right.colidx && SameBits(found.values.data(), right.values.data(), right.values.size()), "the proxy has other rows", A.name);
   CheckB(&p, A.name);
-  Check(CsrScheduleDevice(A.nrows, A.ncols, d.rowptr, d.colidx, NULL, &whole));
-  Report((whole.rows_entries > 0) == as_they_come, "another kernel for CSR than the test is about", A.name);
-  TestTimes(&p, &right, &whole, A.name);
-  CsrScheduleDestroyDevice(&whole, NULL);
+  Report((d.schedule.rows_entries > 0) == as_they_come, "another kernel for CSR than the test is about", A.name);
+  TestTimes(&p, &right, &d.schedule, A.name);
   HrpbProxyDestroyDevice(&p, NULL);
   Report(!p.nrows && !p.B && !p.own[0], "not zero when destroyed", A.name);
-  Free(&d);
+  CsrDestroy(&d);
 }
 
 /* Of a matrix that is not large the proxy is the matrix */
 static void TestWhole(const Matrix &A, int64_t N)
 {
-  OnDevice    d = UploadMatrix(A);
-  CsrSchedule whole;
-  HrpbProxy   p;
+  DeviceCsr d = CsrOnDevice(&A);
+  HrpbProxy p;
 
   Check(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, N, NULL, &p));
   Report(p.rowptr == d.rowptr && p.colidx == d.colidx && p.values == d.values && p.nrows == A.nrows && p.share == 1 && p.entries == 1, "the proxy is not the matrix", A.name);
   CheckB(&p, A.name);
-  Check(CsrScheduleDevice(A.nrows, A.ncols, d.rowptr, d.colidx, NULL, &whole));
-  TestTimes(&p, &A, &whole, A.name);
-  CsrScheduleDestroyDevice(&whole, NULL);
+  TestTimes(&p, &A, &d.schedule, A.name);
   HrpbProxyDestroyDevice(&p, NULL);
   Check(cudaDeviceSynchronize());
   Report(Download(d.colidx, (int64_t)A.colidx.size()) == A.colidx, "the matrix went with its proxy", A.name);
-  Free(&d);
+  CsrDestroy(&d);
 }
 
 /* Entries in the first and last rows alone, as an off-diagonal block has them: segments with none stand for nearly all, and the proxy says so */
@@ -254,7 +223,7 @@ static void TestEnds(int64_t nsegments)
 {
   const int64_t nrows = nsegments * HRPB_UNIT_ROWS;
   Matrix        A     = {"ends", nrows, 64, {0}, {}, {}};
-  OnDevice      d;
+  DeviceCsr     d;
   HrpbProxy     p;
 
   for (int64_t i = 0; i < nrows; i++) {
@@ -264,16 +233,16 @@ static void TestEnds(int64_t nsegments)
     }
     A.rowptr.push_back((HrpbInt)A.colidx.size());
   }
-  d = UploadMatrix(A);
+  d = CsrOnDevice(&A);
   Check(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, 8, NULL, &p));
   Report(p.share > 0.1 && (p.entries < p.share / 2 || p.entries > p.share * 2), "the proxy seems to have its share of the entries", A.name);
   HrpbProxyDestroyDevice(&p, NULL);
-  Free(&d);
+  CsrDestroy(&d);
 }
 
 static void TestRefused(const Matrix &A)
 {
-  OnDevice  d = UploadMatrix(A);
+  DeviceCsr d = CsrOnDevice(&A);
   HrpbProxy p;
   int64_t   rows;
 
@@ -282,7 +251,7 @@ static void TestRefused(const Matrix &A)
   Report(HrpbProxyCreateDevice(A.nrows, A.ncols, d.rowptr, d.colidx, d.values, HRPB_UNIT_ROWS, 0, NULL, &p) == HRPB_ERR_PARAMETER && !p.nrows, "no columns", "refused");
   Check(HrpbSegmentRowsDevice(&rows));
   Report(rows > 0 && rows % HRPB_UNIT_ROWS == 0, "a segment of no rows", "rows");
-  Free(&d);
+  CsrDestroy(&d);
 }
 
 int main(int argc, char **argv)

@@ -103,6 +103,14 @@ template <typename T> static T *Upload(const std::vector<T> &x)
   return d;
 }
 
+template <typename T> static std::vector<T> Download(const T *d, int64_t n)
+{
+  std::vector<T> x(n);
+
+  Check(cudaMemcpy(x.data(), d, sizeof(T) * x.size(), cudaMemcpyDeviceToHost));
+  return x;
+}
+
 static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
 {
   return !memcmp(x, y, sizeof(*x) * n);
