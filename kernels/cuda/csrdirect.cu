@@ -161,6 +161,8 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     }
   }
   __syncthreads();
+  /* cusparseSpMV() of cuSPARSE 12.6 looks at shared memory that it has not written, and leaves out a row where it finds this */
+  for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) ((volatile HrpbInt *)rowptr)[i] = 0;
   if (!ncut) return;
   if (thread < npieces) part[thread] = SumOfTerms(term, piece[thread].begin, piece[thread].end);
   __syncthreads();
