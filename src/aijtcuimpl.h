@@ -280,7 +280,6 @@ PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
-PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(const HrpbSurvey *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDevicePack(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
@@ -341,6 +340,9 @@ PETSC_INTERN PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *);
 /* synergy.c */
 PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscBool      AIJTCUColumnsRun(const HrpbSurvey *);
+#if AIJTCU_HAVE_DEVICE
+PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(Mat, const HrpbSurvey *);
+#endif
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);

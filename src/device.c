@@ -79,12 +79,6 @@ PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The format for a matrix of which nothing was set: staged where columns come in runs; otherwise strips gather what they need */
-HrpbParams AIJTCUDeviceFormat(const HrpbSurvey *survey)
-{
-  return AIJTCUColumnsRun(survey) ? HrpbStagedParams() : HrpbGatherParams();
-}
-
 /* Like all that is freed here without asking for errors: those of work before it come to light in the next call */
 static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
 {
@@ -181,7 +175,7 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
   plan->params         = plan->wanted;
   if (!plan->wanted.brick_rows) {
     if (!plan->bricks_clustered) PetscCall(AIJTCUAnalyse(A, plan));
-    plan->params = AIJTCUDeviceFormat(plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
+    plan->params = AIJTCUDeviceFormat(A, plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
   }
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);

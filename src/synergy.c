@@ -133,22 +133,47 @@ enum {
   FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
+  FEW_PANELS       = 165, /* a quarter more than that: with fewer, shorter panels, of which there are more, are faster; */
   BEST_STAGED      = 4,   /* rows of B for a row of A, in the best order of any mesh; */
   LONG_ROWS        = 128, /* entries of a row, on average, beyond which it costs more */
   FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
+
+static const PetscReal few_panels_gain = (PetscReal)0.8; /* the time that shorter panels take then, by that of longer ones: 0.67 to 0.98 for ten matrices with 82 to 155 panels */
+
+static PetscBool AIJTCUHasFewPanels(Mat A)
+{
+  return (PetscBool)(A->rmap->n < (PetscInt)FEW_PANELS * HrpbStagedParams().panel_rows);
+}
+
+/* Whether windows half as wide stage fewer rows of B, by a tenth or more: about half of those that no entry needs are in windows whose other half has none either, seen for all kinds of matrices */
+static PetscBool AIJTCUWantsNarrowWindows(const HrpbSurvey *survey)
+{
+  return (PetscBool)(5 * survey->needed_rows <= 4 * survey->staged_rows);
+}
+
+/* The format for a matrix of which nothing was set: staged where columns come in runs; otherwise strips gather what they need. Tables of times: kernels/README.md */
+HrpbParams AIJTCUDeviceFormat(Mat A, const HrpbSurvey *survey)
+{
+  HrpbParams staged = HrpbStagedParams();
+
+  if (!AIJTCUColumnsRun(survey)) return HrpbGatherParams();
+  if (AIJTCUHasFewPanels(A)) return (HrpbParams){8, 64, 64, 4};
+  if (AIJTCUWantsNarrowWindows(survey)) staged.window_cols /= 2;
+  return staged;
+}
 
 /* Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
 static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSurvey *survey, PetscInt N)
 {
   const AIJTCUBrickRates *r       = &brick_rates[AIJTCUGetPrecision(plan)];
   const HrpbParams        format  = HrpbStagedParams();
-  const PetscReal         bricks  = (PetscReal)survey->strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)survey->staged_rows;
+  const PetscReal         bricks  = (PetscReal)survey->strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = (PetscReal)(AIJTCUWantsNarrowWindows(survey) ? (survey->staged_rows + survey->needed_rows) / 2 : survey->staged_rows);
   const PetscReal         panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)format.panel_rows);
   const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(survey->most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
   const PetscReal         time    = r->launch + (r->block + r->block_column * columns) * in_turn + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return PetscMax(time, r->least);
+  return PetscMax(time, r->least) * (AIJTCUHasFewPanels(A) ? few_panels_gain : 1);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
@@ -180,7 +205,7 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
   const PetscBool           forced  = AIJTCUClusterForced(plan);
   const PetscReal           nnz     = (PetscReal)plan->survey.nnz, rows = (PetscReal)A->rmap->n;
   const PetscReal           entries = nnz * (nnz > LONG_ROWS * rows ? r->long_entry : r->entry);
-  const HrpbSurvey          full    = {.nnz = plan->survey.nnz, .strip_cols16 = plan->survey.nnz / 16, .staged_rows = BEST_STAGED * (int64_t)A->rmap->n}; /* of bricks without a gap */
+  const HrpbSurvey          full    = {.nnz = plan->survey.nnz, .strip_cols16 = plan->survey.nnz / 16, .staged_rows = BEST_STAGED * (int64_t)A->rmap->n, .needed_rows = BEST_STAGED * (int64_t)A->rmap->n}; /* of bricks without a gap */
   PetscReal                 left, levels, gain;
 
   PetscFunctionBegin;

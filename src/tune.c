@@ -320,7 +320,7 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
     t->tuning.nvariants = 0; /* none that are compared, even if some were timed */
-    if (t->path == MAT_AIJTCU_PATH_TCU) t->format = plan->tune_format.brick_rows ? plan->tune_format : AIJTCUDeviceFormat(&plan->survey); /* for good, whatever wins for other numbers of columns */
+    if (t->path == MAT_AIJTCU_PATH_TCU) t->format = plan->tune_format.brick_rows ? plan->tune_format : AIJTCUDeviceFormat(A, &plan->survey); /* for good, whatever wins for other numbers of columns */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   t->path            = t->variant[t->tuning.winner].path;
