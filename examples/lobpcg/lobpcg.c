@@ -147,7 +147,6 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], const Side 
 static PetscErrorCode PrintTrial(const Options *o, const Side *side, const TrialOptions *t, const Trial *trial, const Trial *first, PetscReal difference)
 {
   const char *orthogonalization = BVOrthogBlockTypes[t->orthogonalization];
-  PetscReal   all               = 0;
 
   PetscFunctionBegin;
   if (o->test) {
@@ -157,13 +156,7 @@ static PetscErrorCode PrintTrial(const Options *o, const Side *side, const Trial
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "  block %3" PetscInt_FMT ", %-4s %s%s%s%s: %.4f s", t->block, orthogonalization, side->type, trial->path[0] ? " (" : "", trial->path, trial->path[0] ? ")" : "", (double)trial->solve.median));
   if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %.2fx, eigenvalues differ by %.1e%s", (double)(first->solve.median / trial->solve.median), (double)difference, difference <= o->tolerance ? "" : " ERROR"));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "; %" PetscInt_FMT " iterations, %" PetscInt_FMT " products;", trial->iterations, trial->profile.products));
-  for (int p = 0; p < PROFILE_PARTS; p++) all += trial->profile.seconds[p];
-  for (int p = 1; p < PROFILE_PARTS; p++) {
-    const PetscReal share = trial->profile.seconds[p] / all;
-
-    if (share >= (PetscReal)0.005) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %.0f %%", ProfileParts[p], 100 * (double)share));
-  }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  PetscCall(ProfilePrint(PETSC_COMM_SELF, &trial->profile));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

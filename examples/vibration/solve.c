@@ -216,9 +216,9 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 
 /*
    Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive definite. Everything
-   that is set here can be changed by SLEPc's options.
+   that is set here can be changed by SLEPc's options. With a profile, which is NULL for none, the iteration waits for the device between its parts.
 */
-PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, EPS *eps, SolveStatistics *s)
+PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *profile, EPS *eps, SolveStatistics *s)
 {
   ProgressContext    progress   = {0};
   Stagnation         stagnation = {0, PETSC_MAX_REAL, 0};
@@ -250,7 +250,9 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, EPS *eps, Sol
 
   PetscCall(PetscLogStageRegister("Eigensolver", &stage));
   PetscCall(PetscLogStagePush(stage));
+  if (profile) PetscCall(ProfileBegin(K, profile));
   PetscCall(EPSSolve(*eps));
+  if (profile) PetscCall(ProfileEnd());
   PetscCall(PetscLogStagePop());
   PetscCall(PetscTimeSubtract(&s->time));
   s->time = -s->time;

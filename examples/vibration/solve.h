@@ -4,6 +4,7 @@
 #pragma once
 
 #include "beam.h"
+#include "profile.h"
 #include <slepceps.h>
 
 typedef struct {
@@ -13,5 +14,5 @@ typedef struct {
   PetscLogDouble product_time, setup, time; /* in those, before the iteration, and in it */
 } SolveStatistics;
 
-PETSC_INTERN PetscErrorCode Solve(const Beam *, Mat, Mat, PetscBool, EPS *, SolveStatistics *);
+PETSC_INTERN PetscErrorCode Solve(const Beam *, Mat, Mat, PetscBool, Profile *, EPS *, SolveStatistics *);
 PETSC_INTERN PetscErrorCode SymmetryCheck(Mat);

@@ -19,7 +19,7 @@ int main(int argc, char **args)
   PetscCall(BeamSetFromOptions(PETSC_COMM_WORLD, &b));
   PetscCall(BeamStiffness(PETSC_COMM_WORLD, &b, &K));
   PetscCall(BeamMass(PETSC_COMM_WORLD, &b, &M));
-  PetscCall(Solve(&b, K, M, PETSC_TRUE, &eps, &s));
+  PetscCall(Solve(&b, K, M, PETSC_TRUE, NULL, &eps, &s));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", s.converged == s.wanted ? "converged" : (s.stagnated ? "stopped by rounding" : "not converged")));
   for (PetscInt i = 0; i < PetscMin(s.converged, 4); i++) {
     PetscScalar lambda;

@@ -16,6 +16,7 @@ typedef struct {
   char      file[PETSC_MAX_PATH_LEN], directory[PETSC_MAX_PATH_LEN];
   PetscBool given, symmetry; /* -f, -check_symmetry */
   PetscBool write, pictures; /* files at all; mode shapes among them */
+  PetscBool profile;
   PetscBool test;
 } Options;
 
@@ -31,6 +32,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscCall(PetscOptionsBool("-check_symmetry", "Check with two random vectors that the matrix of the file is symmetric", NULL, o->symmetry, &o->symmetry, NULL));
   PetscCall(PetscOptionsString("-output_dir", "Folder for the table and the mode shapes; made if missing", NULL, o->directory, o->directory, sizeof(o->directory), &directory));
   PetscCall(PetscOptionsBool("-no_pictures", "Do not write the mode shapes", NULL, none, &none, NULL));
+  PetscCall(PetscOptionsBool("-profile", "Say what the solve was spent on; it then waits for the device between its parts, and takes longer", NULL, o->profile, &o->profile, NULL));
   PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine, and write files only with -output_dir", NULL, o->test, &o->test, NULL));
   PetscOptionsEnd();
   o->write    = (PetscBool)(directory || !o->test);
@@ -249,6 +251,7 @@ int main(int argc, char **args)
   Mat             K, M = NULL;
   EPS             eps;
   SolveStatistics s;
+  Profile         profile;
   Modes           modes = {0};
   PetscLogDouble  start, end;
 
@@ -268,12 +271,16 @@ int main(int argc, char **args)
   PetscCall(PrintProblem(&o, &b, K));
   if (o.write) PetscCall(MakeDirectory(comm, o.directory));
 
-  PetscCall(Solve(o.given ? NULL : &b, K, M, o.test, &eps, &s));
+  PetscCall(Solve(o.given ? NULL : &b, K, M, o.test, o.profile ? &profile : NULL, &eps, &s));
   if (o.pictures) PetscCall(ModesCreate(&b, s.converged, &modes));
   PetscCall(Report(&o, &b, K, eps, s.converged, &modes));
   if (o.write && o.pictures && s.converged) PetscCall(WritePictures(&o, comm, &modes));
   PetscCall(PetscTime(&end));
   if (!o.test) PetscCall(Closing(K, &s, end - start));
+  if (o.profile) {
+    PetscCall(PetscPrintf(comm, "The solve was spent on"));
+    PetscCall(ProfilePrint(comm, &profile));
+  }
 
   PetscCall(ModesDestroy(&modes));
   PetscCall(EPSDestroy(&eps));

@@ -25,3 +25,4 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode ProfileBegin(Mat, Profile *);
 PETSC_INTERN PetscErrorCode ProfileEnd(void);
+PETSC_INTERN PetscErrorCode ProfilePrint(MPI_Comm, const Profile *);

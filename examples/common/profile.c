@@ -101,3 +101,19 @@ PetscErrorCode ProfileEnd(void)
   PetscCall(PetscLogHandlerDestroy(&now.handler));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The share of each part that has half a percent of the time or more */
+PetscErrorCode ProfilePrint(MPI_Comm comm, const Profile *profile)
+{
+  PetscReal all = 0;
+
+  PetscFunctionBegin;
+  for (int p = 0; p < PROFILE_PARTS; p++) all += profile->seconds[p];
+  for (int p = 1; p < PROFILE_PARTS; p++) {
+    const PetscReal share = profile->seconds[p] / all;
+
+    if (share >= (PetscReal)0.005) PetscCall(PetscPrintf(comm, " %s %.0f %%", ProfileParts[p], 100 * (double)share));
+  }
+  PetscCall(PetscPrintf(comm, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
