@@ -173,7 +173,7 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSur
   const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(survey->most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
   const PetscReal         time    = r->launch + (r->block + r->block_column * columns) * in_turn + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return PetscMax(time, r->least) * (AIJTCUHasFewPanels(A) ? few_panels_gain : 1);
+  return PetscMax(time * (AIJTCUHasFewPanels(A) ? few_panels_gain : 1), r->least);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
