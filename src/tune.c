@@ -125,17 +125,33 @@ static PetscErrorCode AIJTCUAppendNumber(const char prefix[], const char name[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential matrix the same bits without tuning. To be freed by the caller */
+static PetscErrorCode AIJTCUAppendChoice(const char prefix[], const AIJTCUTuned *t, char text[], size_t len)
+{
+  const HrpbParams *f = &t->format;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_path", MatAIJTCUPaths[t->path], text, len));
+  if (t->clustered) PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_cluster", MatAIJTCUClusters[MAT_AIJTCU_CLUSTER_ALWAYS], text, len));
+  if (f->brick_rows) {
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_brick_rows", f->brick_rows, text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_panel_rows", f->panel_rows, text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_block_cols", f->block_cols, text, len));
+    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_window_cols", f->window_cols, text, len));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential matrix the same bits without tuning. To be freed by the caller, unless there is an error */
 PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char **text)
 {
   enum {
     OPTIONS = 6,
     WITHOUT = 64 /* characters of an option and its value beside the prefix */
   };
-  const HrpbParams *f = &t->format;
-  const char       *prefix;
-  AIJTCUPlan       *plan;
-  size_t            len;
+  const char    *prefix;
+  AIJTCUPlan    *plan;
+  size_t         len;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
@@ -144,14 +160,9 @@ PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char **text)
   PetscCall(PetscStrlen(prefix, &len));
   len = OPTIONS * (len + WITHOUT);
   PetscCall(PetscCalloc1(len, text));
-  PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_path", MatAIJTCUPaths[t->path], *text, len));
-  if (t->clustered) PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_cluster", MatAIJTCUClusters[MAT_AIJTCU_CLUSTER_ALWAYS], *text, len));
-  if (f->brick_rows) {
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_brick_rows", f->brick_rows, *text, len));
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_panel_rows", f->panel_rows, *text, len));
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_block_cols", f->block_cols, *text, len));
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_window_cols", f->window_cols, *text, len));
-  }
+  ierr = AIJTCUAppendChoice(prefix, t, *text, len);
+  if (ierr) PetscCall(PetscFree(*text));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,6 +347,7 @@ static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   PetscLogDouble start, end;
   PetscBool      clustered;
   char          *text;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&start));
@@ -348,8 +360,9 @@ static PetscErrorCode AIJTCUTune(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   PetscCall(PetscTime(&end));
   t->tuning.seconds = (PetscReal)(end - start);
   PetscCall(AIJTCUTuneOptions(A, t, &text));
-  PetscCall(PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->N, (double)t->tuning.seconds, t->reason, text));
+  ierr = PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->N, (double)t->tuning.seconds, t->reason, text);
   PetscCall(PetscFree(text));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

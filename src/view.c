@@ -47,9 +47,10 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
 #if AIJTCU_HAVE_DEVICE
-  Mat         blocks[2];
-  AIJTCUPlan *plan;
-  char       *text;
+  Mat            blocks[2];
+  AIJTCUPlan    *plan;
+  char          *text;
+  PetscErrorCode ierr;
 
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
@@ -59,8 +60,9 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
     PetscCall(AIJTCUTuneFind(blocks[0], plan, plan->tuned[k].N, &tuned));
     if (!tuned) continue; /* it was for another pattern, or before something was set */
     PetscCall(AIJTCUTuneOptions(blocks[0], tuned, &text));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->N, blocks[0] == A ? "" : " (diagonal block of the first process)", text));
+    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->N, blocks[0] == A ? "" : " (diagonal block of the first process)", text);
     PetscCall(PetscFree(text));
+    PetscCall(ierr);
   }
 #else
   (void)A;
@@ -173,16 +175,12 @@ static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
+static PetscErrorCode AIJTCUCountChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[], const char name[], const char options[])
 {
-  AIJTCUChoice **last = &choices;
-  const char    *name;
-  char          *options; /* of this product: of another pattern, say, others may have been tuned since */
+  AIJTCUChoice **last = &choices, *added;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
-  name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
-  PetscCall(AIJTCUReplay(A, N, &options));
   for (; *last; last = &(*last)->next) {
     PetscBool same, replayed;
 
@@ -191,17 +189,35 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
     if (same && replayed && (*last)->rows == A->rmap->n && (*last)->cols == A->cmap->n && (*last)->N == N && (*last)->path == path && (*last)->reason == reason) break;
   }
   if (!*last) {
-    PetscCall(PetscNew(last));
-    PetscCall(PetscStrncpy((*last)->name, name, sizeof((*last)->name)));
-    (*last)->rows   = A->rmap->n;
-    (*last)->cols   = A->cmap->n;
-    (*last)->N      = N;
-    (*last)->path   = path;
-    (*last)->reason = reason;
-    PetscCall(PetscStrallocpy(options, &(*last)->options));
+    PetscCall(PetscNew(&added));
+    ierr = PetscStrallocpy(options, &added->options);
+    if (ierr) PetscCall(PetscFree(added));
+    PetscCall(ierr);
+    *last         = added;
+    added->rows   = A->rmap->n;
+    added->cols   = A->cmap->n;
+    added->N      = N;
+    added->path   = path;
+    added->reason = reason;
+    PetscCall(PetscStrncpy(added->name, name, sizeof(added->name)));
   }
-  PetscCall(PetscFree(options));
   (*last)->times++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
+{
+  const char    *name;
+  char          *options; /* of this product: of another pattern, say, others may have been tuned since */
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
+  name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
+  PetscCall(AIJTCUReplay(A, N, &options));
+  ierr = AIJTCUCountChoice(A, N, path, reason, name, options);
+  PetscCall(PetscFree(options));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
