@@ -55,8 +55,9 @@ typedef enum {
 /* Whether the device has tensor cores that pay for this precision */
 HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports);
 
-/* The formats that suit the kernels: columns in runs, staged; and scattered ones, gathered */
+/* The formats that suit the kernels: columns in runs, staged, in shorter panels where there are few; and scattered ones, gathered */
 HrpbParams HrpbStagedParams(void);
+HrpbParams HrpbShortParams(void);
 HrpbParams HrpbGatherParams(void);
 
 /* In which parts the panels are multiplied: panels with many more blocks than others are cut. Follows from the format, and lives as long */

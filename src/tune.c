@@ -28,7 +28,7 @@ static const HrpbParams variants[] = {
   {16, 64, 64, 8},
   {16, 128, 32, 8},
   {8, 64, 64, 8},
-  {8, 64, 64, 4},
+  {8, 64, 64, 4}, /* HrpbShortParams() */
   {8, 64, 32, 8},
   {8, 8, 256, 1}, /* HrpbGatherParams() */
   {8, 64, 256, 1},

@@ -193,12 +193,12 @@ static PetscErrorCode AIJTCUCountChoice(Mat A, PetscInt N, MatAIJTCUPath path, c
     ierr = PetscStrallocpy(options, &added->options);
     if (ierr) PetscCall(PetscFree(added));
     PetscCall(ierr);
-    *last         = added;
     added->rows   = A->rmap->n;
     added->cols   = A->cmap->n;
     added->N      = N;
     added->path   = path;
     added->reason = reason;
+    *last         = added; /* whole but for its name */
     PetscCall(PetscStrncpy(added->name, name, sizeof(added->name)));
   }
   (*last)->times++;

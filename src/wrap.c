@@ -252,9 +252,96 @@ static void AIJTCUUnwrapDestroy(Mat A)
   }
 }
 
+/* Rows of diagonal blocks as CSR; at is for the numbers of rows */
+static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  PetscInt first = 0;
+
+  PetscFunctionBegin;
+  i[0] = 0;
+  for (PetscInt b = 0; b < nblocks; b++) {
+    const PetscInt size = sizes ? sizes[b] : bs;
+
+    for (PetscInt row = first; row < first + size; row++) {
+      at[row]    = row;
+      i[row + 1] = i[row] + size;
+      for (PetscInt k = 0; k < size; k++) j[i[row] + k] = first + k;
+    }
+    PetscCall(MatGetValues(local, size, at + first, size, at + first, v + i[first]));
+    first += size;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetType(D, MATSEQAIJ));
+  PetscCall(MatSetBlockSize(D, bs));
+  PetscCall(MatSeqAIJSetPreallocationCSR(D, i, j, v));
+  PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The diagonal blocks, of so many rows each or of bs rows, as a matrix of the parent's type on this process: by its name PCPBJACOBI and PCVPBJACOBI go to the device. They are inverted on the host there, as the parent's are
+*/
+static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
+{
+  Mat            local;
+  PetscInt       n, rows = 0, nnz = 0, *at, *i, *j;
+  PetscScalar   *v;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *D = NULL;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetDiagonalBlock(A, &local));
+  for (PetscInt b = 0; b < nblocks; b++) {
+    const PetscInt size = sizes ? sizes[b] : bs;
+
+    rows += size;
+    nnz += size * size;
+  }
+  PetscCheck(rows == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The diagonal blocks have %" PetscInt_FMT " rows, and the matrix %" PetscInt_FMT " on this process", rows, n);
+  PetscCall(PetscMalloc4(n, &at, n + 1, &i, nnz, &j, nnz, &v));
+  ierr = AIJTCUGetBlocksCSR(local, nblocks, sizes, bs, at, i, j, v);
+  if (!ierr) ierr = MatCreate(PETSC_COMM_SELF, D);
+  if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
+  if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
+  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, bs, i, j, v);
+  PetscCall(PetscFree4(at, i, j, v));
+  if (ierr) PetscCall(MatDestroy(D));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetBlockDiagonal_AIJTCU(Mat A, Mat *D)
+{
+  PetscInt n, bs;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(AIJTCUGetDiagonalBlocks(A, n / bs, NULL, bs, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
+{
+  PetscInt        nblocks;
+  const PetscInt *sizes;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVariableBlockSizes(A, &nblocks, &sizes));
+  PetscCheck(!A->rmap->n || nblocks, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Must call MatSetVariableBlockSizes() before");
+  PetscCall(AIJTCUGetDiagonalBlocks(A, nblocks, sizes, 1, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The table: W(operation, wrapper). All: what copies, composes or removes what we composed. Added: there also if the parent has none.
    The others are for a matrix with our name. Own: what must know the plan. Device: what takes vectors. Device and Seq_Device: where names
-   are compared */
+   are compared. Device_Added: hooks that stand for the name */
 #define AIJTCU_OPS_ALL(W) \
   W(duplicate, MatDuplicate_AIJTCU) \
   W(bindtocpu, MatBindToCPU_AIJTCU)
@@ -275,6 +362,9 @@ static void AIJTCUUnwrapDestroy(Mat A)
   W(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU) \
   W(getdiagonal, MatGetDiagonal_AIJTCU) \
   W(diagonalscale, MatDiagonalScale_AIJTCU)
+#define AIJTCU_OPS_DEVICE_ADDED(W) \
+  W(getblockdiagonal, MatGetBlockDiagonal_AIJTCU) \
+  W(getvblockdiagonal, MatGetVBlockDiagonal_AIJTCU)
 #define AIJTCU_OPS_SEQ_DEVICE(W) \
   W(scale, MatScale_AIJTCU) \
   W(axpy, MatAXPY_AIJTCU) \
@@ -304,6 +394,7 @@ PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
   }
   AIJTCU_OPS_ADDED(ADD)
   if (plan->own_name) { AIJTCU_OPS_OWN_ADDED(ADD) }
+  if (plan->own_name && plan->device) { AIJTCU_OPS_DEVICE_ADDED(ADD) }
 #undef ADD
   PetscCall(AIJTCUWrapDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -319,6 +410,7 @@ void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
   AIJTCU_OPS_OWN(UNWRAP)
   AIJTCU_OPS_OWN_ADDED(UNWRAP)
   AIJTCU_OPS_DEVICE(UNWRAP)
+  AIJTCU_OPS_DEVICE_ADDED(UNWRAP)
   AIJTCU_OPS_SEQ_DEVICE(UNWRAP)
 #undef UNWRAP
   if (A->ops->view == MatView_AIJTCU) A->ops->view = plan->parent.view;

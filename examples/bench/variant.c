@@ -31,7 +31,7 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr->m, csr->n, csr->i, csr->j, csr->a, A));
   PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
-  if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* a format, say; what the variant says comes after */
+  if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* a format; what the variant says comes after */
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
   PetscCall(MatAIJTCUSetCluster(*A, variant->cluster));

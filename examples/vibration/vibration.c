@@ -32,7 +32,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscCall(PetscOptionsBool("-check_symmetry", "Check with two random vectors that the matrix of the file is symmetric", NULL, o->symmetry, &o->symmetry, NULL));
   PetscCall(PetscOptionsString("-output_dir", "Folder for the table and the mode shapes; made if missing", NULL, o->directory, o->directory, sizeof(o->directory), &directory));
   PetscCall(PetscOptionsBool("-no_pictures", "Do not write the mode shapes", NULL, none, &none, NULL));
-  PetscCall(PetscOptionsBool("-profile", "Say what the solve was spent on; it then waits for the device between its parts, and takes longer", NULL, o->profile, &o->profile, NULL));
+  PetscCall(PetscOptionsBool("-profile", "Say what the solve was spent on (on the first process); it then waits for the device between its parts, and takes longer", NULL, o->profile, &o->profile, NULL));
   PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine, and write files only with -output_dir", NULL, o->test, &o->test, NULL));
   PetscOptionsEnd();
   o->write    = (PetscBool)(directory || !o->test);
@@ -293,6 +293,12 @@ int main(int argc, char **args)
 }
 
 /*TEST
+
+   test: # the parts of a solve, whatever their shares
+      suffix: profile
+      requires: double
+      filter: sed -n -e "s,.*spent on product [0-9]* % .* preconditioner [0-9]* %.*,product and preconditioner,p"
+      args: -test_output -nx 24 -ny 2 -nz 3 -profile
 
    test:
       suffix: beam

@@ -161,7 +161,7 @@ static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __gr
     }
   }
   __syncthreads();
-  /* cusparseSpMV() of cuSPARSE 12.6 looks at shared memory that it has not written, and leaves out a row where it finds this */
+  /* cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written, the one where the last of these lies for 32 rows, and leaves out a row where it finds it. volatile: nobody here reads the zeros */
   for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) ((volatile HrpbInt *)rowptr)[i] = 0;
   if (!ncut) return;
   if (thread < npieces) part[thread] = SumOfTerms(term, piece[thread].begin, piece[thread].end);

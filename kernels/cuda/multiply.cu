@@ -53,6 +53,11 @@ HrpbParams HrpbStagedParams(void)
   return {16, 128, 64, 8};
 }
 
+HrpbParams HrpbShortParams(void)
+{
+  return {8, 64, 64, 4};
+}
+
 HrpbParams HrpbGatherParams(void)
 {
   return {8, 8, 256, 1};

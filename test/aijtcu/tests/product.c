@@ -421,7 +421,7 @@ static PetscErrorCode TestMult(Problem p, PetscInt N, MatType type)
   PetscCall(Check(C, &p, 1, -1, -1, "before MatMult()"));
   PetscCall(VecNorm(y, NORM_INFINITY, &norm));
   PetscCall(MatDenseGetColumnVecRead(C, N - 1, &column));
-  PetscCall(VecCopy(column, x));
+  PetscCall(VecCopy(column, x)); /* of the matrix's kind: an operand of the host would do for none of the device */
   PetscCall(MatDenseRestoreColumnVecRead(C, N - 1, &column));
   PetscCall(VecAXPY(y, -1, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &diff));
@@ -608,7 +608,7 @@ int main(int argc, char **argv)
       suffix: cuda_tcu
       args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows {{8 16}} -pad {{0 5}}
 
-    test: # the formats that a device chooses for itself
+    test: # tall panels, wide windows
       suffix: cuda_formats
       args: -mat_aijtcu_path tcu -m {{300 1000}} -pad {{0 3}} -mat_aijtcu_brick_rows 16 -mat_aijtcu_panel_rows 128 -mat_aijtcu_window_cols 16
 

@@ -1,15 +1,19 @@
-static char help[] = "MatView() of a MATAIJTCU in the info formats, before and after bricks are built, and -mat_aijtcu_view_choice.\n\n";
+static char help[] = "MatView() of a MATAIJTCU in the info formats, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
+-n rows, -gaps: without three of eight columns.\n\n";
 
 #include <petscaijtcu.h>
 
 int main(int argc, char **argv)
 {
-  Mat      A, B, C;
-  PetscInt r0, r1, n = 64;
-  char     prefix[64] = "";
+  Mat       A, B, C;
+  PetscInt  r0, r1, n = 64;
+  PetscBool gaps       = PETSC_FALSE;
+  char      prefix[64] = "";
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-gaps", &gaps, NULL));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
@@ -19,7 +23,9 @@ int main(int argc, char **argv)
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatGetOwnershipRange(A, &r0, &r1));
   for (PetscInt i = r0; i < r1; i++) {
-    for (PetscInt j = PetscMax(0, i - 2); j < PetscMin(n, i + 3); j++) PetscCall(MatSetValue(A, i, j, 1. + i + j, INSERT_VALUES));
+    for (PetscInt j = PetscMax(0, i - 2); j < PetscMin(n, i + 3); j++) {
+      if (!gaps || j % 8 < 5) PetscCall(MatSetValue(A, i, j, 1. + i + j, INSERT_VALUES));
+    }
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
@@ -70,6 +76,23 @@ int main(int argc, char **argv)
     test:
       suffix: detail
       args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+
+  testset: # the format that a device chooses: panels of 64 rows while there are fewer than 165 of 128; narrow windows where wide ones would stage rows in vain
+    requires: cuda
+    filter: grep "bricks of" | sed -e "s,^ *,," -e "s,;.*,,"
+    args: -mat_aijtcu_path tcu -after_view ::ascii_info
+
+    test:
+      suffix: few_panels
+      args: -n 21119
+
+    test:
+      suffix: panels
+      args: -n 21120
+
+    test:
+      suffix: narrow_windows
+      args: -n 21120 -gaps
 
   test: # what is tuned is of one block, and said as options of the whole matrix
     suffix: tuned
