@@ -252,6 +252,25 @@ static void AIJTCUUnwrapDestroy(Mat A)
   }
 }
 
+/* A parallel one is put together from submatrices of the blocks where rows stay on their processes, and is of the type that belongs to these, the parent's. PETSc finds by what is composed with it how to fill it again */
+static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
+{
+  const char    *type = ((PetscObject)A)->type_name;
+  AIJTCUPlan    *plan;
+  PetscBool      same;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatrix)(A, rows, cols, reuse, B));
+  if (reuse != MAT_INITIAL_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
+  ierr = PetscObjectTypeCompare((PetscObject)*B, type, &same);
+  if (!ierr && !same) ierr = MatConvert(*B, type, MAT_INPLACE_MATRIX, B);
+  if (ierr) PetscCall(MatDestroy(B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of diagonal blocks as CSR; at is for the numbers of rows */
 static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
 {
@@ -341,7 +360,7 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
 
 /* The table: W(operation, wrapper). All: what copies, composes or removes what we composed. Added: there also if the parent has none.
    The others are for a matrix with our name. Own: what must know the plan. Device: what takes vectors. Device and Seq_Device: where names
-   are compared. Device_Added: hooks that stand for the name */
+   are compared. MPI: what makes others from blocks. Device_Added: hooks that stand for the name */
 #define AIJTCU_OPS_ALL(W) \
   W(duplicate, MatDuplicate_AIJTCU) \
   W(bindtocpu, MatBindToCPU_AIJTCU)
@@ -362,6 +381,7 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
   W(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU) \
   W(getdiagonal, MatGetDiagonal_AIJTCU) \
   W(diagonalscale, MatDiagonalScale_AIJTCU)
+#define AIJTCU_OPS_MPI(W) W(createsubmatrix, MatCreateSubMatrix_AIJTCU)
 #define AIJTCU_OPS_DEVICE_ADDED(W) \
   W(getblockdiagonal, MatGetBlockDiagonal_AIJTCU) \
   W(getvblockdiagonal, MatGetVBlockDiagonal_AIJTCU)
@@ -384,6 +404,7 @@ PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
   }
   AIJTCU_OPS_ALL(WRAP)
   if (plan->own_name) { AIJTCU_OPS_OWN(WRAP) }
+  if (plan->own_name && plan->kind == AIJTCU_KIND_MPI) { AIJTCU_OPS_MPI(WRAP) }
   if (plan->own_name && plan->device) { AIJTCU_OPS_DEVICE(WRAP) }
   if (plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ) { AIJTCU_OPS_SEQ_DEVICE(WRAP) }
 #undef WRAP
@@ -409,6 +430,7 @@ void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
   AIJTCU_OPS_ADDED(UNWRAP)
   AIJTCU_OPS_OWN(UNWRAP)
   AIJTCU_OPS_OWN_ADDED(UNWRAP)
+  AIJTCU_OPS_MPI(UNWRAP)
   AIJTCU_OPS_DEVICE(UNWRAP)
   AIJTCU_OPS_DEVICE_ADDED(UNWRAP)
   AIJTCU_OPS_SEQ_DEVICE(UNWRAP)

@@ -228,6 +228,245 @@ static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What changes a matrix, or puts another of its type in its place. Results that are not a matrix scale its rows or columns, so that they show */
+static PetscErrorCode OtherPattern(Mat *X)
+{
+  Mat T;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(*X, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(*X, 2, T, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A diagonal matrix of X's type and sizes */
+static PetscErrorCode Diagonal(Mat X, Mat *D)
+{
+  PetscInt m, n, r0, r1;
+  MatType  type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(X, &m, &n));
+  PetscCall(MatGetType(X, &type));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)X), D));
+  PetscCall(MatSetSizes(*D, m, n, PETSC_DECIDE, PETSC_DECIDE));
+  PetscCall(MatSetType(*D, type));
+  PetscCall(MatSeqAIJSetPreallocation(*D, 1, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*D, 1, NULL, 0, NULL));
+  PetscCall(MatGetOwnershipRange(*D, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) PetscCall(MatSetValue(*D, i, i, 1 + i % 5, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*D, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*D, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SubsetOfPattern(Mat *X)
+{
+  Mat D;
+
+  PetscFunctionBegin;
+  PetscCall(MatShift(*X, 1)); /* the diagonal is in the pattern */
+  PetscCall(Diagonal(*X, &D));
+  PetscCall(MatAXPY(*X, 3, D, SUBSET_NONZERO_PATTERN));
+  PetscCall(MatAYPX(*X, 0.5, D, SUBSET_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyToLarger(Mat *X)
+{
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(*X, MAT_COPY_VALUES, &Y));
+  PetscCall(OtherPattern(&Y));
+  PetscCall(MatCopy(*X, Y, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(X));
+  *X = Y;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode StoreAndLoad(Mat *X)
+{
+  PetscViewer viewer;
+  MatType     type;
+  Mat         Y;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "type-matrix.bin", FILE_MODE_WRITE, &viewer));
+  PetscCall(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  PetscCall(MatView(*X, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatGetType(*X, &type));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &Y));
+  PetscCall(MatSetType(Y, type));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "type-matrix.bin", FILE_MODE_READ, &viewer));
+  PetscCall(MatLoad(Y, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatDestroy(X));
+  *X = Y;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransposeInPlace(Mat *X)
+{
+  Mat T;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(*X, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatScale(*X, 2));
+  PetscCall(MatTranspose(*X, MAT_REUSE_MATRIX, &T));
+  PetscCall(MatDestroy(X));
+  *X = T;
+  PetscCall(MatTranspose(*X, MAT_INPLACE_MATRIX, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetDiagonal(Mat *X)
+{
+  Vec d;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(*X, NULL, &d));
+  PetscCall(VecSet(d, 5));
+  PetscCall(MatDiagonalSet(*X, d, ADD_VALUES));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ZeroRowsColumns(Mat *X)
+{
+  const PetscInt rows[] = {0, 3};
+  PetscMPIInt    rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)*X), &rank));
+  PetscCall(MatZeroRowsColumns(*X, rank ? 0 : 2, rows, 2, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Submatrix(Mat *X)
+{
+  PetscInt r0, r1;
+  IS       rows;
+  Mat      Y;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(*X, &r0, &r1));
+  PetscCall(ISCreateStride(PetscObjectComm((PetscObject)*X), (r1 - r0 + 1) / 2, r0, 2, &rows));
+  PetscCall(MatCreateSubMatrix(*X, rows, rows, MAT_INITIAL_MATRIX, &Y));
+  PetscCall(MatScale(*X, 3));
+  PetscCall(MatCreateSubMatrix(*X, rows, rows, MAT_REUSE_MATRIX, &Y));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(MatDestroy(X));
+  *X = Y;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ScaleByDiagonal(Mat *X)
+{
+  Vec d;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(*X, NULL, &d));
+  PetscCall(MatGetDiagonal(*X, d));
+  PetscCall(VecShift(d, 2));
+  PetscCall(MatDiagonalScale(*X, d, NULL));
+  PetscCall(MatGetRowSum(*X, d));
+  PetscCall(VecShift(d, 0.5));
+  PetscCall(MatDiagonalScale(*X, d, NULL));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ScaleByProducts(Mat *X)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(*X, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(VecSet(y, 2));
+  PetscCall(MatMultAdd(*X, x, y, y));
+  PetscCall(MatMultTransposeAdd(*X, y, x, x));
+  PetscCall(MatDiagonalScale(*X, y, x));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SparseProducts(Mat *X)
+{
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(MatTransposeMatMult(*X, *X, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
+  PetscCall(MatScale(*X, 2));
+  PetscCall(MatTransposeMatMult(*X, *X, MAT_REUSE_MATRIX, PETSC_DEFAULT, &Y));
+  PetscCall(MatAXPY(*X, 1, Y, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EliminateZeros(Mat *X)
+{
+  PetscInt r0, r1;
+  Vec      l;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(*X, NULL, &l));
+  PetscCall(VecSet(l, 1));
+  PetscCall(VecGetOwnershipRange(l, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i += 3) PetscCall(VecSetValue(l, i, 0, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(l));
+  PetscCall(VecAssemblyEnd(l));
+  PetscCall(MatDiagonalScale(*X, l, NULL));
+  PetscCall(MatEliminateZeros(*X, PETSC_TRUE));
+  PetscCall(VecDestroy(&l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One after the other on both, of which each is compared with a product before, after the last change, and after this one */
+static PetscErrorCode TestChanges(PetscInt m)
+{
+  const struct {
+    const char *name;
+    PetscErrorCode (*change)(Mat *);
+  } list[] = {
+    {"MatAXPY() with another pattern",          OtherPattern    },
+    {"MatAXPY() and MatAYPX() with a subset",   SubsetOfPattern },
+    {"MatCopy() to a larger pattern",           CopyToLarger    },
+    {"MatView() and MatLoad()",                 StoreAndLoad    },
+    {"MatTranspose() again, and in place",      TransposeInPlace},
+    {"MatDiagonalSet()",                        SetDiagonal     },
+    {"MatZeroRowsColumns()",                    ZeroRowsColumns },
+    {"MatGetDiagonal() and MatGetRowSum()",     ScaleByDiagonal },
+    {"MatMultAdd() and MatMultTransposeAdd()",  ScaleByProducts },
+    {"MatTransposeMatMult() of sparse matrices", SparseProducts },
+    {"MatEliminateZeros()",                     EliminateZeros  },
+    {"MatCreateSubMatrix()",                    Submatrix       }
+  };
+  Mat X[2];
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, m, &X[0]));
+  PetscCall(Create(MATAIJ, m, m, &X[1]));
+  PetscCall(Same(X[0], X[1], PETSC_TRUE, "before the changes"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(list); k++) {
+    for (int i = 0; i < 2; i++) {
+      PetscReal norm;
+
+      PetscCall((*list[k].change)(&X[i]));
+      PetscCall(MatNorm(X[i], NORM_INFINITY, &norm));
+      PetscCall(MatScale(X[i], 4 / norm)); /* so that numbers do not grow */
+    }
+    PetscCall(Same(X[0], X[1], PETSC_TRUE, list[k].name));
+  }
+  for (int i = 0; i < 2; i++) PetscCall(MatDestroy(&X[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* MatHeaderReplace() moves the plan to a matrix with another count of states, which may come by the plan's own number again */
 static PetscErrorCode TestHeaderReplace(PetscInt m, PetscInt n)
 {
@@ -290,6 +529,26 @@ static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
       PetscCall(MatSetValuesCOO(A, v, times ? ADD_VALUES : INSERT_VALUES));
       PetscCall(MatSetValuesCOO(R, v, times ? ADD_VALUES : INSERT_VALUES));
       PetscCall(Same(A, R, PETSC_TRUE, times ? "COO, added" : "COO, inserted"));
+    }
+    { /* values where the vectors of the matrix have theirs, on its device */
+      Vec                x, y;
+      VecType            type;
+      const PetscScalar *a;
+
+      PetscCall(MatGetVecType(A, &type));
+      PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, count, v, &x));
+      PetscCall(VecCreate(PETSC_COMM_SELF, &y));
+      PetscCall(VecSetSizes(y, count, count));
+      PetscCall(VecSetType(y, type));
+      PetscCall(VecScale(x, 0.25));
+      PetscCall(VecCopy(x, y));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecGetArrayReadAndMemType(y, &a, NULL));
+      PetscCall(MatSetValuesCOO(A, a, INSERT_VALUES));
+      PetscCall(VecRestoreArrayReadAndMemType(y, &a));
+      PetscCall(VecDestroy(&y));
+      PetscCall(MatSetValuesCOO(R, v, INSERT_VALUES));
+      PetscCall(Same(A, R, PETSC_TRUE, "COO, values of the device"));
     }
     PetscCall(PetscFree3(i, j, v));
   }
@@ -509,6 +768,7 @@ int main(int argc, char **argv)
   if (wrong) PetscCall(TestWrongOptions());
   PetscCall(TestConversions(m, n));
   PetscCall(TestOperations(m, n));
+  if (m == n) PetscCall(TestChanges(m));
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
