@@ -3,7 +3,7 @@
 */
 #pragma once
 
-#include <petscmat.h>
+#include <petscpc.h>
 #include <petscviewer.h>
 #include "petscaijtcu.h"
 
@@ -538,6 +538,57 @@ static PetscErrorCode DoMult(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What else takes vectors */
+static PetscErrorCode DoOtherMults(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMultTranspose(w->A, w->y, w->x));
+  PetscCall(MatMultAdd(w->A, w->x, w->y, w->y));
+  PetscCall(MatMultTransposeAdd(w->A, w->y, w->x, w->x));
+  PetscCall(MatGetDiagonal(w->A, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoBind(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBindToCPU(w->A, PETSC_TRUE));
+  PetscCall(MatBindToCPU(w->A, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All of A as a submatrix */
+static PetscErrorCode DoSubmatrix(World *w)
+{
+  PetscInt       begin, end;
+  IS             rows;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, begin, 1, &rows));
+  ierr = MatCreateSubMatrix(w->A, rows, rows, MAT_INITIAL_MATRIX, &w->M);
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a device by a hook that gives the diagonal blocks */
+static PetscErrorCode DoBlockDiagonal(World *w)
+{
+  PC             pc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  ierr = PCSetType(pc, PCPBJACOBI);
+  if (!ierr) ierr = PCSetOperators(pc, w->A, w->A);
+  if (!ierr) ierr = PCSetUp(pc);
+  PetscCall(PCDestroy(&pc));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DoView(World *w)
 {
   PetscFunctionBegin;
@@ -597,6 +648,10 @@ static const Scenario scenarios[] = {
   {"symmetric transpose", ReadySymmetric, DoProduct, PETSC_FALSE},
   {"transpose", ReadyUnsymmetric, DoProduct, PETSC_FALSE},
   {"product with a vector", ReadyVectors, DoMult, PETSC_TRUE},
+  {"other products with vectors", ReadyVectors, DoOtherMults, PETSC_TRUE},
+  {"bind", ReadyProduct, DoBind, PETSC_TRUE},
+  {"submatrix", ReadyProduct, DoSubmatrix, PETSC_FALSE},
+  {"diagonal blocks", ReadyProduct, DoBlockDiagonal, PETSC_TRUE},
   {"view", ReadyView, DoView, PETSC_TRUE},
   {"load", ReadyFile, DoLoad, PETSC_FALSE},
   {"destroy", ReadyDestroy, DoDestroy, PETSC_TRUE}};
