@@ -557,18 +557,20 @@ static PetscErrorCode DoBind(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of A as a submatrix */
+/* All of A as a submatrix; with one index set for rows and columns it would be A itself */
 static PetscErrorCode DoSubmatrix(World *w)
 {
   PetscInt       begin, end;
-  IS             rows;
+  IS             rows, cols;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
   PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, begin, 1, &rows));
-  ierr = MatCreateSubMatrix(w->A, rows, rows, MAT_INITIAL_MATRIX, &w->M);
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, begin, 1, &cols));
+  ierr = MatCreateSubMatrix(w->A, rows, cols, MAT_INITIAL_MATRIX, &w->M);
   PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
