@@ -156,7 +156,9 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
 test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
-	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install'
+	@rm -rf '$(BUILD)/install'
+	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/prefix'
+	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(BUILD)/install/destdir' PREFIX=/usr
 	@$(TEST_ENV) test/run
 
 RUNS ?= 1000000
