@@ -20,6 +20,7 @@ make clean        delete build/ (not the PETSc that was built, which is in PETSC
 make help         this text
 
 PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once
+PETSC_DIR=pkg-config               use those that pkg-config knows; it looks in PKG_CONFIG_PATH, too
 PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
 SCALAR=double|single|complex       precision, or complex (double) scalars, for which there are no bricks (double)
 DEBUG=1                            with PETSc's debug checks
@@ -44,8 +45,9 @@ clean:
 ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
 
 # What the user says about PETSc, kept before config.mk gives these names the values that were found
-SETUP := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
-         CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/setup
+ASKED := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
+         CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)'
+SETUP := $(ASKED) src/config/setup
 NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
 BUILD := $(CURDIR)/build/$(NAME)
@@ -154,7 +156,9 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
 test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
-	@$(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install'
+	@rm -rf '$(BUILD)/install'
+	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/prefix'
+	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(BUILD)/install/destdir' PREFIX=/usr
 	@$(TEST_ENV) test/run
 
 RUNS ?= 1000000

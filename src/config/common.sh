@@ -6,6 +6,15 @@ release() { awk -v version="${PETSC_VERSION:-3.26}" -v package="$1" '$1 == versi
 # Where that is
 cache_folder() { echo "${PETSCAIJTCU_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/petsc-aijtcu}"; }
 
+# The name under which pkg-config knows PETSc or SLEPc, nothing where it does not
+pkg_config_name() {
+  local name
+  command -v pkg-config >/dev/null || return 0
+  for name in "$1" "${1,,}"; do # installed under both, but distributions may leave one out
+    if pkg-config --exists "$name"; then echo "$name"; return; fi
+  done
+}
+
 say() { printf 'petsc-aijtcu: %s\n' "$*" >&2; }
 
 die() {
