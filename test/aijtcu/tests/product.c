@@ -421,7 +421,7 @@ static PetscErrorCode TestMult(Problem p, PetscInt N, MatType type)
   PetscCall(Check(C, &p, 1, -1, -1, "before MatMult()"));
   PetscCall(VecNorm(y, NORM_INFINITY, &norm));
   PetscCall(MatDenseGetColumnVecRead(C, N - 1, &column));
-  PetscCall(VecCopy(column, x)); /* of the matrix's kind: an operand of the host would do for none of the device */
+  PetscCall(VecCopy(column, x)); /* of y's kind, whatever that of C is */
   PetscCall(MatDenseRestoreColumnVecRead(C, N - 1, &column));
   PetscCall(VecAXPY(y, -1, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &diff));

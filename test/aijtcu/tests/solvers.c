@@ -1,5 +1,6 @@
 static char help[] = "Solvers of PETSc and SLEPc with a MATAIJTCU, each against a MATAIJ of the same values. Prints on error only.\n\n";
 
+#include "sameproduct.h"
 #include <petscaijtcu.h>
 #include <slepceps.h>
 #include <slepclme.h>
@@ -300,16 +301,24 @@ static PetscErrorCode Complain(const Row *row, Mat A, const char what[], PetscIn
 
 /* ------------------------------------------------------------ linear systems */
 
+/* What the row says of a new one */
+static PetscErrorCode SetFromRow(const Row *row, Mat A, KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetOptionsPrefix(ksp, row->name));
+  PetscCall(KSPAppendOptionsPrefix(ksp, "_"));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, 0, PETSC_CURRENT, 500));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MakeKSP(const Row *row, Mat A, PetscObject *solver, KSP *ksp)
 {
   PetscFunctionBegin;
   if (!*solver) {
     PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-    PetscCall(KSPSetOptionsPrefix(*ksp, row->name));
-    PetscCall(KSPAppendOptionsPrefix(*ksp, "_"));
-    PetscCall(KSPSetTolerances(*ksp, 1e-10, 0, PETSC_CURRENT, 500));
-    PetscCall(KSPSetOperators(*ksp, A, A));
-    PetscCall(KSPSetFromOptions(*ksp));
+    PetscCall(SetFromRow(row, A, *ksp));
     *solver = (PetscObject)*ksp;
   }
   *ksp = (KSP)*solver;
@@ -422,12 +431,8 @@ static PetscErrorCode GridMultigrid(const Row *row, Mat A[], PetscObject *solver
 #else
     PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
 #endif
+    PetscCall(SetFromRow(row, A[0], ksp));
     *solver = (PetscObject)ksp;
-    PetscCall(KSPSetOptionsPrefix(ksp, row->name));
-    PetscCall(KSPAppendOptionsPrefix(ksp, "_"));
-    PetscCall(KSPSetTolerances(ksp, 1e-10, 0, PETSC_CURRENT, 500));
-    PetscCall(KSPSetOperators(ksp, A[0], A[0]));
-    PetscCall(KSPSetFromOptions(ksp));
   }
   PetscCall(Linear(row, A, solver, result));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -976,26 +981,17 @@ static const Row eigen[] = {
 
 /* ------------------------------------------------------------ */
 
-/* A B as R B, with a B of the type that goes with A */
+/* Each with a dense matrix of the type that goes with it */
 static PetscErrorCode SameProduct(Mat A, Mat R, const char what[])
 {
-  Mat       B, Br, C, D;
-  PetscReal difference, norm;
+  Mat B, S;
 
   PetscFunctionBegin;
-  PetscCall(CreateBlock(R, R, 5, &Br));
+  PetscCall(CreateBlock(R, R, 5, &S));
   PetscCall(CreateBlock(A, A, 5, &B));
-  PetscCall(MatMatMult(R, Br, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
-  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
-  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, &difference));
-  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
-  if (!(difference <= 10 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A B differs by %g\n", what, (double)(difference / norm)));
+  PetscCall(SameProductsWith(A, B, R, S, what));
   PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&Br));
-  PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&S));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

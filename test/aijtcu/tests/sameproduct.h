@@ -1,0 +1,33 @@
+/*
+   Whether the products of two matrices agree: what differs is printed.
+*/
+#pragma once
+
+#include <petscmat.h>
+
+/* Within a few roundings of the norm; difference is what is left of the one less the other */
+static PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, const char what[], const char result[])
+{
+  PetscFunctionBegin;
+  if (!(difference <= 10 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s differs by %g\n", what, result, (double)difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B is what R S is, with dense matrices B and S of the same entries */
+static PetscErrorCode SameProductsWith(Mat A, Mat B, Mat R, Mat S, const char what[])
+{
+  Mat       C, D;
+  PetscReal difference, norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatMatMult(R, S, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
+  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &difference));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  PetscCall(SameNorms(difference, norm, what, "A B"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
