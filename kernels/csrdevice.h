@@ -24,9 +24,12 @@ typedef struct {
   int32_t section_entries;     /* so many in the largest */
   int32_t direct_columns;      /* products of up to so many columns read B where it is, column by column; */
   int32_t rows_entries;        /* wider ones, too, where rows are short and columns run with them, by CSR_ROWS rows that have so many entries at most; */
-                               /* others, where this is zero, read a row-major copy. The bits are the same */
+                               /* others, where this is zero, read a row-major copy, */
+  int32_t panel_rows;          /* but where this is not, the rows of B that so many rows of A need are brought into shared memory, */
+  int32_t staged_rows;         /* so many at most. The bits are the same */
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
-  void   *sections;            /* in device memory */
+  void   *sections;            /* in device memory, as those that follow, which are NULL where panel_rows is zero */
+  void   *run_ptr, *runs, *places;
 } CsrSchedule;
 
 /* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */

@@ -273,6 +273,7 @@ PetscErrorCode AIJTCUPlanUpdateScalar(Mat A, AIJTCUPlan *plan, PetscBool *usable
       plan->csr_key     = key;
       plan->csr_refused = (PetscBool)(err != HRPB_SUCCESS);
       if (err) PetscCall(PetscInfo(A, "aijtcu: no kernel for the scalar path, products are left to the parent: %s\n", HrpbErrorString(err)));
+      else if (plan->csr.panel_rows) PetscCall(PetscInfo(A, "aijtcu: panels of %" PetscInt_FMT " rows have the rows of B that they need, %" PetscInt_FMT " at most, in shared memory\n", (PetscInt)plan->csr.panel_rows, (PetscInt)plan->csr.staged_rows));
       else PetscCall(PetscInfo(A, "aijtcu: %" PetscInt_FMT " rows of more than %" PetscInt_FMT " entries are multiplied in %" PetscInt_FMT " parts\n", (PetscInt)plan->csr.nlong, (PetscInt)plan->csr.part_entries, (PetscInt)plan->csr.nparts));
     }
     *usable = plan->csr_scheduled;

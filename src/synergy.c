@@ -102,6 +102,8 @@ typedef struct {
   PetscReal entry_column; /* to multiply it with an entry of B of a row-major copy, */
   PetscReal dense;        /* and to copy an entry of B or write one of C; */
   PetscReal in_place;     /* all of that for rows that are multiplied as they come, */
+  PetscReal staged;       /* and for rows of B in shared memory, */
+  PetscReal staged_entry; /* where reading an entry takes longer; */
   PetscReal column;       /* and for a product column by column, */
   PetscReal column_launch;
   PetscReal scattered;    /* as entry_column, where the entries of B that rows need are all over it */
@@ -121,10 +123,10 @@ static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_TF32]   = {6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 3.7, 12e6, 0.5};
+static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 3.7, 12e6, 0.5};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650};
   #else
-static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 4.5, 12.5e6, 1.3};
+static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 4.5, 12.5e6, 1.3};
 static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
   #endif
 
@@ -152,6 +154,12 @@ static PetscBool AIJTCUWantsNarrowWindows(const HrpbSurvey *survey)
   return (PetscBool)(5 * survey->needed_rows < 4 * survey->staged_rows);
 }
 
+/* Blocks of 8 unknowns: a quarter of their bricks of 16 rows is empty. Seen in double for 8 dof: 3 to 6 % for 32 columns and more, at the price of 3 % for 8; no gain in single */
+static PetscBool AIJTCUFillsBricksOf8(const HrpbSurvey *survey)
+{
+  return (PetscBool)(PetscDefined(USE_REAL_DOUBLE) && 20 * survey->nnz >= 19 * 8 * survey->strip_cols8);
+}
+
 /* The format for a matrix of which nothing was set: staged where columns come in runs; otherwise strips gather what they need. Tables of times: kernels/README.md */
 HrpbParams AIJTCUDeviceFormat(Mat A, const HrpbSurvey *survey)
 {
@@ -159,6 +167,7 @@ HrpbParams AIJTCUDeviceFormat(Mat A, const HrpbSurvey *survey)
 
   if (!AIJTCUColumnsRun(survey)) return HrpbGatherParams();
   if (AIJTCUHasFewPanels(A)) return HrpbShortParams();
+  if (AIJTCUFillsBricksOf8(survey)) return (HrpbParams){8, 64, 64, 8};
   if (AIJTCUWantsNarrowWindows(survey)) staged.window_cols /= 2;
   return staged;
 }
@@ -183,22 +192,32 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSur
   return PetscMax(time * (AIJTCUHasFewPanels(A) ? few_panels_time : 1), r->least);
 }
 
+/* The rows of B of a panel of A in shared memory: a multiprocessor has a panel at a time, and the last ones may keep few of them busy */
+static PetscReal AIJTCUTimeOfStagedCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
+{
+  const AIJTCUCSRRates *r      = &csr_rates;
+  const PetscReal       panels = (PetscReal)A->rmap->n / (PetscReal)plan->csr.panel_rows, turns = PetscCeilReal(panels / ENOUGH_PANELS);
+
+  return r->launch + (r->staged_entry + r->staged * (PetscReal)N) * (PetscReal)plan->survey.nnz * turns * ENOUGH_PANELS / panels;
+}
+
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r   = &csr_rates;
   const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N;
 
   if (N <= plan->csr.direct_columns) return r->column_launch + r->column * columns * nnz;
+  if (plan->csr.panel_rows) return AIJTCUTimeOfStagedCSR(A, plan, N);
   if (plan->csr.rows_entries) return r->launch + (r->entry + r->in_place * columns) * nnz;
   return r->launch + (r->entry + r->entry_column * columns) * nnz + r->dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
-/* Where columns are scattered the rate is another; two of the three kernels for CSR have the same time as ever, or less */
+/* Where columns are scattered the rate is another; three of the four kernels for CSR have the same time as ever, or less */
 static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r = &csr_rates;
 
-  if (N <= plan->csr.direct_columns || plan->csr.rows_entries) return AIJTCUTimeOfCSR(A, plan, N);
+  if (N <= plan->csr.direct_columns || plan->csr.rows_entries || plan->csr.panel_rows) return AIJTCUTimeOfCSR(A, plan, N);
   return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz;
 }
 

@@ -271,6 +271,24 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's looks at the values on the host, and changes them there, wherever the newest are: those of an aijcusparse on a device are lost */
+static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
+{
+  Mat blocks[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  if (A->assembled) PetscCall(AIJTCUGetBlocks(A, blocks));
+  for (PetscInt i = 0; i < 2; i++) {
+    PetscScalar *values;
+
+    if (!blocks[i]) continue;
+    PetscCall(MatSeqAIJGetArray(blocks[i], &values));
+    PetscCall(MatSeqAIJRestoreArray(blocks[i], &values));
+  }
+  AIJTCUCallParentOp(A, eliminatezeros, A, keep);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of diagonal blocks as CSR; at is for the numbers of rows */
 static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
 {
@@ -310,7 +328,7 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   Mat            local;
   PetscInt       n, rows = 0, nnz = 0, *at, *i, *j;
   PetscScalar   *v;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, freed;
 
   PetscFunctionBegin;
   *D = NULL;
@@ -329,7 +347,8 @@ static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const Pet
   if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
   if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
   if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, bs, i, j, v);
-  PetscCall(PetscFree4(at, i, j, v));
+  freed = PetscFree4(at, i, j, v);
+  if (!ierr) ierr = freed;
   if (ierr) PetscCall(MatDestroy(D));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -359,7 +378,7 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
 }
 
 /* The table: W(operation, wrapper). All: what copies, composes or removes what we composed. Added: there also if the parent has none.
-   The others are for a matrix with our name. Own: what must know the plan. Device: what takes vectors. Device and Seq_Device: where names
+   The others are for a matrix with our name. Own: what must know the plan. Device: what takes vectors, or values of the host. Device and Seq_Device: where names
    are compared. MPI: what makes others from blocks. Device_Added: hooks that stand for the name */
 #define AIJTCU_OPS_ALL(W) \
   W(duplicate, MatDuplicate_AIJTCU) \
@@ -380,7 +399,8 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
   W(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU) \
   W(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU) \
   W(getdiagonal, MatGetDiagonal_AIJTCU) \
-  W(diagonalscale, MatDiagonalScale_AIJTCU)
+  W(diagonalscale, MatDiagonalScale_AIJTCU) \
+  W(eliminatezeros, MatEliminateZeros_AIJTCU)
 #define AIJTCU_OPS_MPI(W) W(createsubmatrix, MatCreateSubMatrix_AIJTCU)
 #define AIJTCU_OPS_DEVICE_ADDED(W) \
   W(getblockdiagonal, MatGetBlockDiagonal_AIJTCU) \

@@ -80,6 +80,28 @@ template <int N> __device__ __forceinline__ void CopyAsyncWait(void)
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
+#if HAVE_COPY_ENGINE
+/* Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some: addresses and bytes are multiples of 16 */
+__device__ __forceinline__ void BarrierArriveExpect(uint32_t barrier, uint32_t bytes)
+{
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
+}
+
+__device__ __forceinline__ void CopyBulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier)
+{
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+/* Between a thread's own writes to shared memory and the engine's to the same places */
+__device__ __forceinline__ void CopyBulkFence(void)
+{
+  asm volatile("fence.proxy.async.shared::cta;" ::
+                 : "memory");
+}
+#endif
+
 enum {
   RUN_ARRIVALS = HAVE_COPY_ENGINE /* that CopyRuns() makes, beside those after the copies */
 };
@@ -89,9 +111,9 @@ __device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *from0, uin
 {
 #if HAVE_COPY_ENGINE
   if (lane == 0) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes0 + bytes1) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to0), "l"(from0), "r"(bytes0), "r"(barrier) : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to1), "l"(from1), "r"(bytes1), "r"(barrier) : "memory");
+    BarrierArriveExpect(barrier, bytes0 + bytes1);
+    CopyBulk(to0, from0, bytes0, barrier);
+    CopyBulk(to1, from1, bytes1, barrier);
   }
   __syncwarp();
 #else

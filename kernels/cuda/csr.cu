@@ -162,7 +162,7 @@ static size_t PartialBytes(const CsrSchedule *s, int64_t N)
 
 static bool CopiesB(const CsrSchedule *s, int64_t N)
 {
-  return N > s->direct_columns && !s->rows_entries;
+  return N > s->direct_columns && !s->panel_rows && !s->rows_entries;
 }
 
 HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes)
@@ -224,7 +224,7 @@ HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const H
     HrpbCall(CopyAndRun(&p));
     return CsrCombineRun(&p, true);
   }
-  if (N > s->direct_columns) return CsrRowsRun(&p); /* no row is cut */
+  if (N > s->direct_columns) return s->panel_rows ? CsrStagedRun(&p) : CsrRowsRun(&p); /* no row is cut */
   HrpbCall(CsrDirectRun(&p));
   return CsrCombineRun(&p, false);
 }

@@ -8,16 +8,21 @@
 #include "device.cuh"
 
 enum {
-  CSR_LEAST_PART    = 64,   /* entries of a part: at least, */
-  CSR_MOST_PART     = 256,  /* and at most: a sum of more would be slow and inexact */
-  CSR_SECTION       = 1280, /* entries of a section at most, a multiple of the above */
-  CSR_SHARED        = 896,  /* entries and rows that rows in one section begin in, */
-  CSR_SHARED_LONG   = 640,  /* and where rows are cut */
-  CSR_ROWS          = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
-  CSR_ROWS_ENTRIES  = 4096,
-  CSR_CHUNK         = 8,    /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
-  CSR_HUGE          = 2048, /* entries beyond which a thread block puts the sums of the parts of a row together, */
-  CSR_COMBINE_LANES = 8     /* and not so many lanes */
+  CSR_LEAST_PART     = 64,   /* entries of a part: at least, */
+  CSR_MOST_PART      = 256,  /* and at most: a sum of more would be slow and inexact */
+  CSR_SECTION        = 1280, /* entries of a section at most, a multiple of the above */
+  CSR_SHARED         = 896,  /* entries and rows that rows in one section begin in, */
+  CSR_SHARED_LONG    = 640,  /* and where rows are cut */
+  CSR_ROWS           = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
+  CSR_ROWS_ENTRIES   = 4096,
+  CSR_CHUNK          = 8,                                   /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
+  CSR_PANEL_ROWS     = 480,                                 /* that a thread block of csrstaged.cu has: with one warp more, as many as have 128 registers, */
+  CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */
+  CSR_STAGED_COLUMNS = 4,                                   /* columns of B at a time, */
+  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar),     /* and rows of these in shared memory at most; */
+  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: what a thread block can have on Hopper */
+  CSR_HUGE           = 2048,                                /* entries beyond which a thread block puts the sums of the parts of a row together, */
+  CSR_COMBINE_LANES  = 8                                    /* and not so many lanes */
 };
 
 /* Part of a row that is cut; its sum has the slot of the same number */
@@ -40,6 +45,11 @@ struct CsrSection {
   int32_t row, slot;
 };
 
+/* Rows begin to end - 1 of B, which a panel needs, are its rows at, at + 1, ... in shared memory; begin and at lie where 16 bytes begin */
+struct CsrRun {
+  int32_t begin, end, at;
+};
+
 /* A product as the launchers get it */
 struct CsrProduct {
   const CsrSchedule *schedule;
@@ -59,6 +69,13 @@ HrpbError CsrDirectRun(const CsrProduct *);
 
 /* csrrows.cu: B as it is, for matrices with rows_entries */
 HrpbError CsrRowsRun(const CsrProduct *);
+
+/* csrpanels.cu: which rows of B panels of rows need, if csrstaged.cu is to multiply them: where that pays, or wherever it can. panel_rows remains zero otherwise. Waits */
+HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool always, cudaStream_t stream, CsrSchedule *s);
+void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
+
+/* csrstaged.cu: B as it is, for matrices with panel_rows */
+HrpbError CsrStagedRun(const CsrProduct *);
 
 /* csrcombine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
 HrpbError CsrCombineRun(const CsrProduct *, bool all);
@@ -105,12 +122,12 @@ template <int N> static __device__ __forceinline__ bool CsrAgain(int32_t length,
   return !finite;
 }
 
-/* The same sum with one entry after the other, as MATAIJ adds them: entry k meets b[colidx[k] * ldb] */
+/* The same sum with one entry after the other, as MATAIJ adds them: entry k meets b[colidx[k] * ldb]. A row of one chunk has that sum anyway, with whichever NaN */
 template <typename Column> static __device__ __forceinline__ HrpbScalar CsrInOneGo(const Column *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *b, int64_t ldb)
 {
   HrpbScalar sum = 0;
 
 #pragma unroll 1
   for (int32_t k = 0; k < length; k++) sum = fma(values[k], b[(int64_t)colidx[k] * ldb], sum);
-  return CsrOneNaN(sum);
+  return length > CSR_CHUNK ? CsrOneNaN(sum) : sum;
 }

@@ -279,6 +279,7 @@ HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr,
   err      = Measure(rowptr, &w, stream, s);
   if (!err) err = Count(rowptr, colidx, &w, stream, s);
   if (!err) err = List(rowptr, &w, stream, s);
+  if (!err) err = CsrPanelsDevice(rowptr, colidx, false, stream, s);
   err = HrpbFree(w.scan, err, stream);
   err = HrpbFree(w.needs, err, stream);
   err = HrpbFree(w.count, err, stream);
@@ -291,5 +292,6 @@ void CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream)
   (void)HrpbFree(s->long_rows, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->parts, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->sections, HRPB_SUCCESS, stream);
+  CsrPanelsDestroy(s, stream);
   memset(s, 0, sizeof(*s));
 }

@@ -262,7 +262,7 @@ int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params)
 
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 {
-  return N > matrix->direct_columns && !matrix->rows_entries ? CsrLeadingDimension(p->N) : 0;
+  return N > matrix->direct_columns && !matrix->rows_entries && !matrix->panel_rows ? CsrLeadingDimension(p->N) : 0;
 }
 
 /* With the bricks, what is needed beside them */
@@ -306,6 +306,26 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
   return err;
 }
 
+/* Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments meet a panel may need more of them than fit: the time is then another kernel's, and too long */
+static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
+{
+  CsrPanelsDestroy(s, stream);
+  return matrix->panel_rows ? CsrPanelsDevice(p->rowptr, p->colidx, true, stream, s) : HRPB_SUCCESS;
+}
+
+/* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, is left out of account */
+static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbTiming *t)
+{
+  const DeviceInfo *device;
+  int64_t           npanels, turns;
+
+  HrpbCall(GetDeviceInfo(&device));
+  npanels = (p->nrows + s->panel_rows - 1) / s->panel_rows;
+  turns   = (npanels + device->nsm - 1) / device->nsm;
+  t->seconds *= (double)npanels / (double)(turns * device->nsm);
+  return HRPB_SUCCESS;
+}
+
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
 {
   CsrSchedule s;
@@ -319,12 +339,14 @@ HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64
   s.direct_columns = N > matrix->direct_columns ? 0 : matrix->direct_columns; /* the kernel is the one of the matrix and of N; a unit has whole thread blocks of the rows that rows_entries counts */
   s.rows_entries   = matrix->rows_entries;
   s.longest        = matrix->longest;
+  err              = CsrSamePanels(p, matrix, stream, &s);
   t->ldr           = HrpbCopyForCsr(p, matrix, N);
   t->products      = 1;
-  err              = CsrMultiplyWorkDevice(&s, p->N, &bytes);
+  if (!err) err = CsrMultiplyWorkDevice(&s, p->N, &bytes);
   if (!err) err = HrpbAllocate(&work, (int64_t)bytes, stream);
   if (!err) err = multiply();
   if (!err) err = Time(multiply, limit, stream, t);
+  if (!err && s.panel_rows && p->share < 1) err = CountWholeTurns(p, &s, t);
   err = HrpbFree(work, err, stream);
   CsrScheduleDestroyDevice(&s, stream);
   return err;

@@ -5,6 +5,7 @@
      test-csr -small    few and small ones, to run under compute-sanitizer
      test-csr -time n   milliseconds, median of n, beside cuSPARSE and bricks
 */
+#include "cuda/csr.cuh"
 #include "matrices.cuh"
 
 static void *Work(const CsrSchedule *s, int64_t N)
@@ -28,11 +29,12 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
   cudaFree(work);
 }
 
-/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, column by column, and rows as they come, which is for short rows */
+/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
 enum Kernel {
   COPY,
   DIRECT,
-  ROWS
+  ROWS,
+  STAGED
 };
 
 static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 0)
@@ -41,7 +43,27 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
 
   other.schedule.direct_columns = kernel == DIRECT ? 65535 : 0;
   other.schedule.rows_entries   = kernel == ROWS ? rows_entries : 0;
+  if (kernel != STAGED) other.schedule.panel_rows = 0;
   return other;
+}
+
+/* Whether the device has the shared memory for rows of B */
+static bool CanStage(void)
+{
+  cudaDeviceProp prop;
+  int            device;
+
+  Check(cudaGetDevice(&device));
+  Check(cudaGetDeviceProperties(&prop, device));
+  return prop.major >= 9 && prop.sharedMemPerBlockOptin >= CSR_STAGED_BYTES;
+}
+
+/* Whether rows of B can be brought into shared memory, which is then what the schedule has, paying or not */
+static bool MakePanels(DeviceCsr *d)
+{
+  CsrPanelsDestroy(&d->schedule, NULL);
+  Check(CsrPanelsDevice(d->rowptr, d->colidx, true, NULL, &d->schedule));
+  return d->schedule.panel_rows > 0;
 }
 
 /* Entries of 256 rows, at most */
@@ -76,15 +98,15 @@ static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
   return std::isfinite(sum) ? sum : InOrder(A, i, b);
 }
 
-/* Rows are added as the interface says, so that the bits of those that are not cut are known */
-static void TestOrder(const Matrix *A, const DeviceCsr *d)
+/* Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some sums overflow in a chunk, others in the row, and others in both */
+static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false)
 {
   const int64_t           N = 11;
   std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
   HrpbScalar             *dB, *dC;
   int64_t                 wrong = 0, nlong = 0, ngiant = 0, nhuge = 0;
 
-  for (HrpbScalar &b : B) b = Uniform();
+  for (HrpbScalar &b : B) b = Uniform() * (huge ? std::numeric_limits<HrpbScalar>::max() : 1);
   dB = Upload(B);
   dC = Upload(C);
   Multiply(d, N, dB, A->ncols, dC, A->nrows);
@@ -97,12 +119,12 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d)
       continue;
     }
     for (int64_t n = 0; n < N; n++) {
-      const HrpbScalar sum = InChunks(A, i, B.data() + n * A->ncols);
+      const HrpbScalar sum = InChunks(A, i, B.data() + n * A->ncols), c = C[i + n * A->nrows];
 
-      if (!SameBits(&sum, &C[i + n * A->nrows], 1)) wrong++;
+      if (std::isnan(sum) ? !std::isnan(c) : !SameBits(&sum, &c, 1)) wrong++;
     }
   }
-  Report(wrong == 0, "not added in chunks, in the order of the entries", A->name);
+  Report(wrong == 0, huge ? "sums that overflow are not added again in the order of the entries" : "not added in chunks, in the order of the entries", A->name);
   Report(nlong == d->schedule.nlong && ngiant == d->schedule.ngiant && nhuge == d->schedule.nhuge, "wrong number of long rows", A->name);
   Report(d->schedule.section_entries <= 1280, "a section is too large", A->name);
   cudaFree(dB);
@@ -123,14 +145,20 @@ static void TestWork(const Matrix *A, const DeviceCsr *d)
   Report(grows, "more columns need less memory", A->name);
 }
 
-static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths)
+/* staged: whether rows of B can be brought into shared memory, on a device that has enough of that */
+static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool staged)
 {
-  const double    bound = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
-  DeviceCsr       d     = CsrOnDevice(&A);
-  const int64_t   entries   = RowsEntries(&A);
-  const DeviceCsr kernels[] = {With(&d, COPY), With(&d, DIRECT), With(&d, ROWS, (int32_t)entries)};
-  const int       nkernels  = d.schedule.nlong || !entries || entries > 4096 ? 2 : 3;
-  int             k = 0, call = 0;
+  const double  bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
+  DeviceCsr     d          = CsrOnDevice(&A);
+  const int64_t entries    = RowsEntries(&A);
+  DeviceCsr     kernels[4] = {With(&d, COPY), With(&d, DIRECT)};
+  int           nkernels = 2, k = 0, call = 0;
+
+  Report(d.schedule.rows_entries == 0 || d.schedule.rows_entries == entries, "wrong number of entries of rows", A.name);
+  TestOrder(&A, &d);
+  if (!d.schedule.nlong && entries && entries <= 4096) kernels[nkernels++] = With(&d, ROWS, (int32_t)entries);
+  if (MakePanels(&d)) kernels[nkernels++] = With(&d, STAGED);
+  Report((kernels[nkernels - 1].schedule.panel_rows > 0) == (staged && d.schedule.longest <= CSR_STAGED_ENTRIES && CanStage()), staged ? "rows of B are not brought into shared memory" : "rows of B are brought into shared memory that cannot be", A.name);
   /* The kernels take turns, so that the product as a whole and its parts are different ones' */
   const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % nkernels], N, B, ldb, C, ldc); };
 
@@ -139,7 +167,6 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths)
     TestProduct(&A, "csr", multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, 0, bound);
     k++;
   }
-  Report(d.schedule.rows_entries == 0 || d.schedule.rows_entries == entries, "wrong number of entries of rows", A.name);
   for (int first = 0; first < nkernels; first++) {
     call = first;
     TestProduct(&A, "csr", multiply, 1, 1, 1, 1, bound);
@@ -148,8 +175,8 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths)
     call = first;
     TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
     TestOrder(&A, &kernels[first]);
+    TestOrder(&A, &kernels[first], true);
   }
-  TestOrder(&A, &d);
   TestWork(&A, &d);
   CsrDestroy(&d);
 }
@@ -164,6 +191,38 @@ static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int
 
     for (int64_t k = 0; k < length; k++) {
       A.colidx.push_back((HrpbInt)(Random() % ncols));
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  return A;
+}
+
+static bool Diagonals(int64_t i, int64_t j, const Matrix *)
+{
+  return llabs(i - j) <= 13;
+}
+
+/* Few columns, far apart, the last one among them */
+static Matrix Far(int64_t n)
+{
+  const int64_t        ncols = 2000003;
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t col : {i / 2, i / 2 + 1, 300000 + i, 700000 + i / 3, ncols - 1 - i / 9}) entries.push_back(i * ncols + col);
+  }
+  return FromEntries("far", n, ncols, entries);
+}
+
+/* The last columns between the first ones */
+static Matrix NotSorted(int64_t n)
+{
+  Matrix A = {"not sorted", n, 2000000, {0}, {}, {}};
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t col : {i / 2, A.ncols - 1 - i, i / 2 + 1}) {
+      A.colidx.push_back((HrpbInt)col);
       A.values.push_back(Uniform());
     }
     A.rowptr.push_back((HrpbInt)A.colidx.size());
@@ -342,7 +401,17 @@ static void Time(const Matrix &A, int n)
   CsrDestroy(&d);
 }
 
-/* Rows are multiplied as they come where they are short and their columns run with them, not elsewhere */
+static Matrix Band(const char *name, int64_t n, int64_t width)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = std::max(i - width, (int64_t)0); j <= std::min(i + width, n - 1); j++) entries.push_back(i * n + j);
+  }
+  return FromEntries(name, n, n, entries);
+}
+
+/* Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
 static void TestRowsChosen(void)
 {
   const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6);
@@ -351,8 +420,24 @@ static void TestRowsChosen(void)
   for (const Matrix *A : matrices) {
     DeviceCsr d = CsrOnDevice(A);
 
+    Report(d.schedule.panel_rows == 0, "rows of B in shared memory that do not pay", A->name);
     Report(d.schedule.rows_entries == (A == &short_rows ? RowsEntries(A) : 0), A == &short_rows ? "a copy of B that does not pay" : "no copy of B where one pays", A->name);
     CsrDestroy(&d);
+  }
+  if (CanStage() && !small_run) {
+    int device, nsm;
+
+    Check(cudaGetDevice(&device));
+    Check(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
+    const int64_t nrows[2] = {nsm * 480, nsm * 490}; /* a panel for each multiprocessor, or a few more: most would wait for those */
+
+    for (int more = 0; more < 2; more++) {
+      const Matrix A = Band("27 diagonals", nrows[more], 13);
+      DeviceCsr    d = CsrOnDevice(&A);
+
+      Report((d.schedule.panel_rows > 0) == !more, more ? "few panels that a part of the device multiplies" : "no rows of B in shared memory where they pay", A.name);
+      CsrDestroy(&d);
+    }
   }
 }
 
@@ -383,30 +468,36 @@ int main(int argc, char **argv)
   TestErrors();
   TestRowsChosen();
   TestNotFinite();
-  TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths);
-  TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths);
-  TestMatrix(Grid("7 points", small_run ? 6 : 11, 1, false), widths);
-  TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths); /* rows of two chunks, which may be taken as they come */
-  TestMatrix(Make("no entries", 30, 30, Nothing), widths);
-  TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33});
+  TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths, false);
+  TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths, false);
+  TestMatrix(Grid("7 points", small_run ? 6 : 11, 1, false), widths, true);
+  TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths, true); /* rows of two chunks, which may be taken as they come */
+  TestMatrix(Make("27 diagonals", small_run ? 150 : 1501, small_run ? 151 : 1501, Diagonals), widths, true);
+  TestMatrix(Far(small_run ? 500 : 2000), {1, 3, 4, 9, 32}, true);
+  TestMatrix(Make("no entries", 30, 30, Nothing), widths, false);
+  TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33}, false);
   if (!small_run) {
-    TestMatrix(Offset(Lengths("", {5, 700, 0, 2}, 90, 60), "offset"), widths);
-    TestMatrix(Make("random", 500, 400, Sparse), widths);
-    TestMatrix(Make("random wide", 60, 3001, Sparse), widths);
-    TestMatrix(Make("random tall", 1501, 70, Sparse), widths);
-    TestMatrix(Make("dense", 150, 299, Dense), widths);
-    TestMatrix(Make("one entry a row", 200, 90, OneEntry), widths);
-    TestMatrix(Make("one column", 300, 40, OneColumn), widths);
-    TestMatrix(Make("single column", 300, 1, Dense), widths);
-    TestMatrix(Make("single row", 1, 700, Dense), widths);
-    TestMatrix(Make("dense rows", 300, 500, DenseRows), widths);
-    TestMatrix(Make("empty rows", 700, 200, Gaps), widths);
-    TestMatrix(Lengths("sections", {895, 1, 639, 640, 641, 896, 897, 0, 1151, 1152, 5, 1279, 1280, 1281, 3, 2047, 2048, 2049, 0, 2560, 2561, 9}, 5000, 3000), {1, 2, 8, 35});
-    TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35});
-    TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33});
-    TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35});
-    TestMatrix(LongRow(1000003, false), {1, 8});
-    TestMatrix(LongRow(1000003, true), {1, 8});
+    TestMatrix(Offset(Lengths("", {5, 700, 0, 2}, 90, 60), "offset"), widths, false);
+    TestMatrix(Offset(Grid("", 13, 1, true), "offset, 27 points"), widths, true);
+    TestMatrix(Scattered(20000, 16), {1, 2, 21}, false);
+    TestMatrix(Lengths("in any order", std::vector<int64_t>(1300, 20), 0, 600), {1, 2, 21}, true);
+    TestMatrix(NotSorted(1300), {1, 2, 21}, false);
+    TestMatrix(Make("random", 500, 400, Sparse), widths, true);
+    TestMatrix(Make("random wide", 60, 3001, Sparse), widths, false);
+    TestMatrix(Make("random tall", 1501, 70, Sparse), widths, true);
+    TestMatrix(Make("dense", 150, 299, Dense), widths, false);
+    TestMatrix(Make("one entry a row", 200, 90, OneEntry), widths, true);
+    TestMatrix(Make("one column", 300, 40, OneColumn), widths, true);
+    TestMatrix(Make("single column", 300, 1, Dense), widths, true);
+    TestMatrix(Make("single row", 1, 700, Dense), widths, false);
+    TestMatrix(Make("dense rows", 300, 500, DenseRows), widths, false);
+    TestMatrix(Make("empty rows", 700, 200, Gaps), widths, true);
+    TestMatrix(Lengths("sections", {895, 1, 639, 640, 641, 896, 897, 0, 1151, 1152, 5, 1279, 1280, 1281, 3, 2047, 2048, 2049, 0, 2560, 2561, 9}, 5000, 3000), {1, 2, 8, 35}, false);
+    TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35}, false);
+    TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33}, true);
+    TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35}, false);
+    TestMatrix(LongRow(1000003, false), {1, 8}, false);
+    TestMatrix(LongRow(1000003, true), {1, 8}, false);
   }
   printf("csr: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;

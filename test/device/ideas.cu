@@ -23,6 +23,7 @@ enum {
   CSR,            /* by the kernel that the schedule says */
   CSR_TOGETHER,   /* where that would be column by column, all columns together */
   CSR_BY_COLUMN,  /* column by column */
+  CSR_UNSTAGED,   /* rows of B where they are, or from a copy, in place of shared memory */
   CSR_COPY,       /* with a copy of B in place of rows as they come */
   CSR_WHOLE_ROWS, /* with a copy of B, no row cut */
   STAGED,
@@ -71,7 +72,8 @@ static const Idea ideas[] = {
   {"bricks in another order (not CSR)", ORDERED, CSR},
   {"CSR: column by column (not together)", CSR, CSR_TOGETHER},
   {"CSR: columns together (not one by one)", CSR, CSR_BY_COLUMN},
-  {"CSR: rows as they come (not a copy of B)", CSR, CSR_COPY},
+  {"CSR: rows of B in shared memory (not by columns or from a copy)", CSR, CSR_UNSTAGED},
+  {"CSR: rows as they come (not a copy of B)", CSR_UNSTAGED, CSR_COPY},
   {"CSR: long rows cut", CSR, CSR_WHOLE_ROWS}
 };
 
@@ -105,13 +107,14 @@ static HrpbSchedule WholePanels(const Hrpb *h)
   return {h->npanels, 0, 0, NULL, NULL};
 }
 
-static void SetCsr(Subject *s, int variant, const char *name, int32_t direct_columns, int32_t rows_entries)
+static void SetCsr(Subject *s, int variant, const char *name, int32_t direct_columns, int32_t rows_entries, int32_t panel_rows)
 {
   Variant *v = &s->variants[variant];
 
   *v                    = {name, true, s->csr.schedule, {}, {}, full, true, false, false, false, false};
   v->csr.direct_columns = direct_columns;
   v->csr.rows_entries   = rows_entries;
+  v->csr.panel_rows     = panel_rows;
 }
 
 static void SetBricks(Subject *s, int variant, const char *name, const HrpbParams *params)
@@ -161,14 +164,15 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
   s->csr = CsrOnDevice(A);
   csr    = &s->csr.schedule;
   Check(HrpbSupportsDevice(full, &bricks));
-  SetCsr(s, CSR, "csr", csr->direct_columns, csr->rows_entries);
+  SetCsr(s, CSR, "csr", csr->direct_columns, csr->rows_entries, csr->panel_rows);
   if (bricks) SetBricks(s, STAGED, "staged", &staged);
   if (bricks && order) SetOrdered(s);
   if (!kernels) return;
-  SetCsr(s, CSR_TOGETHER, "csr, columns together", 0, csr->rows_entries);
-  SetCsr(s, CSR_BY_COLUMN, "csr, column by column", 65535, csr->rows_entries);
-  SetCsr(s, CSR_COPY, "csr, a copy of B", csr->direct_columns, 0);
-  SetCsr(s, CSR_WHOLE_ROWS, "csr, whole rows", 0, 0);
+  SetCsr(s, CSR_TOGETHER, "csr, columns together", 0, csr->rows_entries, csr->panel_rows);
+  SetCsr(s, CSR_BY_COLUMN, "csr, column by column", 65535, csr->rows_entries, csr->panel_rows);
+  SetCsr(s, CSR_UNSTAGED, "csr, B not in shared memory", csr->direct_columns, csr->rows_entries, 0);
+  SetCsr(s, CSR_COPY, "csr, a copy of B", csr->direct_columns, 0, 0);
+  SetCsr(s, CSR_WHOLE_ROWS, "csr, whole rows", 0, 0, 0);
   s->variants[CSR_WHOLE_ROWS].csr.part_entries = INT32_MAX;
   s->variants[CSR_WHOLE_ROWS].csr.nlong = s->variants[CSR_WHOLE_ROWS].csr.nparts = s->variants[CSR_WHOLE_ROWS].csr.ngiant = s->variants[CSR_WHOLE_ROWS].csr.nhuge = 0;
   if (!bricks) return;
@@ -411,7 +415,7 @@ static bool Agrees(const Variant *v, const std::vector<HrpbScalar> &c, const std
 
 static int CsrKernel(const CsrSchedule *s, int64_t N)
 {
-  return N <= s->direct_columns ? 0 : s->rows_entries ? 1 : 2;
+  return N <= s->direct_columns ? 0 : s->panel_rows ? 3 : s->rows_entries ? 1 : 2;
 }
 
 /* Whether the two products of an idea can be had, and are not the same */

@@ -135,6 +135,14 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *wh
     Report(Plausible(&t) && !t.ldr && !HrpbCopyForCsr(p, &s, p->N), "rows are not multiplied as they come", where);
     CheckC(p, A, where);
   }
+  if (s.longest <= 28) { /* rows of B in shared memory, where the device has that much of it */
+    s.direct_columns = 0;
+    s.panel_rows     = 480;
+    Check(HrpbTimeCsrDevice(p, &s, p->N, 1e30, NULL, &t));
+    Report(Plausible(&t) && !t.ldr && !HrpbCopyForCsr(p, &s, p->N), "rows of B are not brought into shared memory", where);
+    CheckC(p, A, where);
+  }
+  s.panel_rows     = 0;
   s.direct_columns = (int32_t)p->N;
   s.rows_entries   = 0;
   for (int wider = 0; wider < 2; wider++) { /* a product with one column more than the proxy has is not made column by column, nor is the proxy's */

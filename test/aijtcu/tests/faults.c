@@ -84,6 +84,18 @@ static PetscErrorCode ActAgain(const Scenario *s, World *w, PetscErrorCode *ierr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's products with vectors leave these locked after an error */
+static PetscErrorCode Unlock(Vec v)
+{
+  PetscInt state;
+
+  PetscFunctionBegin;
+  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecLockGet(v, &state));
+  for (; state > 0; state--) PetscCall(VecLockReadPop(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions twice: what is on it is put back */
 static PetscErrorCode Act(const Scenario *s, World *w)
 {
@@ -154,6 +166,8 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
     if (made_C && MatDestroy(&w.C)) Complain(s, k, "the product cannot be destroyed");
     if (made_M && MatDestroy(&w.M)) Complain(s, k, "the other matrix cannot be destroyed");
     if (made_X && MatDestroy(&w.X)) Complain(s, k, "the factor cannot be destroyed");
+    PetscCall(Unlock(w.x));
+    PetscCall(Unlock(w.y));
     if (print) PetscCall(PetscPushErrorHandler(PetscTraceBackErrorHandler, NULL));
     PetscCall(ActAgain(s, &w, &again));
     if (print) PetscCall(PetscPopErrorHandler());

@@ -1,5 +1,5 @@
 static char help[] = "MatView() of a MATAIJTCU in the info formats, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
--n rows, -gaps: without three of eight columns.\n\n";
+-n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band.\n\n";
 
 #include <petscaijtcu.h>
 
@@ -7,13 +7,14 @@ int main(int argc, char **argv)
 {
   Mat       A, B, C;
   PetscInt  r0, r1, n = 64;
-  PetscBool gaps       = PETSC_FALSE;
+  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE;
   char      prefix[64] = "";
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gaps", &gaps, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-blocks", &blocks, NULL));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
@@ -23,7 +24,9 @@ int main(int argc, char **argv)
   PetscCall(MatSetFromOptions(A));
   PetscCall(MatGetOwnershipRange(A, &r0, &r1));
   for (PetscInt i = r0; i < r1; i++) {
-    for (PetscInt j = PetscMax(0, i - 2); j < PetscMin(n, i + 3); j++) {
+    const PetscInt first = blocks ? i - i % 8 : i - 2;
+
+    for (PetscInt j = PetscMax(0, first); j < PetscMin(n, first + (blocks ? 8 : 5)); j++) {
       if (!gaps || j % 8 < 5) PetscCall(MatSetValue(A, i, j, 1. + i + j, INSERT_VALUES));
     }
   }
@@ -93,6 +96,10 @@ int main(int argc, char **argv)
     test:
       suffix: narrow_windows
       args: -n 21120 -gaps
+
+    test:
+      suffix: full_bricks
+      args: -n 21120 -blocks
 
   test: # what is tuned is of one block, and said as options of the whole matrix
     suffix: tuned

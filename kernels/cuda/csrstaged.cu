@@ -1,0 +1,231 @@
+/*
+   CSR times rows of B that a thread block has brought into shared memory: for rows of a dozen or two of entries whose columns run with them, as in a 27-point stencil, where an entry of B is wanted many times.
+
+   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring the runs of rows of B that the panel needs, a few columns at a time, while the others multiply
+   those before. What limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that the second-level cache. It needs Hopper or later.
+*/
+#include "copy.cuh"
+#include "csr.cuh"
+#include "launch.cuh"
+
+enum {
+  THREADS      = CSR_PANEL_ROWS + (int)HRPB_LANES,
+  MOST_STAGES  = 4,
+  ENOUGH_BYTES = 132 << 10,              /* for stages: what is left of a multiprocessor's memory is the cache that entries come through, which is worth more than a third stage */
+  GRAIN        = 16 / sizeof(HrpbScalar) /* scalars that the copy engine takes together */
+};
+
+struct StagedArgs {
+  const HrpbInt    *rowptr, *colidx;
+  const HrpbScalar *values, *B;
+  const uint32_t   *run_ptr;
+  const CsrRun     *runs;
+  const uint16_t   *places; /* of the row of B that an entry meets, among those of its panel */
+  HrpbScalar       *C;
+  int64_t           ldb, ldc;
+  int32_t           nrows, ncols, npanels, N;
+  uint32_t          nstages, column_bytes; /* in shared memory: from a column to the next, of CSR_STAGED_COLUMNS in a stage */
+};
+
+static __device__ __forceinline__ HrpbScalar ReadShared(uint32_t address)
+{
+  HrpbScalar x;
+
+#if defined(HRPB_USE_SINGLE)
+  asm volatile("ld.shared.f32 %0,[%1];"
+               : "=f"(x)
+               : "r"(address));
+#else
+  asm volatile("ld.shared.f64 %0,[%1];"
+               : "=d"(x)
+               : "r"(address));
+#endif
+  return x;
+}
+
+static __device__ __forceinline__ void WriteShared(uint32_t address, HrpbScalar x)
+{
+#if defined(HRPB_USE_SINGLE)
+  asm volatile("st.shared.f32 [%0],%1;" ::"r"(address), "f"(x)
+               : "memory");
+#else
+  asm volatile("st.shared.f64 [%0],%1;" ::"r"(address), "d"(x)
+               : "memory");
+#endif
+}
+
+/* Scalars from where 16 bytes begin up to the first one of column n: they come with it */
+static __device__ __forceinline__ uint32_t Shift(const StagedArgs &a, int32_t n)
+{
+  return ((uint32_t)((uintptr_t)a.B / sizeof(HrpbScalar)) + (uint32_t)n * (uint32_t)a.ldb) % GRAIN;
+}
+
+#if HAVE_COPY_ENGINE
+/*
+   Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes come, too: those of other rows or columns of B, or what B is aligned within. Only of what
+   lies behind B is not known whether it is memory
+*/
+static __device__ __forceinline__ uint32_t BulkScalars(const StagedArgs &a, const CsrRun &r, int32_t n)
+{
+  const uint32_t all = r.end - r.begin + Shift(a, n);
+
+  return (r.end == a.ncols && n == a.N - 1 ? all : all + GRAIN - 1) / GRAIN * GRAIN;
+}
+
+/* What the copy engine does not bring of a run of column n, to which the address belongs */
+static __device__ __forceinline__ void CopyRest(const StagedArgs &a, const CsrRun &r, int32_t n, uint32_t to)
+{
+  const int32_t     shift = (int32_t)Shift(a, n);
+  const HrpbScalar *b     = a.B + n * a.ldb;
+
+  for (int32_t k = max((int32_t)BulkScalars(a, r, n), shift); k < r.end - r.begin + shift; k++) WriteShared(to + (r.at + k) * (uint32_t)sizeof(HrpbScalar), __ldg(b + r.begin + k - shift));
+  CopyBulkFence(); /* the stage is the engine's again */
+}
+
+/* By a warp: a lane has a column of each tile, and every eighth run. Its first run stays in registers for all tiles */
+static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t lane)
+{
+  constexpr uint32_t RUNS   = HRPB_LANES / CSR_STAGED_COLUMNS;
+  const uint32_t     column = lane % CSR_STAGED_COLUMNS, own = lane / CSR_STAGED_COLUMNS;
+  uint32_t           stage = 0, parity = 0;
+
+  for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
+    const uint32_t first = __ldg(a.run_ptr + panel), nruns = __ldg(a.run_ptr + panel + 1) - first;
+    const CsrRun   mine = own < nruns ? a.runs[first + own] : CsrRun{0, 0, 0};
+
+    for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
+      const uint32_t to = shared + (stage * CSR_STAGED_COLUMNS + column) * a.column_bytes, barrier = full + 8 * stage;
+      const int32_t  n       = n0 + (int32_t)column;
+      const uint32_t last    = n < a.N ? nruns : 0;
+      uint32_t       scalars = 0;
+
+      BarrierWait(empty + 8 * stage, parity ^ 1);
+      for (uint32_t k = own; k < last; k += RUNS) {
+        const CsrRun r = k < RUNS ? mine : a.runs[first + k];
+
+        scalars += BulkScalars(a, r, n);
+        if (r.end == a.ncols && n == a.N - 1) CopyRest(a, r, n, to);
+      }
+      scalars = __reduce_add_sync(HRPB_ALL_LANES, scalars); /* and what lanes have written is seen by the first, */
+      __syncwarp();
+      if (lane == 0) BarrierArriveExpect(barrier, scalars * (uint32_t)sizeof(HrpbScalar)); /* which vouches for it */
+      __syncwarp();
+      for (uint32_t k = own; k < last; k += RUNS) {
+        const CsrRun   r     = k < RUNS ? mine : a.runs[first + k];
+        const uint32_t bytes = BulkScalars(a, r, n) * (uint32_t)sizeof(HrpbScalar);
+
+        if (bytes) CopyBulk(to + r.at * (uint32_t)sizeof(HrpbScalar), a.B + n * a.ldb + r.begin - Shift(a, n), bytes, barrier);
+      }
+      NextStage(a.nstages, stage, parity);
+    }
+  }
+}
+#endif
+
+/* The tile of columns from n0 on of a row whose sums do not all come out finite: a chunk may have overflowed, or the zero of an entry that is not there met Inf */
+static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t row, HrpbInt begin, int32_t length, int32_t n0)
+{
+  for (int32_t n = n0; n < min(n0 + CSR_STAGED_COLUMNS, a.N); n++) {
+    HrpbScalar *c = a.C + row + n * a.ldc;
+
+    if (!isfinite(*c)) *c = CsrInOneGo(a.colidx + begin, a.values + begin, length, a.B + n * a.ldb, 1);
+  }
+}
+
+/* By the other warps */
+static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty)
+{
+  const HrpbInt start = __ldg(a.rowptr);
+  uint32_t      stage = 0, parity = 0;
+
+  for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
+    const int32_t row    = panel * CSR_PANEL_ROWS + threadIdx.x;
+    const bool    in     = row < a.nrows;
+    const HrpbInt begin  = in ? __ldg(a.rowptr + row) : start;
+    const int32_t length = in ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0, longest = __reduce_max_sync(HRPB_ALL_LANES, length);
+    HrpbScalar    value[CSR_STAGED_ENTRIES];
+    uint32_t      place[CSR_STAGED_ENTRIES / 2]; /* two in one; of a lane whose row has ended those of its first entry again, times zero */
+
+#pragma unroll
+    for (int k = 0; k < CSR_STAGED_ENTRIES; k++) {
+      const bool     has = k < length;
+      const uint32_t at  = length ? __ldg(a.places + (begin - start) + (has ? k : 0)) : 0;
+
+      value[k] = has ? __ldg(a.values + begin + k) : (HrpbScalar)0;
+      if (k % 2) place[k / 2] |= at << 16;
+      else place[k / 2] = at;
+    }
+    for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
+      uint32_t   column[CSR_STAGED_COLUMNS];
+      HrpbScalar sum[CSR_STAGED_COLUMNS] = {};
+      bool       finite                  = true;
+
+#pragma unroll
+      for (int c = 0; c < CSR_STAGED_COLUMNS; c++) column[c] = shared + (stage * CSR_STAGED_COLUMNS + c) * a.column_bytes + Shift(a, n0 + c) * (uint32_t)sizeof(HrpbScalar);
+      BarrierWait(full + 8 * stage, parity);
+#pragma unroll
+      for (int first = 0; first < CSR_STAGED_ENTRIES; first += CSR_CHUNK) {
+        HrpbScalar part[CSR_STAGED_COLUMNS] = {};
+
+        if (first >= longest) break;
+#pragma unroll
+        for (int k = first; k < first + CSR_CHUNK && k < CSR_STAGED_ENTRIES; k++) {
+          const uint32_t at = (k % 2 ? place[k / 2] >> 16 : place[k / 2] & 0xffff) * (uint32_t)sizeof(HrpbScalar);
+
+#pragma unroll
+          for (int c = 0; c < CSR_STAGED_COLUMNS; c++) part[c] = fma(value[k], ReadShared(column[c] + at), part[c]);
+        }
+#pragma unroll
+        for (int c = 0; c < CSR_STAGED_COLUMNS; c++) sum[c] += part[c];
+      }
+      BarrierArrive(empty + 8 * stage);
+      NextStage(a.nstages, stage, parity);
+      if (!in) continue;
+#pragma unroll
+      for (int c = 0; c < CSR_STAGED_COLUMNS; c++) {
+        if (n0 + c < a.N) {
+          a.C[row + (n0 + c) * a.ldc] = sum[c];
+          finite                      = finite && isfinite(sum[c]);
+        }
+      }
+      if (!finite) MultiplyAgain(a, row, begin, length, n0);
+    }
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_constant__ StagedArgs a)
+{
+#if HAVE_COPY_ENGINE
+  extern __shared__ __align__(128) uint8_t memory[];
+  __shared__ __align__(8) uint64_t barriers[2 * MOST_STAGES];
+  const uint32_t                   shared = SharedAddress(memory), full = SharedAddress(barriers), empty = full + 8 * MOST_STAGES;
+
+  if (threadIdx.x == 0) {
+    for (uint32_t s = 0; s < a.nstages; s++) {
+      BarrierInit(full + 8 * s, 1);
+      BarrierInit(empty + 8 * s, CSR_PANEL_ROWS);
+    }
+    BarrierInitFence();
+  }
+  __syncthreads();
+  if (threadIdx.x >= CSR_PANEL_ROWS) Produce(a, shared, full, empty, threadIdx.x - CSR_PANEL_ROWS);
+  else Consume(a, shared, full, empty);
+#endif
+}
+
+HrpbError CsrStagedRun(const CsrProduct *p)
+{
+  const CsrSchedule *s = p->schedule;
+  StagedArgs         a = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + CSR_PANEL_ROWS - 1) / CSR_PANEL_ROWS, p->N, 2, 0};
+  const DeviceInfo  *device;
+  uint32_t           stage_bytes;
+
+  HrpbCall(GetDeviceInfo(&device));
+  a.column_bytes = ((uint32_t)s->staged_rows * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
+  stage_bytes    = CSR_STAGED_COLUMNS * a.column_bytes;
+  while (a.nstages < MOST_STAGES && (a.nstages + 1) * stage_bytes <= ENOUGH_BYTES) a.nstages++;
+  HrpbCallCuda(cudaFuncSetAttribute(CsrStaged, cudaFuncAttributeMaxDynamicSharedMemorySize, CSR_STAGED_BYTES));
+  CsrStaged<<<HrpbGrid(a.npanels, 1, device->nsm), THREADS, a.nstages * stage_bytes, p->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
