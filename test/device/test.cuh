@@ -117,7 +117,8 @@ static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
 }
 
 /*
-   Finite: |c - ref| <= bound (|A||B|). Otherwise the same NaN or Inf as a loop over the entries gives; only where the loop overflows, with terms that are all finite, what is right may come out, too
+   Finite: |c - ref| <= bound (|A||B|). Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the largest number it may overflow with one of them alone. Only where
+   the loop overflows, with terms that are all finite, what is right may come out, too
 */
 static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst)
 {
@@ -126,8 +127,8 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
   for (int64_t n = 0; n < N; n++) {
     for (int64_t i = 0; i < A->nrows; i++) {
       long double      sum = 0, size = 0;
-      HrpbScalar       plain = 0;
-      const HrpbScalar c     = C[i + n * ldc];
+      HrpbScalar       plain = 0, fused = 0;
+      const HrpbScalar c = C[i + n * ldc];
 
       for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
         const HrpbScalar b = B[A->colidx[k] + n * ldb];
@@ -135,7 +136,9 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
         sum += (long double)A->values[k] * b;
         size += fabsl((long double)A->values[k] * b);
         plain += A->values[k] * b;
+        fused = std::fma(A->values[k], b, fused);
       }
+      if (!isfinite(c) && isinf(fused)) plain = fused;
       if ((isnan(plain) || isinf(plain)) && !(isfinite(size) && isfinite(c))) ok = ok && (isnan(plain) ? isnan(c) : c == plain);
       else {
         const double error = size > 0 ? (double)(fabsl(c - sum) / size) : c == 0 ? 0 : 1;
