@@ -22,11 +22,10 @@ typedef struct {
   int32_t ngiant, nhuge;       /* so many of them are longer than a section, and so many of those so long that their parts are the work of a thread block */
   int32_t nsections;           /* of entries that a thread block has, */
   int32_t section_entries;     /* so many in the largest */
-  int32_t direct_columns;      /* products of up to so many columns read B where it is, column by column; */
-  int32_t rows_entries;        /* wider ones, too, where rows are short and columns run with them, by CSR_ROWS rows that have so many entries at most; */
-                               /* others, where this is zero, read a row-major copy, */
-  int32_t panel_rows;          /* but where this is not, the rows of B that so many rows of A need are brought into shared memory, */
-  int32_t staged_rows;         /* so many at most. The bits are the same */
+  int32_t direct_columns;      /* Which kernel, all with the same bits: products of up to so many columns read B where it is, column by column; */
+  int32_t panel_rows;          /* wider ones bring the rows of B that so many rows of A need into shared memory, unless this is zero, */
+  int32_t staged_rows;         /* so many at most; */
+  int32_t rows_entries;        /* then they read B where it is, by CSR_ROWS rows that have so many entries at most, unless this is zero; and a row-major copy of it otherwise */
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
   void   *sections;            /* in device memory, as those that follow, which are NULL where panel_rows is zero */
   void   *run_ptr, *runs, *places;

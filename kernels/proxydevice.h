@@ -78,7 +78,7 @@ int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
    Products of the proxy by bricks with these parameters, and by the kernel for CSR that a matrix with this schedule gets for N columns, of which the proxy may have but a part. One timed
    product is enough where it takes longer than limit. Wait for the stream.
 
-   HRPB_ERR_UNSUPPORTED where windows are wider than a column and the kernel that stages them does not take the format
+   HRPB_ERR_UNSUPPORTED where windows are wider than a column and the kernel that stages them does not take the format, and where the kernel for CSR takes the matrix but not the proxy
 */
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t);
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t);

@@ -232,7 +232,7 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a variant is refused for is no error, want of memory but ends the timing: the next one would want as much */
+/* What bricks are refused for is no error. Want of memory ends the timing, for the next variant would want as much, and so does a scalar path without a time, for there is nothing to compare with */
 static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -243,7 +243,7 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
 
     if (!AIJTCUIsCandidate(plan, v)) continue;
     PetscCall(AIJTCUTimeVariant(plan, csr, v, r, &time, err));
-    if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY || (*err && !v->brick_rows)) PetscFunctionReturn(PETSC_SUCCESS);
     if (*err) PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)v->brick_rows, (int)v->panel_rows, (int)v->block_cols, (int)v->window_cols, HrpbErrorString(*err)));
     else {
       to->seconds = (PetscReal)time;

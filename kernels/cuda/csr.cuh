@@ -20,10 +20,12 @@ enum {
   CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */
   CSR_STAGED_COLUMNS = 4,                                   /* columns of B at a time, */
   CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar),     /* and rows of these in shared memory at most; */
-  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: what a thread block can have on Hopper */
+  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: nearly all that a thread block can have on Hopper */
   CSR_HUGE           = 2048,                                /* entries beyond which a thread block puts the sums of the parts of a row together, */
   CSR_COMBINE_LANES  = 8                                    /* and not so many lanes */
 };
+
+static_assert((int)CSR_STAGED_ROWS <= 1 << 16, "the place of a row of B has 16 bits");
 
 /* Part of a row that is cut; its sum has the slot of the same number */
 struct CsrPart {
@@ -74,8 +76,9 @@ HrpbError CsrRowsRun(const CsrProduct *);
 HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool always, cudaStream_t stream, CsrSchedule *s);
 void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
 
-/* csrstaged.cu: B as it is, for matrices with panel_rows */
+/* csrstaged.cu: B as it is, for matrices with panel_rows; whether that kernel is in the code for this device */
 HrpbError CsrStagedRun(const CsrProduct *);
+HrpbError CsrStagedIsCompiled(bool *);
 
 /* csrcombine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
 HrpbError CsrCombineRun(const CsrProduct *, bool all);

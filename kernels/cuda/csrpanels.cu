@@ -23,7 +23,7 @@ struct PanelTotals {
   unsigned int       unsorted; /* whether an entry was not met where its row, sorted, would have it */
 };
 
-/* Of the runs of active windows: bits of a word at which one begins, and those at which one ends */
+/* Of the runs of active windows: bits of a word at which one begins, and those at which one ends. They look at the words of other threads, so that HrpbNextRange(), which clears them, wants all threads to be through */
 static __device__ uint32_t RunStarts(const HrpbPanel *s, uint32_t word)
 {
   return s->bitmap[word] & ~(s->bitmap[word] << 1 | (word ? s->bitmap[word - 1] >> 31 : 0));
@@ -79,7 +79,6 @@ static __global__ void __launch_bounds__(HRPB_THREADS) PanelRuns(HrpbSegments g,
 
       if (FILL) {
         for (int32_t i = threadIdx.x; i < rows.panel_rows; i += HRPB_THREADS) begin[i] = s.next[i];
-        __syncthreads();
       }
       if (!HrpbNextRange(&s, &rows, &first)) break;
       for (uint32_t word = word0; word < word0 + HRPB_THREAD_WORDS; word++) {
@@ -153,13 +152,15 @@ static bool Suits(const PanelTotals *t, int64_t entries, bool always)
 
 static HrpbError Scan(uint32_t *x, int64_t n, cudaStream_t stream)
 {
-  uint8_t  *scan;
-  size_t    bytes = 0;
-  HrpbError err   = HRPB_SUCCESS;
+  uint8_t    *scan;
+  size_t      bytes = 0;
+  HrpbError   err   = HRPB_SUCCESS;
+  cudaError_t cuda;
 
   HrpbCallCuda(cub::DeviceScan::ExclusiveSum(NULL, bytes, x, x, n, stream));
   HrpbCall(HrpbAllocate(&scan, (int64_t)bytes, stream));
-  if (cub::DeviceScan::ExclusiveSum(scan, bytes, x, x, n, stream) != cudaSuccess) err = HrpbDeviceError(cudaGetLastError());
+  cuda = cub::DeviceScan::ExclusiveSum(scan, bytes, x, x, n, stream);
+  if (cuda != cudaSuccess) err = HrpbDeviceError(cuda);
   return HrpbFree(scan, err, stream);
 }
 
@@ -209,15 +210,18 @@ HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool alw
   HrpbSegments      g;
   PanelTotals      *totals;
   const DeviceInfo *device;
+  bool              compiled;
   HrpbError         err;
 
   HrpbCall(GetDeviceInfo(&device));
   if (!s->nnz || s->longest > CSR_STAGED_ENTRIES || device->cc < 90 || device->shared_cta < CSR_STAGED_BYTES) return HRPB_SUCCESS;
+  HrpbCall(CsrStagedIsCompiled(&compiled));
+  if (!compiled) return HRPB_SUCCESS;
   rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, CSR_PANEL_ROWS, WINDOW);
   if (!always && (s->nnz <= (int64_t)FEW_ENTRIES * s->nrows || !FillsDevice(rows.npanels, device->nsm))) return HRPB_SUCCESS;
   g = HrpbMakeSegments(&rows, s->ncols, 0);
-  HrpbCall(HrpbAllocate(&totals, 1, stream));
-  err = HrpbFree(totals, Build(&g, always, totals, stream, s), stream);
+  err = HrpbAllocate(&totals, 1, stream);
+  if (!err) err = HrpbFree(totals, Build(&g, always, totals, stream, s), stream);
   if (!s->panel_rows) CsrPanelsDestroy(s, stream);
   return err == HRPB_ERR_DEVICE_MEMORY ? HRPB_SUCCESS : err; /* other kernels do without */
 }

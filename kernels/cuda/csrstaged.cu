@@ -27,6 +27,7 @@ struct StagedArgs {
   uint32_t          nstages, column_bytes; /* in shared memory: from a column to the next, of CSR_STAGED_COLUMNS in a stage */
 };
 
+#if HAVE_COPY_ENGINE
 static __device__ __forceinline__ HrpbScalar ReadShared(uint32_t address)
 {
   HrpbScalar x;
@@ -60,16 +61,18 @@ static __device__ __forceinline__ uint32_t Shift(const StagedArgs &a, int32_t n)
   return ((uint32_t)((uintptr_t)a.B / sizeof(HrpbScalar)) + (uint32_t)n * (uint32_t)a.ldb) % GRAIN;
 }
 
-#if HAVE_COPY_ENGINE
-/*
-   Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes come, too: those of other rows or columns of B, or what B is aligned within. Only of what
-   lies behind B is not known whether it is memory
-*/
+/* Whether the last 16 bytes of a run of column n may reach behind B: of what lies there is not known whether it is memory */
+static __device__ __forceinline__ bool EndsB(const StagedArgs &a, const CsrRun &r, int32_t n)
+{
+  return (a.N - 1 - n) * a.ldb + a.ncols - r.end < GRAIN - 1;
+}
+
+/* Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes come, too: those of other rows or columns of B, or, before the first one, what B is aligned within */
 static __device__ __forceinline__ uint32_t BulkScalars(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   const uint32_t all = r.end - r.begin + Shift(a, n);
 
-  return (r.end == a.ncols && n == a.N - 1 ? all : all + GRAIN - 1) / GRAIN * GRAIN;
+  return (EndsB(a, r, n) ? all : all + GRAIN - 1) / GRAIN * GRAIN;
 }
 
 /* What the copy engine does not bring of a run of column n, to which the address belongs */
@@ -104,7 +107,7 @@ static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t sha
         const CsrRun r = k < RUNS ? mine : a.runs[first + k];
 
         scalars += BulkScalars(a, r, n);
-        if (r.end == a.ncols && n == a.N - 1) CopyRest(a, r, n, to);
+        if (EndsB(a, r, n)) CopyRest(a, r, n, to);
       }
       scalars = __reduce_add_sync(HRPB_ALL_LANES, scalars); /* and what lanes have written is seen by the first, */
       __syncwarp();
@@ -120,8 +123,6 @@ static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t sha
     }
   }
 }
-#endif
-
 /* The tile of columns from n0 on of a row whose sums do not all come out finite: a chunk may have overflowed, or the zero of an entry that is not there met Inf */
 static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t row, HrpbInt begin, int32_t length, int32_t n0)
 {
@@ -193,6 +194,8 @@ static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t sha
   }
 }
 
+#endif
+
 static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_constant__ StagedArgs a)
 {
 #if HAVE_COPY_ENGINE
@@ -210,7 +213,20 @@ static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_cons
   __syncthreads();
   if (threadIdx.x >= CSR_PANEL_ROWS) Produce(a, shared, full, empty, threadIdx.x - CSR_PANEL_ROWS);
   else Consume(a, shared, full, empty);
+#else
+  __trap(); /* CsrStagedIsCompiled() */
 #endif
+}
+
+/* A device may run code that was compiled from that for an older one */
+HrpbError CsrStagedIsCompiled(bool *compiled)
+{
+  cudaFuncAttributes attributes;
+
+  *compiled = false;
+  HrpbCallCuda(cudaFuncGetAttributes(&attributes, CsrStaged));
+  *compiled = !attributes.ptxVersion || attributes.ptxVersion >= 90;
+  return HRPB_SUCCESS;
 }
 
 HrpbError CsrStagedRun(const CsrProduct *p)

@@ -306,14 +306,15 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
   return err;
 }
 
-/* Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments meet a panel may need more of them than fit: the time is then another kernel's, and too long */
+/* Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments meet a panel may need more of them than fit */
 static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
 {
-  CsrPanelsDestroy(s, stream);
-  return matrix->panel_rows ? CsrPanelsDevice(p->rowptr, p->colidx, true, stream, s) : HRPB_SUCCESS;
+  if (!matrix->panel_rows) CsrPanelsDestroy(s, stream);
+  else if (!s->panel_rows) HrpbCall(CsrPanelsDevice(p->rowptr, p->colidx, true, stream, s));
+  return !matrix->panel_rows == !s->panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
-/* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, is left out of account */
+/* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, counts for the share of those that have it */
 static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbTiming *t)
 {
   const DeviceInfo *device;

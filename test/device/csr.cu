@@ -5,7 +5,6 @@
      test-csr -small    few and small ones, to run under compute-sanitizer
      test-csr -time n   milliseconds, median of n, beside cuSPARSE and bricks
 */
-#include "cuda/csr.cuh"
 #include "matrices.cuh"
 
 static void *Work(const CsrSchedule *s, int64_t N)
@@ -45,17 +44,6 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
   other.schedule.rows_entries   = kernel == ROWS ? rows_entries : 0;
   if (kernel != STAGED) other.schedule.panel_rows = 0;
   return other;
-}
-
-/* Whether the device has the shared memory for rows of B */
-static bool CanStage(void)
-{
-  cudaDeviceProp prop;
-  int            device;
-
-  Check(cudaGetDevice(&device));
-  Check(cudaGetDeviceProperties(&prop, device));
-  return prop.major >= 9 && prop.sharedMemPerBlockOptin >= CSR_STAGED_BYTES;
 }
 
 /* Whether rows of B can be brought into shared memory, which is then what the schedule has, paying or not */
@@ -174,6 +162,8 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     TestProduct(&A, "csr", multiply, 21, 16, 0, 1, bound);
     call = first;
     TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
+    call = first;
+    TestProduct(&A, "csr", multiply, 14, 3, 1, 0, bound);
     TestOrder(&A, &kernels[first]);
     TestOrder(&A, &kernels[first], true);
   }
@@ -213,6 +203,31 @@ static Matrix Far(int64_t n)
     for (int64_t col : {i / 2, i / 2 + 1, 300000 + i, 700000 + i / 3, ncols - 1 - i / 9}) entries.push_back(i * ncols + col);
   }
   return FromEntries("far", n, ncols, entries);
+}
+
+/* So many rows of a grid of lines of n / lines points, and in each the three points around: as many stages for rows of B as there is room for, or two */
+static Matrix Lines(int64_t n, int64_t lines)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = 0; k < lines; k++) {
+      for (int64_t j = -1; j <= 1; j++) entries.push_back(i * n + (i + j + k * (n / lines) + n) % n);
+    }
+  }
+  return FromEntries("lines", n, n, entries);
+}
+
+/* Rows of B on both sides of the end of what the builder of panels looks at together: 2^16 sectors from the first one on */
+static Matrix Border(int64_t n)
+{
+  const int64_t        ncols = 600011, border = (int64_t)65536 * 32 / (int64_t)sizeof(HrpbScalar);
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t col : {i % 4, border - n / 2 + i}) entries.push_back(i * ncols + col);
+  }
+  return FromEntries("border", n, ncols, entries);
 }
 
 /* The last columns between the first ones */
@@ -429,13 +444,15 @@ static void TestRowsChosen(void)
 
     Check(cudaGetDevice(&device));
     Check(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
-    const int64_t nrows[2] = {nsm * 480, nsm * 490}; /* a panel for each multiprocessor, or a few more: most would wait for those */
+    const int64_t nrows[3] = {nsm * 480, nsm * 960, nsm * 490}; /* a panel for each multiprocessor, two, or few more than one: most would wait for those */
 
-    for (int more = 0; more < 2; more++) {
-      const Matrix A = Band("27 diagonals", nrows[more], 13);
-      DeviceCsr    d = CsrOnDevice(&A);
+    for (int64_t n : nrows) {
+      const bool   pays = n % 480 == 0;
+      const Matrix A    = Band("27 diagonals", n, 13);
+      DeviceCsr    d    = CsrOnDevice(&A);
 
-      Report((d.schedule.panel_rows > 0) == !more, more ? "few panels that a part of the device multiplies" : "no rows of B in shared memory where they pay", A.name);
+      Report((d.schedule.panel_rows > 0) == pays, pays ? "no rows of B in shared memory where they pay" : "few panels that a part of the device multiplies", A.name);
+      if (pays) TestOrder(&A, &d);
       CsrDestroy(&d);
     }
   }
@@ -474,6 +491,10 @@ int main(int argc, char **argv)
   TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths, true); /* rows of two chunks, which may be taken as they come */
   TestMatrix(Make("27 diagonals", small_run ? 150 : 1501, small_run ? 151 : 1501, Diagonals), widths, true);
   TestMatrix(Far(small_run ? 500 : 2000), {1, 3, 4, 9, 32}, true);
+  TestMatrix(Border(small_run ? 300 : 1000), {1, 3, 4, 9}, true);
+  for (int64_t lines : {3, 5, 7}) {
+    if (lines == 7 || !small_run) TestMatrix(Lines(lines * 1000, lines), {1, 3, 4, 9}, true);
+  }
   TestMatrix(Make("no entries", 30, 30, Nothing), widths, false);
   TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33}, false);
   if (!small_run) {

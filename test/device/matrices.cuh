@@ -3,6 +3,7 @@
 */
 #pragma once
 
+#include "cuda/csr.cuh"
 #include "test.cuh"
 #include "csrdevice.h"
 
@@ -137,6 +138,17 @@ typedef struct {
   HrpbScalar *values;
   CsrSchedule schedule;
 } DeviceCsr;
+
+/* Whether the device has the shared memory for rows of B */
+static inline bool CanStage(void)
+{
+  cudaDeviceProp prop;
+  int            device;
+
+  Check(cudaGetDevice(&device));
+  Check(cudaGetDeviceProperties(&prop, device));
+  return prop.major >= 9 && prop.sharedMemPerBlockOptin >= CSR_STAGED_BYTES;
+}
 
 static inline DeviceCsr CsrOnDevice(const Matrix *A)
 {

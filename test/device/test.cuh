@@ -98,7 +98,7 @@ template <typename T> static T *Upload(const std::vector<T> &x)
 {
   T *d;
 
-  Check(cudaMalloc(&d, sizeof(T) * (x.size() + 1)));
+  Check(cudaMalloc(&d, x.empty() ? 1 : sizeof(T) * x.size())); /* no more: what is read behind it is found */
   if (!x.empty()) Check(cudaMemcpy(d, x.data(), sizeof(T) * x.size(), cudaMemcpyHostToDevice));
   return d;
 }
