@@ -33,13 +33,9 @@ static __device__ __forceinline__ HrpbScalar ReadShared(uint32_t address)
   HrpbScalar x;
 
 #if defined(HRPB_USE_SINGLE)
-  asm volatile("ld.shared.f32 %0,[%1];"
-               : "=f"(x)
-               : "r"(address));
+  asm volatile("ld.shared.f32 %0,[%1];" : "=f"(x) : "r"(address));
 #else
-  asm volatile("ld.shared.f64 %0,[%1];"
-               : "=d"(x)
-               : "r"(address));
+  asm volatile("ld.shared.f64 %0,[%1];" : "=d"(x) : "r"(address));
 #endif
   return x;
 }
@@ -47,11 +43,9 @@ static __device__ __forceinline__ HrpbScalar ReadShared(uint32_t address)
 static __device__ __forceinline__ void WriteShared(uint32_t address, HrpbScalar x)
 {
 #if defined(HRPB_USE_SINGLE)
-  asm volatile("st.shared.f32 [%0],%1;" ::"r"(address), "f"(x)
-               : "memory");
+  asm volatile("st.shared.f32 [%0],%1;" ::"r"(address), "f"(x) : "memory");
 #else
-  asm volatile("st.shared.f64 [%0],%1;" ::"r"(address), "d"(x)
-               : "memory");
+  asm volatile("st.shared.f64 [%0],%1;" ::"r"(address), "d"(x) : "memory");
 #endif
 }
 
