@@ -84,21 +84,18 @@ template <int N> __device__ __forceinline__ void CopyAsyncWait(void)
 /* Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some: addresses and bytes are multiples of 16 */
 __device__ __forceinline__ void BarrierArriveExpect(uint32_t barrier, uint32_t bytes)
 {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes)
-               : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
 __device__ __forceinline__ void CopyBulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier)
 {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier)
-               : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
 
 /* Between a thread's own writes to shared memory and the engine's to the same places */
 __device__ __forceinline__ void CopyBulkFence(void)
 {
-  asm volatile("fence.proxy.async.shared::cta;" ::
-                 : "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
 

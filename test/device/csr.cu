@@ -188,10 +188,7 @@ static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int
   return A;
 }
 
-static bool Diagonals(int64_t i, int64_t j, const Matrix *)
-{
-  return llabs(i - j) <= 13;
-}
+static bool Diagonals(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) <= 13; }
 
 /* Few columns, far apart, the last one among them */
 static Matrix Far(int64_t n)
