@@ -35,6 +35,9 @@ typedef struct {
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
 
+/* Whether a product with N columns reads a row-major copy of B, which it makes */
+bool CsrCopiesB(const CsrSchedule *s, int64_t N);
+
 /* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments, for a row-major copy of B and for sums of parts; no fewer for more columns, and often none for few */
 HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes);
 

@@ -212,12 +212,12 @@ static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
   return r->launch + (r->entry + r->entry_column * columns) * nnz + r->dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
-/* Where columns are scattered the rate is another; three of the four kernels for CSR have the same time as ever, or less */
+/* Where columns are scattered the rate is another; without a copy of B the time is the same as ever, or less */
 static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r = &csr_rates;
 
-  if (N <= plan->csr.direct_columns || plan->csr.rows_entries || plan->csr.panel_rows) return AIJTCUTimeOfCSR(A, plan, N);
+  if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
   return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz;
 }
 

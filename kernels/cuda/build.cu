@@ -4,9 +4,8 @@
 */
 #include <string.h>
 
-#include <cub/device/device_scan.cuh>
-
 #include "input.cuh"
+#include "scan.cuh"
 #include "strip.cuh"
 #include "windows.cuh"
 
@@ -29,8 +28,6 @@ typedef struct {
   uint32_t         *count;        /* [nblocks][nstrips + 1] of the strips' bricks and values: first how many, then those before, the block's last */
   uint32_t         *used;         /* [nblocks][words] bits: the block's columns with an entry */
   int32_t           words;
-  uint8_t          *scan; /* what CUB needs */
-  size_t            scan_bytes;
 } Workspace;
 
 /*
@@ -296,21 +293,6 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
   ((h)->params.brick_rows == 8 ? ((words) == 1 ? Function<1, 1>(__VA_ARGS__) : (words) == 2 ? Function<1, 2>(__VA_ARGS__) : Function<1, 8>(__VA_ARGS__)) : \
                                  ((words) == 1 ? Function<2, 1>(__VA_ARGS__) : (words) == 2 ? Function<2, 2>(__VA_ARGS__) : Function<2, 8>(__VA_ARGS__)))
 
-/* a[i] = a[0] + ... + a[i - 1], i < n */
-static HrpbError ExclusiveSum(Workspace *w, uint32_t *a, int64_t n, HrpbStream stream)
-{
-  size_t bytes = 0;
-
-  HrpbCallCuda(cub::DeviceScan::ExclusiveSum(NULL, bytes, a, a, n, stream));
-  if (bytes > w->scan_bytes || !w->scan) {
-    HrpbCall(HrpbRelease(&w->scan, stream));
-    HrpbCall(HrpbAllocate(&w->scan, (int64_t)bytes, stream));
-    w->scan_bytes = bytes;
-  }
-  HrpbCallCuda(cub::DeviceScan::ExclusiveSum(w->scan, bytes, a, a, n, stream));
-  return HRPB_SUCCESS;
-}
-
 /* Make blocked_row_ptr, window_ptr and windows */
 static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
 {
@@ -331,8 +313,8 @@ static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
   /* the last number of a scan counts nothing itself */
   HrpbCallCuda(cudaMemsetAsync(w->window_start + nsegments - 1, 0, sizeof(*w->window_start), stream));
   HrpbCallCuda(cudaMemsetAsync(h->blocked_row_ptr + n - 1, 0, sizeof(*h->blocked_row_ptr), stream));
-  HrpbCall(ExclusiveSum(w, w->window_start, nsegments, stream));
-  HrpbCall(ExclusiveSum(w, h->blocked_row_ptr, n, stream));
+  HrpbCall(HrpbExclusiveSum(w->window_start, nsegments, stream));
+  HrpbCall(HrpbExclusiveSum(h->blocked_row_ptr, n, stream));
   HrpbCall(HrpbAllocate(&h->window_ptr, (int64_t)h->nblocks + 1, stream));
   HrpbCall(HrpbAllocate(&h->windows, h->nwindows, stream));
   HrpbCall(HrpbFillWindows(&w->segments, windows_per_block, w->window_start, h->blocked_row_ptr, h->window_ptr, h->windows, stream));
@@ -372,8 +354,8 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
 
   HrpbCallCuda(cudaMemsetAsync(h->pattern_ptr + n - 1, 0, sizeof(*h->pattern_ptr), stream));
   HrpbCallCuda(cudaMemsetAsync(h->value_ptr + n - 1, 0, sizeof(*h->value_ptr), stream));
-  HrpbCall(ExclusiveSum(w, h->pattern_ptr, n, stream));
-  HrpbCall(ExclusiveSum(w, h->value_ptr, n, stream));
+  HrpbCall(HrpbExclusiveSum(h->pattern_ptr, n, stream));
+  HrpbCall(HrpbExclusiveSum(h->value_ptr, n, stream));
   HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes, stream));
   HrpbCall(ForParams(FillBricks, h, w->words, w, h, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
@@ -396,8 +378,7 @@ static HrpbError FreeWorkspace(Workspace *w, HrpbError err, HrpbStream stream)
   err = HrpbFree(w->brick_totals, err, stream);
   err = HrpbFree(w->window_start, err, stream);
   err = HrpbFree(w->count, err, stream);
-  err = HrpbFree(w->used, err, stream);
-  return HrpbFree(w->scan, err, stream);
+  return HrpbFree(w->used, err, stream);
 }
 
 HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
 #include "../clusterdevice.h"
 #include "rows.cuh"
+#include "scan.cuh"
 
 enum {
   SAMPLE      = 4096, /* rows, */
@@ -321,12 +321,9 @@ static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix
   HrpbCall(HrpbAllocate(&m->entry, c->nnz, stream));
   MeasureRows<<<HrpbGrid((int64_t)c->n + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, c->order, c->n, c->rowptr);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceScan::ExclusiveSum(NULL, bytes, c->rowptr, c->rowptr, (int64_t)c->n + 1, stream));
-  HrpbCall(HrpbAllocate(&m->temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceScan::ExclusiveSum(m->temporary, bytes, c->rowptr, c->rowptr, (int64_t)c->n + 1, stream));
+  HrpbCall(HrpbExclusiveSum(c->rowptr, (int64_t)c->n + 1, stream));
   RenameColumns<<<WarpGrid(c->n), HRPB_THREADS, 0, stream>>>(rowptr, colidx, *c, m->renamed, m->entry);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCall(HrpbRelease(&m->temporary, stream));
   HrpbCallCuda(cub::DeviceSegmentedSort::SortPairs(NULL, bytes, m->renamed, c->colidx, m->entry, c->entry, c->nnz, (int64_t)c->n, c->rowptr, c->rowptr + 1, stream));
   HrpbCall(HrpbAllocate(&m->temporary, (int64_t)bytes, stream));
   HrpbCallCuda(cub::DeviceSegmentedSort::SortPairs(m->temporary, bytes, m->renamed, c->colidx, m->entry, c->entry, c->nnz, (int64_t)c->n, c->rowptr, c->rowptr + 1, stream));

@@ -160,7 +160,7 @@ static size_t PartialBytes(const CsrSchedule *s, int64_t N)
   return (sizeof(HrpbScalar) * (size_t)s->nparts * (size_t)N + 255) / 256 * 256;
 }
 
-static bool CopiesB(const CsrSchedule *s, int64_t N)
+bool CsrCopiesB(const CsrSchedule *s, int64_t N)
 {
   return N > s->direct_columns && !s->panel_rows && !s->rows_entries;
 }
@@ -170,7 +170,7 @@ HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes)
   *bytes = 0;
   if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   if (N == 0 || s->nrows == 0) return HRPB_SUCCESS;
-  if (CopiesB(s, N)) *bytes = PartialBytes(s, N) + sizeof(HrpbScalar) * ((size_t)s->ncols + 1) * (size_t)CsrLeadingDimension(N);
+  if (CsrCopiesB(s, N)) *bytes = PartialBytes(s, N) + sizeof(HrpbScalar) * ((size_t)s->ncols + 1) * (size_t)CsrLeadingDimension(N);
   else if (s->ngiant) *bytes = PartialBytes(s, N);
   return HRPB_SUCCESS;
 }
@@ -220,7 +220,7 @@ HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const H
 
   if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   if (N == 0 || s->nrows == 0) return HRPB_SUCCESS;
-  if (CopiesB(s, N)) {
+  if (CsrCopiesB(s, N)) {
     HrpbCall(CopyAndRun(&p));
     return CsrCombineRun(&p, true);
   }

@@ -76,9 +76,9 @@ HrpbError CsrRowsRun(const CsrProduct *);
 HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool always, cudaStream_t stream, CsrSchedule *s);
 void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
 
-/* csrstaged.cu: B as it is, for matrices with panel_rows; whether that kernel is in the code for this device */
+/* csrstaged.cu: B as it is, for matrices with panel_rows; whether this device has that kernel */
 HrpbError CsrStagedRun(const CsrProduct *);
-HrpbError CsrStagedIsCompiled(bool *);
+HrpbError CsrStagedSupports(bool *supports);
 
 /* csrcombine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
 HrpbError CsrCombineRun(const CsrProduct *, bool all);

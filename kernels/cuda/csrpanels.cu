@@ -1,10 +1,9 @@
 /*
    The rows of B that panels of rows need, in runs of consecutive ones, and for each entry of the CSR where its row of B lies among those of its panel: what csrstaged.cu goes by. It is made where that kernel pays.
 */
-#include <cub/device/device_scan.cuh>
-
 #include "csr.cuh"
 #include "launch.cuh"
+#include "scan.cuh"
 #include "windows.cuh"
 
 enum {
@@ -34,20 +33,10 @@ static __device__ uint32_t RunEnds(const HrpbPanel *s, uint32_t word)
   return s->bitmap[word] & ~(s->bitmap[word] >> 1 | (word + 1 < HRPB_RANGE_WORDS ? s->bitmap[word + 1] << 31 : 0));
 }
 
-/* Exclusive sum over the thread block; what all have together is added to total. To be called by all threads, with others before it than s->sum */
-static __device__ uint32_t BlockExclusiveSum(HrpbPanel *s, uint32_t own, uint32_t *total)
+/* Bits up to this one */
+static __device__ uint32_t UpTo(uint32_t bit)
 {
-  const uint32_t upto = HrpbWarpInclusiveSum(own);
-  uint32_t       sum  = *total + upto - own;
-
-  __syncthreads();
-  if (threadIdx.x % HRPB_LANES == HRPB_LANES - 1) s->sum[threadIdx.x / HRPB_LANES] = upto;
-  __syncthreads();
-  for (int i = 0; i < HRPB_WARPS; i++) {
-    if (i < threadIdx.x / HRPB_LANES) sum += s->sum[i];
-    *total += s->sum[i];
-  }
-  return sum;
+  return (2u << bit) - 1;
 }
 
 /* Where a row of B lies that is in so many-th window and run of its panel, from 0 */
@@ -60,50 +49,48 @@ static __device__ uint32_t Place(uint32_t window, uint32_t run)
    Count (of every so many panels): run_ptr [npanels], unless it is NULL, becomes numbers of runs; and totals. Fill: runs, from run_ptr[panel] on, and places. The walk is that of sorted rows. Of others it comes to
    an end, too, and says so
 */
-template <bool FILL>
-static __global__ void __launch_bounds__(HRPB_THREADS) PanelRuns(HrpbSegments g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, CsrRun *runs, uint16_t *places)
+template <bool FILL> static __global__ void __launch_bounds__(HRPB_THREADS) PanelRuns(HrpbSegments g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, CsrRun *runs, uint16_t *places)
 {
   __shared__ HrpbPanel s;
-  __shared__ uint32_t  before[HRPB_RANGE_WORDS]; /* windows of the panel before each word of the bitmap, and runs times 2^16 */
+  __shared__ uint32_t  before[HRPB_RANGE_WORDS]; /* windows of the panel before each word of the bitmap, and runs times 2^16. The run of a window is the last that begins up to it */
   __shared__ HrpbInt   begin[HRPB_MAX_PANEL];    /* of each row: its entries in the range at hand */
-  const HrpbRows      &rows  = g.rows;
-  const uint32_t       word0 = threadIdx.x * HRPB_THREAD_WORDS;
-  const HrpbInt        start = rows.rowptr[0];
+  const HrpbRows      &rows   = g.rows;
+  const uint32_t       word0  = threadIdx.x * HRPB_THREAD_WORDS;
+  const HrpbInt        entry0 = rows.rowptr[0];
 
   for (int64_t panel = (int64_t)blockIdx.x * every; panel < rows.npanels; panel += (int64_t)gridDim.x * every) {
-    uint32_t nwindows = 0, nruns = 0, nends = 0, first;
+    uint32_t nwindows = 0, nruns = 0, first;
 
     HrpbBeginSegment(&s, &g, panel, 0, false);
     for (;;) {
-      uint32_t own[3] = {0, 0, 0}, window, run, end;
+      uint32_t starts = 0, window, run;
 
       if (FILL) {
         for (int32_t i = threadIdx.x; i < rows.panel_rows; i += HRPB_THREADS) begin[i] = s.next[i];
       }
       if (!HrpbNextRange(&s, &rows, &first)) break;
-      for (uint32_t word = word0; word < word0 + HRPB_THREAD_WORDS; word++) {
-        own[0] += __popc(s.bitmap[word]);
-        own[1] += __popc(RunStarts(&s, word));
-        own[2] += __popc(RunEnds(&s, word));
-      }
-      window = BlockExclusiveSum(&s, own[0], &nwindows);
-      run    = BlockExclusiveSum(&s, own[1], &nruns);
+      for (uint32_t word = word0; word < word0 + HRPB_THREAD_WORDS; word++) starts += __popc(RunStarts(&s, word));
+      window = HrpbBlockExclusiveSum(&s, HrpbCountOwn(&s, 1).bits, &nwindows);
+      run    = HrpbBlockExclusiveSum(&s, starts, &nruns);
       if (FILL) {
-        end = BlockExclusiveSum(&s, own[2], &nends);
         for (uint32_t word = word0; word < word0 + HRPB_THREAD_WORDS; word++) {
-          const uint32_t bits = s.bitmap[word], start_bits = RunStarts(&s, word);
-          const int64_t  column = (int64_t)(first + 32 * word) << WINDOW_SHIFT;
+          const int64_t column = (int64_t)(first + 32 * word) << WINDOW_SHIFT;
+          CsrRun       *r      = runs + run_ptr[panel] + run;
 
+          starts       = RunStarts(&s, word);
           before[word] = window | run << 16;
-          for (uint32_t left = start_bits; left; left &= left - 1, run++) {
+          for (uint32_t left = RunEnds(&s, word); left; left &= left - 1) {
             const uint32_t bit = __ffs(left) - 1;
-            CsrRun        *r   = runs + run_ptr[panel] + run;
+
+            r[__popc(starts & UpTo(bit)) - 1].end = (int32_t)min(column + (bit + 1) * WINDOW, (int64_t)ncols);
+          }
+          for (uint32_t left = starts; left; left &= left - 1, r++, run++) {
+            const uint32_t bit = __ffs(left) - 1;
 
             r->begin = (int32_t)(column + bit * WINDOW);
-            r->at    = (int32_t)Place(window + __popc(bits & ((1u << bit) - 1)), run);
+            r->at    = (int32_t)Place(window + __popc(s.bitmap[word] & UpTo(bit)) - 1, run);
           }
-          for (uint32_t left = RunEnds(&s, word); left; left &= left - 1, end++) runs[run_ptr[panel] + end].end = (int32_t)min(column + __ffs(left) * WINDOW, (int64_t)ncols);
-          window += __popc(bits);
+          window += __popc(s.bitmap[word]);
         }
         __syncthreads();
         for (int32_t row = threadIdx.x / HRPB_ROW_LANES; row < rows.panel_rows; row += HRPB_THREADS / HRPB_ROW_LANES) {
@@ -111,11 +98,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) PanelRuns(HrpbSegments g,
             const int32_t  col = (int32_t)rows.colidx[k];
             const uint32_t w = (uint32_t)(col >> WINDOW_SHIFT) - first, word = w / 32, bit = w % 32;
 
-            if (w < HRPB_RANGE && s.bitmap[word] >> bit & 1) {
-              const uint32_t below = (1u << bit) - 1, starts = RunStarts(&s, word) & (below << 1 | 1); /* its own run begins at or below it */
-
-              places[k - start] = (uint16_t)(Place((before[word] & 0xffff) + __popc(s.bitmap[word] & below), (before[word] >> 16) + __popc(starts) - 1) + col % WINDOW);
-            } else totals->unsorted = 1;
+            if (w < HRPB_RANGE && s.bitmap[word] >> bit & 1) places[k - entry0] = (uint16_t)(Place((before[word] & 0xffff) + __popc(s.bitmap[word] & UpTo(bit)) - 1, (before[word] >> 16) + __popc(RunStarts(&s, word) & UpTo(bit)) - 1) + col % WINDOW);
+            else totals->unsorted = 1;
           }
         }
       }
@@ -150,20 +134,6 @@ static bool Suits(const PanelTotals *t, int64_t entries, bool always)
   return t->most <= CSR_STAGED_ROWS && (always || (LEAST_USES * rows <= entries && LEAST_RUN * (int64_t)t->nruns <= rows));
 }
 
-static HrpbError Scan(uint32_t *x, int64_t n, cudaStream_t stream)
-{
-  uint8_t    *scan;
-  size_t      bytes = 0;
-  HrpbError   err   = HRPB_SUCCESS;
-  cudaError_t cuda;
-
-  HrpbCallCuda(cub::DeviceScan::ExclusiveSum(NULL, bytes, x, x, n, stream));
-  HrpbCall(HrpbAllocate(&scan, (int64_t)bytes, stream));
-  cuda = cub::DeviceScan::ExclusiveSum(scan, bytes, x, x, n, stream);
-  if (cuda != cudaSuccess) err = HrpbDeviceError(cuda);
-  return HrpbFree(scan, err, stream);
-}
-
 static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, cudaStream_t stream, CsrSchedule *s)
 {
   const int32_t npanels = g->rows.npanels, every = npanels / SAMPLED;
@@ -181,7 +151,7 @@ static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, 
   HrpbCallCuda(cudaMemsetAsync(run_ptr + npanels, 0, sizeof(*run_ptr), stream));
   HrpbCall(CountPanels(g, s->ncols, 1, run_ptr, totals, stream, &found));
   if (!Suits(&found, s->nnz, always)) return HRPB_SUCCESS;
-  HrpbCall(Scan(run_ptr, (int64_t)npanels + 1, stream));
+  HrpbCall(HrpbExclusiveSum(run_ptr, (int64_t)npanels + 1, stream));
   HrpbCall(HrpbAllocate(&runs, (int64_t)found.nruns, stream));
   s->runs = runs;
   HrpbCall(HrpbAllocate(&places, s->nnz, stream));
@@ -210,16 +180,16 @@ HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool alw
   HrpbSegments      g;
   PanelTotals      *totals;
   const DeviceInfo *device;
-  bool              compiled;
+  bool              supports;
   HrpbError         err;
 
+  if (!s->nnz || s->longest > CSR_STAGED_ENTRIES) return HRPB_SUCCESS;
+  HrpbCall(CsrStagedSupports(&supports));
+  if (!supports) return HRPB_SUCCESS;
   HrpbCall(GetDeviceInfo(&device));
-  if (!s->nnz || s->longest > CSR_STAGED_ENTRIES || device->cc < 90 || device->shared_cta < CSR_STAGED_BYTES) return HRPB_SUCCESS;
-  HrpbCall(CsrStagedIsCompiled(&compiled));
-  if (!compiled) return HRPB_SUCCESS;
   rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, CSR_PANEL_ROWS, WINDOW);
   if (!always && (s->nnz <= (int64_t)FEW_ENTRIES * s->nrows || !FillsDevice(rows.npanels, device->nsm))) return HRPB_SUCCESS;
-  g = HrpbMakeSegments(&rows, s->ncols, 0);
+  g   = HrpbMakeSegments(&rows, s->ncols, 0);
   err = HrpbAllocate(&totals, 1, stream);
   if (!err) err = HrpbFree(totals, Build(&g, always, totals, stream, s), stream);
   if (!s->panel_rows) CsrPanelsDestroy(s, stream);

@@ -88,7 +88,7 @@ static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t sha
 
   for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
     const uint32_t first = __ldg(a.run_ptr + panel), nruns = __ldg(a.run_ptr + panel + 1) - first;
-    const CsrRun   mine = own < nruns ? a.runs[first + own] : CsrRun{0, 0, 0};
+    const CsrRun   mine  = own < nruns ? a.runs[first + own] : CsrRun{0, 0, 0};
 
     for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
       const uint32_t to = shared + (stage * CSR_STAGED_COLUMNS + column) * a.column_bytes, barrier = full + 8 * stage;
@@ -117,6 +117,7 @@ static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t sha
     }
   }
 }
+
 /* The tile of columns from n0 on of a row whose sums do not all come out finite: a chunk may have overflowed, or the zero of an entry that is not there met Inf */
 static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t row, HrpbInt begin, int32_t length, int32_t n0)
 {
@@ -153,7 +154,7 @@ static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t sha
     for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
       uint32_t   column[CSR_STAGED_COLUMNS];
       HrpbScalar sum[CSR_STAGED_COLUMNS] = {};
-      bool       finite                  = true;
+      bool       finite = true;
 
 #pragma unroll
       for (int c = 0; c < CSR_STAGED_COLUMNS; c++) column[c] = shared + (stage * CSR_STAGED_COLUMNS + c) * a.column_bytes + Shift(a, n0 + c) * (uint32_t)sizeof(HrpbScalar);
@@ -180,14 +181,13 @@ static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t sha
       for (int c = 0; c < CSR_STAGED_COLUMNS; c++) {
         if (n0 + c < a.N) {
           a.C[row + (n0 + c) * a.ldc] = sum[c];
-          finite                      = finite && isfinite(sum[c]);
+          finite = finite && isfinite(sum[c]);
         }
       }
       if (!finite) MultiplyAgain(a, row, begin, length, n0);
     }
   }
 }
-
 #endif
 
 static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_constant__ StagedArgs a)
@@ -208,18 +208,21 @@ static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_cons
   if (threadIdx.x >= CSR_PANEL_ROWS) Produce(a, shared, full, empty, threadIdx.x - CSR_PANEL_ROWS);
   else Consume(a, shared, full, empty);
 #else
-  __trap(); /* CsrStagedIsCompiled() */
+  __trap(); /* CsrStagedSupports() */
 #endif
 }
 
-/* A device may run code that was compiled from that for an older one */
-HrpbError CsrStagedIsCompiled(bool *compiled)
+/* A device with all it takes may still run code that was compiled from that for an older one */
+HrpbError CsrStagedSupports(bool *supports)
 {
+  const DeviceInfo  *device;
   cudaFuncAttributes attributes;
 
-  *compiled = false;
+  *supports = false;
+  HrpbCall(GetDeviceInfo(&device));
+  if (device->cc < 90 || device->shared_cta < CSR_STAGED_BYTES) return HRPB_SUCCESS;
   HrpbCallCuda(cudaFuncGetAttributes(&attributes, CsrStaged));
-  *compiled = !attributes.ptxVersion || attributes.ptxVersion >= 90;
+  *supports = !attributes.ptxVersion || attributes.ptxVersion >= 90;
   return HRPB_SUCCESS;
 }
 

@@ -52,15 +52,6 @@ static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
   return HrpbDeviceError(err);
 }
 
-/* Release what is to be replaced: after an error, too, it is gone */
-template <typename T> static inline HrpbError HrpbRelease(T **p, HrpbStream stream)
-{
-  T *released = *p;
-
-  *p = NULL;
-  return HrpbFree(released, HRPB_SUCCESS, stream);
-}
-
 /* Thread blocks for n items, per_block of them each; kernels stride, so that fewer do as well */
 static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most = INT32_MAX)
 {

@@ -262,7 +262,7 @@ int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params)
 
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 {
-  return N > matrix->direct_columns && !matrix->rows_entries && !matrix->panel_rows ? CsrLeadingDimension(p->N) : 0;
+  return CsrCopiesB(matrix, N) ? CsrLeadingDimension(p->N) : 0;
 }
 
 /* With the bricks, what is needed beside them */

@@ -50,7 +50,6 @@ static __global__ void __launch_bounds__(HRPB_THREADS) SumPanels(HrpbSegments g,
 static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows)
 {
   __shared__ HrpbPanel s;
-  const int32_t        lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
 
   for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
     const int64_t panel   = HrpbPanelOfUnit(&g, unit);
@@ -67,15 +66,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments 
     }
     HrpbBeginSegment(&s, &g, panel, segment, cut);
     while (HrpbNextRange(&s, &g.rows, &first)) {
-      const uint32_t n = HrpbCountOwn(&s, 1).bits, upto = HrpbWarpInclusiveSum(n);
-      int32_t       *to = windows + start + (upto - n);
+      int32_t *to = windows + HrpbBlockExclusiveSum(&s, HrpbCountOwn(&s, 1).bits, &start);
 
-      if (lane == HRPB_LANES - 1) s.sum[warp] = upto;
-      __syncthreads();
-      for (int k = 0; k < HRPB_WARPS; k++) {
-        if (k < warp) to += s.sum[k];
-        start += s.sum[k];
-      }
       for (int m = 0; m < HRPB_THREAD_WORDS; m++) {
         const uint32_t word = threadIdx.x * HRPB_THREAD_WORDS + m;
 

@@ -70,6 +70,23 @@ static __device__ inline uint32_t HrpbBlockSum(HrpbPanel *s, uint32_t n)
   return sum;
 }
 
+/* Of the threads before; what all have together is added to total */
+static __device__ inline uint32_t HrpbBlockExclusiveSum(HrpbPanel *s, uint32_t own, uint32_t *total)
+{
+  const int      warp = threadIdx.x / HRPB_LANES;
+  const uint32_t upto = HrpbWarpInclusiveSum(own);
+  uint32_t       sum  = *total + upto - own;
+
+  __syncthreads(); /* the sums before have been read */
+  if (threadIdx.x % HRPB_LANES == HRPB_LANES - 1) s->sum[warp] = upto;
+  __syncthreads();
+  for (int i = 0; i < HRPB_WARPS; i++) {
+    if (i < warp) sum += s->sum[i];
+    *total += s->sum[i];
+  }
+  return sum;
+}
+
 /* Whether a panel is cut, the same for all threads */
 static __device__ inline bool HrpbIsCut(HrpbPanel *s, const HrpbSegments *g, int64_t panel)
 {

@@ -441,10 +441,10 @@ static void TestRowsChosen(void)
 
     Check(cudaGetDevice(&device));
     Check(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
-    const int64_t nrows[3] = {nsm * 480, nsm * 960, nsm * 490}; /* a panel for each multiprocessor, two, or few more than one: most would wait for those */
+    const int64_t nrows[3] = {nsm * CSR_PANEL_ROWS, 2 * nsm * CSR_PANEL_ROWS, nsm * (CSR_PANEL_ROWS + 10)}; /* a panel for each multiprocessor, two, or few more than one: most would wait for those */
 
     for (int64_t n : nrows) {
-      const bool   pays = n % 480 == 0;
+      const bool   pays = n % CSR_PANEL_ROWS == 0;
       const Matrix A    = Band("27 diagonals", n, 13);
       DeviceCsr    d    = CsrOnDevice(&A);
 

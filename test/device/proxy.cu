@@ -135,9 +135,9 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *wh
     Report(Plausible(&t) && !t.ldr && !HrpbCopyForCsr(p, &s, p->N), "rows are not multiplied as they come", where);
     CheckC(p, A, where);
   }
-  if (s.longest <= 28) { /* rows of B in shared memory, where the device has that much of it */
+  if (s.longest <= CSR_STAGED_ENTRIES) { /* rows of B in shared memory, where the device has that much of it */
     s.direct_columns = 0;
-    s.panel_rows     = 480;
+    s.panel_rows     = CSR_PANEL_ROWS;
     const HrpbError err = HrpbTimeCsrDevice(p, &s, p->N, 1e30, NULL, &t);
 
     if (err == HRPB_ERR_UNSUPPORTED) Report(!s.rows_entries || !CanStage(), "no rows of B in shared memory where they fit", where); /* rows that are taken as they come need few */
