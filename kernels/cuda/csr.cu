@@ -187,20 +187,20 @@ template <int G, int K, int W> static HrpbError Launch(CsrArgs a, int32_t n0, in
   return HRPB_SUCCESS;
 }
 
-/* Tiles of 256 bytes of a row of B; the last, narrower one has a kernel that fits */
-static HrpbError RunTiles(const CsrArgs *a, cudaStream_t stream)
+/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want a few columns; what is left, narrower, has a kernel that fits */
+static HrpbError RunTiles(const CsrArgs *a, bool narrow, cudaStream_t stream)
 {
-  constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = 16 * VECTOR;
-  const int32_t     ntiles = a->N / TILE, n0 = ntiles * TILE, left = a->N - n0;
+  constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = CSR_TILE_BYTES / sizeof(HrpbScalar);
+  const int32_t     ntiles = (a->N + 4 * VECTOR - 1) / TILE, n0 = ntiles * TILE, left = a->N - n0;
 
-  if (ntiles) HrpbCall(Launch<4, 4, VECTOR>(*a, 0, ntiles, stream));
-  if (!left) return HRPB_SUCCESS;
+  if (ntiles && narrow) HrpbCall(Launch<4, 2, VECTOR>(*a, 0, 2 * ntiles, stream));
+  if (ntiles && !narrow) HrpbCall(Launch<4, 4, VECTOR>(*a, 0, ntiles, stream));
+  if (left <= 0) return HRPB_SUCCESS;
   if (left <= VECTOR) return Launch<1, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 2 * VECTOR) return Launch<2, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 4 * VECTOR) return Launch<4, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 8 * VECTOR) return Launch<4, 2, VECTOR>(*a, n0, 1, stream);
-  if (left <= 12 * VECTOR) return Launch<4, 3, VECTOR>(*a, n0, 1, stream);
-  return Launch<4, 4, VECTOR>(*a, n0, 1, stream);
+  return Launch<4, 3, VECTOR>(*a, n0, 1, stream);
 }
 
 static HrpbError CopyAndRun(const CsrProduct *p)
@@ -211,7 +211,7 @@ static HrpbError CopyAndRun(const CsrProduct *p)
   const CsrArgs      a   = {p->rowptr, p->colidx, p->values, (const CsrPart *)s->parts, s->nrows, s->nparts, s->part_entries, 0, R, s->ncols, ldr, p->C, p->partial, p->ldc, p->N, 0};
 
   HrpbCall(RowMajor(p->B, p->ldb, s->ncols, p->N, R, s->ncols + 1, ldr, p->stream));
-  return RunTiles(&a, p->stream);
+  return RunTiles(&a, s->narrow_tiles, p->stream);
 }
 
 HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)

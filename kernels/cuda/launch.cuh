@@ -9,6 +9,7 @@
 typedef struct {
   int cc;         /* compute capability, 90 for 9.0 */
   int nsm;        /* multiprocessors */
+  int cache;      /* bytes of the second cache */
   int shared_sm;  /* bytes of shared memory of a multiprocessor, */
   int shared_cta; /* that one thread block can have, */
   int shared_own; /* and that the system keeps of each */

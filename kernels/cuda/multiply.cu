@@ -17,6 +17,7 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
   d = &known[device];
   if (!d->cc) {
     HrpbCallCuda(cudaDeviceGetAttribute(&d->nsm, cudaDevAttrMultiProcessorCount, device));
+    HrpbCallCuda(cudaDeviceGetAttribute(&d->cache, cudaDevAttrL2CacheSize, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_sm, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_cta, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_own, cudaDevAttrReservedSharedMemoryPerBlock, device));

@@ -28,9 +28,10 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
   cudaFree(work);
 }
 
-/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
+/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
 enum Kernel {
   COPY,
+  NARROW,
   DIRECT,
   ROWS,
   STAGED
@@ -42,6 +43,7 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
 
   other.schedule.direct_columns = kernel == DIRECT ? 65535 : 0;
   other.schedule.rows_entries   = kernel == ROWS ? rows_entries : 0;
+  other.schedule.narrow_tiles   = kernel == NARROW;
   if (kernel != STAGED) other.schedule.panel_rows = 0;
   return other;
 }
@@ -139,8 +141,8 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   const double  bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
   DeviceCsr     d          = CsrOnDevice(&A);
   const int64_t entries    = RowsEntries(&A);
-  DeviceCsr     kernels[4] = {With(&d, COPY), With(&d, DIRECT)};
-  int           nkernels = 2, k = 0, call = 0;
+  DeviceCsr     kernels[5] = {With(&d, COPY), With(&d, NARROW), With(&d, DIRECT)};
+  int           nkernels = 3, k = 0, call = 0;
 
   Report(d.schedule.rows_entries == 0 || d.schedule.rows_entries == entries, "wrong number of entries of rows", A.name);
   TestOrder(&A, &d);
@@ -299,7 +301,7 @@ static void TestNotFinite(void)
   dC = Upload(C);
   d  = CsrOnDevice(&A);
   Report(d.schedule.nlong == 10 && d.schedule.ngiant == 6 && d.schedule.nhuge == 4, "wrong number of long rows", A.name);
-  for (const Kernel k : {COPY, DIRECT}) {
+  for (const Kernel k : {COPY, NARROW, DIRECT}) {
     const DeviceCsr kernel = With(&d, k);
     int64_t         wrong  = 0;
 
@@ -313,7 +315,7 @@ static void TestNotFinite(void)
         if (std::isnan(sum) ? !std::isnan(c) : std::isinf(sum) || std::fabs(sum) > huge / 4 ? !SameBits(&c, &sum, 1) : !(std::fabs(c - sum) <= (HrpbScalar)1e-2)) wrong++;
       }
     }
-    Report(wrong == 0, k == DIRECT ? "wrong without a copy of B" : "wrong with a copy of B", A.name);
+    Report(wrong == 0, k == DIRECT ? "wrong without a copy of B" : k == NARROW ? "wrong with a copy of B in narrow tiles" : "wrong with a copy of B", A.name);
   }
   cudaFree(dB);
   cudaFree(dC);
@@ -455,6 +457,30 @@ static void TestRowsChosen(void)
   }
 }
 
+/* Narrow tiles of a copy of B are for scattered columns of a B that is too large for the second cache, but not for a graph's, some of which are met often */
+static void TestTilesChosen(void)
+{
+  int device, cache;
+
+  if (small_run) return;
+  Check(cudaGetDevice(&device));
+  Check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
+  const int64_t n = 2 * (int64_t)cache / CSR_TILE_BYTES;
+  int64_t       power = 1, side = 1;
+
+  while (power < n) power *= 2;
+  while (side * side * side < n) side++;
+  const Matrix matrices[] = {Scattered(n, 4), Scattered(n / 4, 16), RMat(power, 4), Grid("7 points", side, 1, false)};
+
+  for (const Matrix &A : matrices) {
+    const bool wanted = &A == matrices;
+    DeviceCsr  d      = CsrOnDevice(&A);
+
+    Report((d.schedule.narrow_tiles != 0) == wanted, wanted ? "no narrow tiles where they pay" : "narrow tiles that do not pay", A.name);
+    CsrDestroy(&d);
+  }
+}
+
 int main(int argc, char **argv)
 {
   const std::vector<int64_t> widths = {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 24, 25, 31, 32, 33, 34, 45, 48, 50, 63, 64, 65, 96, 130};
@@ -481,6 +507,7 @@ int main(int argc, char **argv)
   }
   TestErrors();
   TestRowsChosen();
+  TestTilesChosen();
   TestNotFinite();
   TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths, false);
   TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths, false);
