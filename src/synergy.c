@@ -131,7 +131,8 @@ static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
   #endif
 
 enum {
-  FEWEST_COLUMNS   = 16,  /* of a tile: fewer take as long */
+  FEWEST_COLUMNS   = 16,  /* of a tile: fewer take as long; */
+  FEWEST_CSR       = 8,   /* with a copy of B where rows are few: fewer columns have fewer lanes a row, and take as long; */
   FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
@@ -141,7 +142,8 @@ enum {
   FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
-static const PetscReal few_panels_time = (PetscReal)0.8; /* of a product, launch and all, then, by that with longer ones and wider windows: 0.73 to 1.19, 0.86 on average, for eleven matrices; those whose bricks pay are at 0.8 */
+/* Times as long, with the shorter panels that few rows are given: to come to the blocks of the panel that has most of them, and all else. Fitted to three matrices, in double and single */
+static const PetscReal short_in_turn = (PetscReal)0.65, short_else = (PetscReal)1.15;
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -187,9 +189,10 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSur
   const PetscReal         bricks  = (PetscReal)survey->strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = AIJTCUStagedRows(A, survey);
   const PetscReal         panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)format.panel_rows);
   const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(survey->most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
-  const PetscReal         time    = r->launch + (r->block + r->block_column * columns) * in_turn + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  const PetscReal         blocks  = (r->block + r->block_column * columns) * in_turn;
+  const PetscReal         other   = r->launch + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return PetscMax(time * (AIJTCUHasFewPanels(A) ? few_panels_time : 1), r->least);
+  return PetscMax(AIJTCUHasFewPanels(A) ? short_in_turn * blocks + short_else * other : blocks + other, r->least);
 }
 
 /* The rows of B of a panel of A in shared memory: a multiprocessor has a panel at a time, and the last ones may keep few of them busy */
@@ -204,12 +207,12 @@ static PetscReal AIJTCUTimeOfStagedCSR(Mat A, const AIJTCUPlan *plan, PetscInt N
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r   = &csr_rates;
-  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N;
+  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N, copied = AIJTCUHasFewPanels(A) ? PetscMax(columns, FEWEST_CSR) : columns;
 
   if (N <= plan->csr.direct_columns) return r->column_launch + r->column * columns * nnz;
   if (plan->csr.panel_rows) return AIJTCUTimeOfStagedCSR(A, plan, N);
   if (plan->csr.rows_entries) return r->launch + (r->entry + r->in_place * columns) * nnz;
-  return r->launch + (r->entry + r->entry_column * columns) * nnz + r->dense * columns * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  return r->launch + (r->entry + r->entry_column * copied) * nnz + r->dense * copied * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
 /* Where columns are scattered the rate is another; without a copy of B the time is the same as ever, or less */
