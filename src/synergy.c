@@ -132,7 +132,7 @@ static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
 
 enum {
   FEWEST_COLUMNS   = 16,  /* of a tile: fewer take as long; */
-  FEWEST_CSR       = 8,   /* with a copy of B where rows are few: fewer columns have fewer lanes a row, and take as long; */
+  FEWEST_CSR       = 8,   /* with a copy of B where rows are few: the device is not busy with fewer columns, which take as long; */
   FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
@@ -204,10 +204,16 @@ static PetscReal AIJTCUTimeOfStagedCSR(Mat A, const AIJTCUPlan *plan, PetscInt N
   return r->launch + (r->staged_entry + r->staged * (PetscReal)N) * (PetscReal)plan->survey.nnz * turns * ENOUGH_PANELS / panels;
 }
 
+/* Columns that a product with a copy of B takes as long as */
+static PetscReal AIJTCUCopiedColumns(Mat A, PetscInt N)
+{
+  return (PetscReal)(AIJTCUHasFewPanels(A) ? PetscMax(N, FEWEST_CSR) : N);
+}
+
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r   = &csr_rates;
-  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N, copied = AIJTCUHasFewPanels(A) ? PetscMax(columns, FEWEST_CSR) : columns;
+  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N, copied = AIJTCUCopiedColumns(A, N);
 
   if (N <= plan->csr.direct_columns) return r->column_launch + r->column * columns * nnz;
   if (plan->csr.panel_rows) return AIJTCUTimeOfStagedCSR(A, plan, N);
@@ -221,7 +227,7 @@ static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N
   const AIJTCUCSRRates *r = &csr_rates;
 
   if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
-  return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * (PetscReal)N) * (PetscReal)plan->survey.nnz;
+  return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUCopiedColumns(A, N)) * (PetscReal)plan->survey.nnz;
 }
 
 /*

@@ -215,7 +215,7 @@ static int32_t DirectColumns(const CsrSchedule *s)
 
 /*
    Where columns are scattered, and none is met more often than others, what a row of B costs is whether it is still in the second cache: twice as likely for tiles half as wide, of which there are twice as many,
-   each with all entries. Seen on an H200: 18 % of the time for 2^18 columns, 9 for 2^19, 4 for 2^20, none for 2^17 or 2^21
+   each with all entries. Seen on an H200 in double, N = 32: 18 % of the time for 2^18 columns, 9 for 2^19, 4 for 2^20, none for 2^17 or 2^21
 */
 static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
 {
@@ -227,7 +227,7 @@ static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
   return HRPB_SUCCESS;
 }
 
-/* Of a graph with a few columns that many entries are in, which stay in the cache anyway, they are 9 to 15 percent fewer than entries, of 2^18 columns or more that are met at random less than one */
+/* Of an R-MAT graph, with a few columns that many entries are in, which stay in the cache anyway, they are 9 to 15 percent fewer than entries; of 2^18 columns that are met at random one percent */
 static bool AreScattered(int32_t columns)
 {
   return 100 * (int64_t)columns >= 97 * (int64_t)SAMPLES * SAMPLED;

@@ -429,7 +429,7 @@ static bool Matters(const Subject *s, const Idea *idea, int64_t N)
 
   if (!on->possible || !off->possible) return false;
   if (idea->off == CSR_WHOLE_ROWS) return on->csr.nlong && CsrKernel(&on->csr, N) == CsrKernel(&off->csr, N);
-  if (idea->off == CSR_WIDE) return on->csr.narrow_tiles && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 2;
+  if (idea->off == CSR_WIDE) return on->csr.narrow_tiles && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4 * 3; /* what is left beside tiles is not divided */
   if (on->is_csr && off->is_csr) return CsrKernel(&on->csr, N) != CsrKernel(&off->csr, N);
   if (idea->off == STAGED_WHOLE || idea->off == GATHERED_WHOLE) return on->schedule.nsplit;
   if (off->shifted) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* B is aligned otherwise */
