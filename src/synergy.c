@@ -142,8 +142,8 @@ enum {
   FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
-/* Times as long, with the shorter panels that few rows are given: to come to the blocks of the panel that has most of them, and all else. Fitted to three matrices, in double and single */
-static const PetscReal short_in_turn = (PetscReal)0.65, short_else = (PetscReal)1.15;
+/* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut, and times as long for all else. Fitted to four matrices, in double and single */
+static const PetscReal short_in_turn = (PetscReal)0.7, short_else = (PetscReal)0.9;
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -188,11 +188,12 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSur
   const HrpbParams        format  = HrpbStagedParams();
   const PetscReal         bricks  = (PetscReal)survey->strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = AIJTCUStagedRows(A, survey);
   const PetscReal         panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)format.panel_rows);
-  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = (PetscReal)PetscMin(survey->most_staged_rows, HRPB_PART_COLS) / (PetscReal)format.block_cols;
+  const PetscBool         few     = AIJTCUHasFewPanels(A);
+  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = PetscMin((PetscReal)survey->most_staged_rows * (few ? short_in_turn : 1), HRPB_PART_COLS) / (PetscReal)format.block_cols;
   const PetscReal         blocks  = (r->block + r->block_column * columns) * in_turn;
   const PetscReal         other   = r->launch + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return PetscMax(AIJTCUHasFewPanels(A) ? short_in_turn * blocks + short_else * other : blocks + other, r->least);
+  return PetscMax(blocks + other * (few ? short_else : 1), r->least);
 }
 
 /* The rows of B of a panel of A in shared memory: a multiprocessor has a panel at a time, and the last ones may keep few of them busy */

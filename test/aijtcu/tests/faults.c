@@ -114,16 +114,18 @@ static PetscErrorCode Act(const Scenario *s, World *w)
    A parallel aijcusparse frees the same thing twice when it is destroyed again after an error (MatMPIAIJCUSPARSE_CUPM::Destroy() keeps its pointer to that), so that it is left
    as it is
 */
-static PetscErrorCode CanDestroyAgain(const Scenario *s, Mat A, PetscBool *can)
+static PetscBool CanDestroyAgain(const Scenario *s, PetscBool on_host)
 {
-  VecType type;
+  return (PetscBool)(on_host || s->act != DoDestroy || size == 1);
+}
 
-  PetscFunctionBegin;
-  *can = PETSC_TRUE;
-  if (s->act != DoDestroy || size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetVecType(A, &type));
-  PetscCall(PetscStrcmp(type, VECSTANDARD, can));
-  PetscFunctionReturn(PETSC_SUCCESS);
+/*
+   MatCreateSubMatrix_SeqAIJ() leaves the matrix that it has made when it cannot be filled, for which only a device's has functions that may fail, and MatCreateSubMatrix_MPIAIJ_SameRowColDist()
+   the block that it has when the other one cannot be made
+*/
+static PetscBool LeavesSubmatrix(const Scenario *s, PetscBool on_host)
+{
+  return (PetscBool)(s->act == DoSubmatrix && (size > 1 || !on_host));
 }
 
 /* Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once and keeps is made */
@@ -131,7 +133,8 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 {
   World          w;
   PetscErrorCode ierr, again;
-  PetscBool      is = PETSC_TRUE, destroyable, made_C, made_M, made_X;
+  PetscBool      is = PETSC_TRUE, on_host, destroyable, made_C, made_M, made_X;
+  VecType        type;
 
   PetscFunctionBegin;
   victim     = NULL;
@@ -140,10 +143,12 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   recording           = (PetscBool)(k > 0);
   PetscCall(WorldCreate(&w));
   PetscCall((*s->ready)(&w));
-  PetscCall(CanDestroyAgain(s, w.A, &destroyable));
-  made_C = (PetscBool)!w.C;
-  made_M = (PetscBool)!w.M;
-  made_X = (PetscBool)!w.X;
+  PetscCall(MatGetVecType(w.A, &type));
+  PetscCall(PetscStrcmp(type, VECSTANDARD, &on_host));
+  destroyable = CanDestroyAgain(s, on_host);
+  made_C      = (PetscBool)!w.C;
+  made_M      = (PetscBool)!w.M;
+  made_X      = (PetscBool)!w.X;
 
   ncalls = 0;
   which  = k;
@@ -180,7 +185,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
   PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
-  if (s->act == DoSubmatrix && size > 1) lost = PETSC_TRUE; /* MatCreateSubMatrix_MPIAIJ_SameRowColDist() leaves the block that it has when the other one cannot be made */
+  if (LeavesSubmatrix(s, on_host)) lost = PETSC_TRUE;
   if (nmade && (!lost || s->act == DoDestroy)) {
     char text[256];
 
@@ -320,7 +325,7 @@ int main(int argc, char **argv)
     test:
       suffix: call
       timeoutfactor: 5
-      args: -fail call -mat_aijtcu_path {{tcu scalar}} -malloc_dump 0 -checkfunctionlist 0
+      args: -fail call -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
     test: # on the host: types of the device that fail halfway leave matrices that cannot be used
       suffix: petsc
       env: CUDA_VISIBLE_DEVICES=
@@ -343,7 +348,7 @@ int main(int argc, char **argv)
   testset:
     requires: cuda !complex
     output_file: output/empty.out
-    args: -for_device -mat_aijtcu_path {{tcu scalar}} -malloc_dump 0 -checkfunctionlist 0
+    args: -for_device -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda
       args: -fail cuda -dense_cuda {{0 1}}
@@ -361,13 +366,13 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_cluster
       timeoutfactor: 5
-      args: -fail {{cuda memory}}
+      args: -fail {{cuda memory}separate output}
 
   test: # a product that is tuned: hundreds of calls
     suffix: cuda_tune
     requires: cuda !complex
     output_file: output/empty.out
     timeoutfactor: 10
-    args: -only "first product" -mat_aijtcu_tune proxy -fail {{cuda memory call}} -malloc_dump 0 -checkfunctionlist 0
+    args: -only "first product" -mat_aijtcu_tune proxy -fail {{cuda memory call}separate output} -malloc_dump 0 -checkfunctionlist 0
 
 TEST*/

@@ -1123,7 +1123,7 @@ int main(int argc, char **argv)
   testset:
     output_file: output/empty.out
     # ILU(0) copies the composed functions of a matrix to its factor, of type seqaij, which does not take them off at its end
-    args: -table {{linear eigen}} -use_gpu_aware_mpi 0 -checkfunctionlist 0
+    args: -table {{linear eigen}separate output} -use_gpu_aware_mpi 0 -checkfunctionlist 0
 
     test:
       suffix: sequential
@@ -1138,6 +1138,6 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda
       nsize: {{1 2}}
-      args: -mat_aijtcu_path {{tcu scalar}} -dense_type densecuda
+      args: -mat_aijtcu_path {{tcu scalar}separate output} -dense_type densecuda
 
 TEST*/
