@@ -1120,8 +1120,9 @@ int main(int argc, char **argv)
   build:
     requires: double !complex
 
-  testset:
+  testset: # a GPU that many processes share does little for each
     output_file: output/empty.out
+    timeoutfactor: 5
     # ILU(0) copies the composed functions of a matrix to its factor, of type seqaij, which does not take them off at its end
     args: -table {{linear eigen}separate output} -use_gpu_aware_mpi 0 -checkfunctionlist 0
 
