@@ -345,9 +345,10 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     args: -fail devices -mat_aijtcu_path {{tcu auto}}
 
-  testset:
+  testset: # a GPU that many processes share does little for each
     requires: cuda !complex
     output_file: output/empty.out
+    timeoutfactor: 5
     args: -for_device -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda
