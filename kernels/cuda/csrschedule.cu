@@ -4,10 +4,9 @@
 */
 #include <string.h>
 
-#include <cub/device/device_scan.cuh>
-
 #include "csr.cuh"
 #include "launch.cuh"
+#include "scan.cuh"
 
 enum {
   MOST_BLOCKS = 1024,       /* thread blocks that end with atomic operations on the same number */
@@ -20,10 +19,8 @@ enum {
 /* Of a row, and, summed up, of those before a row */
 struct Counts {
   int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant: longer than a section */
-};
 
-struct AddCounts {
-  __host__ __device__ Counts operator()(const Counts &a, const Counts &b) const { return {a.nlong + b.nlong, a.nparts + b.nparts, a.ngiant + b.ngiant, a.nhuge + b.nhuge, a.nsections + b.nsections}; }
+  __host__ __device__ Counts operator+(const Counts &b) const { return {nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
 };
 
 static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
@@ -179,7 +176,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbIn
     const int32_t col = (int32_t)sample[i];
     int32_t       found;
 
-    for (uint32_t at = (uint32_t)col * 2654435761u >> (32 - SLOTS_SHIFT);; at++) {
+    for (uint32_t at = (uint32_t)col * 2654435761u >> (32 - SLOTS_SHIFT);; at++) { /* Knuth's multiplicative hash */
       found = atomicCAS(&slot[at % SLOTS], -1, col);
       if (found == -1 || found == col) break;
     }
@@ -234,9 +231,8 @@ static bool AreScattered(int32_t columns)
 }
 
 typedef struct {
-  Counts  *count;
-  Needs   *needs;
-  uint8_t *scan; /* what CUB needs */
+  Counts *count;
+  Needs  *needs;
 } Workspace;
 
 /* The matrix as a whole, and what follows from that */
@@ -263,26 +259,23 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   const int32_t shared = s->longest > s->part_entries ? CSR_SHARED_LONG : CSR_SHARED;
   /* rows that may be multiplied as they come: with 16 entries a row that takes as long as a copy of B saves */
   const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
-  bool       large;
-  size_t     bytes      = 0;
+  bool       sampled;
   Counts     total;
   Needs      needs;
 
-  HrpbCall(MayWantNarrowTiles(s, &large));
+  HrpbCall(MayWantNarrowTiles(s, &sampled));
   HrpbCall(HrpbAllocate(&w->count, n, stream));
-  HrpbCallCuda(cub::DeviceScan::ExclusiveScan(NULL, bytes, w->count, w->count, AddCounts(), Counts(), n, stream));
-  HrpbCall(HrpbAllocate(&w->scan, (int64_t)bytes, stream));
   CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, shared, w->count, w->needs);
   HrpbCallCuda(cudaGetLastError());
   if (short_rows) {
     MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, w->needs);
     HrpbCallCuda(cudaGetLastError());
   }
-  if (large) {
+  if (sampled) {
     CountColumns<<<SAMPLES, HRPB_THREADS, 0, stream>>>(rowptr, colidx, s->nnz, w->needs);
     HrpbCallCuda(cudaGetLastError());
   }
-  HrpbCallCuda(cub::DeviceScan::ExclusiveScan(w->scan, bytes, w->count, w->count, AddCounts(), Counts(), n, stream));
+  HrpbCall(HrpbExclusiveSum(w->count, n, stream));
   HrpbCallCuda(cudaMemcpyAsync(&total, w->count + s->nrows, sizeof(total), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
@@ -292,7 +285,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   s->nhuge           = total.nhuge;
   s->nsections       = total.nsections;
   s->section_entries = needs.section_entries;
-  s->narrow_tiles    = AreScattered(needs.columns);
+  s->narrow_tiles    = sampled && AreScattered(needs.columns);
   /* half of what is read may be in vain */
   if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
   return HRPB_SUCCESS;
@@ -336,7 +329,6 @@ HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr,
   if (!err) err = Count(rowptr, colidx, &w, stream, s);
   if (!err) err = List(rowptr, &w, stream, s);
   if (!err) err = CsrPanelsDevice(rowptr, colidx, false, stream, s);
-  err = HrpbFree(w.scan, err, stream);
   err = HrpbFree(w.needs, err, stream);
   err = HrpbFree(w.count, err, stream);
   if (err) CsrScheduleDestroyDevice(s, stream);

@@ -127,7 +127,7 @@ static void SetBricks(Subject *s, int variant, const char *name, const HrpbParam
   s->variants[variant] = {name, true, {}, b, b.schedule, full, false, true, false, false, false};
 }
 
-/* The bricks of another variant */
+/* The schedule, or the bricks, of another variant */
 static Variant *SetLike(Subject *s, int variant, const char *name, int other)
 {
   Variant *v = &s->variants[variant];
@@ -174,8 +174,7 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
   SetCsr(s, CSR_BY_COLUMN, "csr, column by column", 65535, csr->rows_entries, csr->panel_rows);
   SetCsr(s, CSR_UNSTAGED, "csr, B not in shared memory", csr->direct_columns, csr->rows_entries, 0);
   SetCsr(s, CSR_COPY, "csr, a copy of B", csr->direct_columns, 0, 0);
-  SetCsr(s, CSR_WIDE, "csr, wide tiles", csr->direct_columns, csr->rows_entries, csr->panel_rows);
-  s->variants[CSR_WIDE].csr.narrow_tiles = 0;
+  SetLike(s, CSR_WIDE, "csr, wide tiles", CSR)->csr.narrow_tiles = 0;
   SetCsr(s, CSR_WHOLE_ROWS, "csr, whole rows", 0, 0, 0);
   s->variants[CSR_WHOLE_ROWS].csr.part_entries = INT32_MAX;
   s->variants[CSR_WHOLE_ROWS].csr.nlong = s->variants[CSR_WHOLE_ROWS].csr.nparts = s->variants[CSR_WHOLE_ROWS].csr.ngiant = s->variants[CSR_WHOLE_ROWS].csr.nhuge = 0;
