@@ -123,10 +123,10 @@ static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_TF32]   = {6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 3.7, 12e6, 0.5};
+static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 2.9, 12e6, 0.5};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650};
   #else
-static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 4.5, 12.5e6, 1.3};
+static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12.5e6, 1.3};
 static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
   #endif
 

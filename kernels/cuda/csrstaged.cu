@@ -9,11 +9,21 @@
 #include "launch.cuh"
 
 enum {
-  THREADS      = CSR_PANEL_ROWS + (int)HRPB_LANES,
-  MOST_STAGES  = 4,
-  ENOUGH_BYTES = 132 << 10,              /* for stages: what is left of a multiprocessor's memory is the cache that entries come through, which is worth more than a third stage */
-  GRAIN        = 16 / sizeof(HrpbScalar) /* scalars that the copy engine takes together */
+  THREADS = CSR_PANEL_ROWS + (int)HRPB_LANES,
+  GRAIN   = 16 / sizeof(HrpbScalar) /* scalars that the copy engine takes together */
 };
+
+/*
+   Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there are at most. The compiler knows them, so that an entry has one address for all columns. With all but the
+   last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage
+*/
+enum {
+  COLUMN_OF_FOUR  = 8320,
+  COLUMN_OF_THREE = 11136,
+  COLUMN_OF_TWO   = 16640,
+  COLUMN_AT_MOST  = CSR_STAGED_BYTES / 2 / CSR_STAGED_COLUMNS
+};
+static_assert(COLUMN_AT_MOST <= 1 << 16, "the place of an entry in bytes has 16 bits");
 
 struct StagedArgs {
   const HrpbInt    *rowptr, *colidx;
@@ -24,7 +34,6 @@ struct StagedArgs {
   HrpbScalar       *C;
   int64_t           ldb, ldc;
   int32_t           nrows, ncols, npanels, N;
-  uint32_t          nstages, column_bytes; /* in shared memory: from a column to the next, of CSR_STAGED_COLUMNS in a stage */
 };
 
 #if HAVE_COPY_ENGINE
@@ -80,7 +89,7 @@ static __device__ __forceinline__ void CopyRest(const StagedArgs &a, const CsrRu
 }
 
 /* By a warp: a lane has a column of each tile, and every eighth run. Its first run stays in registers for all tiles */
-static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t lane)
+template <uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t lane)
 {
   constexpr uint32_t RUNS   = HRPB_LANES / CSR_STAGED_COLUMNS;
   const uint32_t     column = lane % CSR_STAGED_COLUMNS, own = lane / CSR_STAGED_COLUMNS;
@@ -91,7 +100,7 @@ static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t sha
     const CsrRun   mine  = own < nruns ? a.runs[first + own] : CsrRun{0, 0, 0};
 
     for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
-      const uint32_t to = shared + (stage * CSR_STAGED_COLUMNS + column) * a.column_bytes, barrier = full + 8 * stage;
+      const uint32_t to = shared + (stage * CSR_STAGED_COLUMNS + column) * COLUMN_BYTES, barrier = full + 8 * stage;
       const int32_t  n       = n0 + (int32_t)column;
       const uint32_t last    = n < a.N ? nruns : 0;
       uint32_t       scalars = 0;
@@ -113,7 +122,7 @@ static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t sha
 
         if (bytes) CopyBulk(to + r.at * (uint32_t)sizeof(HrpbScalar), a.B + n * a.ldb + r.begin - Shift(a, n), bytes, barrier);
       }
-      NextStage(a.nstages, stage, parity);
+      NextStage(STAGES, stage, parity);
     }
   }
 }
@@ -128,36 +137,39 @@ static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t r
   }
 }
 
-/* By the other warps */
-static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty)
+/* By the other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes: as tiles have a multiple of GRAIN columns, the same in all of them */
+template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty)
 {
   const HrpbInt start = __ldg(a.rowptr);
-  uint32_t      stage = 0, parity = 0;
-
-  for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
-    const int32_t row    = panel * CSR_PANEL_ROWS + threadIdx.x;
-    const bool    in     = row < a.nrows;
-    const HrpbInt begin  = in ? __ldg(a.rowptr + row) : start;
-    const int32_t length = in ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0, longest = __reduce_max_sync(HRPB_ALL_LANES, length);
-    HrpbScalar    value[CSR_STAGED_ENTRIES];
-    uint32_t      place[CSR_STAGED_ENTRIES / 2]; /* two in one; of a lane whose row has ended those of its first entry again, times zero */
+  uint32_t      stage = 0, parity = 0, first_scalar[SHIFTS];
 
 #pragma unroll
-    for (int k = 0; k < CSR_STAGED_ENTRIES; k++) {
-      const bool     has = k < length;
-      const uint32_t at  = length ? __ldg(a.places + (begin - start) + (has ? k : 0)) : 0;
+  for (int c = 0; c < SHIFTS; c++) first_scalar[c] = shared + Shift(a, c) * (uint32_t)sizeof(HrpbScalar);
+  for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
+    const int32_t     row    = panel * CSR_PANEL_ROWS + threadIdx.x;
+    const bool        in     = row < a.nrows;
+    const HrpbInt     begin  = in ? __ldg(a.rowptr + row) : start;
+    const int32_t     length = in ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0, longest = __reduce_max_sync(HRPB_ALL_LANES, length);
+    const uint16_t   *places = a.places + (begin - start);
+    const HrpbScalar *values = a.values + begin;
+    HrpbScalar        value[CSR_STAGED_ENTRIES];
+    uint32_t          place[CSR_STAGED_ENTRIES]; /* then in bytes; of a lane whose row has ended the first of the panel, times zero */
 
-      value[k] = has ? __ldg(a.values + begin + k) : (HrpbScalar)0;
-      if (k % 2) place[k / 2] |= at << 16;
-      else place[k / 2] = at;
+    asm("" : "+l"(places), "+l"(values)); /* or the compiler computes each address by itself */
+#pragma unroll
+    for (int k = 0; k < CSR_STAGED_ENTRIES; k++) {
+      place[k] = k < length ? __ldg(places + k) : 0;
+      value[k] = k < length ? __ldg(values + k) : 0;
     }
+#pragma unroll
+    for (int k = 0; k < CSR_STAGED_ENTRIES; k++) place[k] *= (uint32_t)sizeof(HrpbScalar);
     for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
-      uint32_t   column[CSR_STAGED_COLUMNS];
+      uint32_t   column[SHIFTS];
       HrpbScalar sum[CSR_STAGED_COLUMNS] = {};
       bool       finite = true;
 
 #pragma unroll
-      for (int c = 0; c < CSR_STAGED_COLUMNS; c++) column[c] = shared + (stage * CSR_STAGED_COLUMNS + c) * a.column_bytes + Shift(a, n0 + c) * (uint32_t)sizeof(HrpbScalar);
+      for (int c = 0; c < SHIFTS; c++) column[c] = first_scalar[c] + stage * CSR_STAGED_COLUMNS * COLUMN_BYTES;
       BarrierWait(full + 8 * stage, parity);
 #pragma unroll
       for (int first = 0; first < CSR_STAGED_ENTRIES; first += CSR_CHUNK) {
@@ -166,16 +178,14 @@ static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t sha
         if (first >= longest) break;
 #pragma unroll
         for (int k = first; k < first + CSR_CHUNK && k < CSR_STAGED_ENTRIES; k++) {
-          const uint32_t at = (k % 2 ? place[k / 2] >> 16 : place[k / 2] & 0xffff) * (uint32_t)sizeof(HrpbScalar);
-
 #pragma unroll
-          for (int c = 0; c < CSR_STAGED_COLUMNS; c++) part[c] = fma(value[k], ReadShared(column[c] + at), part[c]);
+          for (int c = 0; c < CSR_STAGED_COLUMNS; c++) part[c] = fma(value[k], ReadShared(column[c % SHIFTS] + place[k] + c * COLUMN_BYTES), part[c]);
         }
 #pragma unroll
         for (int c = 0; c < CSR_STAGED_COLUMNS; c++) sum[c] += part[c];
       }
       BarrierArrive(empty + 8 * stage);
-      NextStage(a.nstages, stage, parity);
+      NextStage(STAGES, stage, parity);
       if (!in) continue;
 #pragma unroll
       for (int c = 0; c < CSR_STAGED_COLUMNS; c++) {
@@ -190,23 +200,23 @@ static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t sha
 }
 #endif
 
-static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_constant__ StagedArgs a)
+template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __global__ void __launch_bounds__(THREADS, 1) CsrStaged(const __grid_constant__ StagedArgs a)
 {
 #if HAVE_COPY_ENGINE
   extern __shared__ __align__(128) uint8_t memory[];
-  __shared__ __align__(8) uint64_t barriers[2 * MOST_STAGES];
-  const uint32_t                   shared = SharedAddress(memory), full = SharedAddress(barriers), empty = full + 8 * MOST_STAGES;
+  __shared__ __align__(8) uint64_t barriers[2 * STAGES];
+  const uint32_t                   shared = SharedAddress(memory), full = SharedAddress(barriers), empty = full + 8 * STAGES;
 
   if (threadIdx.x == 0) {
-    for (uint32_t s = 0; s < a.nstages; s++) {
+    for (uint32_t s = 0; s < STAGES; s++) {
       BarrierInit(full + 8 * s, 1);
       BarrierInit(empty + 8 * s, CSR_PANEL_ROWS);
     }
     BarrierInitFence();
   }
   __syncthreads();
-  if (threadIdx.x >= CSR_PANEL_ROWS) Produce(a, shared, full, empty, threadIdx.x - CSR_PANEL_ROWS);
-  else Consume(a, shared, full, empty);
+  if (threadIdx.x >= CSR_PANEL_ROWS) Produce<STAGES, COLUMN_BYTES>(a, shared, full, empty, threadIdx.x - CSR_PANEL_ROWS);
+  else Consume<SHIFTS, STAGES, COLUMN_BYTES>(a, shared, full, empty);
 #else
   __trap(); /* CsrStagedSupports() */
 #endif
@@ -221,24 +231,38 @@ HrpbError CsrStagedSupports(bool *supports)
   *supports = false;
   HrpbCall(GetDeviceInfo(&device));
   if (device->cc < 90 || device->shared_cta < CSR_STAGED_BYTES) return HRPB_SUCCESS;
-  HrpbCallCuda(cudaFuncGetAttributes(&attributes, CsrStaged));
+  HrpbCallCuda(cudaFuncGetAttributes(&attributes, CsrStaged<1, 2, COLUMN_OF_TWO>));
   *supports = !attributes.ptxVersion || attributes.ptxVersion >= 90;
   return HRPB_SUCCESS;
 }
 
-HrpbError CsrStagedRun(const CsrProduct *p)
+template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static HrpbError Launch(const StagedArgs &a, cudaStream_t stream)
 {
-  const CsrSchedule *s = p->schedule;
-  StagedArgs         a = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + CSR_PANEL_ROWS - 1) / CSR_PANEL_ROWS, p->N, 2, 0};
-  const DeviceInfo  *device;
-  uint32_t           stage_bytes;
+  const int         bytes  = STAGES * CSR_STAGED_COLUMNS * COLUMN_BYTES;
+  const auto        kernel = CsrStaged<SHIFTS, STAGES, COLUMN_BYTES>;
+  const DeviceInfo *device;
 
   HrpbCall(GetDeviceInfo(&device));
-  a.column_bytes = ((uint32_t)s->staged_rows * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
-  stage_bytes    = CSR_STAGED_COLUMNS * a.column_bytes;
-  while (a.nstages < MOST_STAGES && (a.nstages + 1) * stage_bytes <= ENOUGH_BYTES) a.nstages++;
-  HrpbCallCuda(cudaFuncSetAttribute(CsrStaged, cudaFuncAttributeMaxDynamicSharedMemorySize, CSR_STAGED_BYTES));
-  CsrStaged<<<HrpbGrid(a.npanels, 1, device->nsm), THREADS, a.nstages * stage_bytes, p->stream>>>(a);
+  HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<HrpbGrid(a.npanels, 1, device->nsm), THREADS, bytes, stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
+}
+
+template <int SHIFTS> static HrpbError LaunchStages(const StagedArgs &a, size_t column_bytes, cudaStream_t stream)
+{
+  if (column_bytes <= COLUMN_OF_FOUR) return Launch<SHIFTS, 4, COLUMN_OF_FOUR>(a, stream);
+  if (column_bytes <= COLUMN_OF_THREE) return Launch<SHIFTS, 3, COLUMN_OF_THREE>(a, stream);
+  if (column_bytes <= COLUMN_OF_TWO) return Launch<SHIFTS, 2, COLUMN_OF_TWO>(a, stream);
+  return Launch<SHIFTS, 2, COLUMN_AT_MOST>(a, stream);
+}
+
+HrpbError CsrStagedRun(const CsrProduct *p)
+{
+  const CsrSchedule *s            = p->schedule;
+  const size_t       column_bytes = (size_t)s->staged_rows * sizeof(HrpbScalar);
+  const StagedArgs   a            = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + CSR_PANEL_ROWS - 1) / CSR_PANEL_ROWS, p->N};
+
+  if (p->ldb % GRAIN == 0) return LaunchStages<1>(a, column_bytes, p->stream);
+  return LaunchStages<GRAIN>(a, column_bytes, p->stream);
 }

@@ -209,7 +209,7 @@ static Matrix Far(int64_t n)
   return FromEntries("far", n, ncols, entries);
 }
 
-/* So many rows of a grid of lines of n / lines points, and in each the three points around: as many stages for rows of B as there is room for, or two */
+/* So many rows of a grid of lines of n / lines points, and in each the three points around: rows of B for each number of stages in csrstaged.cu */
 static Matrix Lines(int64_t n, int64_t lines)
 {
   std::vector<int64_t> entries;
@@ -522,9 +522,10 @@ int main(int argc, char **argv)
   TestMatrix(Make("27 diagonals", small_run ? 150 : 1501, small_run ? 151 : 1501, Diagonals), widths, true);
   TestMatrix(Far(small_run ? 500 : 2000), {1, 3, 4, 9, 32}, true);
   TestMatrix(Border(small_run ? 300 : 1000), {1, 3, 4, 9}, true);
-  for (int64_t lines : {3, 5, 7}) {
-    if (lines == 7 || !small_run) TestMatrix(Lines(lines * 1000, lines), {1, 3, 4, 9}, true);
+  for (int64_t lines : {3, 5, 7, 9}) {
+    if (lines == 7 || !small_run) TestMatrix(Lines(lines * 1000, lines), {1, 3, 4, 9}, lines * CSR_PANEL_ROWS <= CSR_STAGED_ROWS);
   }
+  TestMatrix(Lines(1200, 3), {1, 3, 4, 9}, true);
   TestMatrix(Make("no entries", 30, 30, Nothing), widths, false);
   TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33}, false);
   if (!small_run) {
@@ -544,6 +545,7 @@ int main(int argc, char **argv)
     TestMatrix(Make("dense rows", 300, 500, DenseRows), widths, false);
     TestMatrix(Make("empty rows", 700, 200, Gaps), widths, true);
     TestMatrix(Lengths("sections", {895, 1, 639, 640, 641, 896, 897, 0, 1151, 1152, 5, 1279, 1280, 1281, 3, 2047, 2048, 2049, 0, 2560, 2561, 9}, 5000, 3000), {1, 2, 8, 35}, false);
+    TestMatrix(Lengths("longer rows", {0, 1, 8, 9, 63, 64, 65, 71, 72, 73, 127, 128, 129, 136, 192, 200, 255, 256, 257, 300, 511, 512, 513, 0, 40, 1300, 2049, 100}, 0, 3000), widths, false);
     TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35}, false);
     TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33}, true);
     TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35}, false);
