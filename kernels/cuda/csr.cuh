@@ -20,7 +20,8 @@ enum {
   CSR_PANEL_ROWS     = 480,                                 /* that a thread block of csrstaged.cu has: with one warp more, as many as have 128 registers, */
   CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */
   CSR_STAGED_COLUMNS = 4,                                   /* columns of B at a time, */
-  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar),     /* and rows of these in shared memory at most; */
+  CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),             /* with so many zeros behind each, */
+  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS, /* and rows of these in shared memory at most; */
   CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: nearly all that a thread block can have on Hopper */
   CSR_HUGE           = 2048,                                /* entries beyond which a thread block puts the sums of the parts of a row together, */
   CSR_COMBINE_LANES  = 8                                    /* and not so many lanes */

@@ -15,15 +15,17 @@ enum {
 
 /*
    Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there are at most. The compiler knows them, so that an entry has one address for all columns. With all but the
-   last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage
+   last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
+
+   A column ends with zeros, which entries meet that are not there: as many as there are, wherever it begins within 16 bytes
 */
 enum {
   COLUMN_OF_FOUR  = 8320,
   COLUMN_OF_THREE = 11136,
   COLUMN_OF_TWO   = 16640,
-  COLUMN_AT_MOST  = CSR_STAGED_BYTES / 2 / CSR_STAGED_COLUMNS
+  COLUMN_AT_MOST  = CSR_STAGED_BYTES / 2 / CSR_STAGED_COLUMNS,
+  ZERO_BYTES      = CSR_STAGED_ZEROS * sizeof(HrpbScalar)
 };
-static_assert(COLUMN_AT_MOST <= 1 << 16, "the place of an entry in bytes has 16 bits");
 
 struct StagedArgs {
   const HrpbInt    *rowptr, *colidx;
@@ -153,12 +155,12 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ 
     const uint16_t   *places = a.places + (begin - start);
     const HrpbScalar *values = a.values + begin;
     HrpbScalar        value[CSR_STAGED_ENTRIES];
-    uint32_t          place[CSR_STAGED_ENTRIES]; /* then in bytes; of a lane whose row has ended the first of the panel, times zero */
+    uint32_t          place[CSR_STAGED_ENTRIES]; /* then in bytes */
 
     asm("" : "+l"(places), "+l"(values)); /* or the compiler computes each address by itself */
 #pragma unroll
     for (int k = 0; k < CSR_STAGED_ENTRIES; k++) {
-      place[k] = k < length ? __ldg(places + k) : 0;
+      place[k] = k < length ? __ldg(places + k) : (COLUMN_BYTES - ZERO_BYTES) / (uint32_t)sizeof(HrpbScalar);
       value[k] = k < length ? __ldg(values + k) : 0;
     }
 #pragma unroll
@@ -207,6 +209,7 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __global__ 
   __shared__ __align__(8) uint64_t barriers[2 * STAGES];
   const uint32_t                   shared = SharedAddress(memory), full = SharedAddress(barriers), empty = full + 8 * STAGES;
 
+  for (uint32_t i = threadIdx.x; i < STAGES * CSR_STAGED_COLUMNS * CSR_STAGED_ZEROS; i += THREADS) WriteShared(shared + (i / CSR_STAGED_ZEROS + 1) * COLUMN_BYTES - ZERO_BYTES + i % CSR_STAGED_ZEROS * (uint32_t)sizeof(HrpbScalar), 0);
   if (threadIdx.x == 0) {
     for (uint32_t s = 0; s < STAGES; s++) {
       BarrierInit(full + 8 * s, 1);
@@ -260,7 +263,7 @@ template <int SHIFTS> static HrpbError LaunchStages(const StagedArgs &a, size_t 
 HrpbError CsrStagedRun(const CsrProduct *p)
 {
   const CsrSchedule *s            = p->schedule;
-  const size_t       column_bytes = (size_t)s->staged_rows * sizeof(HrpbScalar);
+  const size_t       column_bytes = (size_t)s->staged_rows * sizeof(HrpbScalar) + ZERO_BYTES;
   const StagedArgs   a            = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + CSR_PANEL_ROWS - 1) / CSR_PANEL_ROWS, p->N};
 
   if (p->ldb % GRAIN == 0) return LaunchStages<1>(a, column_bytes, p->stream);

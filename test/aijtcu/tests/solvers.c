@@ -64,7 +64,8 @@ struct _Row {
   Processes processes;
 };
 
-static char        dense[2][32] = {MATDENSE, MATDENSE}; /* types of the dense matrices that are multiplied by an aijtcu, and by an aij */
+static char        tested[32]   = MATAIJTCU;            /* the type that is compared with aij */
+static char        dense[2][32] = {MATDENSE, MATDENSE}; /* types of the dense matrices that are multiplied by it, and by an aij */
 static PetscMPIInt size;
 
 static PetscReal Coefficient(Shape shape, PetscInt version, PetscInt i, PetscInt j)
@@ -175,10 +176,11 @@ static PetscErrorCode CreateShape(MatType type, Shape shape, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsAIJTCU(Mat A, PetscBool *is)
+static PetscErrorCode IsTested(Mat A, PetscBool *is)
 {
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQAIJ, MATMPIAIJ, ""));
+  *is = (PetscBool)!*is;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,7 +191,7 @@ static PetscErrorCode CreateBlock(Mat A, Mat reference, PetscInt columns, Mat *B
   PetscBool is;
 
   PetscFunctionBegin;
-  PetscCall(IsAIJTCU(reference, &is));
+  PetscCall(IsTested(reference, &is));
   PetscCall(MatGetLocalSize(A, NULL, &n));
   PetscCall(MatGetSize(A, NULL, &N));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
@@ -263,11 +265,21 @@ static PetscErrorCode AppendDense(Result *result, Mat X)
 /* S times a block of the type that goes with reference */
 static PetscErrorCode AppendProduct(Result *result, Mat S, Mat reference)
 {
-  Mat B, C;
+  Mat       B, C;
+  PetscBool isdense;
 
   PetscFunctionBegin;
   PetscCall(CreateBlock(S, reference, 3, &B));
   PetscCall(MatMatMult(S, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &isdense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!isdense) { /* as PETSc has it */
+    MatType type[3];
+
+    PetscCall(MatGetType(S, &type[0]));
+    PetscCall(MatGetType(B, &type[1]));
+    PetscCall(MatGetType(C, &type[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a %s times a %s is a %s\n", type[0], type[1], type[2]));
+  }
   PetscCall(AppendDense(result, C));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
@@ -1023,7 +1035,7 @@ static PetscErrorCode Compare(const Row *row, PetscInt round, const Result *comp
 
 static PetscErrorCode TestRow(const Row *row)
 {
-  const char *const types[] = {MATAIJTCU, MATAIJ};
+  const char *const types[] = {tested, MATAIJ};
   Mat               A[2][MAXMATS] = {{NULL}};
   PetscObject       solver[2]     = {NULL, NULL};
   Result            result[2];
@@ -1055,7 +1067,7 @@ static PetscErrorCode TestRow(const Row *row)
     for (PetscInt i = 0; i < n; i++) PetscCall(SameProduct(A[0][i], A[1][i], what));
   }
   for (PetscInt i = 0; i < n; i++) {
-    PetscCall(IsAIJTCU(A[0][i], &is));
+    PetscCall(IsTested(A[0][i], &is));
     if (!is) PetscCall(Complain(row, A[0][i], "is the type now of matrix", i));
   }
   for (PetscInt t = 0; t < 2; t++) {
@@ -1097,6 +1109,7 @@ int main(int argc, char **argv)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Solvers test", NULL);
   PetscCall(PetscOptionsString("-table", "This table of solvers: linear or eigen", NULL, table, table, sizeof(table), NULL));
   PetscCall(PetscOptionsString("-only", "This solver only", NULL, only, only, sizeof(only), NULL));
+  PetscCall(PetscOptionsString("-type", "Type to compare with aij; aijcusparse tells what is PETSc's own", NULL, tested, tested, sizeof(tested), NULL));
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices", NULL, dense[0], dense[0], sizeof(dense[0]), NULL));
   PetscOptionsEnd();
   for (PetscInt t = 0; t < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(tables); t++) {
