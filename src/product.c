@@ -189,6 +189,17 @@ static PetscErrorCode AIJTCURestart(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parent gives back a C of the host as it got it, but the next time lets the device write to it where it is, as if it were the device's */
+static PetscErrorCode AIJTCUDenseToDevice(Mat C, PetscBool device)
+{
+  PetscBool host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &host));
+  if (device && host) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
 {
   Mat                  A = C->product->A;
@@ -216,6 +227,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
       if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
         AIJTCUGetCounts(plan)->parent++;
         event = MAT_AIJTCU_Parent;
+        PetscCall(AIJTCUDenseToDevice(C, device));
       } else AIJTCUGetCounts(plan)->scalar++; /* on the host this is the scalar path */
       PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
@@ -380,6 +392,21 @@ static PetscErrorCode AIJTCUAskOthers(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc makes an AIJ of a MATMAIJ of an aijcusparse, by its exact name, for there are no products of the two: an interpolation of a DMDA, of ours, is made one here */
+static PetscErrorCode AIJTCUExpandMAIJ(Mat P, Mat A, AIJTCUPlan *plan)
+{
+  PetscBool device, is;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)P, &is, MATSEQMAIJ, MATMPIMAIJ, ""));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(P, MATAIJ, MAT_INPLACE_MATRIX, &P));
+  PetscCall(MatConvert(P, ((PetscObject)A)->type_name, MAT_INPLACE_MATRIX, &P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Called by PETSc for every product in which a MATAIJTCU takes part, or a matrix of a parent type with a plan and a dense one */
 PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 {
@@ -396,6 +423,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
     }
   }
   PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A function of aijtcu was copied to a matrix without a plan");
+  if (plan[0] && plan[0]->own_name) PetscCall(AIJTCUExpandMAIJ(operand[1], operand[0], plan[0]));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
   if (dense && plan[0]) {
     if (plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(operand[0])); /* its product is made of products of the blocks */

@@ -271,6 +271,22 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc fills those that there are already on the host and does not say so: their values on a device, of an aijcusparse, too, would stay */
+static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < n; i++) {
+    (*B)[i]->offloadmask = PETSC_OFFLOAD_CPU;
+    PetscCall(PetscObjectStateIncrease((PetscObject)(*B)[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* PETSc's looks at the values on the host, and changes them there, wherever the newest are: those of an aijcusparse on a device are lost */
 static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
 {
@@ -401,7 +417,9 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
   W(getdiagonal, MatGetDiagonal_AIJTCU) \
   W(diagonalscale, MatDiagonalScale_AIJTCU) \
   W(eliminatezeros, MatEliminateZeros_AIJTCU)
-#define AIJTCU_OPS_MPI(W) W(createsubmatrix, MatCreateSubMatrix_AIJTCU)
+#define AIJTCU_OPS_MPI(W) \
+  W(createsubmatrix, MatCreateSubMatrix_AIJTCU) \
+  W(createsubmatrices, MatCreateSubMatrices_AIJTCU)
 #define AIJTCU_OPS_DEVICE_ADDED(W) \
   W(getblockdiagonal, MatGetBlockDiagonal_AIJTCU) \
   W(getvblockdiagonal, MatGetVBlockDiagonal_AIJTCU)
