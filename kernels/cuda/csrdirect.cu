@@ -15,10 +15,14 @@ enum {
   DIRECT_SHARED    = sizeof(HrpbScalar) == 8 ? 75 : 50,     /* percent of a multiprocessor's memory to be shared memory: more thread blocks would be no gain, for they want the rest as a cache for B */
   DIRECT_LONG_ROWS = 64,                                    /* mean number of entries from which on so many lanes add up a row: a section has too few of them for a thread each */
   DIRECT_LANES     = 8,
+  LEAST_SHIFT      = 3,
+  MOST_SHIFT       = 5,
+  NO_SHIFT         = 31,
   MOST_CUT         = CSR_SECTION / (CSR_LEAST_PART + 1),    /* rows of a section that are cut, */
   MOST_PIECES      = 2 * CSR_SECTION / (CSR_LEAST_PART + 1) /* and their parts: two of CSR_LEAST_PART + 1 entries; longer rows have fewer for each entry */
 };
 static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_SHARED_LONG + 4 * CSR_LEAST_PART, "one turn for rows of up to so many entries");
+static_assert(1 << LEAST_SHIFT == CSR_CHUNK && DIRECT_THREADS % (1 << MOST_SHIFT) == 0, "lanes with a chunk each do not meet, and the terms that a thread writes are equally far apart");
 static_assert(CSR_SECTION % CSR_MOST_PART == 0, "parts of a row do not reach from a section into the next");
 
 struct DirectArgs {
@@ -55,23 +59,27 @@ struct alignas(2 * sizeof(HrpbScalar)) Term {
   HrpbScalar a, b;
 };
 
-/* Terms after which one is left out, or threads would meet in a bank: those with rows of 16 entries each; and those with a chunk each of the same row, for which more are left out than is good for rows of 7 */
-template <int LANES> static __host__ __device__ constexpr uint32_t Together(void)
+/*
+   Terms 2^LEAST_SHIFT and more are left between places that are left out, so that threads of a warp do not meet in a bank: those with a chunk each of the same row, and those with rows of so many entries each, whose places
+   are an odd number apart then. Rows of 27 entries are so without that, and those of 42 meet in pairs
+*/
+template <int LANES> static __device__ __forceinline__ uint32_t Shift(uint32_t entries)
 {
-  return LANES == 1 ? 16 : CSR_CHUNK;
+  if (LANES > 1) return LEAST_SHIFT;
+  return entries % 4 ? NO_SHIFT : min(max(__ffs(entries) - 1, (int)LEAST_SHIFT), (int)MOST_SHIFT);
 }
 
 /* Where term k lies */
-template <int LANES> static __host__ __device__ __forceinline__ uint32_t Place(uint32_t k)
+static __host__ __device__ __forceinline__ uint32_t Place(uint32_t k, uint32_t shift)
 {
-  return k + k / Together<LANES>();
+  return k + (k >> shift);
 }
 
 /* n terms of up to CSR_CHUNK, read together with those behind them */
-template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfChunk(const Term *term, uint32_t first, int32_t n)
+static __device__ __forceinline__ HrpbScalar SumOfChunk(const Term *term, uint32_t shift, uint32_t first, int32_t n)
 {
-  const uint32_t near  = Together<LANES>() - first % Together<LANES>(); /* before one is left out */
-  const uint32_t at    = SharedAddress(term + Place<LANES>(first));
+  const uint32_t near  = (1u << shift) - (first & ((1u << shift) - 1)); /* before one is left out */
+  const uint32_t at    = SharedAddress(term + Place(first, shift));
   uint32_t       after = at + (uint32_t)sizeof(Term);
   HrpbScalar     sum   = 0;
   Term           t[CSR_CHUNK];
@@ -87,14 +95,14 @@ template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfChunk(con
 }
 
 /* By LANES lanes together, a chunk each, whose sums are added in their order; all lanes of the warp call it */
-template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, int32_t begin, int32_t end)
+template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, uint32_t shift, int32_t begin, int32_t end)
 {
   HrpbScalar sum = 0;
 
   if constexpr (LANES == 1) {
 #pragma unroll 1
-    for (; begin + CSR_CHUNK <= end; begin += CSR_CHUNK) sum += SumOfChunk<LANES>(term, begin, CSR_CHUNK);
-    if (begin < end) sum += SumOfChunk<LANES>(term, begin, end - begin);
+    for (; begin + CSR_CHUNK <= end; begin += CSR_CHUNK) sum += SumOfChunk(term, shift, begin, CSR_CHUNK);
+    if (begin < end) sum += SumOfChunk(term, shift, begin, end - begin);
   } else {
     constexpr int32_t TURN  = LANES * CSR_CHUNK;
     const int32_t     turns = __reduce_max_sync(HRPB_ALL_LANES, (end - begin + TURN - 1) / TURN);
@@ -102,7 +110,7 @@ template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfTerms(con
     begin += (int32_t)threadIdx.x % LANES * CSR_CHUNK;
 #pragma unroll 1
     for (int32_t turn = 0; turn < turns; turn++, begin += TURN) {
-      const HrpbScalar part = begin < end ? SumOfChunk<LANES>(term, begin, end - begin) : 0;
+      const HrpbScalar part = begin < end ? SumOfChunk(term, shift, begin, end - begin) : 0;
 
 #pragma unroll
       for (int lane = 0; lane < LANES; lane++) sum += __shfl_sync(HRPB_ALL_LANES, part, lane, LANES);
@@ -136,6 +144,7 @@ template <int LANES> static __global__ void __launch_bounds__(DIRECT_THREADS, 8)
   const HrpbInt         *colidx = a.colidx + s.begin;
   const HrpbScalar      *values = a.values + s.begin, *b = a.B + blockIdx.y * a.ldb;
   HrpbScalar            *c = a.C + blockIdx.y * a.ldc + s.row;
+  const uint32_t         shift = Shift<LANES>(s.slot >= 0 ? a.part_entries : nrows ? length / nrows : 0), apart = Place(DIRECT_THREADS, shift);
   const auto             InOneGo = [&](const Piece &row) { return CsrInOneGo(colidx + row.begin, values + row.begin, row.end - row.begin, b, 1); };
 
   asm("" : "+l"(b)); /* or the compiler computes the address of each number of B from the beginning */
@@ -147,12 +156,11 @@ template <int LANES> static __global__ void __launch_bounds__(DIRECT_THREADS, 8)
   for (int32_t first = thread; first < length; first += DIRECT_THREADS * DIRECT_READS) {
     const HrpbInt    *cols = colidx + first;
     const HrpbScalar *vals = values + first;
-    Term             *to   = term + Place<LANES>(first);
+    Term             *to   = term + Place(first, shift);
     HrpbInt           col[DIRECT_READS];
     HrpbScalar        value[DIRECT_READS], x[DIRECT_READS];
     const auto        Has = [&](int i) { return i == 0 || i * DIRECT_THREADS < length - first; };
 
-    static_assert(DIRECT_THREADS % Together<LANES>() == 0, "the terms of a thread lie equally far apart");
 #pragma unroll
     for (int i = 0; i < DIRECT_READS; i++) {
       col[i]   = ReadOnce(cols + i * DIRECT_THREADS, Has(i));
@@ -162,7 +170,7 @@ template <int LANES> static __global__ void __launch_bounds__(DIRECT_THREADS, 8)
     for (int i = 0; i < DIRECT_READS; i++) x[i] = Has(i) ? __ldg(b + (int32_t)col[i]) : 0;
 #pragma unroll
     for (int i = 0; i < DIRECT_READS; i++) {
-      if (Has(i)) to[i * (int)Place<LANES>(DIRECT_THREADS)] = {value[i], x[i]};
+      if (Has(i)) to[i * apart] = {value[i], x[i]};
     }
   }
   CopyAsyncWait<0>();
@@ -174,7 +182,7 @@ template <int LANES> static __global__ void __launch_bounds__(DIRECT_THREADS, 8)
     for (int32_t first = 0; first < n; first += ROWS) {
       const int32_t    i     = first + own;
       const int32_t    begin = min(i * a.part_entries, length);
-      const HrpbScalar sum   = SumOfTerms<LANES>(term, begin, min(begin + a.part_entries, length));
+      const HrpbScalar sum   = SumOfTerms<LANES>(term, shift, begin, min(begin + a.part_entries, length));
 
       if (i < n && lane == 0) a.partial[s.slot + i + blockIdx.y * a.ldpartial] = sum;
     }
@@ -184,7 +192,7 @@ template <int LANES> static __global__ void __launch_bounds__(DIRECT_THREADS, 8)
     const int32_t    i     = first + own;
     const Piece      row   = i < nrows ? Piece{(int32_t)(rowptr[i] - s.begin), (int32_t)(rowptr[i + 1] - s.begin)} : Piece{0, 0};
     const bool       whole = row.end - row.begin <= a.part_entries;
-    const HrpbScalar sum   = SumOfTerms<LANES>(term, row.begin, whole ? row.end : row.begin);
+    const HrpbScalar sum   = SumOfTerms<LANES>(term, shift, row.begin, whole ? row.end : row.begin);
 
     if (i >= nrows || lane) continue;
     if (whole) {
@@ -203,7 +211,7 @@ template <int LANES> static __global__ void __launch_bounds__(DIRECT_THREADS, 8)
   for (int32_t first = 0; first < npieces; first += ROWS) {
     const int32_t    i     = first + own;
     const Piece      terms = i < npieces ? piece[i] : Piece{0, 0};
-    const HrpbScalar sum   = SumOfTerms<LANES>(term, terms.begin, terms.end);
+    const HrpbScalar sum   = SumOfTerms<LANES>(term, shift, terms.begin, terms.end);
 
     if (i < npieces && lane == 0) part[i] = sum;
   }
@@ -221,7 +229,7 @@ template <int LANES> static HrpbError Launch(const CsrProduct *p)
 {
   const CsrSchedule *s      = p->schedule;
   const DirectArgs   a      = {p->rowptr, p->colidx, p->values, p->B, (const CsrSection *)s->sections, p->C, p->partial, p->ldb, p->ldc, s->nparts, s->part_entries};
-  const size_t       shared = sizeof(Term) * Place<LANES>(s->section_entries + CSR_CHUNK); /* a last chunk is read as a whole */
+  const size_t       shared = sizeof(Term) * Place(s->section_entries + CSR_CHUNK, LEAST_SHIFT); /* a last chunk is read as a whole */
 
   HrpbCallCuda(cudaFuncSetAttribute(CsrDirect<LANES>, cudaFuncAttributePreferredSharedMemoryCarveout, DIRECT_SHARED));
   CsrDirect<LANES><<<dim3(s->nsections, p->N), DIRECT_THREADS, shared, p->stream>>>(a);
