@@ -189,7 +189,7 @@ static PetscErrorCode AIJTCURestart(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent gives back a C of the host as it got it, but the next time lets the device write to it where it is, as if it were the device's */
+/* The parent makes a dense C of the host one of the device, and back when it is done. In the next numeric phase it forgets the former, and the device writes to the host's memory, whatever lies there on the device */
 static PetscErrorCode AIJTCUDenseToDevice(Mat C, PetscBool device)
 {
   PetscBool host;
@@ -206,7 +206,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   AIJTCUParentProduct *pp;
   AIJTCUPatternKey     key;
   AIJTCUPlan          *plan;
-  PetscBool            dense, bysymmetry, changed, device;
+  PetscBool            dense, bysymmetry, changed, device = PETSC_FALSE;
   PetscLogEvent        event = MAT_AIJTCU_Scalar;
   PetscErrorCode       ierr;
 
@@ -217,21 +217,21 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   PetscCall(AIJTCUParentProductGet(C, &pp));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
+  if (plan) PetscCall(AIJTCUOnDevice(A, plan, &device));
   if (plan && dense) {
     /* the descriptors that the parent keeps with the product are of the A that it was set up with */
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     if (plan->kind != AIJTCU_KIND_MPI && !AIJTCUPatternKeyEqual(&key, &pp->key)) PetscCall(AIJTCURestart(C));
     if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
     else {
-      PetscCall(AIJTCUOnDevice(A, plan, &device));
       if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
         AIJTCUGetCounts(plan)->parent++;
         event = MAT_AIJTCU_Parent;
-        PetscCall(AIJTCUDenseToDevice(C, device));
       } else AIJTCUGetCounts(plan)->scalar++; /* on the host this is the scalar path */
       PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
   }
+  PetscCall(AIJTCUDenseToDevice(C, device)); /* after all that sets the product up, which looks at where C is */
   key                    = pp->key;
   C->ops->productnumeric = pp->numeric;
   ierr                   = AIJTCUCallParents(C, pp->numeric);
