@@ -7,7 +7,7 @@ define HELP
 make              build the library
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests
-make test-headers compile against the headers of other PETScs: complex, 64-bit indices, 3.24, 3.25
+make test-headers compile against the headers of other PETScs: complex, 64-bit indices, without a GPU, 3.24, 3.25
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan

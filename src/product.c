@@ -189,14 +189,26 @@ static PetscErrorCode AIJTCURestart(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent makes a dense C of the host one of the device, and back when it is done. In the next numeric phase it forgets the former, and the device writes to the host's memory, whatever lies there on the device */
-static PetscErrorCode AIJTCUDenseToDevice(Mat C, PetscBool device)
+/*
+   The parent makes a dense C of the host one of the device, and back when it is done. In the next numeric phase it forgets the former, and the device writes to an address of the host. So the numeric phase f gets a C of the
+   device, and who has it on the host gets it back there, also after an error
+*/
+static PetscErrorCode AIJTCUCallNumeric(Mat C, PetscBool device, PetscErrorCode (*f)(Mat))
 {
-  PetscBool host;
+  PetscBool      host, moved;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &host));
-  if (device && host) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
+  if (!device || !host) {
+    PetscCall(AIJTCUCallParents(C, f));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
+  ierr = AIJTCUCallParents(C, f);
+  PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSECUDA, &moved));
+  if (moved) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,10 +243,9 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
       PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
   }
-  PetscCall(AIJTCUDenseToDevice(C, device)); /* after all that sets the product up, which looks at where C is */
   key                    = pp->key;
   C->ops->productnumeric = pp->numeric;
-  ierr                   = AIJTCUCallParents(C, pp->numeric);
+  ierr                   = AIJTCUCallNumeric(C, device, pp->numeric);
   PetscCall(AIJTCUParentProductGet(C, &pp)); /* again, as after the symbolic phase */
   pp->key                = key;
   pp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
@@ -392,7 +403,7 @@ static PetscErrorCode AIJTCUAskOthers(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc makes an AIJ of a MATMAIJ of an aijcusparse, by its exact name, for there are no products of the two: an interpolation of a DMDA, of ours, is made one here */
+/* PETSc makes an AIJ of a MATMAIJ of an aijcusparse, by its exact name, for there are no products of the two: P, which is of ours, as the interpolation of a DMDA, is made one here */
 static PetscErrorCode AIJTCUExpandMAIJ(Mat P, Mat A, AIJTCUPlan *plan)
 {
   PetscBool device, is;

@@ -271,7 +271,23 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc fills those that there are already on the host and does not say so: their values on a device, of an aijcusparse, too, would stay */
+/* PETSc fills sequential submatrices that there are already on the host and does not say so: their values on a device, of an aijcusparse, too, would stay */
+static PetscErrorCode AIJTCUFilledOnHost(PetscInt n, Mat B[])
+{
+  PetscBool sequential;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)B[i], MATSEQAIJ, &sequential));
+    if (!sequential) continue;
+  #if PetscDefined(HAVE_DEVICE)
+    B[i]->offloadmask = PETSC_OFFLOAD_CPU;
+  #endif
+    PetscCall(PetscObjectStateIncrease((PetscObject)B[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
   AIJTCUPlan *plan;
@@ -279,11 +295,19 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
-  if (reuse == MAT_INITIAL_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt i = 0; i < n; i++) {
-    (*B)[i]->offloadmask = PETSC_OFFLOAD_CPU;
-    PetscCall(PetscObjectStateIncrease((PetscObject)(*B)[i]));
-  }
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUFilledOnHost(n, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As PCGASM has them, of some processes each */
+static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUFilledOnHost(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -419,7 +443,8 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
   W(eliminatezeros, MatEliminateZeros_AIJTCU)
 #define AIJTCU_OPS_MPI(W) \
   W(createsubmatrix, MatCreateSubMatrix_AIJTCU) \
-  W(createsubmatrices, MatCreateSubMatrices_AIJTCU)
+  W(createsubmatrices, MatCreateSubMatrices_AIJTCU) \
+  W(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU)
 #define AIJTCU_OPS_DEVICE_ADDED(W) \
   W(getblockdiagonal, MatGetBlockDiagonal_AIJTCU) \
   W(getvblockdiagonal, MatGetVBlockDiagonal_AIJTCU)

@@ -60,8 +60,8 @@ struct alignas(2 * sizeof(HrpbScalar)) Term {
 };
 
 /*
-   Terms 2^LEAST_SHIFT and more are left between places that are left out, so that threads of a warp do not meet in a bank: those with a chunk each of the same row, and those with rows of so many entries each, whose places
-   are an odd number apart then. Rows of 27 entries are so without that, and those of 42 meet in pairs
+   A place is left out after 2^Shift() terms, so that threads of a warp do not meet in a bank: those with a chunk each of the same row, and those with rows of so many entries each, whose terms begin an odd number of places
+   apart then. Rows of 27 entries do so without, those of 42 meet in pairs; parts of 64 and more are few
 */
 template <int LANES> static __device__ __forceinline__ uint32_t Shift(uint32_t entries)
 {

@@ -17,7 +17,7 @@ enum {
    Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there are at most. The compiler knows them, so that an entry has one address for all columns. With all but the
    last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
 
-   A column ends with zeros, which entries meet that are not there: as many as there are, wherever it begins within 16 bytes
+   A column ends with 32 bytes of zeros, one of which an entry meets that is not there, whatever Shift() adds to its place
 */
 enum {
   COLUMN_OF_FOUR  = 8320,
@@ -129,7 +129,7 @@ template <uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinlin
   }
 }
 
-/* The tile of columns from n0 on of a row whose sums do not all come out finite: a chunk may have overflowed, or the zero of an entry that is not there met Inf */
+/* The tile of columns from n0 on of a row whose sums do not all come out finite: a chunk may have overflowed */
 static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t row, HrpbInt begin, int32_t length, int32_t n0)
 {
   for (int32_t n = n0; n < min(n0 + CSR_STAGED_COLUMNS, a.N); n++) {
