@@ -483,6 +483,76 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* D is A^T B as MATAIJ has it on the host, and of the type that it had */
+static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const char what[])
+{
+  Mat       R, H, E, S;
+  PetscReal diff, norm;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &H));
+  PetscCall(MatConvert(D, MATDENSE, MAT_INITIAL_MATRIX, &S));
+  PetscCall(MatTransposeMatMult(R, H, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
+  PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
+  PetscCall(MatAXPY(E, -1, S, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
+  if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, differs by %g of %g\n", pattern_name, what, (double)diff, (double)norm));
+  PetscCall(PetscObjectTypeCompare((PetscObject)D, type, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, is no %s any more\n", pattern_name, what, type));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&H));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&E));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B is the parent's product: into a D of its own, that is taken to the host, and into one of the caller's; each time with other values in A */
+static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
+{
+  Mat       A, B, D;
+  char      had[64];
+  MatType   now;
+  PetscBool sequential;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(&p, &A));
+  PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
+  PetscCall(FillB(B, &p, -1, -1));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(MatGetType(D, &now));
+  PetscCall(PetscStrncpy(had, now, sizeof(had)));
+  PetscCall(CheckTransposed(A, B, D, had, "new"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(CheckTransposed(A, B, D, had, "again"));
+  PetscCall(PetscStrcmpAny(had, &sequential, MATSEQDENSE, MATSEQDENSECUDA, ""));
+  if (sequential) {
+    PetscCall(MatConvert(D, MATSEQDENSE, MAT_INPLACE_MATRIX, &D));
+    PetscCall(MatScale(A, 3));
+    PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
+    PetscCall(CheckTransposed(A, B, D, MATSEQDENSE, "after it went to the host"));
+    PetscCall(MatDestroy(&D));
+    PetscCall(CreateDense(A, PETSC_TRUE, N, 0, type, &D));
+    PetscCall(MatGetType(D, &now));
+    PetscCall(PetscStrncpy(had, now, sizeof(had)));
+    PetscCall(MatProductCreateWithMat(A, B, NULL, D));
+    PetscCall(MatProductSetType(D, MATPRODUCT_AtB));
+    PetscCall(MatProductSetFromOptions(D));
+    PetscCall(MatProductSymbolic(D));
+    for (PetscInt i = 0; i < 3; i++) {
+      PetscCall(MatScale(A, 1.5));
+      PetscCall(MatProductNumeric(D));
+      PetscCall(CheckTransposed(A, B, D, had, "the caller's"));
+    }
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Problem           p         = {PATTERN_BAND, 150, 150, 3, PETSC_FALSE, 0, 0};
@@ -528,7 +598,10 @@ int main(int argc, char **argv)
     if (p.m == p.n) {
       for (PetscInt i = 0; i < nwidths; i++) PetscCall(TestMult(p, widths[i], type));
     }
-    if (nwidths) PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
+    if (nwidths) {
+      PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
+      PetscCall(TestTransposed(p, widths[nwidths - 1], type));
+    }
   }
   PetscCall(PetscFinalize());
   return 0;
