@@ -280,9 +280,9 @@ static PetscErrorCode AIJTCUFilledOnHost(PetscInt n, Mat B[])
   for (PetscInt i = 0; i < n; i++) {
     PetscCall(PetscObjectBaseTypeCompare((PetscObject)B[i], MATSEQAIJ, &sequential));
     if (!sequential) continue;
-  #if PetscDefined(HAVE_DEVICE)
+#if PetscDefined(HAVE_DEVICE)
     B[i]->offloadmask = PETSC_OFFLOAD_CPU;
-  #endif
+#endif
     PetscCall(PetscObjectStateIncrease((PetscObject)B[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
