@@ -195,19 +195,14 @@ static PetscErrorCode AIJTCURestart(Mat C)
 */
 static PetscErrorCode AIJTCUCallNumeric(Mat C, PetscBool device, PetscErrorCode (*f)(Mat))
 {
-  PetscBool      host, moved;
+  PetscBool      move = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &host));
-  if (!device || !host) {
-    PetscCall(AIJTCUCallParents(C, f));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
+  if (device) PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &move));
+  if (move) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
   ierr = AIJTCUCallParents(C, f);
-  PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSECUDA, &moved));
-  if (moved) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C));
+  if (move) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C)); /* nothing where the parent has done so */
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -434,7 +429,6 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
     }
   }
   PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A function of aijtcu was copied to a matrix without a plan");
-  if (plan[0] && plan[0]->own_name) PetscCall(AIJTCUExpandMAIJ(operand[1], operand[0], plan[0]));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
   if (dense && plan[0]) {
     if (plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(operand[0])); /* its product is made of products of the blocks */
@@ -464,6 +458,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 #endif
     }
   }
+  if (!dense && plan[0] && plan[0]->own_name) PetscCall(AIJTCUExpandMAIJ(operand[1], operand[0], plan[0]));
   PetscCall(MatProductSetFromOptions_AIJTCU_Parent(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

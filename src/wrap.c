@@ -271,19 +271,22 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc fills sequential submatrices that there are already on the host and does not say so: their values on a device, of an aijcusparse, too, would stay */
-static PetscErrorCode AIJTCUFilledOnHost(PetscInt n, Mat B[])
+typedef PetscErrorCode (*AIJTCUSubMatricesFn)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
+
+/* PETSc's create fills sequential submatrices that there are already on the host and does not say so: their values on a device, of an aijcusparse, too, would stay */
+static PetscErrorCode AIJTCUCreateSubMatrices(AIJTCUSubMatricesFn create, Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
   PetscBool sequential;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i++) {
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)B[i], MATSEQAIJ, &sequential));
+  PetscCall((*create)(A, n, rows, cols, reuse, B));
+  for (PetscInt i = 0; i < n && reuse == MAT_REUSE_MATRIX; i++) {
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)(*B)[i], MATSEQAIJ, &sequential));
     if (!sequential) continue;
 #if PetscDefined(HAVE_DEVICE)
-    B[i]->offloadmask = PETSC_OFFLOAD_CPU;
+    (*B)[i]->offloadmask = PETSC_OFFLOAD_CPU;
 #endif
-    PetscCall(PetscObjectStateIncrease((PetscObject)B[i]));
+    PetscCall(PetscObjectStateIncrease((PetscObject)(*B)[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -294,8 +297,7 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUFilledOnHost(n, *B));
+  PetscCall(AIJTCUCreateSubMatrices(plan->parent.createsubmatrices, A, n, rows, cols, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,8 +308,7 @@ static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUFilledOnHost(n, *B));
+  PetscCall(AIJTCUCreateSubMatrices(plan->parent.createsubmatricesmpi, A, n, rows, cols, reuse, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -434,6 +434,19 @@ static PetscErrorCode TestMult(Problem p, PetscInt N, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* D is E, which becomes the difference, within a few roundings of the norm */
+static PetscErrorCode CheckNorms(Mat E, Mat D, const char what[])
+{
+  PetscReal diff, norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
+  PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
+  if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, differs by %g of %g\n", pattern_name, what, (double)diff, (double)norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A^T B of a symmetric matrix is A B: S = A + A^T */
 static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJTCUPath path)
 {
@@ -456,9 +469,8 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
   PetscCall(IsCuSPARSE(A, path, &cusparse));
   if (!cusparse) PetscCall(CheckSameBits(C, D, "A^T B with A symmetric"));
   { /* one more entry, and A is not known to be symmetric any more */
-    Mat       T, E;
-    PetscReal diff, norm;
-    PetscInt  r0, r1;
+    Mat      T, E;
+    PetscInt r0, r1;
 
     PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
     PetscCall(MatGetOwnershipRange(A, &r0, &r1));
@@ -468,10 +480,7 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
     PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
     PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
     PetscCall(MatMatMult(T, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
-    PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
-    PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
-    PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
-    if (diff > 100 * PETSC_MACHINE_EPSILON * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B after the symmetry was lost differs by %g of %g\n", pattern_name, (double)diff, (double)norm));
+    PetscCall(CheckNorms(E, D, "after the symmetry was lost"));
     PetscCall(MatDestroy(&T));
     PetscCall(MatDestroy(&E));
   }
@@ -487,7 +496,6 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
 static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const char what[])
 {
   Mat       R, H, E, S;
-  PetscReal diff, norm;
   PetscBool same;
 
   PetscFunctionBegin;
@@ -495,10 +503,7 @@ static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const c
   PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &H));
   PetscCall(MatConvert(D, MATDENSE, MAT_INITIAL_MATRIX, &S));
   PetscCall(MatTransposeMatMult(R, H, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
-  PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
-  PetscCall(MatAXPY(E, -1, S, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
-  if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, differs by %g of %g\n", pattern_name, what, (double)diff, (double)norm));
+  PetscCall(CheckNorms(E, S, what));
   PetscCall(PetscObjectTypeCompare((PetscObject)D, type, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, is no %s any more\n", pattern_name, what, type));
   PetscCall(MatDestroy(&R));

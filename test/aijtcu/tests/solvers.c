@@ -177,27 +177,19 @@ static PetscErrorCode CreateShape(MatType type, Shape shape, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsTested(Mat A, PetscBool *is)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQAIJ, MATMPIAIJ, ""));
-  *is = (PetscBool)!*is;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Of the type that goes with reference, of the host's where that is NULL; as many rows as A has columns. The same entries for an aij as for an aijtcu */
 static PetscErrorCode CreateBlock(Mat A, Mat reference, PetscInt columns, Mat *B)
 {
   PetscInt  n, N, r0, r1;
-  PetscBool is = PETSC_FALSE;
+  PetscBool aij = PETSC_TRUE;
 
   PetscFunctionBegin;
-  if (reference) PetscCall(IsTested(reference, &is));
+  if (reference) PetscCall(PetscObjectTypeCompareAny((PetscObject)reference, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCall(MatGetLocalSize(A, NULL, &n));
   PetscCall(MatGetSize(A, NULL, &N));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
   PetscCall(MatSetSizes(*B, n, PETSC_DECIDE, N, columns));
-  PetscCall(MatSetType(*B, dense[is ? 0 : 1]));
+  PetscCall(MatSetType(*B, dense[aij ? 1 : 0]));
   PetscCall(MatSetUp(*B));
   PetscCall(MatGetOwnershipRange(*B, &r0, &r1));
   for (PetscInt i = r0; i < r1; i++) {
