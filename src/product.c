@@ -13,7 +13,8 @@
 typedef struct {
   PetscErrorCode (*symbolic)(Mat); /* what the parent selected */
   PetscErrorCode (*numeric)(Mat);
-  AIJTCUPatternKey key; /* of A in the symbolic phase */
+  AIJTCUPatternKey key;   /* of A in the symbolic phase, */
+  PetscObjectState state; /* and that of its values */
 } AIJTCUParentProduct;
 
 static PetscErrorCode AIJTCUParentProductDestroy(PetscCtxRt ctx)
@@ -116,6 +117,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Parent(Mat C)
   PetscCall(AIJTCUCallParents(C, pp->symbolic));
   PetscCall(AIJTCUParentProductGet(C, &pp)); /* again: MatHeaderReplace() may have given C another header */
   PetscCall(AIJTCUPatternKeyGet(C->product->A, &pp->key));
+  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &pp->state));
   pp->numeric            = C->ops->productnumeric;
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,13 +209,32 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, PetscBool device, PetscErrorCode 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On a device A^T B of a parallel matrix multiplies a copy of A that the symbolic phase makes (MatCreateMAIJ()): whether A has changed since then, on any process. The parent keeps the old values */
+static PetscErrorCode AIJTCUCopyIsStale(Mat C, AIJTCUPlan *plan, PetscBool device, PetscObjectState then, PetscBool *stale)
+{
+  PetscObjectState now;
+  PetscBool        dense, bysymmetry;
+
+  PetscFunctionBegin;
+  *stale = PETSC_FALSE;
+  if (!device || plan->kind != AIJTCU_KIND_MPI || C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
+  if (!bysymmetry) PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &dense));
+  if (bysymmetry || !dense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &now));
+  *stale = (PetscBool)(now != then);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
 {
   Mat                  A = C->product->A;
   AIJTCUParentProduct *pp;
   AIJTCUPatternKey     key;
+  PetscObjectState     state;
   AIJTCUPlan          *plan;
-  PetscBool            dense, bysymmetry, changed, device = PETSC_FALSE;
+  PetscBool            dense, bysymmetry, changed, stale, bound, device = PETSC_FALSE; /* the parent's product is one of the device */
   PetscLogEvent        event = MAT_AIJTCU_Scalar;
   PetscErrorCode       ierr;
 
@@ -224,7 +245,15 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   PetscCall(AIJTCUParentProductGet(C, &pp));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
-  if (plan) PetscCall(AIJTCUOnDevice(A, plan, &device));
+  if (plan) {
+    PetscCall(MatBoundToCPU(A, &bound));
+    device = (PetscBool)(plan->device && !bound);
+    PetscCall(AIJTCUCopyIsStale(C, plan, device, pp->state, &stale));
+    if (stale) {
+      PetscCall(AIJTCURestart(C));
+      PetscCall(AIJTCUParentProductGet(C, &pp));
+    }
+  }
   if (plan && dense) {
     /* the descriptors that the parent keeps with the product are of the A that it was set up with */
     PetscCall(AIJTCUPatternKeyGet(A, &key));
@@ -239,10 +268,12 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
     }
   }
   key                    = pp->key;
+  state                  = pp->state;
   C->ops->productnumeric = pp->numeric;
   ierr                   = AIJTCUCallNumeric(C, device, pp->numeric);
   PetscCall(AIJTCUParentProductGet(C, &pp)); /* again, as after the symbolic phase */
   pp->key                = key;
+  pp->state              = state;
   pp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
   PetscCall(ierr);
