@@ -3,7 +3,7 @@
 
    PETSc finds them by the exact name of the parent type, and in debug builds they compare the name of the matrix they factor. So the
    entry of the parent is replaced by one that lets an aijtcu look like its parent while a factor is made, analysed and computed;
-   it passes everything else on.
+   it passes everything else on. A factor takes vectors of the host, as its matrix does.
 */
 #include "aijtcuimpl.h"
 
@@ -58,6 +58,28 @@ SYMBOLIC(lufactornumeric, MatLUFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFac
 SYMBOLIC(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
   #undef SYMBOLIC
 
+  #define SOLVE(op, name) \
+    static PetscErrorCode name##_Parent(Mat F, const Vec v[]) \
+    { \
+      struct _MatOps *ops; \
+\
+      PetscFunctionBegin; \
+      PetscCall(AIJTCUFactorOps(F, &ops)); \
+      PetscCall((*ops->op)(F, v[0], v[1])); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    } \
+    static PetscErrorCode name(Mat F, Vec b, Vec x) \
+    { \
+      const Vec v[] = {b, x}; \
+\
+      PetscFunctionBegin; \
+      PetscCall(AIJTCUCallWithVecs(F, 1, 2, v, name##_Parent)); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    }
+SOLVE(solve, MatSolve_AIJTCU)
+SOLVE(solvetranspose, MatSolveTranspose_AIJTCU)
+  #undef SOLVE
+
 /* Every step of the parent may set the operations of the next */
 static PetscErrorCode AIJTCUFactorWrap(Mat F)
 {
@@ -76,6 +98,8 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F)
   WRAP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU)
   WRAP(lufactornumeric, MatLUFactorNumeric_AIJTCU)
   WRAP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU)
+  WRAP(solve, MatSolve_AIJTCU)
+  WRAP(solvetranspose, MatSolveTranspose_AIJTCU)
   #undef WRAP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
