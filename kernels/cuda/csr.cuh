@@ -10,9 +10,10 @@
 enum {
   CSR_LEAST_PART     = 64,   /* entries of a part: at least, */
   CSR_MOST_PART      = 256,  /* and at most: a sum of more would be slow and inexact */
-  CSR_SECTION        = 1280, /* entries of a section at most, a multiple of the above */
-  CSR_SHARED         = 896,  /* entries and rows that rows in one section begin in, */
-  CSR_SHARED_LONG    = 640,  /* and where rows are cut */
+  CSR_SECTION        = 1280, /* entries of a section at most, */
+  CSR_SHARED         = 896,  /* and entries and rows that rows in one section begin in; */
+  CSR_CUT_SECTION    = 1024, /* the same where rows are cut that have a section for themselves or less */
+  CSR_CUT_SHARED     = 512,
   CSR_ROWS           = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES   = 4096,
   CSR_TILE_BYTES     = 256,                                 /* of a row of the copy of B that csr.cu multiplies at a time */
@@ -97,12 +98,12 @@ template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScal
   }
 }
 
-/* The sum of a row that is not huge from those of its parts, in the first of CSR_COMBINE_LANES lanes; by all lanes of the warp. Not finite where parts overflow, even if their sum does not */
-static __device__ __forceinline__ HrpbScalar CsrSumOfParts(const HrpbScalar *part, int32_t nparts)
+/* The sum of a row that is not huge from those of its parts, Part(k), in the first of CSR_COMBINE_LANES lanes; by all lanes of the warp. Not finite where parts overflow, even if their sum does not */
+template <typename PartSum> static __device__ __forceinline__ HrpbScalar CsrSumOfParts(int32_t nparts, PartSum Part)
 {
   HrpbScalar sum = 0, lost = 0;
 
-  for (int32_t k = threadIdx.x % CSR_COMBINE_LANES; k < nparts; k += CSR_COMBINE_LANES) HrpbAddCompensated(part[k], &sum, &lost);
+  for (int32_t k = threadIdx.x % CSR_COMBINE_LANES; k < nparts; k += CSR_COMBINE_LANES) HrpbAddCompensated(Part(k), &sum, &lost);
   CsrAddLanes<CSR_COMBINE_LANES>(&sum, &lost);
   return sum + lost;
 }

@@ -83,7 +83,7 @@ static __device__ void CombineGroups(const CombineArgs &a, const CsrLongRow &r, 
 {
   const int32_t lane = threadIdx.x % HRPB_LANES;
   const bool    has  = lane % CSR_COMBINE_LANES == 0 && r.nparts > 0;
-  HrpbScalar    sum  = CsrSumOfParts(a.partial + r.first + n * a.ldpartial, r.nparts);
+  HrpbScalar    sum  = CsrSumOfParts(r.nparts, [&](int32_t k) { return a.partial[r.first + k + n * a.ldpartial]; });
 
   for (uint32_t todo = __ballot_sync(HRPB_ALL_LANES, has && !isfinite(sum)); todo; todo &= todo - 1) {
     const int        from  = __ffs(todo) - 1;

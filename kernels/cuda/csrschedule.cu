@@ -28,13 +28,19 @@ static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
   return rowptr[row + 1] - rowptr[row];
 }
 
+/* What sections have: so many entries at most, and entries and rows that several rows begin in. A longer row has sections of its own, of so many entries */
+struct Limits {
+  int32_t most, shared, piece;
+};
+static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED, CSR_SHARED / CSR_MOST_PART * CSR_MOST_PART}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED, CSR_CUT_SHARED / CSR_MOST_PART * CSR_MOST_PART};
+
 /* A row that might not fit behind others; it is so long that the next one begins elsewhere anyway */
-static __device__ bool IsAlone(int64_t length, int32_t shared)
+static __device__ bool IsAlone(int64_t length, Limits limits)
 {
-  return length > CSR_SECTION - shared;
+  return length > limits.most - limits.shared;
 }
 
-static_assert(CSR_SECTION - CSR_SHARED_LONG >= CSR_SHARED_LONG && CSR_SECTION - CSR_SHARED >= CSR_MOST_PART, "the row behind one that is alone begins a section, and where no row is cut none is alone");
+static_assert(CUT_ROWS.most - CUT_ROWS.shared >= CUT_ROWS.shared && WHOLE_ROWS.most - WHOLE_ROWS.shared >= CSR_MOST_PART, "the row behind one that is alone begins a section, and where no others are cut only those are alone that are longer than a section");
 
 /* Rows count as well as entries, lest a section have many empty ones */
 static __device__ int64_t SharedSection(const HrpbInt *rowptr, int32_t shared, int64_t row)
@@ -42,9 +48,9 @@ static __device__ int64_t SharedSection(const HrpbInt *rowptr, int32_t shared, i
   return (rowptr[row] - rowptr[0] + row) / shared;
 }
 
-static __device__ bool BeginsSection(const HrpbInt *rowptr, int32_t shared, int64_t row)
+static __device__ bool BeginsSection(const HrpbInt *rowptr, Limits limits, int64_t row)
 {
-  return row == 0 || IsAlone(Length(rowptr, row), shared) || SharedSection(rowptr, shared, row) != SharedSection(rowptr, shared, row - 1);
+  return row == 0 || IsAlone(Length(rowptr, row), limits) || SharedSection(rowptr, limits.shared, row) != SharedSection(rowptr, limits.shared, row - 1);
 }
 
 /* The first row that begins in shared section q or behind it */
@@ -62,19 +68,20 @@ static __device__ int64_t FirstRow(const HrpbInt *rowptr, int32_t shared, int64_
 }
 
 /* Entries of the section that ends with a row; 0 for any other row */
-static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, int32_t shared, int64_t nrows, int64_t row)
+static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits, int64_t nrows, int64_t row)
 {
   const int64_t length = Length(rowptr, row);
 
-  if (IsAlone(length, shared)) return length < CSR_SECTION ? length : CSR_SECTION;
-  if (row + 1 < nrows && !BeginsSection(rowptr, shared, row + 1)) return 0;
-  return rowptr[row + 1] - rowptr[FirstRow(rowptr, shared, nrows, SharedSection(rowptr, shared, row))];
+  if (IsAlone(length, limits)) return length <= limits.most ? length : limits.piece;
+  if (row + 1 < nrows && !BeginsSection(rowptr, limits, row + 1)) return 0;
+  return rowptr[row + 1] - rowptr[FirstRow(rowptr, limits.shared, nrows, SharedSection(rowptr, limits.shared, row))];
 }
 
 /* What the host needs to know beside the counts */
 struct Needs {
   HrpbInt            first, end;      /* of the matrix' entries */
-  unsigned long long longest;         /* row */
+  unsigned long long longest;         /* row, */
+  unsigned long long longest_whole;   /* and of those that are no longer than a section; */
   unsigned long long sectors;         /* of a column of B that warps read which take rows as they come, entry by entry, */
   int32_t            rows_entries;    /* and entries of a thread block of theirs */
   int32_t            section_entries; /* of the largest section */
@@ -84,18 +91,26 @@ struct Needs {
 static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbInt *rowptr, int32_t nrows, Needs *needs)
 {
   unsigned long long longest = 0;
+  uint32_t           whole   = 0;
 
-  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) longest = max(longest, (unsigned long long)Length(rowptr, row));
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int64_t length = Length(rowptr, row);
+
+    longest = max(longest, (unsigned long long)length);
+    if (length <= CSR_SECTION) whole = max(whole, (uint32_t)length);
+  }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     needs->first = rowptr[0];
     needs->end   = rowptr[nrows];
   }
 #pragma unroll
   for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
+  whole = __reduce_max_sync(HRPB_ALL_LANES, whole);
   if (threadIdx.x % HRPB_LANES == 0 && longest) atomicMax(&needs->longest, longest);
+  if (threadIdx.x % HRPB_LANES == 0 && whole) atomicMax(&needs->longest_whole, whole);
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, int32_t shared, Counts *count, Needs *needs)
+static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, Limits limits, Counts *count, Needs *needs)
 {
   int32_t section = 0;
 
@@ -107,10 +122,10 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
 
       c.nlong     = length > part_entries;
       c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
-      c.ngiant    = length > CSR_SECTION;
+      c.ngiant    = length > limits.most;
       c.nhuge     = length > CSR_HUGE;
-      c.nsections = c.ngiant ? (int32_t)((length + CSR_SECTION - 1) / CSR_SECTION) : BeginsSection(rowptr, shared, row);
-      section     = max(section, (int32_t)SectionEndingWith(rowptr, shared, nrows, row));
+      c.nsections = c.ngiant ? (int32_t)((length + limits.piece - 1) / limits.piece) : BeginsSection(rowptr, limits, row);
+      section     = max(section, (int32_t)SectionEndingWith(rowptr, limits, nrows, row));
     }
     count[row] = c;
   }
@@ -119,7 +134,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
 }
 
 /* before is the scanned count. One more section says where the last one ends */
-static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, CsrLongRow *rows, CsrSection *sections)
+static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, int32_t piece, CsrLongRow *rows, CsrSection *sections)
 {
   const int32_t ngiant = before[nrows].ngiant, nhuge = before[nrows].nhuge;
 
@@ -128,7 +143,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *r
     const bool   giant = next.ngiant > b.ngiant, huge = next.nhuge > b.nhuge;
 
     if (next.nlong > b.nlong) rows[huge ? b.nhuge : giant ? nhuge + b.ngiant - b.nhuge : ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, next.nparts - b.nparts};
-    for (int32_t k = 0; k < next.nsections - b.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * CSR_SECTION), (int32_t)row, giant ? b.nparts + k * (CSR_SECTION / part_entries) : -1};
+    for (int32_t k = 0; k < next.nsections - b.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * piece), (int32_t)row, giant ? b.nparts + k * (piece / part_entries) : -1};
     if (row == nrows) sections[b.nsections] = {rowptr[nrows], nrows, -1};
   }
 }
@@ -233,6 +248,7 @@ static bool AreScattered(int32_t columns)
 typedef struct {
   Counts *count;
   Needs  *needs;
+  Limits  limits;
 } Workspace;
 
 /* The matrix as a whole, and what follows from that */
@@ -250,13 +266,13 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   s->part_entries   = PartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
   s->longest        = (int64_t)needs.longest;
+  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
   return HRPB_SUCCESS;
 }
 
 static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *w, cudaStream_t stream, CsrSchedule *s)
 {
-  const int64_t n      = (int64_t)s->nrows + 1;
-  const int32_t shared = s->longest > s->part_entries ? CSR_SHARED_LONG : CSR_SHARED;
+  const int64_t n = (int64_t)s->nrows + 1;
   /* rows that may be multiplied as they come: with 16 entries a row that takes as long as a copy of B saves */
   const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
   bool       sampled;
@@ -265,7 +281,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
 
   HrpbCall(MayWantNarrowTiles(s, &sampled));
   HrpbCall(HrpbAllocate(&w->count, n, stream));
-  CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, shared, w->count, w->needs);
+  CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, w->limits, w->count, w->needs);
   HrpbCallCuda(cudaGetLastError());
   if (short_rows) {
     MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, w->needs);
@@ -305,7 +321,7 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
     HrpbCall(HrpbAllocate(&parts, s->nparts, stream));
     s->parts = parts;
   }
-  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, rows, sections);
+  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, w->limits.piece, rows, sections);
   HrpbCallCuda(cudaGetLastError());
   if (s->nlong) {
     ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
