@@ -6,6 +6,7 @@
    U of them are on their way for each group, and the next entries with them.
 */
 #include "csr.cuh"
+#include "launch.cuh"
 #include "rowmajor.cuh"
 
 enum {
@@ -79,6 +80,8 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
     length = stores ? (int32_t)entries : 0;
   }
   longest = __reduce_max_sync(HRPB_ALL_LANES, length);
+  HrpbLetNextKernelCome();
+  HrpbWaitForKernelBefore(); /* the copy of B. Not later: entries that are read before it cost 30 percent of a product with two columns */
 
   const HrpbInt    *colidx = a.colidx + begin;
   const HrpbScalar *values = a.values + begin, *r = a.R + n0;
@@ -182,9 +185,7 @@ template <int G, int K, int W> static HrpbError Launch(CsrArgs a, int32_t n0, in
 
   a.n0          = n0;
   a.part_blocks = (a.nparts + GROUPS - 1) / GROUPS;
-  Csr<G, K, W, CSR_CHUNK / (K == 3 ? 4 : K)><<<dim3(a.part_blocks + HrpbGrid(a.nrows, GROUPS), ntiles), CSR_THREADS, 0, stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchAfter(Csr<G, K, W, CSR_CHUNK / (K == 3 ? 4 : K)>, dim3(a.part_blocks + HrpbGrid(a.nrows, GROUPS), ntiles), CSR_THREADS, 0, stream, a);
 }
 
 /* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want a few columns; what is left, narrower, has a kernel that fits */

@@ -3,6 +3,7 @@
    so it is the reads on their way that count.
 */
 #include "csr.cuh"
+#include "launch.cuh"
 
 enum {
   COMBINE_THREADS = 256,
@@ -96,6 +97,7 @@ static __device__ void CombineGroups(const CombineArgs &a, const CsrLongRow &r, 
 
 static __global__ void __launch_bounds__(COMBINE_THREADS) CsrCombine(const __grid_constant__ CombineArgs a)
 {
+  HrpbWaitForKernelBefore();
   if (blockIdx.x < a.huge_blocks) {
     for (int64_t i = blockIdx.x; i < a.nhuge * a.N; i += a.huge_blocks) CombineHuge(a, a.rows[i % a.nhuge], i / a.nhuge);
   } else {
@@ -116,7 +118,5 @@ HrpbError CsrCombineRun(const CsrProduct *p, bool all)
 
   a.huge_blocks = a.nhuge ? HrpbGrid(a.nhuge * a.N, 1, most) : 0;
   if (a.huge_blocks + rest_blocks == 0) return HRPB_SUCCESS;
-  CsrCombine<<<a.huge_blocks + rest_blocks, COMBINE_THREADS, 0, p->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchAfter(CsrCombine, a.huge_blocks + rest_blocks, COMBINE_THREADS, 0, p->stream, a);
 }

@@ -195,6 +195,7 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
     else return SumOfTerms<LANES>(term, shift, begin, end);
   };
 
+  HrpbLetNextKernelCome();
   asm("" : "+l"(b)); /* or the compiler computes the address of each number of B from the beginning */
 #pragma unroll 1
   for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) CopyAsync<sizeof(HrpbInt)>(SharedAddress(rowptr + i), a.rowptr + s.row + i);

@@ -225,17 +225,13 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __global__ 
 #endif
 }
 
-/* A device with all it takes may still run code that was compiled from that for an older one */
 HrpbError CsrStagedSupports(bool *supports)
 {
-  const DeviceInfo  *device;
-  cudaFuncAttributes attributes;
+  const DeviceInfo *device;
 
   *supports = false;
   HrpbCall(GetDeviceInfo(&device));
-  if (device->cc < 90 || device->shared_cta < CSR_STAGED_BYTES) return HRPB_SUCCESS;
-  HrpbCallCuda(cudaFuncGetAttributes(&attributes, CsrStaged<1, 2, COLUMN_OF_TWO>));
-  *supports = !attributes.ptxVersion || attributes.ptxVersion >= 90;
+  *supports = device->code >= 90 && device->shared_cta >= CSR_STAGED_BYTES;
   return HRPB_SUCCESS;
 }
 

@@ -60,6 +60,22 @@ static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most =
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
+/* From Hopper on a kernel that LaunchAfter() launches is there before the one before it in the stream has ended: it waits for the end before it touches what that one writes, */
+static __device__ __forceinline__ void HrpbWaitForKernelBefore()
+{
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/* which lets it come as soon as all its thread blocks have begun, and not when they have ended, if they call this */
+static __device__ __forceinline__ void HrpbLetNextKernelCome()
+{
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /* The matrix row that is row i of a panel, -1 beyond the last one */
 static __device__ inline int32_t HrpbRowOfPanel(const int32_t *order, int32_t nrows, int32_t panel_rows, int64_t panel, int32_t i)
 {

@@ -101,6 +101,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
   if (at >= f.nitems) return;
   const WorkItem item = GetItem(f, at);
 
+  HrpbWaitForKernelBefore(); /* the copy of B */
   for (uint32_t block = item.begin; block < item.end; block++) {
     const uint32_t        first = f.window_ptr[block], nwindows = f.window_ptr[block + 1] - first;
     const uint8_t        *run     = f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT;
@@ -188,9 +189,7 @@ template <int P, int BM, int NT, bool DIRECT> static HrpbError Launch(const Prod
   const int     bytes  = (int)sizeof(GatherRing<P, BM, NT, STAGES>) * GATHER_WARPS;
 
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<dim3(HrpbGrid((int64_t)a->f.nitems * a->f.strips, GATHER_WARPS), (a->ldr + 16 * NT - 1) / (16 * NT)), GATHER_WARPS * 32, bytes, p->stream>>>(*a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchAfter(kernel, dim3(HrpbGrid((int64_t)a->f.nitems * a->f.strips, GATHER_WARPS), (a->ldr + 16 * NT - 1) / (16 * NT)), GATHER_WARPS * 32, bytes, p->stream, *a);
 }
 
 /* Columns in tiles of at most 128, or 64 where a tile of 16 has twice the sums, equally wide */

@@ -7,7 +7,8 @@
 #include "multiply.cuh"
 
 typedef struct {
-  int cc;         /* compute capability, 90 for 9.0 */
+  int cc;         /* compute capability, 90 for 9.0, */
+  int code;       /* and the one that the kernels it runs were compiled for: a later device takes those of an earlier one */
   int nsm;        /* multiprocessors */
   int cache;      /* bytes of the second cache */
   int shared_sm;  /* bytes of shared memory of a multiprocessor, */
@@ -16,6 +17,26 @@ typedef struct {
 } DeviceInfo;
 
 HrpbError GetDeviceInfo(const DeviceInfo **);
+
+/* Launch a kernel that calls HrpbWaitForKernelBefore() */
+template <typename... Formal, typename... Actual> static HrpbError LaunchAfter(void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
+{
+  cudaLaunchAttribute early  = {};
+  cudaLaunchConfig_t  config = {};
+  const DeviceInfo   *device;
+
+  HrpbCall(GetDeviceInfo(&device));
+  early.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim                                   = grid;
+  config.blockDim                                  = dim3(threads);
+  config.dynamicSmemBytes                          = shared;
+  config.stream                                    = stream;
+  config.attrs                                     = &early;
+  config.numAttrs                                  = device->code >= 90; /* a kernel compiled for an earlier one does not wait */
+  HrpbCallCuda(cudaLaunchKernelEx(&config, kernel, arguments...));
+  return HRPB_SUCCESS;
+}
 
 typedef struct {
   const Hrpb         *h;

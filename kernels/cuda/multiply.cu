@@ -3,6 +3,8 @@
 */
 #include "launch.cuh"
 
+static __global__ void AnyKernel() { }
+
 HrpbError GetDeviceInfo(const DeviceInfo **info)
 {
   enum {
@@ -10,6 +12,7 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
   };
   static thread_local DeviceInfo known[MAX_DEVICES];
   int                            device, major, minor;
+  cudaFuncAttributes             any;
   DeviceInfo                    *d;
 
   HrpbCallCuda(cudaGetDevice(&device));
@@ -23,7 +26,9 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_own, cudaDevAttrReservedSharedMemoryPerBlock, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    d->cc = 10 * major + minor;
+    HrpbCallCuda(cudaFuncGetAttributes(&any, AnyKernel));
+    d->code = any.ptxVersion && any.ptxVersion < 10 * major + minor ? any.ptxVersion : 10 * major + minor;
+    d->cc   = 10 * major + minor;
   }
   *info = d;
   return HRPB_SUCCESS;

@@ -115,6 +115,7 @@ template <int BM, typename Scalar> __global__ void __launch_bounds__(256) Combin
 {
   const SplitPanel s = split[blockIdx.x];
 
+  HrpbWaitForKernelBefore();
   for (int64_t i = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; i < (int64_t)f.panel_rows * d.N; i += (int64_t)gridDim.y * blockDim.x) {
     const int32_t panel_row = (int32_t)(i % f.panel_rows), row = MatrixRow(f, s.panel, panel_row);
     const int64_t n    = i / f.panel_rows;
@@ -135,8 +136,5 @@ HrpbError CombineRun(const Product *p)
   const dim3               grid = dim3(s->nsplit, HrpbGrid((int64_t)p->h->params.panel_rows * p->N, 256, 1024));
 
   if (!s->nsplit) return HRPB_SUCCESS;
-  if (p->h->params.brick_rows == 8) Combine<8><<<grid, 256, 0, p->stream>>>(f, DenseArgsOf(p), (const SplitPanel *)s->split);
-  else Combine<16><<<grid, 256, 0, p->stream>>>(f, DenseArgsOf(p), (const SplitPanel *)s->split);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchAfter(p->h->params.brick_rows == 8 ? Combine<8, HrpbScalar> : Combine<16, HrpbScalar>, grid, 256, 0, p->stream, f, DenseArgsOf(p), (const SplitPanel *)s->split);
 }

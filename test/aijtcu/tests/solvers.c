@@ -158,12 +158,15 @@ static PetscErrorCode CreateShape(MatType type, Shape shape, Mat *A)
 {
   PetscFunctionBegin;
   if (shape == GRID) {
-    DM da;
+    DM      da;
+    VecType vectors;
 
     PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, NX, NY, PETSC_DECIDE, PETSC_DECIDE, DOF, 1, NULL, NULL, &da));
     PetscCall(DMSetMatType(da, type));
     PetscCall(DMSetUp(da));
     PetscCall(DMCreateMatrix(da, A)); /* has the reference that MatGetDM() borrows */
+    PetscCall(MatGetVecType(*A, &vectors)); /* or multigrid mixes vectors of the host and of a device, which PETSc does not free */
+    PetscCall(DMSetVecType(da, vectors));
     PetscCall(DMDestroy(&da));
   } else {
     PetscInt m, sizes[ROWS];
