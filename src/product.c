@@ -209,21 +209,26 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, PetscBool device, PetscErrorCode 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a device A^T B of a parallel matrix multiplies a copy of A that the symbolic phase makes (MatCreateMAIJ()): whether A has changed since then, on any process. The parent keeps the old values */
-static PetscErrorCode AIJTCUCopyIsStale(Mat C, AIJTCUPlan *plan, PetscBool device, PetscObjectState then, PetscBool *stale)
+/*
+   Whether what the parent's symbolic phase made for a product with a dense matrix is of another A than that of now: the descriptors of cuSPARSE, the MATMAIJ of A^T B and A B^T, which refers to A, or, of a parallel matrix of
+   a device, bound to the CPU or not, is a copy of it with the values of then. The parent does not ask. A B of a parallel matrix keeps nothing of A
+*/
+static PetscErrorCode AIJTCUSymbolicIsStale(Mat C, AIJTCUPlan *plan, const AIJTCUParentProduct *pp, PetscBool *stale)
 {
-  PetscObjectState now;
-  PetscBool        dense, bysymmetry;
+  const PetscBool  parallel = (PetscBool)(plan->kind == AIJTCU_KIND_MPI);
+  AIJTCUPatternKey key;
+  PetscObjectState state;
+  PetscBool        bydense, ours, bysymmetry;
 
   PetscFunctionBegin;
   *stale = PETSC_FALSE;
-  if (!device || plan->kind != AIJTCU_KIND_MPI || C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
-  if (!bysymmetry) PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &dense));
-  if (bysymmetry || !dense) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &now));
-  *stale = (PetscBool)(now != then);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &bydense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCall(AIJTCUIsDenseProduct(C, &ours, &bysymmetry));
+  if (!bydense || (ours && parallel)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPatternKeyGet(C->product->A, &key));
+  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &state));
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&key, &pp->key) || (parallel && plan->device && state != pp->state));
+  if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +239,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   AIJTCUPatternKey     key;
   PetscObjectState     state;
   AIJTCUPlan          *plan;
-  PetscBool            dense, bysymmetry, changed, stale, bound, device = PETSC_FALSE; /* the parent's product is one of the device */
+  PetscBool            dense, bysymmetry, changed, stale, bound, device = PETSC_FALSE, parents = PETSC_FALSE; /* there are kernels for A; the parent's product is one of the device */
   PetscLogEvent        event = MAT_AIJTCU_Scalar;
   PetscErrorCode       ierr;
 
@@ -246,18 +251,16 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
   if (plan) {
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
     PetscCall(MatBoundToCPU(A, &bound));
-    device = (PetscBool)(plan->device && !bound);
-    PetscCall(AIJTCUCopyIsStale(C, plan, device, pp->state, &stale));
+    parents = (PetscBool)(plan->device && !bound);
+    PetscCall(AIJTCUSymbolicIsStale(C, plan, pp, &stale));
     if (stale) {
       PetscCall(AIJTCURestart(C));
       PetscCall(AIJTCUParentProductGet(C, &pp));
     }
   }
   if (plan && dense) {
-    /* the descriptors that the parent keeps with the product are of the A that it was set up with */
-    PetscCall(AIJTCUPatternKeyGet(A, &key));
-    if (plan->kind != AIJTCU_KIND_MPI && !AIJTCUPatternKeyEqual(&key, &pp->key)) PetscCall(AIJTCURestart(C));
     if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
     else {
       if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
@@ -270,7 +273,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   key                    = pp->key;
   state                  = pp->state;
   C->ops->productnumeric = pp->numeric;
-  ierr                   = AIJTCUCallNumeric(C, device, pp->numeric);
+  ierr                   = AIJTCUCallNumeric(C, parents, pp->numeric);
   PetscCall(AIJTCUParentProductGet(C, &pp)); /* again, as after the symbolic phase */
   pp->key                = key;
   pp->state              = state;

@@ -12,7 +12,7 @@ enum {
   CSR_MOST_PART      = 256,  /* and at most: a sum of more would be slow and inexact */
   CSR_SECTION        = 1280, /* entries of a section at most, */
   CSR_SHARED         = 896,  /* and entries and rows that rows in one section begin in; */
-  CSR_CUT_SECTION    = 1024, /* the same where rows are cut that have a section for themselves or less */
+  CSR_CUT_SECTION    = 1024, /* the same where rows are cut that are not longer than a section */
   CSR_CUT_SHARED     = 512,
   CSR_ROWS           = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES   = 4096,

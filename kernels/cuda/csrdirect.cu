@@ -2,7 +2,7 @@
    CSR times B as it is, a column at a time: for a single column, and where a copy of B would cost more than it saves.
 
    A thread block has a section. All its threads read the entries, in whole sectors and whatever their rows, and the numbers of B they meet; then, from shared memory, the sum of a row, or of a
-   part of one, is that of its chunks: by a thread, or, where rows are long, by a few lanes with a chunk each. Where they are of all lengths, threads first add up chunks, whatever their rows. So many reads are on their way,
+   part of one, is that of its chunks: by a thread, or, where rows are long, by a few lanes with a chunk each. Where some are cut, and so of all lengths, threads first add up chunks, whatever their rows. So many reads are on their way,
    and the bits are those of the other kernel.
 */
 #include <string.h>
@@ -19,7 +19,7 @@ enum {
   LEAST_SHIFT      = 3,
   MOST_SHIFT       = 5,
   NO_SHIFT         = 31,
-  MARKS            = CSR_CUT_SECTION / 32 + 2,             /* words with a bit for each entry of a section, one behind them, and what is read with it */
+  MARKS            = CSR_CUT_SECTION / 32 + 1,             /* words with a bit for each entry of a section, and one behind them */
   MOST_CUT         = CSR_CUT_SECTION / (CSR_LEAST_PART + 1) /* rows of a section that are cut */
 };
 static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_CUT_SECTION, "one turn for rows of up to so many entries");
@@ -287,6 +287,6 @@ HrpbError CsrDirectRun(const CsrProduct *p)
 {
   const CsrSchedule *s = p->schedule;
 
-  if (s->nlong > s->ngiant) return Launch<BY_CHUNKS>(p);
+  if (s->nlong > s->ngiant) return Launch<BY_CHUNKS>(p); /* rows are cut: sections have CSR_CUT_SECTION entries at most */
   return s->nnz >= DIRECT_LONG_ROWS * (int64_t)s->nrows ? Launch<BY_LANES>(p) : Launch<BY_THREADS>(p);
 }

@@ -266,7 +266,7 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   s->part_entries   = PartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
   s->longest        = (int64_t)needs.longest;
-  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
+  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS; /* by sections of WHOLE_ROWS: then no row is cut within one of these, which csrdirect.cu relies on */
   return HRPB_SUCCESS;
 }
 

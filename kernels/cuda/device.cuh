@@ -60,7 +60,7 @@ static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most =
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
-/* From Hopper on a kernel that LaunchAfter() launches is there before the one before it in the stream has ended: it waits for the end before it touches what that one writes, */
+/* By all threads of a kernel that LaunchAfter() launches, before they read what the one before it writes. The compiler may still move reads by __ldg() to before it: those of what no kernel of ours has written */
 static __device__ __forceinline__ void HrpbWaitForKernelBefore()
 {
 #if __CUDA_ARCH__ >= 900
@@ -68,7 +68,7 @@ static __device__ __forceinline__ void HrpbWaitForKernelBefore()
 #endif
 }
 
-/* which lets it come as soon as all its thread blocks have begun, and not when they have ended, if they call this */
+/* The next one may come as soon as all thread blocks have called this; otherwise as soon as they have ended */
 static __device__ __forceinline__ void HrpbLetNextKernelCome()
 {
 #if __CUDA_ARCH__ >= 900

@@ -8,7 +8,7 @@
 
 typedef struct {
   int cc;         /* compute capability, 90 for 9.0, */
-  int code;       /* and the one that the kernels it runs were compiled for: a later device takes those of an earlier one */
+  int code;       /* and the one that the kernels it runs were compiled for: a later device takes those of an earlier one. 0 where it can run none */
   int nsm;        /* multiprocessors */
   int cache;      /* bytes of the second cache */
   int shared_sm;  /* bytes of shared memory of a multiprocessor, */
@@ -18,7 +18,10 @@ typedef struct {
 
 HrpbError GetDeviceInfo(const DeviceInfo **);
 
-/* Launch a kernel that calls HrpbWaitForKernelBefore() */
+/*
+   Launch a kernel behind another of ours, for which it waits with HrpbWaitForKernelBefore(): from Hopper on it is there before that one has ended. The first of several is launched as usual, and waits for everything before it.
+   Then none ends before those before it have
+*/
 template <typename... Formal, typename... Actual> static HrpbError LaunchAfter(void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
 {
   cudaLaunchAttribute early  = {};
@@ -33,7 +36,7 @@ template <typename... Formal, typename... Actual> static HrpbError LaunchAfter(v
   config.dynamicSmemBytes                          = shared;
   config.stream                                    = stream;
   config.attrs                                     = &early;
-  config.numAttrs                                  = device->code >= 90; /* a kernel compiled for an earlier one does not wait */
+  config.numAttrs                                  = device->code >= 90; /* kernels compiled for an earlier device do not wait */
   HrpbCallCuda(cudaLaunchKernelEx(&config, kernel, arguments...));
   return HRPB_SUCCESS;
 }

@@ -13,6 +13,7 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
   static thread_local DeviceInfo known[MAX_DEVICES];
   int                            device, major, minor;
   cudaFuncAttributes             any;
+  cudaError_t                    err;
   DeviceInfo                    *d;
 
   HrpbCallCuda(cudaGetDevice(&device));
@@ -26,9 +27,15 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
     HrpbCallCuda(cudaDeviceGetAttribute(&d->shared_own, cudaDevAttrReservedSharedMemoryPerBlock, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     HrpbCallCuda(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    HrpbCallCuda(cudaFuncGetAttributes(&any, AnyKernel));
-    d->code = any.ptxVersion && any.ptxVersion < 10 * major + minor ? any.ptxVersion : 10 * major + minor;
-    d->cc   = 10 * major + minor;
+    err = cudaFuncGetAttributes(&any, AnyKernel);
+    if (err == cudaErrorNoKernelImageForDevice || err == cudaErrorInvalidDeviceFunction || err == cudaErrorUnsupportedPtxVersion) {
+      (void)cudaGetLastError();
+      d->code = 0;
+    } else {
+      HrpbCallCuda(err);
+      d->code = any.ptxVersion && any.ptxVersion < 10 * major + minor ? any.ptxVersion : 10 * major + minor;
+    }
+    d->cc = 10 * major + minor;
   }
   *info = d;
   return HRPB_SUCCESS;
@@ -37,6 +44,7 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
 /* sm_86, sm_89 and sm_120 have FP64 tensor cores in name only: 1/64 of the FP32 rate */
 static bool Supported(const DeviceInfo *d, HrpbPrecision precision)
 {
+  if (!d->code) return false;
 #if defined(HRPB_USE_SINGLE)
   return d->cc >= 80 && precision != HRPB_FP64;
 #else

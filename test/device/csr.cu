@@ -550,6 +550,7 @@ int main(int argc, char **argv)
     TestMatrix(Make("dense rows", 300, 500, DenseRows), widths, false);
     TestMatrix(Make("empty rows", 700, 200, Gaps), widths, true);
     TestMatrix(Lengths("sections", {895, 1, 511, 512, 513, 640, 767, 768, 769, 896, 897, 0, 1023, 1024, 1025, 5, 1151, 1279, 1280, 1281, 3, 2047, 2048, 2049, 0, 2560, 2561, 9}, 5000, 3000), {1, 2, 8, 35}, false);
+    TestMatrix(Lengths("rows of a short section and more", {1025, 1100, 1, 1280}, 5000, 3000), {1, 2, 8, 35}, false);
     TestMatrix(Lengths("longer rows", {0, 1, 8, 9, 63, 64, 65, 71, 72, 73, 127, 128, 129, 136, 192, 200, 255, 256, 257, 300, 511, 512, 513, 0, 40, 1300, 2049, 100}, 0, 3000), widths, false);
     TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35}, false);
     TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33}, true);

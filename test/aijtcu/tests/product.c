@@ -516,7 +516,7 @@ static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const c
 /* A^T B is the parent's product: into a D of its own, that is taken to the host, and into one of the caller's; each time with other values in A */
 static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 {
-  Mat       A, B, D;
+  Mat       A, Other, B, D;
   char      had[64];
   MatType   now;
   PetscBool sequential;
@@ -532,6 +532,13 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
   PetscCall(MatScale(A, 2));
   PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
   PetscCall(CheckTransposed(A, B, D, had, "again"));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &Other));
+  PetscCall(MatScale(Other, -3));
+  PetscCall(MatScale(A, 1));
+  PetscCall(MatTransposeMatMult(Other, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
+  PetscCall(CheckTransposed(Other, B, D, had, "of another A"));
+  PetscCall(MatDestroy(&A));
+  A = Other;
   PetscCall(PetscStrcmpAny(had, &sequential, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (sequential) {
     PetscCall(MatConvert(D, MATSEQDENSE, MAT_INPLACE_MATRIX, &D));
