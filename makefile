@@ -98,7 +98,7 @@ all: $(LIBRARY)
 
 $(LIBRARY): $(call object,$(LIB_SRC))
 	@mkdir -p $(@D)
-	$(call short,LINK) $(LINK) -shared -Wl,--no-undefined -Wl,-soname,$(@F) -o $@ $^ $(PETSC_LIB)
+	$(call short,LINK) $(LINK) -shared -Wl,--no-undefined,-z,lazy -Wl,-soname,$(@F) -o $@ $^ $(PETSC_LIB)
 
 $(LIBHRPB): $(call object,$(HOST_SRC))
 $(LIBEXAMPLES): $(call object,$(EXAMPLE_SRC))

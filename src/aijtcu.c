@@ -153,7 +153,8 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   }
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, MAT_COPY_VALUES, &P));
-  ierr = MatConvert(P, newtype, reuse == MAT_INITIAL_MATRIX ? MAT_INPLACE_MATRIX : reuse, reuse == MAT_INITIAL_MATRIX ? &P : M);
+  ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for them */
+  if (!ierr) ierr = MatConvert(P, newtype, reuse == MAT_INITIAL_MATRIX ? MAT_INPLACE_MATRIX : reuse, reuse == MAT_INITIAL_MATRIX ? &P : M);
   if (!ierr && reuse == MAT_INITIAL_MATRIX) *M = P;
   else PetscCall(MatDestroy(&P));
   PetscCall(ierr);

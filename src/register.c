@@ -12,12 +12,20 @@ const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune",
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
 /*
-   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every minor version, and
-   numbers and indices have other sizes. Asked before anything else, in an order in which every answer fits its variable
+   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every minor version,
+   numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything else, in an order in which every answer fits its variable
 */
 static PetscErrorCode AIJTCUCheckPetsc(void)
 {
   const char    advice[] = "compile it with the PETSC_DIR and PETSC_ARCH of this program";
+  const struct {
+    const char *package, *name;
+    PetscBool   compiled;
+  } devices[] = {
+    {"cuda", "CUDA", (PetscBool)PetscDefined(HAVE_CUDA)},
+    {"hip",  "HIP",  (PetscBool)PetscDefined(HAVE_HIP) },
+    {"sycl", "SYCL", (PetscBool)PetscDefined(HAVE_SYCL)}
+  };
   PetscInt      major, minor, subminor;
   PetscDataType scalar = PETSC_DATATYPE_UNKNOWN, real = PETSC_DATATYPE_UNKNOWN;
   PetscBool     found;
@@ -36,6 +44,10 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   PetscCall(PetscDataTypeFromString("real", &real, &found));
   PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s", PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar],
              PetscDataTypes[real], advice);
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(devices); i++) {
+    PetscCall(PetscHasExternalPackage(devices[i].package, &found));
+    PetscCheck(found == devices[i].compiled, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc %s %s but is loaded into one %s it: %s", devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -90,7 +102,7 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after `PetscInitialize()`;
   further calls do nothing.
 
-  A PETSc of another version, scalar type, precision or index size than the library was compiled for is a `PETSC_ERR_LIB` that names the difference.
+  A PETSc of another version, scalar type, precision or index size than the library was compiled for, or with CUDA where that has none, or the other way round, is a `PETSC_ERR_LIB` that names the difference.
 
 .seealso: `MATAIJTCU`, `MatCreateAIJTCU()`, `PetscDLLibraryAppend()`
 @*/

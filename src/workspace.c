@@ -9,6 +9,8 @@
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
+  #pragma weak PetscDefaultCudaStream /* data, which a PETSc without CUDA has not: the library would not be loaded there, and could not say why */
+
 static struct {
   void       *buffer;
   size_t      bytes;

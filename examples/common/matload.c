@@ -341,9 +341,10 @@ static PetscBool IsPetscBinary(const char file[])
 @*/
 PetscErrorCode ExampleMatLoad(MPI_Comm comm, const char file[], Mat A)
 {
-  PetscViewer viewer;
-  PetscMPIInt rank;
-  PetscBool   binary = PETSC_FALSE;
+  PetscViewer    viewer;
+  PetscMPIInt    rank;
+  PetscBool      binary = PETSC_FALSE;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
@@ -351,7 +352,8 @@ PetscErrorCode ExampleMatLoad(MPI_Comm comm, const char file[], Mat A)
   PetscCallMPI(MPI_Bcast(&binary, 1, MPI_C_BOOL, 0, comm));
   if (binary) {
     PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &viewer));
-    PetscCall(MatLoad(A, viewer));
+    ierr = MatLoad(A, viewer);
+    if (ierr) SETERRQ(comm, ierr, "%s, a PETSc binary file: it is truncated, damaged, or holds something else than a sparse matrix for this PETSc's numbers and indices", file); /* PETSc does not name the file */
     PetscCall(PetscViewerDestroy(&viewer));
   } else PetscCall(MatLoad_MatrixMarket(comm, file, A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -70,7 +70,7 @@ static PetscBool MtxLine(MtxReader *r)
   } while (!newline && MtxFill(r));
   if (r->error) return PETSC_FALSE; /* part of a line, where compressed data ends early */
   r->text[len] = 0;
-  if (strlen(r->text) < len) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "not text: a character is zero");
+  if (strlen(r->text) < len) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "not text: a character is zero (a PETSc binary file must not be compressed)");
   return (PetscBool)!r->error;
 }
 
@@ -189,7 +189,7 @@ void MtxOpen(MtxReader *r, const char file[])
 
 PetscBool MtxNext(MtxReader *r, PetscInt64 *row, PetscInt64 *col, double *value)
 {
-  static const char *const needed[] = {"three numbers: row column value", "three whole numbers: row column value", "two whole numbers: row column"};
+  static const char *const needed[] = {"row and column, whole numbers of up to 64 bits, and a finite decimal value, as 1.5e-3", "row, column and value, whole numbers of up to 64 bits", "row and column, whole numbers of up to 64 bits"};
   char                    *s        = r->text;
   PetscInt64               whole    = 1;
   PetscBool                good;

@@ -122,6 +122,29 @@ static PetscErrorCode TestConversions(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MATSBAIJ wants a matrix that is known to be symmetric */
+static PetscErrorCode TestSymmetric(PetscInt m)
+{
+  Mat A, R, T, S;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, m, &A));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatAXPY(A, 1, T, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&T));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatConvert(A, MATSBAIJ, MAT_INITIAL_MATRIX, &S));
+  PetscCall(SameProducts(S, R, "to sbaij"));
+  PetscCall(MatDestroy(&S));
+  PetscCall(SameProducts(A, R, "after it went to sbaij"));
+  PetscCall(MatConvert(A, MATSBAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(SameProducts(A, R, "to sbaij in place"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Each operation on both, with a product before and after, so that a stale plan shows */
 static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
 {
@@ -768,7 +791,10 @@ int main(int argc, char **argv)
   if (wrong) PetscCall(TestWrongOptions());
   PetscCall(TestConversions(m, n));
   PetscCall(TestOperations(m, n));
-  if (m == n) PetscCall(TestChanges(m));
+  if (m == n) {
+    PetscCall(TestSymmetric(m));
+    PetscCall(TestChanges(m));
+  }
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
