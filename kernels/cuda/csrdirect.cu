@@ -12,14 +12,14 @@
 
 enum {
   DIRECT_THREADS   = 128,
-  DIRECT_READS     = 8,                                    /* entries of a thread that are on their way together: most sections take one turn */
-  DIRECT_SHARED    = sizeof(HrpbScalar) == 8 ? 75 : 50,    /* percent of a multiprocessor's memory to be shared memory: more thread blocks would be no gain, for they want the rest as a cache for B */
-  DIRECT_LONG_ROWS = 64,                                   /* mean number of entries from which on so many lanes add up a row: a section has too few of them for a thread each */
+  DIRECT_READS     = 8,                                     /* entries of a thread that are on their way together: most sections take one turn */
+  DIRECT_SHARED    = sizeof(HrpbScalar) == 8 ? 75 : 50,     /* percent of a multiprocessor's memory to be shared memory: more thread blocks would be no gain, for they want the rest as a cache for B */
+  DIRECT_LONG_ROWS = 64,                                    /* mean number of entries from which on so many lanes add up a row: a section has too few of them for a thread each */
   DIRECT_LANES     = 8,
   LEAST_SHIFT      = 3,
   MOST_SHIFT       = 5,
   NO_SHIFT         = 31,
-  MARKS            = CSR_CUT_SECTION / 32 + 1,             /* words with a bit for each entry of a section, and one behind them */
+  MARKS            = CSR_CUT_SECTION / 32 + 1,              /* words with a bit for each entry of a section, and one behind them */
   MOST_CUT         = CSR_CUT_SECTION / (CSR_LEAST_PART + 1) /* rows of a section that are cut */
 };
 static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_CUT_SECTION, "one turn for rows of up to so many entries");
