@@ -195,13 +195,14 @@ static PetscErrorCode AIJTCURestart(Mat C)
    The parent makes a dense C of the host one of the device, and back when it is done. In the next numeric phase it forgets the former, and the device writes to an address of the host. So the numeric phase f gets a C of the
    device, and who has it on the host gets it back there, also after an error
 */
-static PetscErrorCode AIJTCUCallNumeric(Mat C, PetscBool device, PetscErrorCode (*f)(Mat))
+static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan, PetscErrorCode (*f)(Mat))
 {
-  PetscBool      move = PETSC_FALSE;
+  PetscBool      bound, move = PETSC_FALSE;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  if (device) PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &move));
+  PetscCall(MatBoundToCPU(C->product->A, &bound));
+  if (plan && plan->device && !bound) PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &move));
   if (move) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
   ierr = AIJTCUCallParents(C, f);
   if (move) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C)); /* nothing where the parent has done so */
@@ -211,19 +212,18 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, PetscBool device, PetscErrorCode 
 
 /*
    Whether what the parent's symbolic phase made for a product with a dense matrix is of another A than that of now: the descriptors of cuSPARSE, the MATMAIJ of A^T B and A B^T, which refers to A, or, of a parallel matrix of
-   a device, bound to the CPU or not, is a copy of it with the values of then. The parent does not ask. A B of a parallel matrix keeps nothing of A
+   a device, bound to the CPU or not, is a copy of it with the values of then. The parent does not ask. A B of a parallel matrix, one of ours, keeps nothing of A
 */
-static PetscErrorCode AIJTCUSymbolicIsStale(Mat C, AIJTCUPlan *plan, const AIJTCUParentProduct *pp, PetscBool *stale)
+static PetscErrorCode AIJTCUSymbolicIsStale(Mat C, const AIJTCUPlan *plan, const AIJTCUParentProduct *pp, PetscBool ours, PetscBool *stale)
 {
   const PetscBool  parallel = (PetscBool)(plan->kind == AIJTCU_KIND_MPI);
   AIJTCUPatternKey key;
   PetscObjectState state;
-  PetscBool        bydense, ours, bysymmetry;
+  PetscBool        bydense;
 
   PetscFunctionBegin;
   *stale = PETSC_FALSE;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &bydense, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCall(AIJTCUIsDenseProduct(C, &ours, &bysymmetry));
   if (!bydense || (ours && parallel)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPatternKeyGet(C->product->A, &key));
   PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &state));
@@ -235,34 +235,25 @@ static PetscErrorCode AIJTCUSymbolicIsStale(Mat C, AIJTCUPlan *plan, const AIJTC
 static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
 {
   Mat                  A = C->product->A;
-  AIJTCUParentProduct *pp;
-  AIJTCUPatternKey     key;
-  PetscObjectState     state;
+  AIJTCUParentProduct *pp, kept;
   AIJTCUPlan          *plan;
-  PetscBool            dense, bysymmetry, changed, stale, bound, device = PETSC_FALSE, parents = PETSC_FALSE; /* there are kernels for A; the parent's product is one of the device */
+  PetscBool            dense, bysymmetry, changed, stale, device;
   PetscLogEvent        event = MAT_AIJTCU_Scalar;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUSymmetryChanged(C, &changed));
-  PetscCall(AIJTCUParentProductGet(C, &pp));
-  if (changed || !pp->numeric) PetscCall(AIJTCURestart(C));
-  PetscCall(AIJTCUParentProductGet(C, &pp));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
-  if (plan) {
-    PetscCall(AIJTCUOnDevice(A, plan, &device));
-    PetscCall(MatBoundToCPU(A, &bound));
-    parents = (PetscBool)(plan->device && !bound);
-    PetscCall(AIJTCUSymbolicIsStale(C, plan, pp, &stale));
-    if (stale) {
-      PetscCall(AIJTCURestart(C));
-      PetscCall(AIJTCUParentProductGet(C, &pp));
-    }
-  }
+  PetscCall(AIJTCUSymmetryChanged(C, &changed));
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  stale = (PetscBool)(changed || !pp->numeric);
+  if (!stale && plan) PetscCall(AIJTCUSymbolicIsStale(C, plan, pp, dense, &stale));
+  if (stale) PetscCall(AIJTCURestart(C));
+  PetscCall(AIJTCUParentProductGet(C, &pp));
   if (plan && dense) {
     if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
     else {
+      PetscCall(AIJTCUOnDevice(A, plan, &device));
       if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
         AIJTCUGetCounts(plan)->parent++;
         event = MAT_AIJTCU_Parent;
@@ -270,13 +261,11 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
       PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
   }
-  key                    = pp->key;
-  state                  = pp->state;
+  kept                   = *pp;
   C->ops->productnumeric = pp->numeric;
-  ierr                   = AIJTCUCallNumeric(C, parents, pp->numeric);
+  ierr                   = AIJTCUCallNumeric(C, plan, pp->numeric);
   PetscCall(AIJTCUParentProductGet(C, &pp)); /* again, as after the symbolic phase */
-  pp->key                = key;
-  pp->state              = state;
+  *pp                    = kept;
   pp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Parent;
   PetscCall(ierr);

@@ -28,11 +28,17 @@ static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
   return rowptr[row + 1] - rowptr[row];
 }
 
-/* What sections have: so many entries at most, and entries and rows that several rows begin in. A longer row has sections of its own, of so many entries */
+/* What sections have: so many entries at most, and entries and rows that several rows begin in */
 struct Limits {
-  int32_t most, shared, piece;
+  int32_t most, shared;
 };
-static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED, CSR_SHARED / CSR_MOST_PART * CSR_MOST_PART}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED, CSR_CUT_SHARED / CSR_MOST_PART * CSR_MOST_PART};
+static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED};
+
+/* A longer row has sections of its own, of so many entries: whole parts */
+static __host__ __device__ int32_t Piece(Limits limits)
+{
+  return limits.shared / CSR_MOST_PART * CSR_MOST_PART;
+}
 
 /* A row that might not fit behind others; it is so long that the next one begins elsewhere anyway */
 static __device__ bool IsAlone(int64_t length, Limits limits)
@@ -72,7 +78,7 @@ static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits
 {
   const int64_t length = Length(rowptr, row);
 
-  if (IsAlone(length, limits)) return length <= limits.most ? length : limits.piece;
+  if (IsAlone(length, limits)) return length <= limits.most ? length : Piece(limits);
   if (row + 1 < nrows && !BeginsSection(rowptr, limits, row + 1)) return 0;
   return rowptr[row + 1] - rowptr[FirstRow(rowptr, limits.shared, nrows, SharedSection(rowptr, limits.shared, row))];
 }
@@ -124,7 +130,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
       c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
       c.ngiant    = length > limits.most;
       c.nhuge     = length > CSR_HUGE;
-      c.nsections = c.ngiant ? (int32_t)((length + limits.piece - 1) / limits.piece) : BeginsSection(rowptr, limits, row);
+      c.nsections = c.ngiant ? (int32_t)((length + Piece(limits) - 1) / Piece(limits)) : BeginsSection(rowptr, limits, row);
       section     = max(section, (int32_t)SectionEndingWith(rowptr, limits, nrows, row));
     }
     count[row] = c;
@@ -321,7 +327,7 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
     HrpbCall(HrpbAllocate(&parts, s->nparts, stream));
     s->parts = parts;
   }
-  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, w->limits.piece, rows, sections);
+  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, Piece(w->limits), rows, sections);
   HrpbCallCuda(cudaGetLastError());
   if (s->nlong) {
     ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
