@@ -516,7 +516,45 @@ static PetscErrorCode TestHeaderReplace(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coordinates with repeats and with entries of other processes, values twice, then another pattern */
+/* A copy of an array where the vectors of A have theirs, on its device: in a vector, as bytes */
+static PetscErrorCode CopyToDevice(Mat A, const void *array, size_t bytes, Vec *copy)
+{
+  const PetscInt n = (PetscInt)((bytes + sizeof(PetscScalar) - 1) / sizeof(PetscScalar));
+  VecType        type;
+  PetscScalar   *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(VecCreate(PETSC_COMM_SELF, copy));
+  PetscCall(VecSetSizes(*copy, n, n));
+  PetscCall(VecSetType(*copy, type));
+  PetscCall(VecGetArrayWrite(*copy, &a));
+  PetscCall(PetscMemcpy(a, array, bytes));
+  PetscCall(VecRestoreArrayWrite(*copy, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetCoordinatesOfDevice(Mat A, PetscInt count, const PetscInt i[], const PetscInt j[])
+{
+  Vec          x, y;
+  PetscScalar *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(CopyToDevice(A, i, (size_t)count * sizeof(*i), &x));
+  PetscCall(CopyToDevice(A, j, (size_t)count * sizeof(*j), &y));
+  PetscCall(VecGetArrayAndMemType(x, &a, NULL));
+  PetscCall(VecGetArrayAndMemType(y, &b, NULL));
+  PetscCall(PetscCheckPointerSetIntensity(0)); /* in debug builds PETSc looks on the host whether there is something */
+  PetscCall(MatSetPreallocationCOO(A, count, (PetscInt *)a, (PetscInt *)b));
+  PetscCall(PetscCheckPointerSetIntensity(1));
+  PetscCall(VecRestoreArrayAndMemType(x, &a));
+  PetscCall(VecRestoreArrayAndMemType(y, &b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coordinates with repeats and with entries of other processes, values twice, then another pattern, and one whose coordinates are the device's, too */
 static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
 {
   Mat         A, R;
@@ -531,7 +569,7 @@ static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
   PetscCall(MatCreate(PETSC_COMM_WORLD, &R));
   PetscCall(MatSetSizes(R, PETSC_DECIDE, PETSC_DECIDE, m, n));
   PetscCall(MatSetType(R, MATAIJ));
-  for (PetscInt pattern = 0; pattern < 2; pattern++) {
+  for (PetscInt pattern = 0; pattern < 3; pattern++) {
     const PetscInt count = 4 * m / size;
     PetscInt      *i, *j;
     PetscScalar   *v;
@@ -541,7 +579,8 @@ static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
       i[k] = (7 * k + 3 * rank + pattern) % m;
       j[k] = (5 * k * k + rank) % n;
     }
-    PetscCall(MatSetPreallocationCOO(A, count, i, j));
+    if (pattern == 2) PetscCall(SetCoordinatesOfDevice(A, count, i, j));
+    else PetscCall(MatSetPreallocationCOO(A, count, i, j));
     for (PetscInt k = 0; k < count; k++) { /* the call may have changed them */
       i[k] = (7 * k + 3 * rank + pattern) % m;
       j[k] = (5 * k * k + rank) % n;
@@ -554,22 +593,15 @@ static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
       PetscCall(Same(A, R, PETSC_TRUE, times ? "COO, added" : "COO, inserted"));
     }
     { /* values where the vectors of the matrix have theirs, on its device */
-      Vec                x, y;
-      VecType            type;
+      Vec                x;
       const PetscScalar *a;
 
-      PetscCall(MatGetVecType(A, &type));
-      PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, count, v, &x));
-      PetscCall(VecCreate(PETSC_COMM_SELF, &y));
-      PetscCall(VecSetSizes(y, count, count));
-      PetscCall(VecSetType(y, type));
-      PetscCall(VecScale(x, 0.25));
-      PetscCall(VecCopy(x, y));
-      PetscCall(VecDestroy(&x));
-      PetscCall(VecGetArrayReadAndMemType(y, &a, NULL));
+      for (PetscInt k = 0; k < count; k++) v[k] *= 0.25;
+      PetscCall(CopyToDevice(A, v, (size_t)count * sizeof(*v), &x));
+      PetscCall(VecGetArrayReadAndMemType(x, &a, NULL));
       PetscCall(MatSetValuesCOO(A, a, INSERT_VALUES));
-      PetscCall(VecRestoreArrayReadAndMemType(y, &a));
-      PetscCall(VecDestroy(&y));
+      PetscCall(VecRestoreArrayReadAndMemType(x, &a));
+      PetscCall(VecDestroy(&x));
       PetscCall(MatSetValuesCOO(R, v, INSERT_VALUES));
       PetscCall(Same(A, R, PETSC_TRUE, "COO, values of the device"));
     }
