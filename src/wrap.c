@@ -252,22 +252,42 @@ static void AIJTCUUnwrapDestroy(Mat A)
   }
 }
 
-/* A parallel one is put together from submatrices of the blocks where rows stay on their processes, and is of the type that belongs to these, the parent's. PETSc finds by what is composed with it how to fill it again */
-static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
+/* Make a new parallel matrix of the type of A, or destroy it */
+static PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
 {
   const char    *type = ((PetscObject)A)->type_name;
-  AIJTCUPlan    *plan;
   PetscBool      same;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.createsubmatrix)(A, rows, cols, reuse, B));
-  if (reuse != MAT_INITIAL_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
   ierr = PetscObjectTypeCompare((PetscObject)*B, type, &same);
   if (!ierr && !same) ierr = MatConvert(*B, type, MAT_INPLACE_MATRIX, B);
   if (ierr) PetscCall(MatDestroy(B));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A parallel one is put together from submatrices of the blocks where rows stay on their processes, and is of the type that belongs to these, the parent's. PETSc finds by what is composed with it how to fill it again */
+static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatrix)(A, rows, cols, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUConvertNew(A, B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's is of type mpiaij, of a device's matrix, too */
+static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.permute)(A, rows, cols, B));
+  PetscCall(AIJTCUConvertNew(A, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -443,6 +463,7 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
   W(diagonalscale, MatDiagonalScale_AIJTCU) \
   W(eliminatezeros, MatEliminateZeros_AIJTCU)
 #define AIJTCU_OPS_MPI(W) \
+  W(permute, MatPermute_AIJTCU) \
   W(createsubmatrix, MatCreateSubMatrix_AIJTCU) \
   W(createsubmatrices, MatCreateSubMatrices_AIJTCU) \
   W(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU)
