@@ -332,8 +332,8 @@ static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's looks at the values on the host, and changes them there, wherever the newest are: those of an aijcusparse on a device are lost */
-static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
+/* The values on the host are the newest, and to be taken to the device again */
+static PetscErrorCode AIJTCUValuesToHost(Mat A)
 {
   Mat blocks[2] = {NULL, NULL};
 
@@ -346,6 +346,14 @@ static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
     PetscCall(MatSeqAIJGetArray(blocks[i], &values));
     PetscCall(MatSeqAIJRestoreArray(blocks[i], &values));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's looks at the values on the host, and changes them there, wherever the newest are: those of an aijcusparse on a device are lost */
+static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUValuesToHost(A));
   AIJTCUCallParentOp(A, eliminatezeros, A, keep);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -554,9 +562,32 @@ static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As MatEliminateZeros(): of an aijcusparse on a device, PETSc stores old values, and those that it retrieves stay unseen there */
+static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUValuesToHost(A));
+  PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_STORE_VALUES])(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUValuesToHost(A));
+  PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_RETRIEVE_VALUES])(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The composed functions that are wrapped or added, with the exact names under which PETSc looks for them. Those that compare names,
-   of a sequential matrix on a device, or go by them. The products of an aijtcu, for which PETSc finds no function under the names of the types, and
+   of a sequential matrix on a device, or go by them; those that take values of the host. The products of an aijtcu, for which PETSc finds no function under the names of the types, and
    conversions to it. Without our name: the products with dense matrices
 */
 static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt which, char key[], size_t len, AIJTCUFn *own)
@@ -568,6 +599,8 @@ static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt whi
     {"MatSetPreallocationCOO_C",                        (AIJTCUFn)MatSetPreallocationCOO_AIJTCU  },
     {"MatSetValuesCOO_C",                               (AIJTCUFn)MatSetValuesCOO_AIJTCU         },
     {"MatSeqAIJCopySubArray_C",                         (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU   },
+    {"MatStoreValues_C",                                (AIJTCUFn)MatStoreValues_AIJTCU          },
+    {"MatRetrieveValues_C",                             (AIJTCUFn)MatRetrieveValues_AIJTCU       },
     {"MatProductSetFromOptions_anytype_C",              (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
     {"MatConvert_%saij_%saijcusparsetcu_C",             (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
     {"MatConvert_%saij_%saijtcu_C",                     (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
@@ -584,6 +617,7 @@ static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt whi
   if (which == AIJTCU_SET_PREALLOCATION_COO) has = PETSC_TRUE; /* makes blocks by the name of the whole, or sets the operations anew */
   else if (which >= AIJTCU_PRODUCT_DENSE) has = (PetscBool)!plan->own_name;
   else if (which >= AIJTCU_PRODUCT_ANY) has = plan->own_name;
+  else if (which == AIJTCU_STORE_VALUES || which == AIJTCU_RETRIEVE_VALUES) has = (PetscBool)(plan->own_name && plan->device);
   else has = (PetscBool)(plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ);
   *own = has ? table[which].own : NULL;
   if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, which >= AIJTCU_PRODUCT_DENSE ? ((PetscObject)A)->type_name : prefix, prefix));
