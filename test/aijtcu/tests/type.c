@@ -450,6 +450,93 @@ static PetscErrorCode EliminateZeros(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Few entries a row, all over it */
+static PetscErrorCode FillScattered(Mat X)
+{
+  PetscInt r0, r1, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(X, NULL, &n));
+  PetscCall(MatGetOwnershipRange(X, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt k = 0; k < 6; k++) PetscCall(MatSetValue(X, i, (5 * i + 11 * k) % n, k + 0.1 * (i % 7), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(X, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(X, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For more entries than there will be, or a reset would find nothing to do */
+static PetscErrorCode PreallocateAgain(Mat *X)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJSetPreallocation(*X, 9, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*X, 9, NULL, 9, NULL));
+  PetscCall(FillScattered(*X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ResetPreallocation(Mat *X)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(*X, NULL, &n));
+  PetscCall(MatResetPreallocation(*X));
+  PetscCall(Fill(*X, n, 2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With a product of other values between; those that are stored are new themselves, on a device. What was retrieved is not to be scaled before it is compared, or all that is made of it is made anew */
+static PetscErrorCode StoreAndRetrieve(Mat *X)
+{
+  Mat R;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(*X, MATAIJ, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatScale(R, 2));
+  PetscCall(MatSetOption(*X, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(MatScale(*X, 2));
+  PetscCall(MatStoreValues(*X));
+  PetscCall(MatScale(*X, 3));
+  PetscCall(SameProducts(*X, *X, "after MatStoreValues()"));
+  PetscCall(MatRetrieveValues(*X));
+  PetscCall(SameProducts(*X, R, "after MatRetrieveValues()"));
+  PetscCall(MatSetOption(*X, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Filter(Mat *X)
+{
+  PetscFunctionBegin;
+  PetscCall(MatFilter(*X, 0.02, PETSC_TRUE, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of each process backwards, and columns of all processes */
+static PetscErrorCode Permute(Mat *X)
+{
+  PetscInt r0, r1, c0, c1, n;
+  IS       rows, cols;
+  Mat      Y;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(*X, &r0, &r1));
+  PetscCall(MatGetOwnershipRangeColumn(*X, &c0, &c1));
+  PetscCall(MatGetSize(*X, NULL, &n));
+  PetscCall(ISCreateStride(PetscObjectComm((PetscObject)*X), r1 - r0, r1 - 1, -1, &rows));
+  PetscCall(ISCreateStride(PetscObjectComm((PetscObject)*X), c1 - c0, n - 1 - c0, -1, &cols));
+  PetscCall(ISSetPermutation(rows));
+  PetscCall(ISSetPermutation(cols));
+  PetscCall(MatPermute(*X, rows, cols, &Y));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ISDestroy(&cols));
+  PetscCall(MatDestroy(X));
+  *X = Y;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One after the other on both, of which each is compared with a product before, after the last change, and after this one */
 static PetscErrorCode TestChanges(PetscInt m)
 {
@@ -468,6 +555,11 @@ static PetscErrorCode TestChanges(PetscInt m)
     {"MatMultAdd() and MatMultTransposeAdd()",  ScaleByProducts },
     {"MatTransposeMatMult() of sparse matrices", SparseProducts },
     {"MatEliminateZeros()",                     EliminateZeros  },
+    {"preallocation of an assembled matrix",    PreallocateAgain},
+    {"MatResetPreallocation()",                 ResetPreallocation},
+    {"MatStoreValues() and MatRetrieveValues()", StoreAndRetrieve},
+    {"MatFilter()",                             Filter          },
+    {"MatPermute()",                            Permute         },
     {"MatCreateSubMatrix()",                    Submatrix       }
   };
   Mat X[2];
