@@ -985,6 +985,7 @@ static const Row eigen[] = {
   {"lanczos", "-eps_type lanczos -eps_lanczos_reorthog full", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"power", LU "-eps_type power -eps_nev 1 -st_type sinvert -eps_target 0", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"subspace", "-eps_type subspace -eps_tol 1e-6", {STIFF}, Eigenvalues, 1e-8, ANY},
+  {"lyapii", LU "-eps_type lyapii -eps_nev 1 -eps_tol 1e-6", {STABLE}, Eigenvalues, 1e-5, ANY},
   {"rqcg", "-eps_type rqcg -eps_smallest_real -eps_nev 1 -eps_tol 1e-6", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"gd", "-eps_type gd -eps_smallest_real", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"jd", "-eps_type jd -eps_smallest_real -st_ksp_type gmres -st_pc_type jacobi", {STIFF}, Eigenvalues, 1e-8, ANY},
