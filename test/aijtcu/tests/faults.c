@@ -3,7 +3,7 @@ MPI, CUDA, or malloc(). The scenario must end with an error, or with the right n
 nothing that the library made may be left when all is destroyed. What PETSc's own functions leave after an error of theirs is not asked.\n\
 -fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on. -fail petsc: an allocation of\n\
 PETSc's in a call that the library makes, of an operation of a parent type too. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
--only name: this scenario. -for_device: those that differ on a device. -print: prints how many calls failed, and PETSc's messages of what fails again.\n\n";
+-only name: this scenario. -for_device: those that differ on a device. -mat_aijtcu_attach: with an aijcusparse. -print: prints how many calls failed, and PETSc's messages of what fails again.\n\n";
 
 #define _GNU_SOURCE /* RTLD_DI_LINKMAP */
 #include <petscmat.h>
@@ -15,7 +15,7 @@ PETSc's in a call that the library makes, of an operation of a parent type too. 
   #include "scenarios.h"
 
 static PetscInt  ncomplaints;
-static PetscBool print;
+static PetscBool print, attached;
 
 static void Complain(const Scenario *s, PetscInt k, const char text[])
 {
@@ -35,7 +35,7 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
   PetscFunctionBegin;
   if (!A) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &own, MATSEQAIJTCU, MATMPIAIJTCU, ""));
-  if (own != aijtcu && !(victim && IsOneOf(victim, questions))) Complain(s, k, own ? "the type is still aijtcu" : "the type is not aijtcu any more");
+  if (own != (PetscBool)(aijtcu && !attached) && !(victim && IsOneOf(victim, questions))) Complain(s, k, own ? "the type is still aijtcu" : "the type is not aijtcu any more");
   u.A = A;
   u.C = NULL;
   if (!Product(&u, MAT_INITIAL_MATRIX, &u.C)) PetscCall(IsProduct(u.C, &u, &is));
@@ -121,11 +121,12 @@ static PetscBool CanDestroyAgain(const Scenario *s, PetscBool on_host)
 
 /*
    MatCreateSubMatrix_SeqAIJ() leaves the matrix that it has made when it cannot be filled, for which only a device's has functions that may fail, and MatCreateSubMatrix_MPIAIJ_SameRowColDist()
-   the block that it has when the other one cannot be made
+   the block that it has when the other one cannot be made; MatConvert() leaves the empty matrix that it asks how to convert when that cannot be made
 */
-static PetscBool LeavesSubmatrix(const Scenario *s, PetscBool on_host)
+static PetscBool LeavesMatrix(const Scenario *s, PetscBool on_host)
 {
-  return (PetscBool)(s->act == DoSubmatrix && (size > 1 || !on_host));
+  if (s->act == DoSubmatrices) return (PetscBool)!on_host;
+  return (PetscBool)((s->act == DoSubmatrix || s->act == DoPermute) && (size > 1 || !on_host));
 }
 
 /* Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once and keeps is made */
@@ -185,7 +186,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
   PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
-  if (LeavesSubmatrix(s, on_host)) lost = PETSC_TRUE;
+  if (LeavesMatrix(s, on_host)) lost = PETSC_TRUE;
   if (nmade && (!lost || s->act == DoDestroy)) {
     char text[256];
 
@@ -218,6 +219,8 @@ static PetscErrorCode RunScenarios(void)
   PetscCall(PetscOptionsGetString(NULL, NULL, "-only", only, sizeof(only), NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-for_device", &for_device, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-print", &print, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-mat_aijtcu_attach", &attached, NULL));
+  if (attached) tested = MATAIJCUSPARSE;
   InterposeMalloc(PETSC_TRUE);
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(scenarios); i++) {
     if ((only[0] && strcmp(only, scenarios[i].name)) || (for_device && !scenarios[i].device)) continue;
@@ -368,6 +371,21 @@ int main(int argc, char **argv)
       suffix: cuda_cluster
       timeoutfactor: 5
       args: -fail {{cuda memory}separate output}
+
+  testset: # products of an aijcusparse
+    requires: cuda !complex
+    output_file: output/empty.out
+    timeoutfactor: 5
+    args: -mat_aijtcu_attach -mat_aijtcu_path {{tcu scalar}separate output} -fail {{cuda memory call}separate output} -malloc_dump 0 -checkfunctionlist 0
+    test:
+      suffix: cuda_attach
+      args: -only "first product"
+    test:
+      suffix: cuda_attach_values
+      args: -only "product of new values"
+    test:
+      suffix: cuda_attach_pattern
+      args: -only "product of a new pattern"
 
   test: # a product that is tuned: hundreds of calls
     suffix: cuda_tune

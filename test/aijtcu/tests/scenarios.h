@@ -17,6 +17,8 @@ enum {
 };
 #define FILENAME "faults.dat" /* in the folder of the test */
 
+static MatType tested = MATAIJTCU; /* that of A; or MATAIJCUSPARSE, with products that are ours */
+
 typedef struct {
   Mat         A, B, C; /* C = A B, or A^T B, once it is made */
   Mat         M;       /* another matrix with the entries of A, once it is made */
@@ -199,7 +201,7 @@ static PetscErrorCode Product(World *w, MatReuse reuse, Mat *C)
 static PetscErrorCode ReadyA(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(Create(MATAIJTCU, 0, 0, &w->A));
+  PetscCall(Create(tested, 0, 0, &w->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,6 +338,46 @@ static PetscErrorCode ReadyFactor(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An incomplete factor gives no solution */
+static PetscErrorCode ReadyIncompleteFactor(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyFactor(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The other pattern, of which this one's is a part */
+static PetscErrorCode ReadyZeros(World *w)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt j = 0; j < ROWS; j++) {
+      if (EntryA(0, 1, i, j)) PetscCall(MatSetValue(w->A, i, j, (PetscScalar)EntryA(0, 0, i, j), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(w->A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(w->A, MAT_FINAL_ASSEMBLY));
+  PetscCall(Product(w, MAT_INITIAL_MATRIX, &w->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Blocks of one and of two rows */
+static PetscErrorCode ReadyVariableBlocks(World *w)
+{
+  PetscInt n, sizes[ROWS];
+
+  PetscFunctionBegin;
+  PetscCall(ReadyProduct(w));
+  PetscCall(MatGetLocalSize(w->A, &n, NULL));
+  for (PetscInt i = 0; i < n / 3 * 2; i++) sizes[i] = 1 + i % 2;
+  PetscCall(MatSetVariableBlockSizes(w->A, n / 3 * 2, sizes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadyView(World *w)
 {
   PetscFunctionBegin;
@@ -445,6 +487,24 @@ static PetscErrorCode DoShift(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DoStoreAndRetrieve(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(DoCopy(w));
+  PetscCall(MatSetOption(w->A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(MatStoreValues(w->A));
+  PetscCall(MatScale(w->A, 2));
+  PetscCall(MatRetrieveValues(w->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoEliminateZeros(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatEliminateZeros(w->A, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DoLU(World *w)
 {
   MatFactorInfo info;
@@ -485,6 +545,20 @@ static PetscErrorCode DoLUInPlace(World *w)
   PetscCall(MatGetDiagonalBlock(w->A, &D));
   PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &w->X));
   PetscCall(MatLUFactor(w->X, w->rows, w->rows, &info));
+  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoILUInPlace(World *w)
+{
+  MatFactorInfo info;
+  Mat           D;
+
+  PetscFunctionBegin;
+  PetscCall(MatFactorInfoInitialize(&info));
+  PetscCall(MatGetDiagonalBlock(w->A, &D));
+  PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &w->X));
+  PetscCall(MatILUFactor(w->X, w->rows, w->rows, &info));
   PetscCall(MatSolve(w->X, w->x, w->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -557,17 +631,26 @@ static PetscErrorCode DoBind(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every second row of the process; of all of them, all of A */
+static PetscErrorCode CreateRows(const World *w, MPI_Comm comm, PetscInt step, IS *rows)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
+  PetscCall(ISCreateStride(comm, (end - begin) / step, begin, step, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All of A as a submatrix; with one index set for rows and columns it would be A itself */
 static PetscErrorCode DoSubmatrix(World *w)
 {
-  PetscInt       begin, end;
   IS             rows, cols;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
-  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, begin, 1, &rows));
-  PetscCall(ISCreateStride(PETSC_COMM_WORLD, end - begin, begin, 1, &cols));
+  PetscCall(CreateRows(w, PETSC_COMM_WORLD, 1, &rows));
+  PetscCall(CreateRows(w, PETSC_COMM_WORLD, 1, &cols));
   ierr = MatCreateSubMatrix(w->A, rows, cols, MAT_INITIAL_MATRIX, &w->M);
   PetscCall(ISDestroy(&rows));
   PetscCall(ISDestroy(&cols));
@@ -575,19 +658,88 @@ static PetscErrorCode DoSubmatrix(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a device by a hook that gives the diagonal blocks */
-static PetscErrorCode DoBlockDiagonal(World *w)
+/* Nothing changes place */
+static PetscErrorCode DoPermute(World *w)
+{
+  IS             rows;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateRows(w, PETSC_COMM_WORLD, 1, &rows));
+  ierr = ISSetPermutation(rows);
+  if (!ierr) ierr = MatPermute(w->A, rows, rows, &w->M);
+  PetscCall(ISDestroy(&rows));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Made, and filled again */
+static PetscErrorCode CreateSubmatrices(const World *w, MPI_Comm comm, PetscErrorCode (*create)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]))
+{
+  IS             rows;
+  Mat           *S = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateRows(w, comm, 2, &rows));
+  ierr = (*create)(w->A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &S);
+  if (!ierr) ierr = (*create)(w->A, 1, &rows, &rows, MAT_REUSE_MATRIX, &S);
+  PetscCall(ISDestroy(&rows));
+  if (S) PetscCall(MatDestroySubMatrices(1, &S));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On each process, and of all of them */
+static PetscErrorCode DoSubmatrices(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateSubmatrices(w, PETSC_COMM_SELF, MatCreateSubMatrices));
+  if (size > 1) PetscCall(CreateSubmatrices(w, PETSC_COMM_WORLD, MatCreateSubMatricesMPI)); /* which a sequential matrix does not have */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* On a device by hooks that give the diagonal blocks */
+static PetscErrorCode SetUpPC(const World *w, PCType type)
 {
   PC             pc;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  ierr = PCSetType(pc, PCPBJACOBI);
+  ierr = PCSetType(pc, type);
   if (!ierr) ierr = PCSetOperators(pc, w->A, w->A);
   if (!ierr) ierr = PCSetUp(pc);
   PetscCall(PCDestroy(&pc));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoBlockDiagonal(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(SetUpPC(w, PCPBJACOBI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoVariableBlockDiagonal(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(SetUpPC(w, PCVPBJACOBI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The functions that analyse, or ask what was done */
+static PetscErrorCode DoGet(World *w)
+{
+  MatAIJTCUSynergy synergy;
+  MatAIJTCUTuning  tuning;
+  MatAIJTCUCounts  counts;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetSynergy(w->A, &synergy));
+  PetscCall(MatAIJTCUGetTuning(w->A, COLS, &tuning));
+  PetscCall(MatAIJTCUGetCounts(w->A, &counts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -640,9 +792,12 @@ static const Scenario scenarios[] = {
   {"scale", ReadyOperand, DoScale, PETSC_TRUE},
   {"diagonal scale", ReadyOperand, DoDiagonalScale, PETSC_TRUE},
   {"shift", ReadyOperand, DoShift, PETSC_TRUE},
+  {"store and retrieve", ReadyOperand, DoStoreAndRetrieve, PETSC_TRUE},
+  {"eliminate zeros", ReadyZeros, DoEliminateZeros, PETSC_TRUE},
   {"lu", ReadyFactor, DoLU, PETSC_TRUE},
   {"cholesky", ReadyFactor, DoCholesky, PETSC_TRUE},
   {"lu in place", ReadyFactor, DoLUInPlace, PETSC_FALSE},
+  {"ilu in place", ReadyIncompleteFactor, DoILUInPlace, PETSC_FALSE}, /* PETSc has no others in place for an aij */
   {"first product", ReadyA, DoProduct, PETSC_TRUE},
   {"product", ReadyProduct, DoProduct, PETSC_TRUE},
   {"product of new values", ReadyNewValues, DoProduct, PETSC_TRUE},
@@ -653,7 +808,11 @@ static const Scenario scenarios[] = {
   {"other products with vectors", ReadyVectors, DoOtherMults, PETSC_TRUE},
   {"bind", ReadyProduct, DoBind, PETSC_TRUE},
   {"submatrix", ReadyProduct, DoSubmatrix, PETSC_FALSE},
+  {"submatrices", ReadyProduct, DoSubmatrices, PETSC_FALSE},
+  {"permute", ReadyProduct, DoPermute, PETSC_FALSE},
   {"diagonal blocks", ReadyProduct, DoBlockDiagonal, PETSC_TRUE},
+  {"variable diagonal blocks", ReadyVariableBlocks, DoVariableBlockDiagonal, PETSC_TRUE},
+  {"get", ReadyA, DoGet, PETSC_TRUE},
   {"view", ReadyView, DoView, PETSC_TRUE},
   {"load", ReadyFile, DoLoad, PETSC_FALSE},
   {"destroy", ReadyDestroy, DoDestroy, PETSC_TRUE}};
