@@ -35,6 +35,11 @@ template <typename Scalar> __device__ __forceinline__ WorkItem GetItem(const For
   return {(int32_t)i, f.blocked_row_ptr[i], f.blocked_row_ptr[i + 1], -1};
 }
 
+static __device__ __forceinline__ uint32_t CountBlocks(const WorkItem &item)
+{
+  return item.end - item.begin;
+}
+
 template <int BM> struct PackedBlock {
   const uint8_t *pattern, *column, *offset, *strip_start;
 

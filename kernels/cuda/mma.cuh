@@ -102,9 +102,9 @@ template <int P, int BM> struct Bricks {
 
 /*
    sum += two bricks times 16 columns of B; x[brick][first or second]. A tensor core truncates where it adds, so each step starts from zero and its sums
-   are added with rounding: the error of a long row grows as on scalar cores
+   are added with rounding: the error of a long row grows as on scalar cores. Of columns of B that are second only zeros need be given where second is false
 */
-template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bricks<P, 8> &bricks, const float (&x)[2][2])
+template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bricks<P, 8> &bricks, const float (&x)[2][2], bool = true)
 {
   Fragment<P, 4> b;
   float          part[4] = {};
@@ -118,13 +118,14 @@ template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bri
   for (int i = 0; i < 4; i++) sum[i] += part[i];
 }
 
-template <int P> __device__ __forceinline__ void Step(float (&sum)[8], const Bricks<P, 16> &bricks, const float (&x)[2][2])
+template <int P> __device__ __forceinline__ void Step(float (&sum)[8], const Bricks<P, 16> &bricks, const float (&x)[2][2], bool second = true)
 {
 #pragma unroll
   for (int j = 0; j < 2; j++) {
     Fragment<P, 2> b;
     float          part[4] = {};
 
+    if (j && !second) break;
     b.Set(0, x[0][j]);
     b.Set(1, x[1][j]);
     MmaSplit<P>(part, bricks.f, b);
@@ -143,13 +144,13 @@ template <int BM> struct Bricks<HRPB_FP64, BM> {
   }
 };
 
-template <int P> __device__ __forceinline__ void Step(double (&sum)[4], const Bricks<P, 8> &bricks, const double (&x)[1][2])
+template <int P> __device__ __forceinline__ void Step(double (&sum)[4], const Bricks<P, 8> &bricks, const double (&x)[1][2], bool = true)
 {
   MmaFp64(sum, x[0][0], x[0][1], bricks.a[0]);
 }
 
-template <int P> __device__ __forceinline__ void Step(double (&sum)[8], const Bricks<P, 16> &bricks, const double (&x)[1][2])
+template <int P> __device__ __forceinline__ void Step(double (&sum)[8], const Bricks<P, 16> &bricks, const double (&x)[1][2], bool second = true)
 {
   MmaFp64(sum, bricks.a[0], bricks.a[1], x[0][0]);
-  MmaFp64(sum + 4, bricks.a[0], bricks.a[1], x[0][1]);
+  if (second) MmaFp64(sum + 4, bricks.a[0], bricks.a[1], x[0][1]);
 }

@@ -31,62 +31,76 @@ template <typename Scalar> struct Pitch {
   };
 };
 
-/* The blocks that a thread block multiplies, one after the other, in groups of up to 32 */
-template <typename Scalar> struct Blocks {
+/* What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of all that further on each time */
+template <typename Scalar> struct Work {
   const Format<Scalar> &f;
-  const int32_t         ntiles;
-  const int64_t         nwork;
-  int64_t               work;
-  uint32_t              begin, end;
+  const uint32_t        ntiles;
+  uint32_t              i, tile; /* which item */
+  WorkItem              item;    /* and the item itself, which nothing should look at before it is needed: it is still on its way from memory */
 
-  __device__ __forceinline__ explicit Blocks(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), nwork((int64_t)a.f.nitems * a.ntiles), work(blockIdx.x), begin(0), end(0) { Open(); }
-  __device__ __forceinline__ bool     Left(void) const { return work < nwork; }
-  __device__ __forceinline__ int32_t  Tile(void) const { return (int32_t)(work % ntiles); }
+  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
+  __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
+  __device__ __forceinline__ void Next(void)
+  {
+    i += gridDim.x / ntiles;
+    tile += gridDim.x % ntiles;
+    if (tile >= ntiles) {
+      tile -= ntiles;
+      i++;
+    }
+    Get();
+  }
+
+private:
+  __device__ __forceinline__ void Get(void)
+  {
+    if (Left()) item = GetItem(f, i);
+  }
+};
+
+/* The blocks that a thread block multiplies, one after the other, in groups of up to 32, and of one at least */
+template <typename Scalar> struct Blocks {
+  Work<Scalar> work; /* that comes after these blocks */
+  bool         left;
+  uint32_t     tile, begin, end;
+
+  __device__ __forceinline__ explicit Blocks(const StagedArgs<Scalar> &a) : work(a) { Open(); }
   __device__ __forceinline__ uint32_t Count(void) const { return min(end - begin, 32u); }
   __device__ __forceinline__ void     Next(void)
   {
     begin += Count();
-    if (begin == end) {
-      work += gridDim.x;
-      Open();
-    }
+    if (begin == end) Open();
   }
 
 private:
   __device__ __forceinline__ void Open(void)
   {
-    if (work < nwork) {
-      const WorkItem item = GetItem(f, work / ntiles);
-
-      begin = item.begin;
-      end   = item.end;
-    } else begin = end = 0;
+    begin = end = 0;
+    while ((left = work.Left()) && begin == end) {
+      tile  = work.tile;
+      begin = work.item.begin;
+      end   = work.item.end;
+      work.Next();
+    }
+    left = begin < end;
   }
 };
 
-/* Where the runs of a block are, and its windows; no windows where there is no such block */
+/* Where the runs of a block begin and end, and its windows; all zero where there is no such block. As they come from memory: the first to compute with them has to wait for them */
 struct BlockPlace {
-  uint32_t pattern, pattern_units, value, value_units, window, nwindows;
+  uint32_t pattern, pattern_end, value, value_end, window, window_end;
 };
 
 template <typename Scalar> __device__ __forceinline__ BlockPlace GetPlace(const Format<Scalar> &f, uint32_t block, uint32_t end)
 {
-  BlockPlace p = {};
-
-  if (block >= end) return p;
-  p.pattern       = f.pattern_ptr[block];
-  p.pattern_units = f.pattern_ptr[block + 1] - p.pattern;
-  p.value         = f.value_ptr[block];
-  p.value_units   = f.value_ptr[block + 1] - p.value;
-  p.window        = f.window_ptr[block];
-  p.nwindows      = f.window_ptr[block + 1] - p.window;
-  return p;
+  if (block >= end) return {};
+  return {f.pattern_ptr[block], f.pattern_ptr[block + 1], f.value_ptr[block], f.value_ptr[block + 1], f.window_ptr[block], f.window_ptr[block + 1]};
 }
 
 /* The place that lane i has */
 __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t i)
 {
-  return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_units, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_units, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.nwindows, i)};
+  return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_end, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_end, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.window_end, i)};
 }
 
 /*
@@ -106,55 +120,52 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
   const uint32_t        col = warp * COLS + lane / CHUNKS;
   const int64_t         step = STEP * a.d.ldb;
   Blocks<Scalar>        blocks(a);
-  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end); /* lane i: of block i of the next group */
-  int32_t               row[EACH]; /* of B, of the lane's chunks of the block at hand, -1 for none */
+  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
+  int32_t               window[EACH]; /* that has the lane's chunks of the next block; on its way from memory, and so not to be looked at before that is copied */
   uint32_t              stage = 0, parity = 0;
 
-  const auto FindRows = [&](const BlockPlace &p) {
+  const auto At   = [&](uint32_t j) { return (lane % CHUNKS + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
+  const auto Seek = [&](const BlockPlace &group, uint32_t i) {
+    p = ShufflePlace(group, i);
 #pragma unroll
-    for (uint32_t j = 0; j < EACH; j++) {
-      const uint32_t at = (lane % CHUNKS + 32 * j) * V, window = at / f.window_cols;
-
-      row[j] = window < p.nwindows ? f.windows[p.window + window] * f.window_cols + (int32_t)(at % f.window_cols) : -1;
+    for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
+      if (p.window + At(j) / f.window_cols < p.window_end) window[j] = f.windows[p.window + At(j) / f.window_cols];
     }
   };
 
-  while (blocks.Left()) {
-    const int32_t    n0 = blocks.Tile() * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
+  Seek(next, 0);
+  while (blocks.left) {
+    const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
     const uint32_t   n     = blocks.Count();
     const BlockPlace group = next;
-    BlockPlace       p     = ShufflePlace(group, 0);
 
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
-    if (NR) FindRows(p);
     for (uint32_t i = 0; i < n; i++) {
       const uint32_t   base = shared + stage * a.stage_bytes, ready = full + 8 * stage;
       const BlockPlace now  = p;
-      int32_t          here[EACH];
+      int32_t          row[EACH]; /* of B, of the lane's chunks */
 
 #pragma unroll
-      for (uint32_t j = 0; j < EACH; j++) here[j] = row[j];
-      if (i + 1 < n) {
-        p = ShufflePlace(group, i + 1);
-        if (NR) FindRows(p);
-      }
+      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = window[j] * f.window_cols + (int32_t)(At(j) % f.window_cols);
+      if (i + 1 < n) Seek(group, i + 1);
+      else Seek(next, 0);
       BarrierWait(empty + 8 * stage, parity ^ 1);
-      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, now.pattern_units * HRPB_PATTERN_UNIT, base + a.values_at, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), now.value_units * (HRPB_VALUE_UNIT * SIZE), ready, lane);
+      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + a.values_at, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
 #pragma unroll
       for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
-        const Scalar *from = a.d.B + here[j] + (n0 + col) * a.d.ldb;
-        uint32_t      to   = base + col * PITCH + (lane % CHUNKS + 32 * j) * (V * SIZE);
+        const Scalar *from = a.d.B + row[j] + (n0 + col) * a.d.ldb;
+        uint32_t      to   = base + col * PITCH + At(j) * SIZE;
 
-        if (here[j] < 0) continue;
-        if (here[j] <= a.ncols - V) {
+        if (now.window + At(j) / f.window_cols >= now.window_end) continue;
+        if (row[j] <= a.ncols - V) {
 #pragma unroll 8
           for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
         } else { /* the window reaches beyond the last row of B */
 #pragma unroll 1
           for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) {
 #pragma unroll 1
-            for (int32_t v = 0; v < a.ncols - here[j]; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
+            for (int32_t v = 0; v < a.ncols - row[j]; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
           }
         }
       }
@@ -162,6 +173,17 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
       NextStage(a.nstages, stage, parity);
     }
   }
+}
+
+/*
+   The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
+   shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
+*/
+template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+{
+  const StagedArgs<Scalar> a = args;
+
+  Produce<NB, V, NR, RUNS>(a, shared, full, empty, warp, lane);
 }
 
 /*
@@ -184,7 +206,6 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
   const Format<Scalar> &f = a.f;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP;
   const uint32_t full  = SharedAddress(shared) + a.nstages * a.stage_bytes, empty = full + 8 * MAX_STAGES;
-  const int64_t  nwork = (int64_t)f.nitems * a.ntiles;
   uint32_t       stage = 0, parity = 0;
 
   if (threadIdx.x == 0) {
@@ -197,19 +218,19 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
   __syncthreads();
   if (warp >= nconsumers) {
     if (NP == 1) Produce<NB, V, 1, true>(a, SharedAddress(shared), full, empty, 0, lane);
-    else if (warp == nconsumers) Produce<NB, V, 0, true>(a, SharedAddress(shared), full, empty, 0, lane);
-    else Produce<NB, V, NP == 1 ? 1 : NP - 1, false>(a, SharedAddress(shared), full, empty, warp - nconsumers - 1, lane);
+    else if (warp == nconsumers) ProduceApart<NB, V, 0, true>(a, SharedAddress(shared), full, empty, 0, lane);
+    else ProduceApart<NB, V, NP == 1 ? 1 : NP - 1, false>(a, SharedAddress(shared), full, empty, warp - nconsumers - 1, lane);
     return;
   }
 
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
+  const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
+  const bool     second = NT > 1 || a.d.N > 8; /* whether there is anything in the second half of the only tile */
 
-  for (int64_t w = blockIdx.x; w < nwork; w += gridDim.x) {
-    const WorkItem item = GetItem(f, w / a.ntiles);
-    const int32_t  n0   = (int32_t)(w % a.ntiles) * NB + n_warp;
-    Scalar         sum[NT][SUMS] = {};
+  for (uint32_t w = blockIdx.x; w < nwork; w += gridDim.x) { /* the item is read twice, to leave its registers to the blocks */
+    Scalar sum[NT][SUMS] = {};
 
-    for (uint32_t block = item.begin; block < item.end; block++) {
+    for (uint32_t left = CountBlocks(GetItem(f, w / a.ntiles)); left > 0; left--) {
       const uint8_t *base = shared + stage * a.stage_bytes;
 
       BarrierWait(full + 8 * stage, parity);
@@ -244,16 +265,16 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
 #pragma unroll
             for (int v = 0; v < Mma<P>::BRICKS; v++) {
               y[v][0] = *(const Scalar *)(x[u + v] + (16 * t) * PITCH);
-              y[v][1] = *(const Scalar *)(x[u + v] + (16 * t + 8) * PITCH);
+              y[v][1] = second ? *(const Scalar *)(x[u + v] + (16 * t + 8) * PITCH) : 0;
             }
-            Step<P>(sum[t], bricks, y);
+            Step<P>(sum[t], bricks, y, second);
           }
         }
       }
       BarrierArrive(empty + 8 * stage);
       NextStage(a.nstages, stage, parity);
     }
-    StoreSums<BM, NT, false>(f, a.d, item, strip, lane, sum, n0);
+    StoreSums<BM, NT, false>(f, a.d, GetItem(f, w / a.ntiles), strip, lane, sum, (int32_t)(w % a.ntiles) * NB + (int32_t)n_warp);
   }
 }
 
