@@ -118,21 +118,22 @@ typedef struct {
 } AIJTCUClusterRates;
 
 static const AIJTCUBrickRates brick_rates[] = {
-  [HRPB_FP64]   = {0, 14e6, 1.5e6, 9e3, 87, 0, 0.62, 2.3},
-  [HRPB_3XTF32] = {6.3e6, 14e6, 1.2e6, 1e3, 100, 0.58, 0.87, 1.5},
-  [HRPB_TF32]   = {6.3e6, 14e6, 1.2e6, 1e3, 90, 0.1, 0.8, 1.5}
+  [HRPB_FP64]   = {0, 14e6, 1.4e6, 8.6e3, 83, 0.1, 0.66, 2.4},
+  [HRPB_3XTF32] = {5.2e6, 14e6, 1.6e6, 1e3, 79, 0.53, 0.83, 1.4},
+  [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 70, 0.1, 0.77, 1.4}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {20e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 2.9, 12e6, 0.5};
+static const AIJTCUCSRRates csr_rates = {18e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 2.9, 12e6, 0.5};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650};
   #else
-static const AIJTCUCSRRates csr_rates = {18e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12.5e6, 1.3};
+static const AIJTCUCSRRates csr_rates = {19e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12e6, 1.3};
 static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
   #endif
 
 enum {
-  FEWEST_COLUMNS   = 16,  /* of a tile: fewer take as long; */
-  FEWEST_CSR       = 8,   /* with a copy of B where rows are few: the device is not busy with fewer columns, which take as long; */
+  FEWEST_COLUMNS   = 8,   /* of half a tile: fewer take as long; */
+  FEWEST_COPIED    = 4,   /* columns of a copy of B: so do fewer of these, */
+  FEWEST_CSR       = 8,   /* and where rows are few, for the device is not busy with fewer; */
   FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
@@ -142,8 +143,8 @@ enum {
   FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
-/* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut, and times as long for all else. Fitted to four matrices, in double and single */
-static const PetscReal short_in_turn = (PetscReal)0.7, short_else = (PetscReal)0.9;
+/* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to four matrices, in double and single */
+static const PetscReal short_in_turn = (PetscReal)0.6;
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -188,12 +189,11 @@ static PetscReal AIJTCUTimeOfBricks(Mat A, const AIJTCUPlan *plan, const HrpbSur
   const HrpbParams        format  = HrpbStagedParams();
   const PetscReal         bricks  = (PetscReal)survey->strip_cols16 / (HRPB_BRICK_COLS * (PetscReal)0.9), staged = AIJTCUStagedRows(A, survey);
   const PetscReal         panels  = PetscMax(1, (PetscReal)A->rmap->n / (PetscReal)format.panel_rows);
-  const PetscBool         few     = AIJTCUHasFewPanels(A);
-  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = PetscMin((PetscReal)survey->most_staged_rows * (few ? short_in_turn : 1), HRPB_PART_COLS) / (PetscReal)format.block_cols;
+  const PetscReal         columns = PetscMax(N, FEWEST_COLUMNS), in_turn = PetscMin((PetscReal)survey->most_staged_rows * (AIJTCUHasFewPanels(A) ? short_in_turn : 1), HRPB_PART_COLS) / (PetscReal)format.block_cols;
   const PetscReal         blocks  = (r->block + r->block_column * columns) * in_turn;
   const PetscReal         other   = r->launch + ((r->brick + r->brick_column * columns) * bricks + r->staged * staged * columns) * PetscMax(1, ENOUGH_PANELS / panels) + r->dense * (PetscReal)N * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 
-  return PetscMax(blocks + other * (few ? short_else : 1), r->least);
+  return PetscMax(blocks + other, r->least);
 }
 
 /* The rows of B of a panel of A in shared memory: a multiprocessor has a panel at a time, and the last ones may keep few of them busy */
@@ -208,7 +208,7 @@ static PetscReal AIJTCUTimeOfStagedCSR(Mat A, const AIJTCUPlan *plan, PetscInt N
 /* Columns that a product with a copy of B takes as long as */
 static PetscReal AIJTCUCopiedColumns(Mat A, PetscInt N)
 {
-  return (PetscReal)(AIJTCUHasFewPanels(A) ? PetscMax(N, FEWEST_CSR) : N);
+  return (PetscReal)PetscMax(N, AIJTCUHasFewPanels(A) ? FEWEST_CSR : FEWEST_COPIED);
 }
 
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
