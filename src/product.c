@@ -168,6 +168,7 @@ static PetscErrorCode AIJTCUSetUpAnew(Mat C)
   PetscCall(AIJTCUParentProductGet(C, &pp));
   pp->numeric = NULL; /* until all is done: what was set up before is gone */
   if (product->destroy) ierr = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
+  if (!ierr) ierr = MatDestroy(&product->Dwork); /* the product inside of P^T A P and the like */
   product->destroy                               = NULL;
   product->data                                  = NULL;
   product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
@@ -211,15 +212,16 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan, PetscErro
 }
 
 /*
-   Whether what the parent's symbolic phase made for a product with a dense matrix is of another A than that of now: the descriptors of cuSPARSE, the MATMAIJ of A^T B and A B^T, which refers to A, or, of a parallel matrix of
-   a device, bound to the CPU or not, is a copy of it with the values of then. The parent does not ask. A B of a parallel matrix, one of ours, keeps nothing of A
+   Whether what the parent's symbolic phase made for a product with a dense matrix is of another A than that of now: the descriptors of cuSPARSE, the product inside of P^T A P, the MATMAIJ of A^T B and A B^T, which refers to A,
+   or, of a parallel matrix of a device, bound to the CPU or not, is a copy of it with the values of then. The parent does not ask. A B of a parallel matrix, one of ours, keeps nothing of A
 */
 static PetscErrorCode AIJTCUSymbolicIsStale(Mat C, const AIJTCUPlan *plan, const AIJTCUParentProduct *pp, PetscBool ours, PetscBool *stale)
 {
-  const PetscBool  parallel = (PetscBool)(plan->kind == AIJTCU_KIND_MPI);
-  AIJTCUPatternKey key;
-  PetscObjectState state;
-  PetscBool        bydense;
+  const MatProductType type     = C->product->type;
+  const PetscBool      parallel = (PetscBool)(plan->kind == AIJTCU_KIND_MPI), copied = (PetscBool)(parallel && plan->device && (type == MATPRODUCT_AtB || type == MATPRODUCT_ABt));
+  AIJTCUPatternKey     key;
+  PetscObjectState     state;
+  PetscBool            bydense;
 
   PetscFunctionBegin;
   *stale = PETSC_FALSE;
@@ -227,7 +229,7 @@ static PetscErrorCode AIJTCUSymbolicIsStale(Mat C, const AIJTCUPlan *plan, const
   if (!bydense || (ours && parallel)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPatternKeyGet(C->product->A, &key));
   PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &state));
-  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&key, &pp->key) || (parallel && plan->device && state != pp->state));
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&key, &pp->key) || (copied && state != pp->state));
   if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -167,7 +167,7 @@ void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
   A->ops->view      = MatView_AIJTCU;
 }
 
-/* In-place factorizations replace the matrix by one of the parent type */
+/* In-place factorizations replace the matrix by one of the parent type. PETSc's aij have these two */
 static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
@@ -175,24 +175,17 @@ static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ILU is put where the matrix was, on the host. PETSc then destroys what it has of an aijcusparse on the device as if it were that of a factor */
 static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  AIJTCUPlan *plan;
 
-static PetscErrorCode MatCholeskyFactor_AIJTCU(Mat A, IS r, const MatFactorInfo *info)
-{
   PetscFunctionBegin;
-  AIJTCUCallParentOp(A, choleskyfactor, A, r, info);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatICCFactor_AIJTCU(Mat A, IS r, const MatFactorInfo *info)
-{
-  PetscFunctionBegin;
-  AIJTCUCallParentOp(A, iccfactor, A, r, info);
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->device) {
+    PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+    PetscCall((*A->ops->ilufactor)(A, r, c, info));
+  } else AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -456,8 +449,6 @@ static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
 #define AIJTCU_OPS_OWN(W) \
   W(lufactor, MatLUFactor_AIJTCU) \
   W(ilufactor, MatILUFactor_AIJTCU) \
-  W(choleskyfactor, MatCholeskyFactor_AIJTCU) \
-  W(iccfactor, MatICCFactor_AIJTCU) \
   W(productsetfromoptions, MatProductSetFromOptions_AIJTCU)
 #define AIJTCU_OPS_OWN_ADDED(W) W(convert, MatConvert_AIJTCU_Any)
 #define AIJTCU_OPS_DEVICE(W) \

@@ -443,7 +443,7 @@ static PetscErrorCode CheckNorms(Mat E, Mat D, const char what[])
   PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
   PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(E, NORM_FROBENIUS, &diff));
-  if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, differs by %g of %g\n", pattern_name, what, (double)diff, (double)norm));
+  if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s: differs by %g of %g\n", pattern_name, what, (double)diff, (double)norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -480,7 +480,7 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
     PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
     PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
     PetscCall(MatMatMult(T, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
-    PetscCall(CheckNorms(E, D, "after the symmetry was lost"));
+    PetscCall(CheckNorms(E, D, "A^T B after the symmetry was lost"));
     PetscCall(MatDestroy(&T));
     PetscCall(MatDestroy(&E));
   }
@@ -492,8 +492,25 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D is A^T B as MATAIJ has it on the host, and of the type that it had */
-static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const char what[])
+/* Products with a dense matrix that are the parent's */
+typedef PetscErrorCode (*ParentProduct)(Mat, Mat, MatReuse, Mat *);
+
+static PetscErrorCode Transposed(Mat A, Mat B, MatReuse reuse, Mat *D)
+{
+  PetscFunctionBegin;
+  PetscCall(MatTransposeMatMult(A, B, reuse, PETSC_DEFAULT, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Projected(Mat A, Mat B, MatReuse reuse, Mat *D)
+{
+  PetscFunctionBegin;
+  PetscCall(MatPtAP(A, B, reuse, PETSC_DEFAULT, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* D is what f makes of MATAIJ and dense matrices on the host, and of the type that it had */
+static PetscErrorCode CheckParents(ParentProduct f, Mat A, Mat B, Mat D, MatType type, const char what[])
 {
   Mat       R, H, E, S;
   PetscBool same;
@@ -502,10 +519,10 @@ static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const c
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &R));
   PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &H));
   PetscCall(MatConvert(D, MATDENSE, MAT_INITIAL_MATRIX, &S));
-  PetscCall(MatTransposeMatMult(R, H, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &E));
+  PetscCall((*f)(R, H, MAT_INITIAL_MATRIX, &E));
   PetscCall(CheckNorms(E, S, what));
   PetscCall(PetscObjectTypeCompare((PetscObject)D, type, &same));
-  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: A^T B, %s, is no %s any more\n", pattern_name, what, type));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s is no %s any more\n", pattern_name, what, type));
   PetscCall(MatDestroy(&R));
   PetscCall(MatDestroy(&H));
   PetscCall(MatDestroy(&S));
@@ -513,10 +530,42 @@ static PetscErrorCode CheckTransposed(Mat A, Mat B, Mat D, MatType type, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B is the parent's product: into a D of its own, that is taken to the host, and into one of the caller's; each time with other values in A */
+/* Twice, with other values in A, and with another A */
+static PetscErrorCode TestParents(Problem p, PetscInt N, MatType type, ParentProduct f, const char name[])
+{
+  Mat     A, Other, B, D;
+  char    had[64], what[64];
+  MatType now;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(&p, &A));
+  PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
+  PetscCall(FillB(B, &p, -1, -1));
+  PetscCall((*f)(A, B, MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatGetType(D, &now));
+  PetscCall(PetscStrncpy(had, now, sizeof(had)));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, new", name));
+  PetscCall(CheckParents(f, A, B, D, had, what));
+  PetscCall(MatScale(A, 2));
+  PetscCall((*f)(A, B, MAT_REUSE_MATRIX, &D));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, again", name));
+  PetscCall(CheckParents(f, A, B, D, had, what));
+  PetscCall(CreateA(&p, &Other)); /* and scaled once, like A: no count of changes tells them apart */
+  PetscCall(MatScale(Other, -6));
+  PetscCall((*f)(Other, B, MAT_REUSE_MATRIX, &D));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "%s of another A", name));
+  PetscCall(CheckParents(f, Other, B, D, had, what));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&Other));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B into a D that was taken to the host, and into one of the caller's; each time with other values in A */
 static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 {
-  Mat       A, Other, B, D;
+  Mat       A, B, D;
   char      had[64];
   MatType   now;
   PetscBool sequential;
@@ -525,25 +574,13 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
   PetscCall(CreateA(&p, &A));
   PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
   PetscCall(FillB(B, &p, -1, -1));
-  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
-  PetscCall(MatGetType(D, &now));
-  PetscCall(PetscStrncpy(had, now, sizeof(had)));
-  PetscCall(CheckTransposed(A, B, D, had, "new"));
-  PetscCall(MatScale(A, 2));
-  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
-  PetscCall(CheckTransposed(A, B, D, had, "again"));
-  PetscCall(CreateA(&p, &Other)); /* and scaled once, like A: no count of changes tells them apart */
-  PetscCall(MatScale(Other, -6));
-  PetscCall(MatTransposeMatMult(Other, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
-  PetscCall(CheckTransposed(Other, B, D, had, "of another A"));
-  PetscCall(MatDestroy(&A));
-  A = Other;
-  PetscCall(PetscStrcmpAny(had, &sequential, MATSEQDENSE, MATSEQDENSECUDA, ""));
+  PetscCall(Transposed(A, B, MAT_INITIAL_MATRIX, &D));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)D, MATSEQDENSE, &sequential));
   if (sequential) {
     PetscCall(MatConvert(D, MATSEQDENSE, MAT_INPLACE_MATRIX, &D));
     PetscCall(MatScale(A, 3));
-    PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
-    PetscCall(CheckTransposed(A, B, D, MATSEQDENSE, "after it went to the host"));
+    PetscCall(Transposed(A, B, MAT_REUSE_MATRIX, &D));
+    PetscCall(CheckParents(Transposed, A, B, D, MATSEQDENSE, "A^T B after it went to the host"));
     PetscCall(MatDestroy(&D));
     PetscCall(CreateDense(A, PETSC_TRUE, N, 0, type, &D));
     PetscCall(MatGetType(D, &now));
@@ -555,7 +592,7 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
     for (PetscInt i = 0; i < 3; i++) {
       PetscCall(MatScale(A, 1.5));
       PetscCall(MatProductNumeric(D));
-      PetscCall(CheckTransposed(A, B, D, had, "the caller's"));
+      PetscCall(CheckParents(Transposed, A, B, D, had, "the caller's A^T B"));
     }
   }
   PetscCall(MatDestroy(&A));
@@ -611,6 +648,8 @@ int main(int argc, char **argv)
     }
     if (nwidths) {
       PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
+      PetscCall(TestParents(p, widths[nwidths - 1], type, Transposed, "A^T B"));
+      if (p.m == p.n) PetscCall(TestParents(p, widths[nwidths - 1], type, Projected, "B^T A B"));
       PetscCall(TestTransposed(p, widths[nwidths - 1], type));
     }
   }

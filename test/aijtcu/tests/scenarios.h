@@ -498,9 +498,17 @@ static PetscErrorCode DoStoreAndRetrieve(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The assembly at its end, where that has failed, is for the caller to repeat */
 static PetscErrorCode DoEliminateZeros(World *w)
 {
+  PetscBool assembled;
+
   PetscFunctionBegin;
+  PetscCall(MatAssembled(w->A, &assembled));
+  if (!assembled) {
+    PetscCall(MatAssemblyBegin(w->A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(w->A, MAT_FINAL_ASSEMBLY));
+  }
   PetscCall(MatEliminateZeros(w->A, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
