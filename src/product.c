@@ -168,7 +168,7 @@ static PetscErrorCode AIJTCUSetUpAnew(Mat C)
   PetscCall(AIJTCUParentProductGet(C, &pp));
   pp->numeric = NULL; /* until all is done: what was set up before is gone */
   if (product->destroy) ierr = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
-  if (!ierr) ierr = MatDestroy(&product->Dwork); /* the product inside of P^T A P and the like */
+  if (!ierr) ierr = MatDestroy(&product->Dwork); /* A P, of P^T A P, and the like */
   product->destroy                               = NULL;
   product->data                                  = NULL;
   product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
@@ -189,6 +189,45 @@ static PetscErrorCode AIJTCURestart(Mat C)
   ierr = AIJTCUSetUpAnew(C);
   if (ierr) C->ops->productnumeric = numeric;
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc lends a shell's product to the matrix inside of it for a numeric phase (MatProductNumericPhase_CF()): with what the symbolic phase made, which it keeps, and without what belongs to it */
+static PetscBool AIJTCUProductIsLent(const Mat_Product *product)
+{
+  return (PetscBool)!product->setfromoptionscalled;
+}
+
+/* A numeric phase for which the parent's product is set up anew. Of one that is lent all is given back as it was, so that the next one is set up anew as well */
+static PetscErrorCode AIJTCUComputeAnew(Mat C)
+{
+  Mat_Product         *product = C->product, lent = *product;
+  AIJTCUParentProduct *pp, kept;
+  PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
+  PetscErrorCode ierr, end       = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (!AIJTCUProductIsLent(product)) {
+    PetscCall(AIJTCURestart(C));
+    PetscCall((*C->ops->productnumeric)(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  kept                          = *pp;
+  product->data                 = NULL;
+  product->Dwork                = NULL;
+  product->setfromoptionscalled = PETSC_TRUE;
+  ierr                          = AIJTCURestart(C);
+  if (!ierr) ierr = (*C->ops->productnumeric)(C);
+  if (product->destroy) end = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
+  if (!end) end = MatDestroy(&product->Dwork);
+  if (!end) end = PetscFree(product->alg);
+  *product               = lent;
+  C->ops->productnumeric = numeric;
+  PetscCall(AIJTCUParentProductGet(C, &pp));
+  *pp = kept;
+  PetscCall(ierr);
+  PetscCall(end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,6 +289,10 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   PetscCall(AIJTCUParentProductGet(C, &pp));
   stale = (PetscBool)(changed || !pp->numeric);
   if (!stale && plan) PetscCall(AIJTCUSymbolicIsStale(C, plan, pp, dense, &stale));
+  if (stale && AIJTCUProductIsLent(C->product)) {
+    PetscCall(AIJTCUComputeAnew(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (stale) PetscCall(AIJTCURestart(C));
   PetscCall(AIJTCUParentProductGet(C, &pp));
   if (plan && dense) {
@@ -343,8 +386,7 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
     if (!done && path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUMultiply(A, plan, MAT_AIJTCU_PATH_SCALAR, B, C, &done));
   }
   if (!done) {
-    PetscCall(AIJTCURestart(C)); /* also where A, or what is known of it, changed since the product was set up */
-    PetscCall((*C->ops->productnumeric)(C));
+    PetscCall(AIJTCUComputeAnew(C)); /* also where A, or what is known of it, changed since the product was set up */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));

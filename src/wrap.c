@@ -167,7 +167,7 @@ void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
   A->ops->view      = MatView_AIJTCU;
 }
 
-/* In-place factorizations replace the matrix by one of the parent type. PETSc's aij have these two */
+/* PETSc's aij have these two factorizations in place. LU makes a factor of the parent type, and gives it the matrix's header */
 static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
@@ -175,14 +175,14 @@ static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ILU is put where the matrix was, on the host. PETSc then destroys what it has of an aijcusparse on the device as if it were that of a factor */
+/* ILU overwrites the values on the host, and the matrix keeps its type: of one on a device PETSc then destroys what it has there as if it were a factor's. So that becomes a seqaij; not for what PETSc refuses */
 static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->device) {
+  if (plan->device && info->levels == 0) {
     PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
     PetscCall((*A->ops->ilufactor)(A, r, c, info));
   } else AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
@@ -325,19 +325,25 @@ static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values on the host are the newest, and to be taken to the device again */
-static PetscErrorCode AIJTCUValuesToHost(Mat A)
+/* Bring the newest values to the host; if they are to be written there the device takes them again */
+static PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 {
   Mat blocks[2] = {NULL, NULL};
 
   PetscFunctionBegin;
   if (A->assembled) PetscCall(AIJTCUGetBlocks(A, blocks));
   for (PetscInt i = 0; i < 2; i++) {
-    PetscScalar *values;
+    const PetscScalar *values;
 
     if (!blocks[i]) continue;
-    PetscCall(MatSeqAIJGetArray(blocks[i], &values));
-    PetscCall(MatSeqAIJRestoreArray(blocks[i], &values));
+    PetscCall(MatSeqAIJGetArrayRead(blocks[i], &values));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[i], &values));
+    if (write) {
+      PetscScalar *changed;
+
+      PetscCall(MatSeqAIJGetArray(blocks[i], &changed));
+      PetscCall(MatSeqAIJRestoreArray(blocks[i], &changed));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -346,7 +352,7 @@ static PetscErrorCode AIJTCUValuesToHost(Mat A)
 static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUValuesToHost(A));
+  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   AIJTCUCallParentOp(A, eliminatezeros, A, keep);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -560,7 +566,7 @@ static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUValuesToHost(A));
+  PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_STORE_VALUES])(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -571,8 +577,9 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUValuesToHost(A));
+  if (plan->device) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_RETRIEVE_VALUES])(A));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* before 3.26 PETSc does not say that values have changed; of a parallel matrix this is called for the blocks, too */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -608,7 +615,8 @@ static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt whi
   if (which == AIJTCU_SET_PREALLOCATION_COO) has = PETSC_TRUE; /* makes blocks by the name of the whole, or sets the operations anew */
   else if (which >= AIJTCU_PRODUCT_DENSE) has = (PetscBool)!plan->own_name;
   else if (which >= AIJTCU_PRODUCT_ANY) has = plan->own_name;
-  else if (which == AIJTCU_STORE_VALUES || which == AIJTCU_RETRIEVE_VALUES) has = (PetscBool)(plan->own_name && plan->device);
+  else if (which == AIJTCU_RETRIEVE_VALUES) has = plan->own_name;
+  else if (which == AIJTCU_STORE_VALUES) has = (PetscBool)(plan->own_name && plan->device);
   else has = (PetscBool)(plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ);
   *own = has ? table[which].own : NULL;
   if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, which >= AIJTCU_PRODUCT_DENSE ? ((PetscObject)A)->type_name : prefix, prefix));

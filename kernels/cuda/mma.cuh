@@ -102,7 +102,7 @@ template <int P, int BM> struct Bricks {
 
 /*
    sum += two bricks times 16 columns of B; x[brick][first or second]. A tensor core truncates where it adds, so each step starts from zero and its sums
-   are added with rounding: the error of a long row grows as on scalar cores. Of columns of B that are second only zeros need be given where second is false
+   are added with rounding: the error of a long row grows as on scalar cores. Where second is false the columns of B that are second are zeros, and their sums are not asked for: with 8 rows one instruction does both
 */
 template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bricks<P, 8> &bricks, const float (&x)[2][2], bool = true)
 {

@@ -61,10 +61,10 @@ private:
 /* The blocks that a thread block multiplies, one after the other, in groups of up to 32, and of one at least */
 template <typename Scalar> struct Blocks {
   Work<Scalar> work; /* that comes after these blocks */
-  bool         left;
   uint32_t     tile, begin, end;
 
   __device__ __forceinline__ explicit Blocks(const StagedArgs<Scalar> &a) : work(a) { Open(); }
+  __device__ __forceinline__ bool     Left(void) const { return begin < end; }
   __device__ __forceinline__ uint32_t Count(void) const { return min(end - begin, 32u); }
   __device__ __forceinline__ void     Next(void)
   {
@@ -76,13 +76,12 @@ private:
   __device__ __forceinline__ void Open(void)
   {
     begin = end = 0;
-    while ((left = work.Left()) && begin == end) {
+    while (work.Left() && begin == end) {
       tile  = work.tile;
       begin = work.item.begin;
       end   = work.item.end;
       work.Next();
     }
-    left = begin < end;
   }
 };
 
@@ -121,7 +120,7 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
   const int64_t         step = STEP * a.d.ldb;
   Blocks<Scalar>        blocks(a);
   BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
-  int32_t               window[EACH]; /* that has the lane's chunks of the next block; on its way from memory, and so not to be looked at before that is copied */
+  int32_t               window[EACH] = {}; /* that has the lane's chunks of the next block; on its way from memory, and so not to be looked at before that is copied */
   uint32_t              stage = 0, parity = 0;
 
   const auto At   = [&](uint32_t j) { return (lane % CHUNKS + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
@@ -134,7 +133,7 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
   };
 
   Seek(next, 0);
-  while (blocks.left) {
+  while (blocks.Left()) {
     const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
     const uint32_t   n     = blocks.Count();
     const BlockPlace group = next;
@@ -230,7 +229,7 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
   for (uint32_t w = blockIdx.x; w < nwork; w += gridDim.x) { /* the item is read twice, to leave its registers to the blocks */
     Scalar sum[NT][SUMS] = {};
 
-    for (uint32_t left = CountBlocks(GetItem(f, w / a.ntiles)); left > 0; left--) {
+    for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
       const uint8_t *base = shared + stage * a.stage_bytes;
 
       BarrierWait(full + 8 * stage, parity);

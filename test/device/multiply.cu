@@ -47,7 +47,7 @@ static double Bound(HrpbPrecision precision)
 static void TestFormats(const Matrix *A, const int32_t *order)
 {
   static const HrpbParams formats[] = {{16, 128, 64, 8}, {8, 64, 64, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
-  static const int64_t    widths[]  = {1, 3, 8, 16, 17, 24, 33, 48, 64, 72, 93, 100, 128, 129, 300};
+  static const int64_t    widths[]  = {1, 3, 8, 9, 16, 17, 24, 33, 48, 64, 72, 93, 100, 128, 129, 300};
 #if defined(HRPB_USE_SINGLE)
   const std::vector<HrpbPrecision> precisions = {HRPB_3XTF32, HRPB_TF32};
 #else
@@ -70,6 +70,7 @@ static void TestFormats(const Matrix *A, const int32_t *order)
         k++;
       }
       TestProduct(A, kernel, multiply, 21, 16, 0, 1, Bound(precision));
+      TestProduct(A, kernel, multiply, 5, 0, 0, 1, Bound(precision));
       if (precision != HRPB_TF32) TestProduct(A, kernel, multiply, 40, 0, 0, 2, Bound(precision));
     }
     HrpbDestroyDevice(&h, NULL);

@@ -182,11 +182,12 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (s->act == DoProduct && w.C) PetscCall(IsProduct(w.C, &w, &is));
   if (s->act == DoMult) PetscCall(IsProductWithVector(&w, &is));
   if (s->ready == ReadyFactor) PetscCall(IsSolution(&w, &is));
+  if (s->ready == ReadyIncompleteFactor) PetscCall(IsIncompleteSolution(&w, &is));
   if (!is) Complain(s, k, ierr ? "wrong result at the second time" : "wrong result");
   PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
   PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
-  if (LeavesMatrix(s, on_host)) lost = PETSC_TRUE;
+  if (ierr && LeavesMatrix(s, on_host)) lost = PETSC_TRUE;
   if (nmade && (!lost || s->act == DoDestroy)) {
     char text[256];
 

@@ -562,6 +562,39 @@ static PetscErrorCode TestParents(Problem p, PetscInt N, MatType type, ParentPro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of a shell around A, which PETSc asks for the product of what is inside; with another pattern in A */
+static PetscErrorCode TestShell(Problem p, PetscInt N, MatType type, ParentProduct f, const char name[])
+{
+  Mat     A, S, B, D;
+  char    had[64], what[64];
+  MatType now;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(&p, &A));
+  PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
+  PetscCall(FillB(B, &p, -1, -1));
+  PetscCall(MatConvert(A, MATSHELL, MAT_INITIAL_MATRIX, &S));
+  PetscCall((*f)(S, B, MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatGetType(D, &now));
+  PetscCall(PetscStrncpy(had, now, sizeof(had)));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = 0; i < 3; i++) {
+    if (i != 1) { /* the second time nothing has changed since the first */
+      PetscCall(MatSetValue(A, 0, p.n - 1 - i, 7, INSERT_VALUES));
+      PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+      PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    }
+    PetscCall((*f)(S, B, MAT_REUSE_MATRIX, &D));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "%s of a shell", name));
+    PetscCall(CheckParents(f, A, B, D, had, what));
+  }
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A^T B into a D that was taken to the host, and into one of the caller's; each time with other values in A */
 static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 {
@@ -649,7 +682,11 @@ int main(int argc, char **argv)
     if (nwidths) {
       PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
       PetscCall(TestParents(p, widths[nwidths - 1], type, Transposed, "A^T B"));
-      if (p.m == p.n) PetscCall(TestParents(p, widths[nwidths - 1], type, Projected, "B^T A B"));
+      PetscCall(TestShell(p, widths[nwidths - 1], type, Transposed, "A^T B"));
+      if (p.m == p.n) {
+        PetscCall(TestParents(p, widths[nwidths - 1], type, Projected, "B^T A B"));
+        PetscCall(TestShell(p, widths[nwidths - 1], type, Projected, "B^T A B"));
+      }
       PetscCall(TestTransposed(p, widths[nwidths - 1], type));
     }
   }
