@@ -574,12 +574,17 @@ static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 {
   AIJTCUPlan *plan;
+  Mat         blocks[2];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan->device) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_RETRIEVE_VALUES])(A));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* before 3.26 PETSc does not say that values have changed; of a parallel matrix this is called for the blocks, too */
+  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* before 3.26 PETSc does not say that values have changed */
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  for (PetscInt i = 0; i < 2; i++) {
+    if (blocks[i] && blocks[i] != A) PetscCall(PetscObjectStateIncrease((PetscObject)blocks[i]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
