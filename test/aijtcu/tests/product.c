@@ -492,9 +492,6 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with a dense matrix that are the parent's */
-typedef PetscErrorCode (*ParentProduct)(Mat, Mat, MatReuse, Mat *);
-
 static PetscErrorCode Transposed(Mat A, Mat B, MatReuse reuse, Mat *D)
 {
   PetscFunctionBegin;
@@ -509,20 +506,30 @@ static PetscErrorCode Projected(Mat A, Mat B, MatReuse reuse, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D is what f makes of MATAIJ and dense matrices on the host, and of the type that it had */
-static PetscErrorCode CheckParents(ParentProduct f, Mat A, Mat B, Mat D, MatType type, const char what[])
+/* Products with a dense matrix that are the parent's */
+typedef struct {
+  const char *name;
+  PetscErrorCode (*compute)(Mat, Mat, MatReuse, Mat *);
+} ParentProduct;
+
+static const ParentProduct transposed = {"A^T B", Transposed}, projected = {"B^T A B", Projected};
+
+/* D is what MATAIJ and dense matrices give on the host, and of the type that it had */
+static PetscErrorCode CheckParents(const ParentProduct *f, Mat A, Mat B, Mat D, MatType type, const char what[])
 {
   Mat       R, H, E, S;
+  char      text[64];
   PetscBool same;
 
   PetscFunctionBegin;
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &R));
   PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &H));
   PetscCall(MatConvert(D, MATDENSE, MAT_INITIAL_MATRIX, &S));
-  PetscCall((*f)(R, H, MAT_INITIAL_MATRIX, &E));
-  PetscCall(CheckNorms(E, S, what));
+  PetscCall((*f->compute)(R, H, MAT_INITIAL_MATRIX, &E));
+  PetscCall(PetscSNPrintf(text, sizeof(text), "%s, %s", f->name, what));
+  PetscCall(CheckNorms(E, S, text));
   PetscCall(PetscObjectTypeCompare((PetscObject)D, type, &same));
-  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s is no %s any more\n", pattern_name, what, type));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, is no %s any more\n", pattern_name, text, type));
   PetscCall(MatDestroy(&R));
   PetscCall(MatDestroy(&H));
   PetscCall(MatDestroy(&S));
@@ -530,31 +537,38 @@ static PetscErrorCode CheckParents(ParentProduct f, Mat A, Mat B, Mat D, MatType
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Twice, with other values in A, and with another A */
-static PetscErrorCode TestParents(Problem p, PetscInt N, MatType type, ParentProduct f, const char name[])
+/* A and B, their product, and the name of its type; of a shell around A, if there is to be one */
+static PetscErrorCode CreateParents(const ParentProduct *f, Problem p, PetscInt N, MatType type, Mat *A, Mat *S, Mat *B, Mat *D, char had[], size_t len)
 {
-  Mat     A, Other, B, D;
-  char    had[64], what[64];
   MatType now;
 
   PetscFunctionBegin;
-  PetscCall(CreateA(&p, &A));
-  PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
-  PetscCall(FillB(B, &p, -1, -1));
-  PetscCall((*f)(A, B, MAT_INITIAL_MATRIX, &D));
-  PetscCall(MatGetType(D, &now));
-  PetscCall(PetscStrncpy(had, now, sizeof(had)));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, new", name));
-  PetscCall(CheckParents(f, A, B, D, had, what));
+  PetscCall(CreateA(&p, A));
+  PetscCall(CreateDense(*A, PETSC_FALSE, N, 2, type, B));
+  PetscCall(FillB(*B, &p, -1, -1));
+  if (S) PetscCall(MatConvert(*A, MATSHELL, MAT_INITIAL_MATRIX, S));
+  PetscCall((*f->compute)(S ? *S : *A, *B, MAT_INITIAL_MATRIX, D));
+  PetscCall(MatGetType(*D, &now));
+  PetscCall(PetscStrncpy(had, now, len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Twice, with other values in A, and with another A */
+static PetscErrorCode TestParents(const ParentProduct *f, Problem p, PetscInt N, MatType type)
+{
+  Mat  A, Other, B, D;
+  char had[64];
+
+  PetscFunctionBegin;
+  PetscCall(CreateParents(f, p, N, type, &A, NULL, &B, &D, had, sizeof(had)));
+  PetscCall(CheckParents(f, A, B, D, had, "new"));
   PetscCall(MatScale(A, 2));
-  PetscCall((*f)(A, B, MAT_REUSE_MATRIX, &D));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s, again", name));
-  PetscCall(CheckParents(f, A, B, D, had, what));
+  PetscCall((*f->compute)(A, B, MAT_REUSE_MATRIX, &D));
+  PetscCall(CheckParents(f, A, B, D, had, "again"));
   PetscCall(CreateA(&p, &Other)); /* and scaled once, like A: no count of changes tells them apart */
   PetscCall(MatScale(Other, -6));
-  PetscCall((*f)(Other, B, MAT_REUSE_MATRIX, &D));
-  PetscCall(PetscSNPrintf(what, sizeof(what), "%s of another A", name));
-  PetscCall(CheckParents(f, Other, B, D, had, what));
+  PetscCall((*f->compute)(Other, B, MAT_REUSE_MATRIX, &D));
+  PetscCall(CheckParents(f, Other, B, D, had, "of another A"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&Other));
   PetscCall(MatDestroy(&B));
@@ -563,20 +577,13 @@ static PetscErrorCode TestParents(Problem p, PetscInt N, MatType type, ParentPro
 }
 
 /* Of a shell around A, which PETSc asks for the product of what is inside; with another pattern in A */
-static PetscErrorCode TestShell(Problem p, PetscInt N, MatType type, ParentProduct f, const char name[])
+static PetscErrorCode TestShell(const ParentProduct *f, Problem p, PetscInt N, MatType type)
 {
-  Mat     A, S, B, D;
-  char    had[64], what[64];
-  MatType now;
+  Mat  A, S, B, D;
+  char had[64];
 
   PetscFunctionBegin;
-  PetscCall(CreateA(&p, &A));
-  PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
-  PetscCall(FillB(B, &p, -1, -1));
-  PetscCall(MatConvert(A, MATSHELL, MAT_INITIAL_MATRIX, &S));
-  PetscCall((*f)(S, B, MAT_INITIAL_MATRIX, &D));
-  PetscCall(MatGetType(D, &now));
-  PetscCall(PetscStrncpy(had, now, sizeof(had)));
+  PetscCall(CreateParents(f, p, N, type, &A, &S, &B, &D, had, sizeof(had)));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   for (PetscInt i = 0; i < 3; i++) {
     if (i != 1) { /* the second time nothing has changed since the first */
@@ -584,9 +591,8 @@ static PetscErrorCode TestShell(Problem p, PetscInt N, MatType type, ParentProdu
       PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
       PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     }
-    PetscCall((*f)(S, B, MAT_REUSE_MATRIX, &D));
-    PetscCall(PetscSNPrintf(what, sizeof(what), "%s of a shell", name));
-    PetscCall(CheckParents(f, A, B, D, had, what));
+    PetscCall((*f->compute)(S, B, MAT_REUSE_MATRIX, &D));
+    PetscCall(CheckParents(f, A, B, D, had, "of a shell"));
   }
   PetscCall(MatDestroy(&D));
   PetscCall(MatDestroy(&S));
@@ -604,16 +610,13 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
   PetscBool sequential;
 
   PetscFunctionBegin;
-  PetscCall(CreateA(&p, &A));
-  PetscCall(CreateDense(A, PETSC_FALSE, N, 2, type, &B));
-  PetscCall(FillB(B, &p, -1, -1));
-  PetscCall(Transposed(A, B, MAT_INITIAL_MATRIX, &D));
+  PetscCall(CreateParents(&transposed, p, N, type, &A, NULL, &B, &D, had, sizeof(had)));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)D, MATSEQDENSE, &sequential));
   if (sequential) {
     PetscCall(MatConvert(D, MATSEQDENSE, MAT_INPLACE_MATRIX, &D));
     PetscCall(MatScale(A, 3));
     PetscCall(Transposed(A, B, MAT_REUSE_MATRIX, &D));
-    PetscCall(CheckParents(Transposed, A, B, D, MATSEQDENSE, "A^T B after it went to the host"));
+    PetscCall(CheckParents(&transposed, A, B, D, MATSEQDENSE, "after it went to the host"));
     PetscCall(MatDestroy(&D));
     PetscCall(CreateDense(A, PETSC_TRUE, N, 0, type, &D));
     PetscCall(MatGetType(D, &now));
@@ -625,7 +628,7 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
     for (PetscInt i = 0; i < 3; i++) {
       PetscCall(MatScale(A, 1.5));
       PetscCall(MatProductNumeric(D));
-      PetscCall(CheckParents(Transposed, A, B, D, had, "the caller's A^T B"));
+      PetscCall(CheckParents(&transposed, A, B, D, had, "the caller's"));
     }
   }
   PetscCall(MatDestroy(&A));
@@ -681,11 +684,11 @@ int main(int argc, char **argv)
     }
     if (nwidths) {
       PetscCall(TestSymmetric(p, widths[nwidths - 1], type, expect));
-      PetscCall(TestParents(p, widths[nwidths - 1], type, Transposed, "A^T B"));
-      PetscCall(TestShell(p, widths[nwidths - 1], type, Transposed, "A^T B"));
+      PetscCall(TestParents(&transposed, p, widths[nwidths - 1], type));
+      PetscCall(TestShell(&transposed, p, widths[nwidths - 1], type));
       if (p.m == p.n) {
-        PetscCall(TestParents(p, widths[nwidths - 1], type, Projected, "B^T A B"));
-        PetscCall(TestShell(p, widths[nwidths - 1], type, Projected, "B^T A B"));
+        PetscCall(TestParents(&projected, p, widths[nwidths - 1], type));
+        PetscCall(TestShell(&projected, p, widths[nwidths - 1], type));
       }
       PetscCall(TestTransposed(p, widths[nwidths - 1], type));
     }

@@ -566,7 +566,8 @@ static PetscErrorCode DoCholesky(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DoLUInPlace(World *w)
+/* Of a copy of the diagonal block, of a type if one is named */
+static PetscErrorCode FactorInPlace(World *w, MatType type, PetscErrorCode (*factor)(Mat, IS, IS, const MatFactorInfo *))
 {
   MatFactorInfo info;
   Mat           D;
@@ -575,23 +576,23 @@ static PetscErrorCode DoLUInPlace(World *w)
   PetscCall(MatFactorInfoInitialize(&info));
   PetscCall(MatGetDiagonalBlock(w->A, &D));
   PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &w->X));
-  PetscCall(MatLUFactor(w->X, w->rows, w->rows, &info));
+  if (type) PetscCall(MatConvert(w->X, type, MAT_INPLACE_MATRIX, &w->X));
+  PetscCall((*factor)(w->X, w->rows, w->rows, &info));
   PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLUInPlace(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(FactorInPlace(w, NULL, MatLUFactor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DoILUInPlace(World *w)
 {
-  MatFactorInfo info;
-  Mat           D;
-
   PetscFunctionBegin;
-  PetscCall(MatFactorInfoInitialize(&info));
-  PetscCall(MatGetDiagonalBlock(w->A, &D));
-  PetscCall(MatDuplicate(D, MAT_COPY_VALUES, &w->X));
-  PetscCall(MatConvert(w->X, MATAIJTCU, MAT_INPLACE_MATRIX, &w->X)); /* of a block it is an aijcusparse on a device, which PETSc cannot destroy then */
-  PetscCall(MatILUFactor(w->X, w->rows, w->rows, &info));
-  PetscCall(MatSolve(w->X, w->x, w->y));
+  PetscCall(FactorInPlace(w, MATAIJTCU, MatILUFactor)); /* a copy of a block is an aijcusparse on a device, which PETSc cannot destroy then */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
