@@ -19,18 +19,15 @@
      strip   brick_rows (BM, 8 or 16) rows of a panel. Inside a block every strip keeps its own compaction: its active
              columns among the block's, ascending, cut into groups of HRPB_BRICK_COLS. With TM = BM that is the
              paper's compaction; with tall panels it keeps the fill of short ones
-     brick   one group: BM x HRPB_BRICK_COLS slots. Bit row*HRPB_BRICK_COLS + col of its pattern says that the slot holds
-             an entry of the matrix (stored zeros included). A brick has at least one bit
+     brick   one group: BM x HRPB_BRICK_COLS slots, in one or two halves of 8 rows. A bit of its pattern says that the slot
+             holds an entry of the matrix (stored zeros included). A brick has at least one bit
 
    A packed block is two runs, each contiguous and 16-byte aligned, so that two bulk copies bring it:
 
      pattern  HrpbBlockHeader
-              pattern       nbricks x uint32 (BM = 8) or uint64 (BM = 16), strip by strip
-              column        nbricks x HRPB_BRICK_COLS x uint8: local column of each brick column;
-                            slots beyond the strip's last column repeat that last column and have no bit
-              value offset  nbricks x uint16: first value of the brick, counted from the block's first value
               strip start   (TM/BM + 1) x uint16: first brick of each strip
               zero bytes up to a multiple of 16
+              bricks        nbricks x HrpbBrick, strip by strip
      values   nvalues scalars in the order of the bricks, row-major inside a brick (ascending bits), then zeros up to a
               multiple of HRPB_VALUE_UNIT scalars
 
@@ -97,6 +94,13 @@ typedef struct {
   uint32_t unused;  /* zero */
 } HrpbBlockHeader;
 
+/* All there is to know of a brick: a kernel reads it at once. Of bricks of 8 rows the second half is zero */
+typedef struct {
+  uint32_t pattern[2]; /* of rows 0 to 7 and of rows 8 to 15: bit row%8*HRPB_BRICK_COLS + col; */
+  uint8_t  column[4];  /* local column of each brick column; slots beyond the strip's last column repeat that last column and have no bit; */
+  uint16_t value[2];   /* first value of each half, counted from the block's first value */
+} HrpbBrick;
+
 typedef struct {
   int32_t brick_rows;  /* BM: 8 or 16 */
   int32_t panel_rows;  /* TM: a multiple of BM, at most HRPB_MAX_PANEL */
@@ -130,30 +134,18 @@ typedef struct {
 } Hrpb;
 
 /* Where the parts of a block's pattern run begin, in bytes from its first */
-HRPB_INLINE size_t HrpbPatternBytes(int32_t brick_rows) /* of one brick's pattern */
-{
-  return brick_rows == 16 ? 8 : 4;
-}
-HRPB_INLINE size_t HrpbOffsetPattern(void)
+HRPB_INLINE size_t HrpbOffsetStripStart(void)
 {
   return sizeof(HrpbBlockHeader);
 }
-HRPB_INLINE size_t HrpbOffsetColumn(int32_t brick_rows, uint32_t nbricks)
+HRPB_INLINE size_t HrpbOffsetBricks(int32_t nstrips) /* of a panel */
 {
-  return HrpbOffsetPattern() + HrpbPatternBytes(brick_rows) * nbricks;
-}
-HRPB_INLINE size_t HrpbOffsetValueOffset(int32_t brick_rows, uint32_t nbricks)
-{
-  return HrpbOffsetColumn(brick_rows, nbricks) + (size_t)HRPB_BRICK_COLS * nbricks;
-}
-HRPB_INLINE size_t HrpbOffsetStripStart(int32_t brick_rows, uint32_t nbricks)
-{
-  return HrpbOffsetValueOffset(brick_rows, nbricks) + 2 * (size_t)nbricks;
-}
-HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* the whole run, padding included */
-{
-  size_t n = HrpbOffsetStripStart(p->brick_rows, nbricks) + 2 * (size_t)(p->panel_rows / p->brick_rows + 1);
+  size_t n = HrpbOffsetStripStart() + 2 * ((size_t)nstrips + 1);
   return (n + HRPB_PATTERN_UNIT - 1) / HRPB_PATTERN_UNIT * HRPB_PATTERN_UNIT;
+}
+HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* the whole run */
+{
+  return HrpbOffsetBricks(p->panel_rows / p->brick_rows) + sizeof(HrpbBrick) * nbricks;
 }
 
 /* What an error code means, for the caller's message; never NULL */

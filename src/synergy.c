@@ -119,8 +119,8 @@ typedef struct {
 
 static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_FP64]   = {0, 14e6, 1.4e6, 8.6e3, 83, 0.1, 0.66, 2.4},
-  [HRPB_3XTF32] = {5.2e6, 14e6, 1.6e6, 1e3, 79, 0.53, 0.83, 1.4},
-  [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 70, 0.1, 0.77, 1.4}
+  [HRPB_3XTF32] = {5.2e6, 14e6, 1.6e6, 1e3, 84, 0.4, 0.72, 1.4},
+  [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 66, 0.1, 0.68, 1.4}
 };
   #if PetscDefined(USE_REAL_SINGLE)
 static const AIJTCUCSRRates csr_rates = {18e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 2.9, 12e6, 0.5};

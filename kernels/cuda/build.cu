@@ -157,7 +157,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) SumStrips(Hrpb h, uint32_
 static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32_t nbricks, uint32_t nvalues, uint32_t nwindows)
 {
   const int32_t  lane = threadIdx.x % HRPB_LANES, nstrips = params->panel_rows / params->brick_rows;
-  const uint32_t start = (uint32_t)HrpbOffsetStripStart(params->brick_rows, nbricks), end = (uint32_t)HrpbBlockBytes(params, nbricks);
+  const uint32_t start = (uint32_t)HrpbOffsetStripStart(), end = (uint32_t)HrpbOffsetBricks(nstrips);
   uint16_t      *strip_start = (uint16_t *)(run + start);
 
   if (lane == 0) *(HrpbBlockHeader *)run = {nbricks, nvalues, nwindows, 0};
@@ -166,10 +166,10 @@ static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32
 }
 
 /*
-   The bricks of a strip of a block: brick and value are the first of each. mask [half] are the local columns of the lane's row, complete;
+   The bricks of a strip of a block, to brick; value is the first of theirs. mask [half] are the local columns of the lane's row, complete;
    column is a warp's share of shared memory, one word a brick
 */
-template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, uint8_t *run, uint32_t block_bricks, uint32_t brick, uint32_t value)
+template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, HrpbBrick *brick, uint32_t value)
 {
   const int32_t lane  = threadIdx.x % HRPB_LANES;
   uint8_t      *byte  = (uint8_t *)column;
@@ -195,7 +195,7 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
   /* brick after brick, one slot a lane and half; then one brick a lane */
   for (uint32_t first = 0; first < nbricks; first += HRPB_LANES) {
     const uint32_t n               = min(nbricks - first, (uint32_t)HRPB_LANES);
-    uint32_t       pattern[HALVES] = {0}, nvalues = 0, upto;
+    uint32_t       pattern[2] = {0}, nvalues = 0, upto;
 
     for (uint32_t i = 0; i < n; i++) {
       const uint32_t slot = HRPB_BRICK_COLS * (first + i) + lane % HRPB_BRICK_COLS, local = byte[slot];
@@ -216,14 +216,10 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
     for (int half = 0; half < HALVES; half++) nvalues += __popc(pattern[half]);
     upto = HrpbWarpInclusiveSum(nvalues);
     if (lane < n) {
-      uint32_t *to = (uint32_t *)(run + HrpbOffsetPattern()) + HALVES * (brick + lane);
+      const uint32_t low = value + upto - nvalues, high = HALVES == 2 ? low + __popc(pattern[0]) : 0;
 
-#pragma unroll
-      for (int half = 0; half < HALVES; half++) to[half] = pattern[half];
-      ((uint32_t *)(run + HrpbOffsetColumn(8 * HALVES, block_bricks)))[brick + lane]      = column[first + lane];
-      ((uint16_t *)(run + HrpbOffsetValueOffset(8 * HALVES, block_bricks)))[brick + lane] = (uint16_t)(value + upto - nvalues);
+      *(uint4 *)(brick + first + lane) = make_uint4(pattern[0], pattern[1], column[first + lane], low | high << 16);
     }
-    brick += n;
     value += __shfl_sync(HRPB_ALL_LANES, upto, HRPB_LANES - 1);
   }
 }
@@ -254,7 +250,7 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
         uint32_t        mask[HALVES][WORDS];
 
         if (u.strip == 0) StoreFrame(&h.params, run, total >> VALUE_BITS, total & value_mask, nwindows);
-        if (lane == 0) ((uint16_t *)(run + HrpbOffsetStripStart(8 * HALVES, total >> VALUE_BITS)))[u.strip] = (uint16_t)(before >> VALUE_BITS);
+        if (lane == 0) ((uint16_t *)(run + HrpbOffsetStripStart()))[u.strip] = (uint16_t)(before >> VALUE_BITS);
 #pragma unroll
         for (int half = 0; half < HALVES; half++) {
           SweepRows<WORDS>(rows.colidx, h.windows + window0, nwindows, rows.shift, &c.next[half], c.end[half], mask[half]);
@@ -264,7 +260,7 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
             mask[half][m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[half][m], 2);
           }
         }
-        StoreBricks<HALVES, WORDS>(mask, column[threadIdx.x / HRPB_LANES], run, total >> VALUE_BITS, before >> VALUE_BITS, before & value_mask);
+        StoreBricks<HALVES, WORDS>(mask, column[threadIdx.x / HRPB_LANES], (HrpbBrick *)(run + HrpbOffsetBricks(nstrips)) + (before >> VALUE_BITS), before & value_mask);
       }
     }
   }

@@ -103,24 +103,23 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
 
   HrpbWaitForKernelBefore(); /* the copy of B */
   for (uint32_t block = item.begin; block < item.end; block++) {
-    const uint32_t        first = f.window_ptr[block], nwindows = f.window_ptr[block + 1] - first;
-    const uint8_t        *run     = f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT;
-    const uint32_t        nbricks = (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS; /* if they are direct */
-    const PackedBlock<BM> p       = DIRECT ? PackedBlock<BM>(run, nbricks) : PackedBlock<BM>(run);
-    const Scalar         *values  = f.values + (size_t)f.value_ptr[block] * HRPB_VALUE_UNIT;
-    const int32_t        *windows = f.windows + first;
-    const uint32_t        last    = DIRECT ? nbricks : p.StripStart(strip + 1);
+    const uint32_t    first = f.window_ptr[block], nwindows = f.window_ptr[block + 1] - first;
+    const PackedBlock p(f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT, f.strips);
+    const Scalar     *values  = f.values + (size_t)f.value_ptr[block] * HRPB_VALUE_UNIT;
+    const int32_t    *windows = f.windows + first;
+    const uint32_t    last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
 
-    for (uint32_t group = DIRECT ? 0 : p.StripStart(strip); group < last; group += 32) { /* a brick a lane: its pattern, first value and rows */
-      const uint32_t n = min(last - group, 32u), mine = group + min(lane, n - 1), offset = p.Offset(mine);
-      uint32_t       pattern[BM / 8];
-      int32_t        row[HRPB_BRICK_COLS];
+    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) { /* a brick a lane: its pattern, first value and rows */
+      const uint32_t    n = min(last - group, 32u), mine = group + min(lane, n - 1);
+      const PackedBrick own = p.brick[mine];
+      uint32_t          pattern[BM / 8];
+      int32_t           row[HRPB_BRICK_COLS];
 
 #pragma unroll
-      for (int half = 0; half < BM / 8; half++) pattern[half] = lane < n ? p.Pattern(mine, half) : 0;
+      for (int half = 0; half < BM / 8; half++) pattern[half] = lane < n ? own.Pattern(half) : 0;
 #pragma unroll
       for (uint32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-        row[slot] = DIRECT ? windows[min(HRPB_BRICK_COLS * mine + slot, nwindows - 1)] : (int32_t)MatrixColumn(f, windows, p.Column(mine, slot));
+        row[slot] = DIRECT ? windows[min(HRPB_BRICK_COLS * mine + slot, nwindows - 1)] : (int32_t)MatrixColumn(f, windows, own.Column(slot));
       }
       __syncwarp();
       ring.rows[lane] = make_int4(row[0], row[1], row[2], row[3]);
@@ -132,7 +131,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
 
 #pragma unroll
         for (int v = 0; v < Stage::BRICKS; v++) {
-          const Scalar *value = values + __shfl_sync(HRPB_ALL_LANES, offset, brick + v);
+          const Scalar *value = values + __shfl_sync(HRPB_ALL_LANES, own.Value(0), brick + v);
 
 #pragma unroll
           for (int half = 0; half < BM / 8; half++) {
@@ -218,7 +217,7 @@ template <int P, int BM, bool DIRECT> static HrpbError LaunchFor(const Product *
 template <int P> static HrpbError Run(const Product *p, const GatherArgs<HrpbScalar> *a)
 {
   if (p->h->params.brick_rows == 16) return LaunchFor<P, 16, false>(p, a);
-  return a->f.strips == 1 && a->f.window_cols == 1 ? LaunchFor<P, 8, true>(p, a) : LaunchFor<P, 8, false>(p, a);
+  return a->f.strips == 1 && a->f.window_shift == 0 ? LaunchFor<P, 8, true>(p, a) : LaunchFor<P, 8, false>(p, a);
 }
 
 HrpbError GatherRun(const Product *p, void *work)

@@ -1,3 +1,4 @@
+#include "packed.cuh"
 #include "strip.cuh"
 
 enum {
@@ -12,24 +13,23 @@ static __device__ inline void StorePadding(HrpbScalar *values, uint32_t nvalues,
 
 template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) PackStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const HrpbScalar *__restrict__ csr_values, const HrpbInt *__restrict__ entry, HrpbScalar *__restrict__ values)
 {
-  const int32_t  lane = threadIdx.x % HRPB_LANES, shift = lane & ~3;
+  const int32_t  lane = threadIdx.x % HRPB_LANES, shift = lane & ~3, nstrips = h.params.panel_rows / h.params.brick_rows;
   const uint32_t below = (1u << lane) - 1;
 
   for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
     const HrpbUnit u = HrpbGetUnit(&h, &units, (uint32_t)unit);
     /* of the lane's block: its runs and its bricks in the strip */
-    const uint8_t *run     = NULL;
-    uint32_t       nbricks = 0, first_brick = 0, strip_bricks = 0, value = 0;
+    const PackedBrick *bricks      = NULL;
+    uint32_t           first_brick = 0, strip_bricks = 0, value = 0;
     int64_t        panel = 0;
 
     if (u.begin + lane < u.end) {
-      const uint16_t *strip_start;
+      const uint8_t    *run = h.pattern + (size_t)h.pattern_ptr[u.begin + lane] * HRPB_PATTERN_UNIT;
+      const PackedBlock p(run, nstrips);
 
-      run          = h.pattern + (size_t)h.pattern_ptr[u.begin + lane] * HRPB_PATTERN_UNIT;
-      nbricks      = ((const HrpbBlockHeader *)run)->nbricks;
-      strip_start  = (const uint16_t *)(run + HrpbOffsetStripStart(h.params.brick_rows, nbricks));
-      first_brick  = strip_start[u.strip];
-      strip_bricks = strip_start[u.strip + 1] - first_brick;
+      bricks       = p.brick;
+      first_brick  = p.strip_start[u.strip];
+      strip_bricks = p.strip_start[u.strip + 1] - first_brick;
       value        = h.value_ptr[u.begin + lane];
       if (u.strip == 0) StorePadding(values + (size_t)value * HRPB_VALUE_UNIT, ((const HrpbBlockHeader *)run)->nvalues, (h.value_ptr[u.begin + lane + 1] - value) * HRPB_VALUE_UNIT);
     }
@@ -57,17 +57,16 @@ template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) Pac
           if (__shfl_sync(HRPB_ALL_LANES, upto, owner + step - 1) <= brick0 + lane) owner += step;
         }
         {
-          const uint8_t *owner_run    = (const uint8_t *)__shfl_sync(HRPB_ALL_LANES, (unsigned long long)run, owner);
-          const uint32_t owner_bricks = __shfl_sync(HRPB_ALL_LANES, nbricks, owner);
-          const uint32_t brick        = brick0 + lane - __shfl_sync(HRPB_ALL_LANES, upto - mine, owner) + __shfl_sync(HRPB_ALL_LANES, first_brick, owner);
-          const uint32_t owner_value  = __shfl_sync(HRPB_ALL_LANES, value, owner);
+          const PackedBrick *owner_bricks = (const PackedBrick *)__shfl_sync(HRPB_ALL_LANES, (unsigned long long)bricks, owner);
+          const uint32_t     brick        = brick0 + lane - __shfl_sync(HRPB_ALL_LANES, upto - mine, owner) + __shfl_sync(HRPB_ALL_LANES, first_brick, owner);
+          const uint32_t     owner_value  = __shfl_sync(HRPB_ALL_LANES, value, owner);
 
           if (brick0 + lane < total) {
-            const uint32_t *pattern = (const uint32_t *)(owner_run + HrpbOffsetPattern()) + HALVES * brick;
+            const PackedBrick b = owner_bricks[brick];
 
 #pragma unroll
-            for (int half = 0; half < HALVES; half++) bits[half] = pattern[half];
-            at = (owner_value - value0) * HRPB_VALUE_UNIT + ((const uint16_t *)(owner_run + HrpbOffsetValueOffset(8 * HALVES, owner_bricks)))[brick];
+            for (int half = 0; half < HALVES; half++) bits[half] = b.Pattern(half);
+            at = (owner_value - value0) * HRPB_VALUE_UNIT + b.Value(0);
           }
         }
         /* brick after brick, one slot a lane; lanes without a brick have no bits */

@@ -21,7 +21,7 @@ template <typename Scalar> struct StagedArgs {
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
   int32_t           ntiles, nstages;
-  uint32_t          values_at, pattern_at, stage_bytes; /* where a stage keeps the block behind the rows of B, and all it holds */
+  uint32_t          pattern_at, stage_bytes; /* where a stage keeps the pattern run, behind the rows of B and the values, and all it holds */
 };
 
 /* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
@@ -102,6 +102,13 @@ __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t
   return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_end, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_end, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.window_end, i)};
 }
 
+/* What lies next to each other in so many columns of B, from_step scalars apart, to places TO_STEP bytes apart */
+template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
+{
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES>(to + c * TO_STEP, from);
+}
+
 /*
    A producer warp.
 
@@ -113,7 +120,8 @@ __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t
 template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
   constexpr uint32_t CHUNKS = STAGED_COLS / V, COLS = CHUNKS < 32 ? 32 / CHUNKS : 1; /* of a column; columns that the warp copies at a time, */
-  constexpr uint32_t EACH = CHUNKS < 32 ? 1 : CHUNKS / 32, STEP = COLS * (NR ? NR : 1); /* chunks of a lane; and to its next columns */
+  constexpr uint32_t EACH = CHUNKS < 32 ? 1 : CHUNKS / 32, STEP = COLS * (NR ? NR : 1); /* chunks of a lane; and to its next columns, */
+  constexpr int      MOST = NB / (int)STEP; /* of which it has so many. With few, the warp has little time for each block: then whole tiles, and halves of the narrowest, are copied without counting */
   constexpr uint32_t    SIZE = sizeof(Scalar), PITCH = Pitch<Scalar>::BYTES;
   const Format<Scalar> &f   = a.f;
   const uint32_t        col = warp * COLS + lane / CHUNKS;
@@ -128,7 +136,7 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
     p = ShufflePlace(group, i);
 #pragma unroll
     for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
-      if (p.window + At(j) / f.window_cols < p.window_end) window[j] = f.windows[p.window + At(j) / f.window_cols];
+      if (p.window + (At(j) >> f.window_shift) < p.window_end) window[j] = f.windows[p.window + (At(j) >> f.window_shift)];
     }
   };
 
@@ -141,23 +149,26 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
     for (uint32_t i = 0; i < n; i++) {
-      const uint32_t   base = shared + stage * a.stage_bytes, ready = full + 8 * stage;
+      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
+      const uint32_t   base = shared + place * a.stage_bytes, ready = full + 8 * place;
       const BlockPlace now  = p;
       int32_t          row[EACH]; /* of B, of the lane's chunks */
 
 #pragma unroll
-      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = window[j] * f.window_cols + (int32_t)(At(j) % f.window_cols);
+      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = (window[j] << f.window_shift) + (int32_t)(At(j) & ((1u << f.window_shift) - 1));
       if (i + 1 < n) Seek(group, i + 1);
       else Seek(next, 0);
       BarrierWait(empty + 8 * stage, parity ^ 1);
-      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + a.values_at, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
+      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + PITCH * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
 #pragma unroll
       for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
         const Scalar *from = a.d.B + row[j] + (n0 + col) * a.d.ldb;
         uint32_t      to   = base + col * PITCH + At(j) * SIZE;
 
-        if (now.window + At(j) / f.window_cols >= now.window_end) continue;
-        if (row[j] <= a.ncols - V) {
+        if (now.window + (At(j) >> f.window_shift) >= now.window_end) continue;
+        if (row[j] <= a.ncols - V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH>(to, from, step);
+        else if (row[j] <= a.ncols - V && NB == 16 && ncopies == MOST / 2) CopyColumns<MOST / 2, V * SIZE, STEP * PITCH>(to, from, step);
+        else if (row[j] <= a.ncols - V) {
 #pragma unroll 8
           for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
         } else { /* the window reaches beyond the last row of B */
@@ -197,14 +208,15 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __noinli
 template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
-  constexpr int NB    = 16 * NT * WN; /* columns of the tile */
-  constexpr int U     = Mma<P>::BRICKS == 1 && NB <= 32 ? 1 : 2; /* bricks decoded together; a strip has two or three in a block, and with few columns decoding is what takes time */
-  constexpr int PITCH = Pitch<Scalar>::BYTES;
-  constexpr int SUMS  = BM / 2;
+  constexpr int NB     = 16 * NT * WN; /* columns of the tile */
+  constexpr int BRICKS = Mma<P>::BRICKS;
+  constexpr int PITCH  = Pitch<Scalar>::BYTES;
+  constexpr int SUMS   = BM / 2;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.f;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP;
-  const uint32_t full  = SharedAddress(shared) + a.nstages * a.stage_bytes, empty = full + 8 * MAX_STAGES;
+  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* so that it stays in a register */
+  const uint32_t full = begin + a.nstages * a.stage_bytes, empty = full + 8 * MAX_STAGES;
   uint32_t       stage = 0, parity = 0;
 
   if (threadIdx.x == 0) {
@@ -216,9 +228,9 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
   }
   __syncthreads();
   if (warp >= nconsumers) {
-    if (NP == 1) Produce<NB, V, 1, true>(a, SharedAddress(shared), full, empty, 0, lane);
-    else if (warp == nconsumers) ProduceApart<NB, V, 0, true>(a, SharedAddress(shared), full, empty, 0, lane);
-    else ProduceApart<NB, V, NP == 1 ? 1 : NP - 1, false>(a, SharedAddress(shared), full, empty, warp - nconsumers - 1, lane);
+    if (NP == 1) Produce<NB, V, 1, true>(a, begin, full, empty, 0, lane);
+    else if (warp == nconsumers) ProduceApart<NB, V, 0, true>(a, begin, full, empty, 0, lane);
+    else ProduceApart<NB, V, NP == 1 ? 1 : NP - 1, false>(a, begin, full, empty, warp - nconsumers - 1, lane);
     return;
   }
 
@@ -230,44 +242,38 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
-      const uint8_t *base = shared + stage * a.stage_bytes;
+      const uint32_t base = begin + stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
+      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * NB, b = base + (n_warp + g) * PITCH;
 
       BarrierWait(full + 8 * stage, parity);
-      const PackedBlock<BM> p(base + a.pattern_at);
-      const Scalar         *values = (const Scalar *)(base + a.values_at);
-      const uint8_t        *b      = base + (n_warp + g) * PITCH;
-      const uint32_t        last   = p.StripStart(strip + 1);
+      const uint32_t last = ReadShared16(start + 2);
 
 #pragma unroll 1
-      for (uint32_t brick = p.StripStart(strip); brick < last; brick += U) {
-        Scalar         slots[U][BM / 8];
-        const uint8_t *x[U];
+      for (uint32_t brick = ReadShared16(start); brick < last; brick += BRICKS) {
+        Scalar        slots[BRICKS][BM / 8];
+        uint32_t      x[BRICKS]; /* rows of B */
+        Bricks<P, BM> step;
 
 #pragma unroll
-        for (int u = 0; u < U; u++) {
-          const bool     in     = brick + u < last;
-          const uint32_t at     = in ? brick + u : brick;
-          const uint32_t column = p.Column(at, k);
+        for (int u = 0; u < BRICKS; u++) {
+          const bool        in = brick + u < last;
+          const PackedBrick packed(bricks + (in ? brick + u : brick) * (uint32_t)sizeof(HrpbBrick));
 
-          p.Decode(at, in, values, lane, slots[u]);
-          x[u] = b + column * (uint32_t)sizeof(Scalar);
+          packed.Decode<BM>(in, values, lane, slots[u]);
+          x[u] = b + packed.Column(k) * (uint32_t)sizeof(Scalar);
         }
+        step.Set(slots[0], slots[BRICKS - 1]);
 #pragma unroll
-        for (int u = 0; u < U; u += Mma<P>::BRICKS) {
-          Bricks<P, BM> bricks;
-
-          bricks.Set(slots[u], slots[u + Mma<P>::BRICKS - 1]);
-#pragma unroll
-          for (int t = 0; t < NT; t++) {
-            Scalar y[Mma<P>::BRICKS][2];
+        for (int t = 0; t < NT; t++) {
+          Scalar y[BRICKS][2];
 
 #pragma unroll
-            for (int v = 0; v < Mma<P>::BRICKS; v++) {
-              y[v][0] = *(const Scalar *)(x[u + v] + (16 * t) * PITCH);
-              y[v][1] = second ? *(const Scalar *)(x[u + v] + (16 * t + 8) * PITCH) : 0;
-            }
-            Step<P>(sum[t], bricks, y, second);
+          for (int u = 0; u < BRICKS; u++) {
+            ReadShared(x[u] + (16 * t) * PITCH, &y[u][0]);
+            y[u][1] = 0;
+            if (second) ReadShared(x[u] + (16 * t + 8) * PITCH, &y[u][1]);
           }
+          Step<P>(sum[t], step, y, second);
         }
       }
       BarrierArrive(empty + 8 * stage);
@@ -294,8 +300,7 @@ enum {
 /* Bytes of a stage, and of its parts, for a tile */
 template <typename Args> static void GetStage(const Product *p, int nb, Args *a)
 {
-  a->values_at   = (uint32_t)(Pitch<HrpbScalar>::BYTES * nb);
-  a->pattern_at  = a->values_at + (p->h->max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
+  a->pattern_at  = (uint32_t)(Pitch<HrpbScalar>::BYTES * nb) + (p->h->max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
   a->stage_bytes = (a->pattern_at + p->h->max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
 }
 

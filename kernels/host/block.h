@@ -7,30 +7,25 @@
 
 typedef struct {
   const HrpbBlockHeader *header;
-  const uint8_t         *pattern; /* read it with HrpbBrickPattern(): its type depends on brick_rows */
-  const uint8_t         *column;
-  const uint16_t        *offset;
   const uint16_t        *strip_start;
+  const HrpbBrick       *brick;
 } HrpbBlock;
 
 static inline HrpbBlock HrpbGetBlock(const Hrpb *h, int64_t b)
 {
-  const uint8_t         *run    = h->pattern + (size_t)h->pattern_ptr[b] * HRPB_PATTERN_UNIT;
-  const HrpbBlockHeader *header = (const HrpbBlockHeader *)run;
-  const int32_t          bm     = h->params.brick_rows;
-  HrpbBlock              block;
+  const uint8_t *run = h->pattern + (size_t)h->pattern_ptr[b] * HRPB_PATTERN_UNIT;
+  HrpbBlock      block;
 
-  block.header      = header;
-  block.pattern     = run + HrpbOffsetPattern();
-  block.column      = run + HrpbOffsetColumn(bm, header->nbricks);
-  block.offset      = (const uint16_t *)(run + HrpbOffsetValueOffset(bm, header->nbricks));
-  block.strip_start = (const uint16_t *)(run + HrpbOffsetStripStart(bm, header->nbricks));
+  block.header      = (const HrpbBlockHeader *)run;
+  block.strip_start = (const uint16_t *)(run + HrpbOffsetStripStart());
+  block.brick       = (const HrpbBrick *)(run + HrpbOffsetBricks(h->params.panel_rows / h->params.brick_rows));
   return block;
 }
 
-static inline uint64_t HrpbBrickPattern(const Hrpb *h, const HrpbBlock *block, uint32_t brick)
+/* Bit row*HRPB_BRICK_COLS + slot, of all rows */
+static inline uint64_t HrpbBrickPattern(const HrpbBrick *brick)
 {
-  return h->params.brick_rows == 16 ? ((const uint64_t *)block->pattern)[brick] : ((const uint32_t *)block->pattern)[brick];
+  return brick->pattern[0] | (uint64_t)brick->pattern[1] << 32;
 }
 
 /* The matrix column that is local column c of block b */

@@ -29,10 +29,8 @@ typedef struct {
 
   /* the block at hand, as it will be stored, */
   HrpbBlockHeader header;
-  uint64_t        pattern[MAX_BRICKS];
-  uint8_t         column[MAX_BRICKS * HRPB_BRICK_COLS];
-  uint16_t        offset[MAX_BRICKS];
   uint16_t        strip_start[MAX_STRIPS + 1];
+  HrpbBrick       brick[MAX_BRICKS];
   uint64_t        used[HRPB_MAX_BLOCK / 64]; /* and its columns with an entry */
 } Builder;
 
@@ -100,9 +98,9 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
   uint8_t        local[HRPB_MAX_BRICK_ROWS][HRPB_MAX_BLOCK]; /* the columns of each row, */
   int32_t        nlocal[HRPB_MAX_BRICK_ROWS];                /* how many there are, */
   uint8_t        rank[HRPB_MAX_BLOCK];                       /* and their place among the strip's active columns */
-  uint32_t       n      = 0;
-  const uint32_t brick0 = w->header.nbricks;
-  uint8_t       *column = w->column + (size_t)brick0 * HRPB_BRICK_COLS;
+  uint8_t        last = 0;
+  uint32_t       n    = 0;
+  HrpbBrick     *brick = w->brick + w->header.nbricks;
 
   for (int32_t i = 0; i < nrows; i++) {
     HrpbInt k = w->next[row0 + i];
@@ -123,24 +121,27 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
     for (uint64_t bits = used[m]; bits; bits &= bits - 1) {
       const int32_t c = 64 * m + __builtin_ctzll(bits);
 
-      rank[c]     = (uint8_t)n;
-      column[n++] = (uint8_t)c;
+      rank[c] = (uint8_t)n;
+      if (n % HRPB_BRICK_COLS == 0) memset(brick + n / HRPB_BRICK_COLS, 0, sizeof(*brick));
+      last = brick[n / HRPB_BRICK_COLS].column[n % HRPB_BRICK_COLS] = (uint8_t)c;
+      n++;
     }
   }
-  for (; n % HRPB_BRICK_COLS; n++) column[n] = column[n - 1];
+  for (; n % HRPB_BRICK_COLS; n++) brick[n / HRPB_BRICK_COLS].column[n % HRPB_BRICK_COLS] = last;
   w->header.nbricks += n / HRPB_BRICK_COLS;
 
-  memset(w->pattern + brick0, 0, sizeof(*w->pattern) * (n / HRPB_BRICK_COLS));
   for (int32_t i = 0; i < nrows; i++) {
     for (int32_t k = 0; k < nlocal[i]; k++) {
       const uint32_t r = rank[local[i][k]];
 
-      w->pattern[brick0 + r / HRPB_BRICK_COLS] |= (uint64_t)1 << ((uint32_t)i * HRPB_BRICK_COLS + r % HRPB_BRICK_COLS);
+      brick[r / HRPB_BRICK_COLS].pattern[i / 8] |= (uint32_t)1 << ((uint32_t)i % 8 * HRPB_BRICK_COLS + r % HRPB_BRICK_COLS);
     }
   }
-  for (uint32_t brick = brick0; brick < w->header.nbricks; brick++) {
-    w->offset[brick] = (uint16_t)w->header.nvalues;
-    w->header.nvalues += (uint32_t)__builtin_popcountll(w->pattern[brick]);
+  for (uint32_t b = 0; b < n / HRPB_BRICK_COLS; b++) {
+    for (int32_t half = 0; half < bm / 8; half++) {
+      brick[b].value[half] = (uint16_t)w->header.nvalues;
+      w->header.nvalues += (uint32_t)__builtin_popcount(brick[b].pattern[half]);
+    }
   }
 }
 
@@ -163,20 +164,12 @@ static void PackBlock(Builder *w, int32_t first)
 /* Write the pattern run of the block at hand */
 static void StoreBlock(const Builder *w, uint8_t *run)
 {
-  const int32_t  bm = w->params.brick_rows, nstrips = w->params.panel_rows / bm;
-  const uint32_t n = w->header.nbricks;
+  const int32_t nstrips = w->params.panel_rows / w->params.brick_rows;
 
-  memset(run, 0, HrpbBlockBytes(&w->params, n));
+  memset(run, 0, HrpbOffsetBricks(nstrips));
   memcpy(run, &w->header, sizeof(w->header));
-  if (bm == 16) memcpy(run + HrpbOffsetPattern(), w->pattern, sizeof(uint64_t) * n);
-  else {
-    uint32_t *pattern = (uint32_t *)(run + HrpbOffsetPattern());
-
-    for (uint32_t brick = 0; brick < n; brick++) pattern[brick] = (uint32_t)w->pattern[brick];
-  }
-  memcpy(run + HrpbOffsetColumn(bm, n), w->column, (size_t)HRPB_BRICK_COLS * n);
-  memcpy(run + HrpbOffsetValueOffset(bm, n), w->offset, sizeof(uint16_t) * n);
-  memcpy(run + HrpbOffsetStripStart(bm, n), w->strip_start, sizeof(uint16_t) * (size_t)(nstrips + 1));
+  memcpy(run + HrpbOffsetStripStart(), w->strip_start, sizeof(*w->strip_start) * (size_t)(nstrips + 1));
+  memcpy(run + HrpbOffsetBricks(nstrips), w->brick, sizeof(*w->brick) * w->header.nbricks);
 }
 
 /* Note in h where the block that comes next begins */

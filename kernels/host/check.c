@@ -132,13 +132,13 @@ static HrpbError CheckWindows(const Checker *c, int64_t b, int32_t *last)
    The column slots of a brick: those of the strip's active columns ascend and have an entry; the slots left over in its last brick
    repeat the last and have none. last is the strip's last column before it, -1 if there is none.
 */
-static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, uint64_t pattern, bool last_brick, int32_t *last)
+static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, const HrpbBrick *brick, bool last_brick, int32_t *last)
 {
-  const uint64_t first_slot = c->h->params.brick_rows == 16 ? 0x1111111111111111 : 0x11111111; /* in every row */
-  bool           padding    = false;
+  const uint64_t pattern = HrpbBrickPattern(brick), first_slot = 0x1111111111111111; /* in every row */
+  bool           padding = false;
 
   for (int32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-    const int32_t column = block->column[HRPB_BRICK_COLS * c->brick + slot];
+    const int32_t column = brick->column[slot];
 
     Expect(column < (int32_t)block->header->nwindows * c->h->params.window_cols, "column %ld of the block is out of range", (long)column);
     /* the last window may reach beyond the matrix, its entries not */
@@ -158,13 +158,13 @@ static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, uint64_t pattern
 }
 
 /* The entries of a brick against those that come next in the CSR rows */
-static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, int32_t strip, uint64_t pattern)
+static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, const HrpbBrick *brick, int32_t strip)
 {
   const Hrpb *h = c->h;
 
-  for (uint64_t bits = pattern; bits; bits &= bits - 1) {
+  for (uint64_t bits = HrpbBrickPattern(brick); bits; bits &= bits - 1) {
     const int32_t bit = __builtin_ctzll(bits), i = strip * h->params.brick_rows + bit / HRPB_BRICK_COLS;
-    const int32_t column = HrpbBlockColumn(h, c->block, block->column[HRPB_BRICK_COLS * c->brick + bit % HRPB_BRICK_COLS]);
+    const int32_t column = HrpbBlockColumn(h, c->block, brick->column[bit % HRPB_BRICK_COLS]);
     int32_t       row;
 
     Expect(i < HrpbPanelRows(h, c->panel), "bit %ld is in row %ld of a panel of %ld", (long)bit, (long)i, (long)HrpbPanelRows(h, c->panel));
@@ -195,12 +195,15 @@ static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
     int32_t last = -1;
 
     for (c->brick = block->strip_start[strip]; c->brick < block->strip_start[strip + 1]; c->brick++) {
-      const uint64_t pattern = HrpbBrickPattern(c->h, block, (uint32_t)c->brick);
+      const HrpbBrick *brick = block->brick + c->brick;
+      const bool       tall  = c->h->params.brick_rows == 16;
 
-      Expect(pattern, "the pattern is empty");
-      ExpectEqual("value offset", block->offset[c->brick], c->nvalues);
-      Call(CheckSlots(c, block, pattern, c->brick + 1 == block->strip_start[strip + 1], &last));
-      Call(CheckEntries(c, block, strip, pattern));
+      Expect(HrpbBrickPattern(brick), "the pattern is empty");
+      Expect(tall || !brick->pattern[1], "a brick of 8 rows has a pattern of a second half");
+      ExpectEqual("first value", brick->value[0], c->nvalues);
+      ExpectEqual("first value of the second half", brick->value[1], tall ? c->nvalues + (uint32_t)__builtin_popcount(brick->pattern[0]) : 0);
+      Call(CheckSlots(c, block, brick, c->brick + 1 == block->strip_start[strip + 1], &last));
+      Call(CheckEntries(c, block, brick, strip));
     }
   }
   c->brick = -1;
@@ -213,12 +216,12 @@ static HrpbError CheckBricks(Checker *c, const HrpbBlock *block)
   return HRPB_SUCCESS;
 }
 
-/* What lies behind the two runs of a block */
+/* The zeros behind the strip starts of a block, and behind its values */
 static HrpbError CheckPadding(const Checker *c, const HrpbBlock *block)
 {
   const Hrpb      *h    = c->h;
   const uint8_t   *byte = (const uint8_t *)(block->strip_start + h->params.panel_rows / h->params.brick_rows + 1);
-  const uint8_t   *end  = h->pattern + (size_t)h->pattern_ptr[c->block + 1] * HRPB_PATTERN_UNIT;
+  const uint8_t   *end  = (const uint8_t *)block->brick;
   const HrpbScalar zero = 0;
 
   for (; byte < end; byte++) Expect(*byte == 0, "a padding byte of the pattern run is not zero");

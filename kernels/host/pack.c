@@ -14,7 +14,7 @@ void HrpbPackValuesHost(const Hrpb *h, const HrpbInt *rowptr, const HrpbScalar *
 
       for (uint32_t brick = 0; brick < block.header->nbricks; brick++) {
         while (brick >= block.strip_start[strip + 1]) strip++;
-        for (uint64_t bits = HrpbBrickPattern(h, &block, brick); bits; bits &= bits - 1) {
+        for (uint64_t bits = HrpbBrickPattern(&block.brick[brick]); bits; bits &= bits - 1) {
           const int32_t row = __builtin_ctzll(bits) / HRPB_BRICK_COLS;
 
           *v++ = csr_values[next[strip * h->params.brick_rows + row]++];

@@ -104,9 +104,9 @@ template <int NB, int V, int NR, bool RUNS> __device__ __forceinline__ void Scal
   const auto FindRows = [&](const ScalarPlace &p, int32_t (&found)[EACH]) {
 #pragma unroll
     for (int j = 0; j < (NR ? EACH : 0); j++) {
-      const uint32_t at = (lane % LANES + LANES * j) * V, window = p.window.begin + at / f.window_cols;
+      const uint32_t at = (lane % LANES + LANES * j) * V, window = p.window.begin + (at >> f.window_shift);
 
-      found[j] = window < p.window.end ? f.windows[window] * f.window_cols + (int32_t)(at % f.window_cols) : -1;
+      found[j] = window < p.window.end ? (f.windows[window] << f.window_shift) + (int32_t)(at & ((1u << f.window_shift) - 1)) : -1;
     }
   };
   ScalarPlace now = PlaceAndNext(walk), next = PlaceAndNext(walk);
@@ -295,17 +295,17 @@ template <int W, int NC, int WN, int V, int CTAS> __global__ void __launch_bound
       const uint8_t *base = scalar_shared + stage * a.stage_bytes;
 
       BarrierWait(full + 8 * stage, parity);
-      const PackedBlock<HRPB_MAX_BRICK_ROWS> p(base + a.pattern_at);
-      const HrpbScalar                      *values = (const HrpbScalar *)(base + a.values_at);
-      const uint32_t                         last   = p.StripStart(strip + 1);
+      const PackedBlock p(base + a.pattern_at, f.strips);
+      const uint32_t    values = SharedAddress(base + a.values_at), last = p.strip_start[strip + 1];
 
 #pragma unroll 1
-      for (uint32_t brick = p.StripStart(strip); brick < last; brick++) {
-        const uint64_t pattern = SameInWarp(p.Pattern(brick, 0)) | (uint64_t)SameInWarp(p.Pattern(brick, 1)) << 32;
-        HrpbScalar     slots[2], b[NC][HRPB_BRICK_COLS];
+      for (uint32_t i = p.strip_start[strip]; i < last; i++) {
+        const PackedBrick brick   = p.brick[i];
+        const uint64_t    pattern = SameInWarp(brick.Pattern(0)) | (uint64_t)SameInWarp(brick.Pattern(1)) << 32;
+        HrpbScalar        slots[2], b[NC][HRPB_BRICK_COLS];
 
-        p.Decode(brick, true, values, lane, slots);
-        ReadRows<W>(base + (n_warp + column) * SCALAR_PITCH, ((const uint32_t *)p.column)[brick], turn, b);
+        brick.Decode<HRPB_MAX_BRICK_ROWS>(true, values, lane, slots);
+        ReadRows<W>(base + (n_warp + column) * SCALAR_PITCH, brick.Columns(), turn, b);
         __syncwarp(); /* the brick before has been read */
         decoded[lane]      = slots[0];
         decoded[lane + 32] = slots[1];
