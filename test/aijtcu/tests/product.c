@@ -506,13 +506,21 @@ static PetscErrorCode Projected(Mat A, Mat B, MatReuse reuse, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Restricted(Mat A, Mat B, MatReuse reuse, Mat *D)
+{
+  PetscFunctionBegin;
+  PetscCall(MatRARt(A, B, reuse, PETSC_DEFAULT, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products with a dense matrix that are the parent's */
 typedef struct {
   const char *name;
   PetscErrorCode (*compute)(Mat, Mat, MatReuse, Mat *);
+  PetscBool wide; /* B is, with as many columns as A */
 } ParentProduct;
 
-static const ParentProduct transposed = {"A^T B", Transposed}, projected = {"B^T A B", Projected};
+static const ParentProduct transposed = {"A^T B", Transposed, PETSC_FALSE}, projected = {"B^T A B", Projected, PETSC_FALSE}, restricted = {"B A B^T", Restricted, PETSC_TRUE};
 
 /* D is what MATAIJ and dense matrices give on the host, and of the type that it had */
 static PetscErrorCode CheckParents(const ParentProduct *f, Mat A, Mat B, Mat D, MatType type, const char what[])
@@ -546,6 +554,7 @@ static PetscErrorCode CreateParents(const ParentProduct *f, Problem p, PetscInt 
   PetscCall(CreateA(&p, A));
   PetscCall(CreateDense(*A, PETSC_FALSE, N, 2, type, B));
   PetscCall(FillB(*B, &p, -1, -1));
+  if (f->wide) PetscCall(MatTranspose(*B, MAT_INPLACE_MATRIX, B));
   if (S) PetscCall(MatConvert(*A, MATSHELL, MAT_INITIAL_MATRIX, S));
   PetscCall((*f->compute)(S ? *S : *A, *B, MAT_INITIAL_MATRIX, D));
   PetscCall(MatGetType(*D, &now));
@@ -689,6 +698,7 @@ int main(int argc, char **argv)
       if (p.m == p.n) {
         PetscCall(TestParents(&projected, p, widths[nwidths - 1], type));
         PetscCall(TestShell(&projected, p, widths[nwidths - 1], type));
+        PetscCall(TestParents(&restricted, p, widths[nwidths - 1], type));
       }
       PetscCall(TestTransposed(p, widths[nwidths - 1], type));
     }
