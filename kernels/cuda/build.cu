@@ -194,7 +194,7 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
 
   /* brick after brick, one slot a lane and half; then one brick a lane */
   for (uint32_t first = 0; first < nbricks; first += HRPB_LANES) {
-    const uint32_t n               = min(nbricks - first, (uint32_t)HRPB_LANES);
+    const uint32_t n          = min(nbricks - first, (uint32_t)HRPB_LANES);
     uint32_t       pattern[2] = {0}, nvalues = 0, upto;
 
     for (uint32_t i = 0; i < n; i++) {

@@ -8,7 +8,7 @@
 enum {
   ROWS_TILE    = 8,  /* columns of B that a thread multiplies together, */
   ROWS_COLUMNS = 32, /* and those that a thread block goes through at most, tile by tile: fewer where that makes */
-  ROWS_BLOCKS  = 8   /* thread blocks for each multiprocessor, which has room for so many */
+  ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the rows by which tuning times this kernel have (proxy.cu), so that these are multiplied like a large matrix */
 };
 
 struct RowsArgs {

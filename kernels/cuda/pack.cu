@@ -21,7 +21,7 @@ template <int HALVES> static __global__ void __launch_bounds__(HRPB_THREADS) Pac
     /* of the lane's block: its runs and its bricks in the strip */
     const PackedBrick *bricks      = NULL;
     uint32_t           first_brick = 0, strip_bricks = 0, value = 0;
-    int64_t        panel = 0;
+    int64_t            panel       = 0;
 
     if (u.begin + lane < u.end) {
       const uint8_t    *run = h.pattern + (size_t)h.pattern_ptr[u.begin + lane] * HRPB_PATTERN_UNIT;

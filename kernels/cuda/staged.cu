@@ -297,7 +297,7 @@ enum {
   SHORT_PANEL = 16               /* blocks */
 };
 
-/* Bytes of a stage, and of its parts, for a tile */
+/* Bytes of a stage, and where its pattern run begins, for a tile */
 template <typename Args> static void GetStage(const Product *p, int nb, Args *a)
 {
   a->pattern_at  = (uint32_t)(Pitch<HrpbScalar>::BYTES * nb) + (p->h->max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;

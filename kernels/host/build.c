@@ -98,8 +98,8 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
   uint8_t        local[HRPB_MAX_BRICK_ROWS][HRPB_MAX_BLOCK]; /* the columns of each row, */
   int32_t        nlocal[HRPB_MAX_BRICK_ROWS];                /* how many there are, */
   uint8_t        rank[HRPB_MAX_BLOCK];                       /* and their place among the strip's active columns */
-  uint8_t        last = 0;
-  uint32_t       n    = 0;
+  uint8_t        last  = 0;
+  uint32_t       n     = 0;
   HrpbBrick     *brick = w->brick + w->header.nbricks;
 
   for (int32_t i = 0; i < nrows; i++) {

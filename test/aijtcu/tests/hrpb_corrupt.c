@@ -190,7 +190,7 @@ static PetscErrorCode TestArrays(Good *g)
   CorruptItems(g, h->window_ptr, nblocks + 1, UINT32_MAX);
   CorruptItems(g, h->windows, h->nwindows, INT32_MAX);
   if (h->order) CorruptItems(g, h->order, NROWS, INT32_MAX);
-  /* headers, patterns, columns, value offsets, strip starts, zeros: the format has one right value for each byte */
+  /* headers, strip starts, zeros, bricks: the format has one right value for each byte */
   PetscCall(CorruptBytes(g, "pattern", h->pattern, nbytes));
   PetscCall(CorruptBytes(g, "values", g->values, HrpbValueCount(h) * sizeof(*g->values)));
 
