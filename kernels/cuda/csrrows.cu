@@ -3,12 +3,10 @@
    no copy of B pays. A thread block has the entries of its rows in shared memory; of each, as many columns of B as a tile has are on their way together.
 */
 #include "csr.cuh"
-#include "launch.cuh"
 
 enum {
-  ROWS_TILE    = 8,  /* columns of B that a thread multiplies together, */
-  ROWS_COLUMNS = 32, /* and those that a thread block goes through at most, tile by tile: fewer where that makes */
-  ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the rows by which tuning times this kernel have (proxy.cu), so that these are multiplied like a large matrix */
+  ROWS_TILE    = 8, /* columns of B that a thread multiplies together, */
+  ROWS_COLUMNS = 32 /* and those that a thread block goes through, tile by tile */
 };
 
 struct RowsArgs {
@@ -16,7 +14,7 @@ struct RowsArgs {
   const HrpbScalar *values, *B;
   HrpbScalar       *C;
   int64_t           ldb, ldc;
-  int32_t           nrows, N, columns, room; /* columns: of a thread block; room: for entries in shared memory */
+  int32_t           nrows, N, room; /* room: for entries in shared memory */
 };
 
 /* A row as its thread sees it: entries begin to end - 1 in shared memory */
@@ -78,7 +76,7 @@ template <bool CHUNKS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRow
   extern __shared__ HrpbScalar values[];
   int32_t                     *columns = (int32_t *)(values + a.room);
   const int32_t                first = blockIdx.x * CSR_ROWS, nrows = min(a.nrows - first, (int32_t)CSR_ROWS), row = first + threadIdx.x;
-  const int32_t                end   = min((int32_t)(blockIdx.y + 1) * a.columns, a.N);
+  const int32_t                end   = min((int32_t)(blockIdx.y + 1) * ROWS_COLUMNS, a.N);
   const HrpbInt                start = __ldg(a.rowptr + first);
 
   for (int32_t k = threadIdx.x; k < (int32_t)(__ldg(a.rowptr + first + nrows) - start); k += CSR_ROWS) {
@@ -90,20 +88,15 @@ template <bool CHUNKS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRow
 
   const Row r = {values, columns, row, (int32_t)(__ldg(a.rowptr + row) - start), (int32_t)(__ldg(a.rowptr + row + 1) - start)};
 
-  MultiplyRow<CHUNKS ? ROWS_TILE / 2 : ROWS_TILE, CHUNKS>(a, r, blockIdx.y * a.columns, end);
+  MultiplyRow<CHUNKS ? ROWS_TILE / 2 : ROWS_TILE, CHUNKS>(a, r, blockIdx.y * ROWS_COLUMNS, end);
 }
 
 HrpbError CsrRowsRun(const CsrProduct *p)
 {
-  const CsrSchedule *s      = p->schedule;
-  const int64_t      blocks = HrpbGrid(s->nrows, CSR_ROWS);
-  RowsArgs           a      = {p->rowptr, p->colidx, p->values, p->B, p->C, p->ldb, p->ldc, s->nrows, p->N, ROWS_COLUMNS, s->rows_entries};
+  const CsrSchedule *s = p->schedule;
+  const RowsArgs     a = {p->rowptr, p->colidx, p->values, p->B, p->C, p->ldb, p->ldc, s->nrows, p->N, s->rows_entries};
+  const dim3         grid(HrpbGrid(s->nrows, CSR_ROWS), (p->N + ROWS_COLUMNS - 1) / ROWS_COLUMNS);
   const size_t       shared = (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room;
-  const DeviceInfo  *device;
-
-  HrpbCall(GetDeviceInfo(&device));
-  while (a.columns > ROWS_TILE && blocks * ((p->N + a.columns - 1) / a.columns) < (int64_t)ROWS_BLOCKS * device->nsm) a.columns /= 2;
-  const dim3 grid((unsigned)blocks, (p->N + a.columns - 1) / a.columns);
 
   if (s->longest > CSR_CHUNK) CsrRows<true><<<grid, CSR_ROWS, shared, p->stream>>>(a);
   else CsrRows<false><<<grid, CSR_ROWS, shared, p->stream>>>(a);
