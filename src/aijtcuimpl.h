@@ -20,6 +20,11 @@ typedef void **PetscCtxRt; /* what a container's destructor gets */
 #else
   #define AIJTCU_PRODUCT_DATA(product) (&(product)->data)
 #endif
+#if PETSC_VERSION_LT(3, 26, 0)
+typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
+#else
+typedef PetscInt AIJTCUDeviceInt;
+#endif
 
 /* Bricks hold real scalars of the precisions tensor cores have; anything else always takes the scalar path */
 #if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))

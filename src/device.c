@@ -6,12 +6,6 @@
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-  #if PETSC_VERSION_LT(3, 26, 0)
-typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
-  #else
-typedef PetscInt AIJTCUDeviceInt;
-  #endif
-
 /* What a caller can do something about is left to him, the rest is an error */
 PetscErrorCode AIJTCUCheckDevice(HrpbError err)
 {

@@ -18,7 +18,15 @@ PetscErrorCode FamilyFind(const char name[], GenerateKind *kind, PetscBool *perm
     *end = 0;
   }
   PetscCall(PetscEnumFind(GenerateKinds, base, &value, &found));
-  PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: no such family of matrices; -help lists them", name);
+  if (!found) {
+    char names[256] = "";
+
+    for (int k = 0; k <= GENERATE_POWERLAW; k++) {
+      PetscCall(PetscStrlcat(names, k ? ", " : "", sizeof(names)));
+      PetscCall(PetscStrlcat(names, GenerateKinds[k], sizeof(names)));
+    }
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: no such family of matrices; there are %s, and each with -permuted behind it", name, names);
+  }
   *kind = (GenerateKind)value;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

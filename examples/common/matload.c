@@ -353,8 +353,8 @@ PetscErrorCode ExampleMatLoad(MPI_Comm comm, const char file[], Mat A)
   if (binary) {
     PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &viewer));
     ierr = MatLoad(A, viewer);
-    if (ierr) SETERRQ(comm, ierr, "%s, a PETSc binary file: it is truncated, damaged, or holds something else than a sparse matrix for this PETSc's numbers and indices", file); /* PETSc does not name the file */
     PetscCall(PetscViewerDestroy(&viewer));
+    if (ierr) SETERRQ(comm, ierr, "%s, a PETSc binary file: it is truncated, damaged, or holds something else than a sparse matrix for this PETSc's numbers and indices", file); /* PETSc does not name the file */
   } else PetscCall(MatLoad_MatrixMarket(comm, file, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

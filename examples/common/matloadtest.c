@@ -241,7 +241,15 @@ int main(int argc, char **args)
   if (rank == 0) PetscCheck(!mkfifo("matloadtest.pipe", 0600), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot make matloadtest.pipe");
   PetscCallMPI(MPI_Barrier(comm));
   PetscCall(Try(comm, "a pipe that nobody writes to", "matloadtest.pipe"));
+  if (rank == 0) PetscCheck(!unlink("matloadtest.loop") || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot remove matloadtest.loop");
+  if (rank == 0) PetscCheck(!symlink("matloadtest.loop", "matloadtest.loop"), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot make matloadtest.loop");
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(Try(comm, "a link to itself, which nobody may open", "matloadtest.loop"));
   PetscCall(TryBinary(comm, cases[0].text));
+  PetscCallMPI(MPI_Barrier(comm));
+  if (rank == 0) PetscCheck(!truncate("matloadtest.petsc", 10), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot truncate matloadtest.petsc");
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(Try(comm, "PETSc binary, truncated in its head", "matloadtest.petsc"));
   PetscCall(PetscFinalize());
   return 0;
 }

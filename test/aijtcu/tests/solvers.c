@@ -771,10 +771,13 @@ static PetscErrorCode SingularValues(const Row *row, Mat A[], PetscObject *solve
 
 static PetscErrorCode Polynomial(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
-  PEP      pep = (PEP)*solver;
-  PetscInt nev, nconv;
+  PEP       pep = (PEP)*solver;
+  PetscInt  nev, nconv;
+  PetscBool jd = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (pep) PetscCall(PetscObjectTypeCompare((PetscObject)pep, PEPJD, &jd));
+  if (jd) PetscCall(PEPDestroy(&pep)); /* SLEPc does not free what it has when it is set up again */
   if (!pep) {
     PetscCall(PEPCreate(PETSC_COMM_WORLD, &pep));
     PetscCall(PEPSetOptionsPrefix(pep, row->name));
@@ -804,12 +807,15 @@ static PetscErrorCode Polynomial(const Row *row, Mat A[], PetscObject *solver, R
 /* K - l M + exp(-l / 20) C: like the eigenvalues of K and M */
 static PetscErrorCode Nonlinear(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
-  NEP      nep = (NEP)*solver;
-  FN       f[3];
-  Vec      start;
-  PetscInt nev, nconv;
+  NEP       nep = (NEP)*solver;
+  FN        f[3];
+  Vec       start;
+  PetscInt  nev, nconv;
+  PetscBool nleigs = PETSC_FALSE;
 
   PetscFunctionBegin;
+  if (nep) PetscCall(PetscObjectTypeCompare((PetscObject)nep, NEPNLEIGS, &nleigs));
+  if (nleigs) PetscCall(NEPDestroy(&nep)); /* nor here */
   for (PetscInt i = 0; i < 3; i++) {
     PetscScalar one = 1, minus[] = {-1, 0};
 
@@ -1050,10 +1056,13 @@ static const Row eigen[] = {
   {"toar_shift", LU "-pep_type toar", {STIFF, DAMPING, MASS}, Polynomial, 1e-7, ANY},
   {"stoar", LU "-pep_type stoar -st_type sinvert -pep_target 0", {STIFF, DAMPING, MASS}, Polynomial, 1e-7, ANY},
   {"qarnoldi", LU "-pep_type qarnoldi -st_type sinvert -pep_target 0", {STIFF, DAMPING, MASS}, Polynomial, 1e-7, ANY},
-  {"linear", "-pep_type linear -pep_linear_explicitmatrix -pep_linear_st_type sinvert -pep_target 0.01 -pep_linear_st_ksp_type preonly -pep_linear_st_pc_type lu", {STIFF, DAMPING, MASS}, Polynomial, 1e-7, SEQ},
+  {"linear", "-pep_type linear -pep_linear_explicitmatrix -pep_linear_st_type sinvert -pep_target 0.01 -pep_linear_st_ksp_type preonly -pep_linear_st_pc_type redundant", {STIFF, DAMPING, MASS}, Polynomial, 1e-7, ANY},
+  {"pep_jd", LU "-pep_type jd -pep_target 0 -pep_nev 1", {STIFF, DAMPING, MASS}, Polynomial, 1e-7, ANY},
   {"rii", "-nep_type rii -nep_rii_ksp_type preonly -nep_rii_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
   {"slp", "-nep_type slp -nep_slp_st_ksp_type preonly -nep_slp_st_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
   {"narnoldi", "-nep_type narnoldi -nep_target 2 -nep_narnoldi_ksp_type preonly -nep_narnoldi_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
+  {"nleigs", "-nep_type nleigs -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_nleigs_ksp_type preonly -nep_nleigs_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL}, /* in complex an interval of theirs has a width, too */
+  {"interpol", "-nep_type interpol -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_interpol_st_ksp_type preonly -nep_interpol_st_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL},
   {"mfn_krylov", "-mfn_type krylov", {STIFF}, Function, 1e-8, ANY},
   {"mfn_expokit", "-mfn_type expokit", {SKEWED}, Function, 1e-8, ANY},
   {"lyapunov", "-lme_type krylov", {STABLE}, Lyapunov, 1e-5, ANY | REAL},

@@ -165,6 +165,15 @@ static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
   PetscCall(Same(A, R, PETSC_TRUE, "MatDiagonalScale()"));
   PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&l));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDuplicate(A, i ? MAT_SHARE_NONZERO_PATTERN : MAT_DO_NOT_COPY_VALUES, &B));
+    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+    PetscCall(MatScale(A, 3));
+    PetscCall(Same(B, R, PETSC_TRUE, i ? "MatDuplicate() with the pattern shared" : "MatDuplicate() without values"));
+    PetscCall(MatScale(R, 3));
+    PetscCall(Same(A, R, PETSC_TRUE, "what was duplicated without values"));
+    PetscCall(MatDestroy(&B));
+  }
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
   PetscCall(Same(B, R, PETSC_TRUE, "MatDuplicate()"));
   PetscCall(MatAXPY(A, 0.5, B, SAME_NONZERO_PATTERN));
