@@ -212,6 +212,30 @@ static PetscErrorCode TryLong(MPI_Comm comm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int MakePipe(const char file[])
+{
+  return mkfifo(file, 0600);
+}
+
+static int MakeLoop(const char file[])
+{
+  return symlink(file, file);
+}
+
+/* Something that is no regular file, as make() makes it */
+static PetscErrorCode TryMade(MPI_Comm comm, const char what[], const char file[], int (*make)(const char[]))
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0) PetscCheck(!unlink(file) || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot remove %s", file);
+  if (rank == 0) PetscCheck(!(*make)(file), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot make %s", file);
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(Try(comm, what, file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **args)
 {
   MPI_Comm    comm;
@@ -237,14 +261,8 @@ int main(int argc, char **args)
   PetscCall(TryLong(comm));
   PetscCall(Try(comm, "no such file", "matloadtest.missing"));
   PetscCall(Try(comm, "a folder", "."));
-  if (rank == 0) PetscCheck(!unlink("matloadtest.pipe") || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot remove matloadtest.pipe");
-  if (rank == 0) PetscCheck(!mkfifo("matloadtest.pipe", 0600), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot make matloadtest.pipe");
-  PetscCallMPI(MPI_Barrier(comm));
-  PetscCall(Try(comm, "a pipe that nobody writes to", "matloadtest.pipe"));
-  if (rank == 0) PetscCheck(!unlink("matloadtest.loop") || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot remove matloadtest.loop");
-  if (rank == 0) PetscCheck(!symlink("matloadtest.loop", "matloadtest.loop"), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot make matloadtest.loop");
-  PetscCallMPI(MPI_Barrier(comm));
-  PetscCall(Try(comm, "a link to itself, which nobody may open", "matloadtest.loop"));
+  PetscCall(TryMade(comm, "a pipe that nobody writes to", "matloadtest.pipe", MakePipe));
+  PetscCall(TryMade(comm, "a link to itself, which nobody may open", "matloadtest.loop", MakeLoop));
   PetscCall(TryBinary(comm, cases[0].text));
   PetscCallMPI(MPI_Barrier(comm));
   if (rank == 0) PetscCheck(!truncate("matloadtest.petsc", 10), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot truncate matloadtest.petsc");

@@ -7,6 +7,7 @@
 #include "copy.cuh"
 #include "csr.cuh"
 #include "launch.cuh"
+#include "shared.cuh"
 
 enum {
   THREADS = CSR_PANEL_ROWS + (int)HRPB_LANES,
@@ -39,27 +40,6 @@ struct StagedArgs {
 };
 
 #if HAVE_COPY_ENGINE
-static __device__ __forceinline__ HrpbScalar ReadShared(uint32_t address)
-{
-  HrpbScalar x;
-
-#if defined(HRPB_USE_SINGLE)
-  asm volatile("ld.shared.f32 %0,[%1];" : "=f"(x) : "r"(address));
-#else
-  asm volatile("ld.shared.f64 %0,[%1];" : "=d"(x) : "r"(address));
-#endif
-  return x;
-}
-
-static __device__ __forceinline__ void WriteShared(uint32_t address, HrpbScalar x)
-{
-#if defined(HRPB_USE_SINGLE)
-  asm volatile("st.shared.f32 [%0],%1;" ::"r"(address), "f"(x) : "memory");
-#else
-  asm volatile("st.shared.f64 [%0],%1;" ::"r"(address), "d"(x) : "memory");
-#endif
-}
-
 /* Scalars from where 16 bytes begin up to the first one of column n: they come with it */
 static __device__ __forceinline__ uint32_t Shift(const StagedArgs &a, int32_t n)
 {

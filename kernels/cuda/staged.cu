@@ -269,9 +269,8 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
 
 #pragma unroll
           for (int u = 0; u < BRICKS; u++) {
-            ReadShared(x[u] + (16 * t) * PITCH, &y[u][0]);
-            y[u][1] = 0;
-            if (second) ReadShared(x[u] + (16 * t + 8) * PITCH, &y[u][1]);
+            y[u][0] = ReadShared(x[u] + (16 * t) * PITCH);
+            y[u][1] = second ? ReadShared(x[u] + (16 * t + 8) * PITCH) : 0;
           }
           Step<P>(sum[t], step, y, second);
         }

@@ -5,8 +5,8 @@ static char help[] = "What operations on a matrix of the device, and the product
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "interpose.h"
   #include <cuda_runtime_api.h>
-  #include <dlfcn.h>
 
 enum {
   ROWS    = 4000,
@@ -15,31 +15,15 @@ enum {
   SMALL   = 65536 /* bytes: totals and the like; the values of the matrix are several times as many */
 };
 
-/* The program's definitions come before those of CUDA's library, for PETSc's calls as for ours */
-static double copied; /* bytes between host and device, from copies beyond small ones */
+static double copied; /* bytes between host and device */
 
 static void Count(size_t n, enum cudaMemcpyKind kind)
 {
-  if ((kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault) && n > 4096) copied += (double)n;
+  if (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault) copied += (double)n;
 }
 
-PETSC_EXTERN cudaError_t cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
-{
-  static cudaError_t (*next)(void *, const void *, size_t, enum cudaMemcpyKind);
-
-  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaMemcpy");
-  Count(n, kind);
-  return (*next)(to, from, n, kind);
-}
-
-PETSC_EXTERN cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s)
-{
-  static cudaError_t (*next)(void *, const void *, size_t, enum cudaMemcpyKind, cudaStream_t);
-
-  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaMemcpyAsync");
-  Count(n, kind);
-  return (*next)(to, from, n, kind, s);
-}
+INTERPOSE(cudaError_t, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind), (to, from, n, kind), Count(n, kind))
+INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s), Count(n, kind))
 
 /* A matrix and what its operations work with, all on the device */
 typedef struct {
@@ -47,99 +31,78 @@ typedef struct {
   Vec x, y, values;
 } Subject;
 
-static PetscErrorCode Multiply(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMult(s->A, s->x, s->y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MultiplyTransposed(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatMultTranspose(s->A, s->x, s->y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Scale(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatScale(s->A, 0.5));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DiagonalScale(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatDiagonalScale(s->A, s->x, s->x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Add(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatAXPY(s->A, 2, s->Other, SAME_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Copy(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCopy(s->Other, s->A, SAME_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Duplicate(Subject *s)
-{
-  Mat D;
-
-  PetscFunctionBegin;
-  PetscCall(MatDuplicate(s->A, MAT_COPY_VALUES, &D));
-  PetscCall(MatMult(D, s->x, s->y));
-  PetscCall(MatDestroy(&D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode GetDiagonal(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatGetDiagonal(s->A, s->y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SetValuesCOO(Subject *s)
-{
-  const PetscScalar *v;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(s->values, &v, NULL));
-  PetscCall(MatSetValuesCOO(s->A, v, INSERT_VALUES));
-  PetscCall(VecRestoreArrayReadAndMemType(s->values, &v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ZeroEntries(Subject *s)
-{
-  PetscFunctionBegin;
-  PetscCall(MatZeroEntries(s->A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static const struct {
-  const char *name;
-  PetscErrorCode (*run)(Subject *);
-} operations[] = {
-  {"MatMult()",                        Multiply          },
-  {"MatMultTranspose()",               MultiplyTransposed},
-  {"MatScale()",                       Scale             },
-  {"MatDiagonalScale()",               DiagonalScale     },
-  {"MatAXPY()",                        Add               },
-  {"MatCopy()",                        Copy              },
-  {"MatDuplicate()",                   Duplicate         },
-  {"MatGetDiagonal()",                 GetDiagonal       },
-  {"MatSetValuesCOO() of the device's", SetValuesCOO     },
-  {"MatZeroEntries()",                 ZeroEntries       }
+typedef enum {
+  MULT,
+  MULT_TRANSPOSE,
+  SCALE,
+  DIAGONAL_SCALE,
+  AXPY,
+  COPY,
+  DUPLICATE,
+  GET_DIAGONAL,
+  SET_VALUES_COO,
+  ZERO_ENTRIES,
+  OPERATIONS
+} Operation;
+static const char *const names[OPERATIONS] = {
+  [MULT]           = "MatMult()",
+  [MULT_TRANSPOSE] = "MatMultTranspose()",
+  [SCALE]          = "MatScale()",
+  [DIAGONAL_SCALE] = "MatDiagonalScale()",
+  [AXPY]           = "MatAXPY()",
+  [COPY]           = "MatCopy()",
+  [DUPLICATE]      = "MatDuplicate()",
+  [GET_DIAGONAL]   = "MatGetDiagonal()",
+  [SET_VALUES_COO] = "MatSetValuesCOO() of the device's",
+  [ZERO_ENTRIES]   = "MatZeroEntries()"
 };
+
+static PetscErrorCode Operate(Operation operation, Subject *s)
+{
+  PetscFunctionBegin;
+  switch (operation) {
+  case MULT:
+    PetscCall(MatMult(s->A, s->x, s->y));
+    break;
+  case MULT_TRANSPOSE:
+    PetscCall(MatMultTranspose(s->A, s->x, s->y));
+    break;
+  case SCALE:
+    PetscCall(MatScale(s->A, 0.5));
+    break;
+  case DIAGONAL_SCALE:
+    PetscCall(MatDiagonalScale(s->A, s->x, s->x));
+    break;
+  case AXPY:
+    PetscCall(MatAXPY(s->A, 2, s->Other, SAME_NONZERO_PATTERN));
+    break;
+  case COPY:
+    PetscCall(MatCopy(s->Other, s->A, SAME_NONZERO_PATTERN));
+    break;
+  case DUPLICATE: {
+    Mat D;
+
+    PetscCall(MatDuplicate(s->A, MAT_COPY_VALUES, &D));
+    PetscCall(MatMult(D, s->x, s->y));
+    PetscCall(MatDestroy(&D));
+    break;
+  }
+  case GET_DIAGONAL:
+    PetscCall(MatGetDiagonal(s->A, s->y));
+    break;
+  case SET_VALUES_COO: {
+    const PetscScalar *v;
+
+    PetscCall(VecGetArrayReadAndMemType(s->values, &v, NULL));
+    PetscCall(MatSetValuesCOO(s->A, v, INSERT_VALUES));
+    PetscCall(VecRestoreArrayReadAndMemType(s->values, &v));
+    break;
+  }
+  default:
+    PetscCall(MatZeroEntries(s->A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode CreateMatrix(MatType type, PetscInt *n, Mat *A)
 {
@@ -185,9 +148,9 @@ static PetscErrorCode Run(MatType type, double bytes[])
   PetscCall(MatSetRandom(s.B, NULL));
   PetscCall(MatMatMult(s.A, s.B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &s.C));
   for (int times = 0; times < 2; times++) {
-    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operations); k++) {
+    for (int k = 0; k < OPERATIONS; k++) {
       copied = 0;
-      PetscCall((*operations[k].run)(&s));
+      PetscCall(Operate((Operation)k, &s));
       PetscCall(MatMatMult(s.A, s.B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &s.C));
       bytes[k] = copied;
     }
@@ -209,12 +172,12 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
 #if PetscDefined(HAVE_CUDA)
-  double theirs[PETSC_STATIC_ARRAY_LENGTH(operations)], ours[PETSC_STATIC_ARRAY_LENGTH(operations)];
+  double theirs[OPERATIONS], ours[OPERATIONS];
 
   PetscCall(Run(MATAIJCUSPARSE, theirs));
   PetscCall(Run(MATAIJTCU, ours));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(operations); k++) {
-    if (ours[k] > theirs[k] + SMALL) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s and a product: %g bytes between host and device, %g with aijcusparse\n", operations[k].name, ours[k], theirs[k]));
+  for (int k = 0; k < OPERATIONS; k++) {
+    if (ours[k] > theirs[k] + SMALL) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s and a product: %g bytes between host and device, %g with aijcusparse\n", names[k], ours[k], theirs[k]));
   }
 #endif
   PetscCall(PetscFinalize());

@@ -769,15 +769,25 @@ static PetscErrorCode SingularValues(const Row *row, Mat A[], PetscObject *solve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Polynomial(const Row *row, Mat A[], PetscObject *solver, Result *result)
+/* Of a type that does not free what it has when it is set up again, a solver is good for one solve */
+static PetscErrorCode DestroyIf(const char leaks[], PetscObject *solver)
 {
-  PEP       pep = (PEP)*solver;
-  PetscInt  nev, nconv;
-  PetscBool jd = PETSC_FALSE;
+  PetscBool is = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (pep) PetscCall(PetscObjectTypeCompare((PetscObject)pep, PEPJD, &jd));
-  if (jd) PetscCall(PEPDestroy(&pep)); /* SLEPc does not free what it has when it is set up again */
+  if (*solver) PetscCall(PetscObjectTypeCompare(*solver, leaks, &is));
+  if (is) PetscCall(PetscObjectDestroy(solver));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Polynomial(const Row *row, Mat A[], PetscObject *solver, Result *result)
+{
+  PEP      pep;
+  PetscInt nev, nconv;
+
+  PetscFunctionBegin;
+  PetscCall(DestroyIf(PEPJD, solver));
+  pep = (PEP)*solver;
   if (!pep) {
     PetscCall(PEPCreate(PETSC_COMM_WORLD, &pep));
     PetscCall(PEPSetOptionsPrefix(pep, row->name));
@@ -807,15 +817,14 @@ static PetscErrorCode Polynomial(const Row *row, Mat A[], PetscObject *solver, R
 /* K - l M + exp(-l / 20) C: like the eigenvalues of K and M */
 static PetscErrorCode Nonlinear(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
-  NEP       nep = (NEP)*solver;
-  FN        f[3];
-  Vec       start;
-  PetscInt  nev, nconv;
-  PetscBool nleigs = PETSC_FALSE;
+  NEP      nep;
+  FN       f[3];
+  Vec      start;
+  PetscInt nev, nconv;
 
   PetscFunctionBegin;
-  if (nep) PetscCall(PetscObjectTypeCompare((PetscObject)nep, NEPNLEIGS, &nleigs));
-  if (nleigs) PetscCall(NEPDestroy(&nep)); /* nor here */
+  PetscCall(DestroyIf(NEPNLEIGS, solver));
+  nep = (NEP)*solver;
   for (PetscInt i = 0; i < 3; i++) {
     PetscScalar one = 1, minus[] = {-1, 0};
 

@@ -8,35 +8,28 @@ Once they are steady, no call that allocates, copies or waits may reach CUDA; pr
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "interpose.h"
   #include <cuda_runtime_api.h>
-  #include <dlfcn.h>
 
-/* The program's definitions come before those of CUDA's library, for PETSc's calls as for ours: they count, and call what they stand in for */
 static PetscBool counting;
 
-  #define INTERPOSE(name, parameters, arguments) \
-    static PetscInt          count_##name; \
-    PETSC_EXTERN cudaError_t name parameters \
-    { \
-      static cudaError_t(*next) parameters; \
-      if (!next) *(void **)&next = dlsym(RTLD_NEXT, #name); \
-      if (counting) count_##name++; \
-      return (*next)arguments; \
-    }
+  #define COUNTED(name, parameters, arguments) \
+    static PetscInt count_##name; \
+    INTERPOSE(cudaError_t, name, parameters, arguments, if (counting) count_##name++)
 
-INTERPOSE(cudaMalloc, (void **p, size_t n), (p, n))
-INTERPOSE(cudaFree, (void *p), (p))
-INTERPOSE(cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s))
-INTERPOSE(cudaFreeAsync, (void *p, cudaStream_t s), (p, s))
-INTERPOSE(cudaMallocHost, (void **p, size_t n), (p, n))
-INTERPOSE(cudaFreeHost, (void *p), (p))
-INTERPOSE(cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind), (to, from, n, kind))
-INTERPOSE(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s))
-INTERPOSE(cudaMemcpy2D, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind), (to, ldto, from, ldfrom, w, h, kind))
-INTERPOSE(cudaMemcpy2DAsync, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind, cudaStream_t s), (to, ldto, from, ldfrom, w, h, kind, s))
-INTERPOSE(cudaStreamSynchronize, (cudaStream_t s), (s))
-INTERPOSE(cudaDeviceSynchronize, (void), ())
-INTERPOSE(cudaEventSynchronize, (cudaEvent_t e), (e))
+COUNTED(cudaMalloc, (void **p, size_t n), (p, n))
+COUNTED(cudaFree, (void *p), (p))
+COUNTED(cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s))
+COUNTED(cudaFreeAsync, (void *p, cudaStream_t s), (p, s))
+COUNTED(cudaMallocHost, (void **p, size_t n), (p, n))
+COUNTED(cudaFreeHost, (void *p), (p))
+COUNTED(cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind), (to, from, n, kind))
+COUNTED(cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s))
+COUNTED(cudaMemcpy2D, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind), (to, ldto, from, ldfrom, w, h, kind))
+COUNTED(cudaMemcpy2DAsync, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind, cudaStream_t s), (to, ldto, from, ldfrom, w, h, kind, s))
+COUNTED(cudaStreamSynchronize, (cudaStream_t s), (s))
+COUNTED(cudaDeviceSynchronize, (void), ())
+COUNTED(cudaEventSynchronize, (cudaEvent_t e), (e))
 
 static PetscErrorCode PrintCounts(PetscInt nproducts)
 {
