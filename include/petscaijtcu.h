@@ -179,17 +179,19 @@ PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
    MatAIJTCUSynergy - the model's view of the local rows of a `MATAIJTCU`
 
    Fields:
-+  alpha      - nonzeros per slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
-.  alpha8     - the same with strips of 8 rows
-.  intensity  - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
-.  cls        - class by alpha
-.  built      - whether bricks exist; the next five are zero while they do not
-.  clustered  - whether they are of the matrix in another order
-.  beta       - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
-.  fill       - nonzeros per slot of the bricks, in [0,1]
-.  bricks     - number of bricks
-.  hrpb_bytes - bytes of the bricks, packed values and what another order needs included
--  csr_bytes  - bytes of the CSR of the same rows
++  alpha        - nonzeros per slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
+.  alpha8       - the same with strips of 8 rows
+.  intensity    - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
+.  cls          - class by alpha
+.  built        - whether bricks exist; the next five are zero while they do not
+.  clustered    - whether they are of the matrix in another order
+.  beta         - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
+.  fill         - nonzeros per slot of the bricks, in [0,1]
+.  bricks       - number of bricks
+.  hrpb_bytes   - bytes of the bricks, packed values and what another order needs included
+.  csr_bytes    - bytes of the CSR of the same rows
+-  device_bytes - bytes of device memory that products have made for themselves so far and keep: of bricks, of where their values come from (once these have changed), of another order, of how
+                  rows are cut for the scalar path. Without the workspace, which all matrices share
 
    Level: intermediate
 
@@ -201,7 +203,7 @@ typedef struct {
   PetscBool             built, clustered;
   PetscReal             beta, fill;
   PetscInt64            bricks;
-  PetscInt64            hrpb_bytes, csr_bytes;
+  PetscInt64            hrpb_bytes, csr_bytes, device_bytes;
 } MatAIJTCUSynergy;
 
 /*S

@@ -30,6 +30,7 @@ typedef struct {
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
   void   *sections;            /* in device memory, as those that follow, which are NULL where panel_rows is zero */
   void   *run_ptr, *runs, *places;
+  int64_t bytes;               /* of device memory that all of these have */
 } CsrSchedule;
 
 /* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */

@@ -30,6 +30,13 @@ void      HrpbDestroyDevice(Hrpb *h, HrpbStream stream);
 /* HrpbPackValuesHost() on the device, with the CSR that h was built from. Unless entry is NULL, its entry k has the value csr_values[entry[k]] */
 HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, const HrpbInt *entry, HrpbScalar *values, HrpbStream stream);
 
+/*
+   The same for values that change more than once: where in csr_values each place of values takes its own from, -1 for one that stays zero; and new values with that. map has HrpbValueCount() numbers. Up to INT32_MAX
+   nonzeros, HRPB_ERR_OVERFLOW beyond
+*/
+HrpbError HrpbMapValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbInt *entry, int32_t *map, HrpbStream stream);
+HrpbError HrpbTakeValuesDevice(const Hrpb *h, const int32_t *map, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);
+
 /* What can be said of a matrix before anything is built */
 typedef struct {
   int64_t nnz;
@@ -63,7 +70,8 @@ HrpbParams HrpbGatherParams(void);
 /* In which parts the panels are multiplied: panels with many more blocks than others are cut. Follows from the format, and lives as long */
 typedef struct {
   int32_t nitems, nsplit, nslots; /* parts and whole panels; panels that are cut; their parts */
-  void   *items, *split;          /* in device memory, NULL where no panel is cut */
+  void   *items, *split;          /* in device memory, NULL where no panel is cut, */
+  int64_t bytes;                  /* and how much of that they have */
 } HrpbSchedule;
 
 enum {

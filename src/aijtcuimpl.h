@@ -142,7 +142,9 @@ struct _n_AIJTCUPlan {
 #if AIJTCU_HAVE_BRICKS
   Hrpb         hrpb;
   HrpbScalar  *values;
-  HrpbSchedule schedule;       /* on the device only */
+  HrpbSchedule schedule;       /* on the device only, as is what follows: */
+  int32_t     *map;            /* where the values come from, once they have changed; NULL if there is none, */
+  PetscBool    map_tried;      /* which may be because there was no memory for it */
   PetscBool    workspace_user; /* counted by AIJTCUWorkspaceUser() */
 
   /* The matrix in another order on a device, of the pattern that cluster_key names, if that was tried */
@@ -288,7 +290,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJT
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDevicePack(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceRefresh(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN void           AIJTCUDeviceUnschedule(AIJTCUPlan *);

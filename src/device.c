@@ -79,7 +79,10 @@ static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
   HrpbScheduleDestroyDevice(&plan->schedule, stream);
   HrpbDestroyDevice(&plan->hrpb, stream);
   if (plan->values) (void)AIJTCUForgetError(cudaFreeAsync(plan->values, stream));
-  plan->values = NULL;
+  if (plan->map) (void)AIJTCUForgetError(cudaFreeAsync(plan->map, stream));
+  plan->values    = NULL;
+  plan->map       = NULL;
+  plan->map_tried = PETSC_FALSE;
 }
 
 /* The matrix in the order of the bricks; its values stay in their own */
@@ -94,6 +97,12 @@ static AIJTCUDeviceCSR AIJTCUCSROfBricks(const AIJTCUPlan *plan, const AIJTCUDev
   return ordered;
 }
 
+/* Which entries of A those of the CSR of the bricks are; NULL where they are the same */
+static const HrpbInt *AIJTCUEntriesOfBricks(const AIJTCUPlan *plan)
+{
+  return plan->bricks_clustered ? plan->clustered.entry : NULL;
+}
+
 static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
@@ -102,10 +111,51 @@ static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUD
   (void)A;
   (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = HrpbPackValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, ordered.values, plan->bricks_clustered ? plan->clustered.entry : NULL, plan->values, ordered.stream);
+  *err = HrpbPackValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, ordered.values, AIJTCUEntriesOfBricks(plan), plan->values, ordered.stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Find out where the values come from, if there is memory to keep it in: packing does without */
+static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr)
+{
+  const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
+  const PetscInt64      bytes   = HrpbValueCount(&plan->hrpb) * (PetscInt64)sizeof(*plan->map);
+  int32_t              *map;
+  cudaError_t           cerr;
+  HrpbError             err;
+
+  PetscFunctionBegin;
+  plan->map_tried = PETSC_TRUE;
+  cerr            = cudaMallocAsync((void **)&map, PetscMax(1, bytes), csr->stream);
+  if (cerr == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    PetscCall(PetscInfo(A, "aijtcu: no %" PetscInt64_FMT " bytes to note where values come from, each change of them takes longer\n", bytes));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCallCUDA(cerr);
+  err = HrpbMapValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, AIJTCUEntriesOfBricks(plan), map, ordered.stream);
+  if (err) (void)AIJTCUForgetError(cudaFreeAsync(map, csr->stream));
+  else plan->map = map;
+  PetscCall(AIJTCUCheckDevice(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values in the same pattern */
+static PetscErrorCode AIJTCUDeviceRefreshCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  if (!plan->map_tried) PetscCall(AIJTCUDeviceMapValues(A, plan, csr));
+  if (!plan->map) {
+    PetscCall(AIJTCUDevicePackCSR(A, plan, csr, ctx, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  *err = HrpbTakeValuesDevice(&plan->hrpb, plan->map, csr->values, plan->values, csr->stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,12 +225,12 @@ PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUDeviceRefresh(Mat A, AIJTCUPlan *plan)
 {
   HrpbError err;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDevicePackCSR, NULL, &err));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceRefreshCSR, NULL, &err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -187,7 +187,7 @@ static PetscErrorCode AIJTCURefresh(Mat A, AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
 #if AIJTCU_HAVE_DEVICE
-  if (plan->on_device) PetscCall(AIJTCUDevicePack(A, plan));
+  if (plan->on_device) PetscCall(AIJTCUDeviceRefresh(A, plan));
 #endif
   if (!plan->on_device) PetscCall(AIJTCUHostUpdate(A, plan, PETSC_FALSE, NULL));
   AIJTCUGetCounts(plan)->refreshes++;

@@ -114,7 +114,8 @@ typedef struct {
   PetscReal bricks;  /* times as long as bricks of a matrix that came in a good order */
   PetscReal level;   /* of the search for it, */
   PetscReal entry;   /* and to name an entry anew, and build bricks of it, */
-  PetscReal long_entry; /* where rows are so long that they are not sorted in registers */
+  PetscReal long_entry; /* where rows are so long that they are not sorted in registers; */
+  PetscReal one_row;    /* and an entry of the longest row, which one warp goes through */
 } AIJTCUClusterRates;
 
 static const AIJTCUBrickRates brick_rates[] = {
@@ -124,10 +125,10 @@ static const AIJTCUBrickRates brick_rates[] = {
 };
   #if PetscDefined(USE_REAL_SINGLE)
 static const AIJTCUCSRRates csr_rates = {18e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 2.9, 12e6, 0.5};
-static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650};
+static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650, 57e3};
   #else
 static const AIJTCUCSRRates csr_rates = {19e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12e6, 1.3};
-static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600};
+static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600, 57e3};
   #endif
 
 enum {
@@ -240,7 +241,7 @@ static PetscErrorCode AIJTCUOrderPays(Mat A, AIJTCUPlan *plan, PetscInt N, Petsc
   const AIJTCUClusterRates *r       = &cluster_rates;
   const PetscBool           forced  = AIJTCUClusterForced(plan);
   const PetscReal           nnz     = (PetscReal)plan->survey.nnz, rows = (PetscReal)A->rmap->n;
-  const PetscReal           entries = nnz * (nnz > LONG_ROWS * rows ? r->long_entry : r->entry);
+  const PetscReal           entries = nnz * (nnz > LONG_ROWS * rows ? r->long_entry : r->entry) + r->one_row * (PetscReal)plan->csr.longest;
   const HrpbSurvey          full    = {.nnz = plan->survey.nnz, .strip_cols16 = plan->survey.nnz / 16, .staged_rows = BEST_STAGED * (int64_t)A->rmap->n, .needed_rows = BEST_STAGED * (int64_t)A->rmap->n}; /* of bricks without a gap */
   PetscReal                 left, levels, gain;
 
@@ -379,6 +380,22 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if AIJTCU_HAVE_BRICKS
+static PetscInt64 AIJTCUBytesOfBricks(const AIJTCUPlan *plan)
+{
+  return (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(*plan->values));
+}
+
+static PetscInt64 AIJTCUBytesOnDevice(const AIJTCUPlan *plan)
+{
+  PetscInt64 bytes = plan->csr_scheduled ? plan->csr.bytes : 0;
+
+  if (plan->clustered.n) bytes += (PetscInt64)HrpbClusteredBytes(&plan->clustered);
+  if (plan->built && plan->on_device) bytes += AIJTCUBytesOfBricks(plan) + plan->schedule.bytes + (plan->map ? HrpbValueCount(&plan->hrpb) * (PetscInt64)sizeof(*plan->map) : 0);
+  return bytes;
+}
+#endif
+
 /*@
   MatAIJTCUGetSynergy - Gets the synergy model's view of the local rows of a `MATAIJTCU`
 
@@ -427,11 +444,12 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
       synergy->built = PETSC_TRUE;
       if (plan->bricks_clustered) synergy->clustered = PETSC_TRUE;
       synergy->bricks += plan->hrpb.nbricks;
-      synergy->hrpb_bytes += (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar) + (plan->bricks_clustered ? HrpbClusteredBytes(&plan->clustered) : 0));
+      synergy->hrpb_bytes += AIJTCUBytesOfBricks(plan) + (plan->bricks_clustered ? (PetscInt64)HrpbClusteredBytes(&plan->clustered) : 0);
       slots += (PetscInt64)plan->hrpb.nbricks * plan->params.brick_rows * HRPB_BRICK_COLS;
       brick_nnz += plan->hrpb.nnz;
       brick_cols += plan->hrpb.nbrick_cols;
     }
+    synergy->device_bytes += AIJTCUBytesOnDevice(plan);
 #endif
   }
   if (slots) synergy->fill = (PetscReal)brick_nnz / (PetscReal)slots;

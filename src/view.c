@@ -84,6 +84,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
     BRICKS,
     HRPB_BYTES,
     CSR_BYTES,
+    DEVICE_BYTES,
     BUILT,
     CLUSTERED,
     NSUM
@@ -109,13 +110,14 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(AIJTCUGetParams(A, &params));
   PetscCall(MatAIJTCUGetSynergy(A, &s));
   PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
-  sum[BRICKS]     = s.bricks;
-  sum[HRPB_BYTES] = s.hrpb_bytes;
-  sum[CSR_BYTES]  = s.csr_bytes;
-  sum[BUILT]      = s.built;
-  sum[CLUSTERED]  = s.clustered;
-  weighted[0]     = s.fill * (PetscReal)s.bricks;
-  weighted[1]     = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
+  sum[BRICKS]       = s.bricks;
+  sum[HRPB_BYTES]   = s.hrpb_bytes;
+  sum[CSR_BYTES]    = s.csr_bytes;
+  sum[DEVICE_BYTES] = s.device_bytes;
+  sum[BUILT]        = s.built;
+  sum[CLUSTERED]    = s.clustered;
+  weighted[0]       = s.fill * (PetscReal)s.bricks;
+  weighted[1]       = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, weighted, 2, MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscCall(AIJTCUSynergyFromCounts(sum[NNZ], sum[COLS8], sum[COLS16], &s));
@@ -126,6 +128,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(sum[BRICKS] ? weighted[0] / (PetscReal)sum[BRICKS] : 0), (double)(sum[BRICKS] ? (PetscReal)sum[BRICKS] / weighted[1] : 0), sum[HRPB_BYTES]));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
   if (sum[CLUSTERED]) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the matrix in another order\n"));
+  if (sum[DEVICE_BYTES]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bytes of device memory beside the matrix\n", sum[DEVICE_BYTES]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {

@@ -163,6 +163,7 @@ static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, 
   if (found.unsorted) return HRPB_SUCCESS;
   s->panel_rows  = g->rows.panel_rows;
   s->staged_rows = (int32_t)found.most;
+  s->bytes += (int64_t)sizeof(*run_ptr) * (npanels + 1) + (int64_t)sizeof(*runs) * (int64_t)found.nruns + (int64_t)sizeof(*places) * s->nnz;
   return HRPB_SUCCESS;
 }
 

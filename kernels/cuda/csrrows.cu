@@ -3,10 +3,12 @@
    no copy of B pays. A thread block has the entries of its rows in shared memory; of each, as many columns of B as a tile has are on their way together.
 */
 #include "csr.cuh"
+#include "launch.cuh"
 
 enum {
-  ROWS_TILE    = 8, /* columns of B that a thread multiplies together, */
-  ROWS_COLUMNS = 32 /* and those that a thread block goes through, tile by tile */
+  ROWS_TILE    = 8,  /* columns of B that a thread multiplies together, */
+  ROWS_COLUMNS = 32, /* and those that a thread block goes through at most, tile by tile: fewer where that makes */
+  ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the rows by which tuning times this kernel have (proxy.cu), so that these are multiplied like a large matrix */
 };
 
 struct RowsArgs {
@@ -70,13 +72,13 @@ template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyRow
   if constexpr (U > 1) MultiplyRow<U / 2, CHUNKS>(a, r, n, end);
 }
 
-/* CHUNKS: there are rows of more than one. Their sums take registers from the columns on their way */
-template <bool CHUNKS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
+/* CHUNKS: there are rows of more than one. Their sums take registers from the columns on their way. COLUMNS: of a thread block; as an argument of the kernel it costs 3 to 20 % */
+template <bool CHUNKS, int COLUMNS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
 {
   extern __shared__ HrpbScalar values[];
   int32_t                     *columns = (int32_t *)(values + a.room);
   const int32_t                first = blockIdx.x * CSR_ROWS, nrows = min(a.nrows - first, (int32_t)CSR_ROWS), row = first + threadIdx.x;
-  const int32_t                end   = min((int32_t)(blockIdx.y + 1) * ROWS_COLUMNS, a.N);
+  const int32_t                end   = min((int32_t)(blockIdx.y + 1) * COLUMNS, a.N);
   const HrpbInt                start = __ldg(a.rowptr + first);
 
   for (int32_t k = threadIdx.x; k < (int32_t)(__ldg(a.rowptr + first + nrows) - start); k += CSR_ROWS) {
@@ -88,18 +90,29 @@ template <bool CHUNKS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRow
 
   const Row r = {values, columns, row, (int32_t)(__ldg(a.rowptr + row) - start), (int32_t)(__ldg(a.rowptr + row + 1) - start)};
 
-  MultiplyRow<CHUNKS ? ROWS_TILE / 2 : ROWS_TILE, CHUNKS>(a, r, blockIdx.y * ROWS_COLUMNS, end);
+  MultiplyRow<CHUNKS ? ROWS_TILE / 2 : ROWS_TILE, CHUNKS>(a, r, blockIdx.y * COLUMNS, end);
+}
+
+template <int COLUMNS> static HrpbError Run(const CsrProduct *p, int64_t blocks)
+{
+  const CsrSchedule *s      = p->schedule;
+  const RowsArgs     a      = {p->rowptr, p->colidx, p->values, p->B, p->C, p->ldb, p->ldc, s->nrows, p->N, s->rows_entries};
+  const dim3         grid((unsigned)blocks, (p->N + COLUMNS - 1) / COLUMNS);
+  const size_t       shared = (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room;
+
+  if (s->longest > CSR_CHUNK) CsrRows<true, COLUMNS><<<grid, CSR_ROWS, shared, p->stream>>>(a);
+  else CsrRows<false, COLUMNS><<<grid, CSR_ROWS, shared, p->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
 }
 
 HrpbError CsrRowsRun(const CsrProduct *p)
 {
-  const CsrSchedule *s = p->schedule;
-  const RowsArgs     a = {p->rowptr, p->colidx, p->values, p->B, p->C, p->ldb, p->ldc, s->nrows, p->N, s->rows_entries};
-  const dim3         grid(HrpbGrid(s->nrows, CSR_ROWS), (p->N + ROWS_COLUMNS - 1) / ROWS_COLUMNS);
-  const size_t       shared = (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room;
+  const int64_t     blocks  = HrpbGrid(p->schedule->nrows, CSR_ROWS);
+  int               columns = ROWS_COLUMNS;
+  const DeviceInfo *device;
 
-  if (s->longest > CSR_CHUNK) CsrRows<true><<<grid, CSR_ROWS, shared, p->stream>>>(a);
-  else CsrRows<false><<<grid, CSR_ROWS, shared, p->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  HrpbCall(GetDeviceInfo(&device));
+  while (p->N > ROWS_TILE && columns > ROWS_TILE && blocks * ((p->N + columns - 1) / columns) < (int64_t)ROWS_BLOCKS * device->nsm) columns /= 2;
+  return columns == ROWS_COLUMNS ? Run<ROWS_COLUMNS>(p, blocks) : columns == ROWS_COLUMNS / 2 ? Run<ROWS_COLUMNS / 2>(p, blocks) : Run<ROWS_TILE>(p, blocks);
 }

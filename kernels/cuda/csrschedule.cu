@@ -327,6 +327,7 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
     HrpbCall(HrpbAllocate(&parts, s->nparts, stream));
     s->parts = parts;
   }
+  s->bytes = (int64_t)sizeof(*sections) * (s->nsections + 1) + (int64_t)sizeof(*rows) * s->nlong + (int64_t)sizeof(*parts) * s->nparts;
   ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, Piece(w->limits), rows, sections);
   HrpbCallCuda(cudaGetLastError());
   if (s->nlong) {

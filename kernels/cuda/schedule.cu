@@ -85,6 +85,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   }
   s->nitems = (int32_t)items.size();
   s->nsplit = (int32_t)split.size();
+  s->bytes  = (int64_t)(sizeof(items[0]) * items.size() + sizeof(split[0]) * split.size());
   HrpbCall(Upload(items, stream, &s->items));
   return Upload(split, stream, &s->split);
 }

@@ -360,6 +360,7 @@ static void ComparePacked(const char *where, const Matrix *m, const Hrpb *a, con
 {
   const size_t n      = sizeof(HrpbScalar) * (size_t)a->value_count;
   HrpbScalar  *values = (HrpbScalar *)Allocate(n), *dvalues;
+  int32_t     *map;
   HrpbError    err;
 
   CallCuda(cudaMalloc((void **)&dvalues, n ? n : 1));
@@ -369,6 +370,15 @@ static void ComparePacked(const char *where, const Matrix *m, const Hrpb *a, con
   CallCuda(cudaStreamSynchronize(0));
   Report(!err, "HrpbPackValuesDevice(): %s: %s", HrpbErrorString(err), where);
   CompareArray("values", where, values, dvalues, n);
+
+  CallCuda(cudaMalloc((void **)&map, sizeof(*map) * (size_t)a->value_count + 1));
+  CallCuda(cudaMemset(dvalues, 0xff, n));
+  err = HrpbMapValuesDevice(b, m->drowptr, m->dcolidx, NULL, map, 0);
+  if (!err) err = HrpbTakeValuesDevice(b, map, m->dvalues, dvalues, 0);
+  CallCuda(cudaStreamSynchronize(0));
+  Report(!err, "HrpbMapValuesDevice(), HrpbTakeValuesDevice(): %s: %s", HrpbErrorString(err), where);
+  CompareArray("values by a map", where, values, dvalues, n);
+  CallCuda(cudaFree(map));
   free(values);
   CallCuda(cudaFree(dvalues));
 }

@@ -24,6 +24,8 @@ static void Count(size_t n, enum cudaMemcpyKind kind)
 
 INTERPOSE(cudaError_t, cudaMemcpy, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind), (to, from, n, kind), Count(n, kind))
 INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s), Count(n, kind))
+INTERPOSE(cudaError_t, cudaMemcpy2D, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind), (to, ldto, from, ldfrom, w, h, kind), Count(w * h, kind))
+INTERPOSE(cudaError_t, cudaMemcpy2DAsync, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind, cudaStream_t s), (to, ldto, from, ldfrom, w, h, kind, s), Count(w * h, kind))
 
 /* A matrix and what its operations work with, all on the device */
 typedef struct {

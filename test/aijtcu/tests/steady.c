@@ -1,5 +1,5 @@
 static char help[] = "What products cost beside their kernels, as a block eigensolver makes them: created, set up, run and cleared on an existing C each time.\n\
-Once they are steady, no call that allocates, copies or waits may reach CUDA; prints those that do. -time: prints microseconds of host time, too.\n\n";
+Once they are steady, no call that allocates, copies or waits may reach CUDA; prints those that do. What a matrix says that it holds of the device's memory is what the driver has given. -time: prints microseconds of host time, too.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscmat.h>
@@ -9,7 +9,7 @@ Once they are steady, no call that allocates, copies or waits may reach CUDA; pr
 
 #if PetscDefined(HAVE_CUDA)
   #include "interpose.h"
-  #include <cuda_runtime_api.h>
+  #include <petscdevice_cuda.h>
 
 static PetscBool counting;
 
@@ -88,6 +88,48 @@ static PetscErrorCode WaitForDevice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bytes that are in use of the driver's pool, from which the memory of plans comes, and the workspace, unlike PETSc's arrays */
+static PetscErrorCode PoolBytes(uint64_t *bytes)
+{
+  cudaMemPool_t pool;
+  int           device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  PetscCallCUDA(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With as large a workspace as other matrices have made. The driver rounds each array up */
+static PetscErrorCode CheckBytes(PetscInt n, Mat B, Mat C)
+{
+  enum {
+    MOST_ARRAYS = 20,
+    ROUNDING    = 512
+  };
+  Mat              A;
+  MatAIJTCUSynergy s;
+  uint64_t         before, bytes;
+
+  PetscFunctionBegin;
+  PetscCall(CreateMatrix(n, &A));
+  PetscCall(PoolBytes(&before));
+  for (PetscInt i = 0; i < 3; i++) { /* twice with new values: where these come from is noted the first time */
+    PetscCall(CreateProduct(A, B, C));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(MatProductClear(C));
+    PetscCall(MatScale(A, 2));
+  }
+  PetscCall(MatAIJTCUGetSynergy(A, &s));
+  PetscCall(PoolBytes(&bytes));
+  bytes -= before;
+  if (s.device_bytes <= 0 || bytes < (uint64_t)s.device_bytes || bytes > (uint64_t)s.device_bytes + MOST_ARRAYS * ROUNDING) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the matrix says that it holds %" PetscInt64_FMT " bytes, the driver %" PetscInt64_FMT "\n", s.device_bytes, (PetscInt64)bytes));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Host time of a product in microseconds: of its life if it is cleared each time, of the product itself if not. Few at a time, so that the queue to the device does not fill */
 static PetscErrorCode Time(Mat A, Mat B, Mat C, PetscBool clear, double *us)
 {
@@ -145,6 +187,7 @@ int main(int argc, char **argv)
     PetscCall(PrintCounts(nproducts));
     PetscCall(MatAIJTCUGetCounts(A, &counts));
     if (counts.parent) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " products were the parent's\n", (PetscInt)counts.parent));
+    PetscCall(CheckBytes(n, B, C));
     if (time) {
       PetscCall(Time(A, B, C, PETSC_TRUE, &life));
       PetscCall(Time(A, B, C, PETSC_FALSE, &reuse));
