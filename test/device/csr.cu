@@ -175,11 +175,37 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     call = first;
     TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
     call = first;
+    TestProduct(&A, "csr", multiply, 40, 0, 0, 3, bound);
+    call = first;
+    TestProduct(&A, "csr", multiply, 8, 0, 0, 4, bound);
+    call = first;
+    TestProduct(&A, "csr", multiply, 25, 0, 0, 5, bound);
+    call = first;
     TestProduct(&A, "csr", multiply, WIDE, 3, 1, 0, bound);
     TestOrder(&A, &kernels[first]);
     TestOrder(&A, &kernels[first], true);
   }
   TestWork(&A, &d);
+  CsrDestroy(&d);
+}
+
+/* A matrix that all kernels can take, where the device has the shared memory for the last one */
+static void TestFarApart(const Matrix &A)
+{
+  static const char     *names[] = {"a copy of B", "a copy in narrow tiles", "no copy of B", "rows as they come", "rows of B in shared memory"};
+  const double           bound   = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
+  DeviceCsr              d       = CsrOnDevice(&A);
+  std::vector<DeviceCsr> kernels = {With(&d, COPY), With(&d, NARROW), With(&d, DIRECT), With(&d, ROWS, (int32_t)RowsEntries(&A))};
+  HrpbScalar            *B, *C;
+
+  if (MakePanels(&d)) kernels.push_back(With(&d, STAGED));
+  if (FarCreate(&B, &C)) {
+    for (size_t k = 0; k < kernels.size(); k++) {
+      TestFar(&A, names[k], [&](int64_t N, const HrpbScalar *b, int64_t ldb, HrpbScalar *c, int64_t ldc) { Multiply(&kernels[k], N, b, ldb, c, ldc); }, B, C, bound);
+    }
+    cudaFree(B);
+    cudaFree(C);
+  }
   CsrDestroy(&d);
 }
 
@@ -562,6 +588,9 @@ int main(int argc, char **argv)
       lengths[100] = 1281;
       TestMatrix(Lengths("long rows among rows of 100", lengths, 3, 6000), {1, 2, 8, 35}, false);
     }
+    TestMatrix(Huge(Make("", 333, 333, WideBand)), {1, 3, 40}, true);
+    TestMatrix(Tiny(Make("", 333, 333, WideBand)), {1, 3, 40}, true);
+    TestFarApart(Make("wide band", 333, 333, WideBand));
     TestMatrix(LongRow(1000003, false), {1, 8}, false);
     TestMatrix(LongRow(1000003, true), {1, 8}, false);
   }

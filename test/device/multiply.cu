@@ -44,38 +44,81 @@ static double Bound(HrpbPrecision precision)
   return precision == HRPB_FP64 ? 1e-15 : precision == HRPB_3XTF32 ? 1e-6 : 1.2e-3;
 }
 
-static void TestFormats(const Matrix *A, const int32_t *order)
+/* test(kernel, precision, multiply) in each precision there is, with A as bricks of the format */
+template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &params, const int32_t *order, F test)
 {
-  static const HrpbParams formats[] = {{16, 128, 64, 8}, {8, 64, 64, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
-  static const int64_t    widths[]  = {1, 3, 8, 9, 16, 17, 24, 33, 48, 64, 72, 93, 100, 128, 129, 300};
 #if defined(HRPB_USE_SINGLE)
   const std::vector<HrpbPrecision> precisions = {HRPB_3XTF32, HRPB_TF32};
 #else
   const std::vector<HrpbPrecision> precisions = {HRPB_FP64};
 #endif
+  Hrpb        h;
+  HrpbScalar *values = BuildOnDevice(A, &params, order, &h);
+
+  for (HrpbPrecision precision : precisions) {
+    const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&h, values, precision, N, B, ldb, C, ldc); };
+    char       kernel[64];
+
+    snprintf(kernel, sizeof(kernel), "format %d %d %d %d, precision %d", params.brick_rows, params.panel_rows, params.block_cols, params.window_cols, precision);
+    test(kernel, precision, multiply);
+  }
+  HrpbDestroyDevice(&h, NULL);
+  cudaFree(values);
+}
+
+static void TestFormats(const Matrix *A, const int32_t *order)
+{
+  static const HrpbParams formats[] = {{16, 128, 64, 8}, {8, 64, 64, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
 
   for (const HrpbParams &params : formats) {
-    Hrpb        h;
-    HrpbScalar *values = BuildOnDevice(A, &params, order, &h);
+    WithBricks(A, params, order, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
+      const double bound = Bound(precision);
+      const bool   tf32  = precision != HRPB_FP64;
+      int          k     = 0;
 
-    for (HrpbPrecision precision : precisions) {
-      const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&h, values, precision, N, B, ldb, C, ldc); };
-      char       kernel[64];
-      int        k = 0;
-
-      snprintf(kernel, sizeof(kernel), "format %d %d %d %d, precision %d", params.brick_rows, params.panel_rows, params.block_cols, params.window_cols, precision);
-      for (int64_t N : widths) {
+      for (int64_t N : {1, 3, 8, 9, 16, 17, 24, 33, 48, 64, 72, 93, 100, 128, 129, 300}) {
         if (small_run && N != 3 && N != 33 && N != 129) continue;
-        TestProduct(A, kernel, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, 0, Bound(precision));
+        TestProduct(A, kernel, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, 0, bound, tf32);
         k++;
       }
-      TestProduct(A, kernel, multiply, 21, 16, 0, 1, Bound(precision));
-      TestProduct(A, kernel, multiply, 5, 0, 0, 1, Bound(precision));
-      if (precision != HRPB_TF32) TestProduct(A, kernel, multiply, 40, 0, 0, 2, Bound(precision));
-    }
-    HrpbDestroyDevice(&h, NULL);
-    cudaFree(values);
+      TestProduct(A, kernel, multiply, 21, 16, 0, 1, bound, tf32);
+      TestProduct(A, kernel, multiply, 5, 0, 0, 1, bound, tf32);
+      if (precision != HRPB_TF32) TestProduct(A, kernel, multiply, 40, 0, 0, 2, bound, tf32);
+      TestProduct(A, kernel, multiply, 40, 0, 0, 3, bound, tf32);
+      TestProduct(A, kernel, multiply, 25, 0, 0, 5, bound, tf32);
+    });
   }
+}
+
+/* The formats of each kernel, as products choose them */
+static std::vector<HrpbParams> KernelFormats(void)
+{
+  return {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()};
+}
+
+/* A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the bound, and so would a sum that is cut off in place of rounded */
+static void TestLongRow(void)
+{
+  const Matrix A = LongRow(1000003, true);
+
+  for (const HrpbParams &params : KernelFormats()) {
+    WithBricks(&A, params, NULL, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
+      TestProduct(&A, kernel, multiply, 1, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
+      TestProduct(&A, kernel, multiply, 8, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
+    });
+  }
+}
+
+static void TestFarApart(const Matrix *A)
+{
+  HrpbScalar *B, *C;
+
+  if (!FarCreate(&B, &C)) return;
+  for (const HrpbParams &params : KernelFormats()) {
+    WithBricks(A, params, NULL, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) { TestFar(A, kernel, multiply, B, C, Bound(precision), precision != HRPB_FP64); });
+  }
+  cudaFree(B);
+  cudaFree(C);
 }
 
 /* Error of a loop over the entries in the order of the CSR, as MATAIJ has it on the host */
@@ -170,6 +213,8 @@ int main(int argc, char **argv)
     matrices.push_back(Make("single row", 1, 700, Dense));
     matrices.push_back(Make("dense rows", 300, 500, DenseRows));
     matrices.push_back(LongRow(20011, false));
+    matrices.push_back(Huge(Make("", 189, 189, Stencil)));
+    matrices.push_back(Tiny(Make("", 189, 189, Stencil)));
   }
   matrices.push_back(Make("one brick", 40, 50, OneBrick));
   matrices.push_back(Make("empty panels", 700, 200, Gaps));
@@ -182,6 +227,10 @@ int main(int argc, char **argv)
 
     TestFormats(&A, d);
     cudaFree(d);
+  }
+  if (!small_run) {
+    TestLongRow();
+    TestFarApart(&matrices[0]);
   }
   printf("multiply: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -117,31 +119,54 @@ static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
 }
 
 /*
-   Finite: |c - ref| <= bound (|A||B|). Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the largest number it may overflow with one of them alone. Only where
+   What the split of x into numbers of TF32 loses beyond bits that the bound of the precision knows of: tensor cores have subnormal ones of TF32, in steps of 2^-136, and cut off what is between two steps. From 2^-113 on the
+   last bit of x is no less than such a step. Below, its low part loses less than one; where x is subnormal itself the high part does, and with it the low part as a whole, which is no more than 2^-138
+*/
+static long double LostInSplit(HrpbScalar x)
+{
+  return fabsl((long double)x) < ldexpl(1, -113) ? ldexpl(1.25, -136) : 0;
+}
+
+/*
+   Finite: |c - ref| <= bound (|A||B|), and for each product that is not zero what is lost next to the smallest number: a rounding, so no more than one step of the subnormal numbers, which sums of multiples of that do not add to.
+   With tf32, where operands are split, each of the three products of their parts is cut off, and so is their sum in each of the three instructions; and the factors have lost what they lose in the split.
+
+   A zero is +0, as sums are that begin with that, and round to nearest. Only products with bits below the smallest number may make it -0, where they are added before they are rounded: MATAIJ rounds them first, and has +0 then, too.
+
+   Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the largest number it may overflow with one of them alone. Only where
    the loop overflows, with terms that are all finite, what is right may come out, too
 */
-static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst)
+static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst, bool tf32 = false)
 {
-  bool ok = true;
+  typedef std::numeric_limits<HrpbScalar> Limits;
+  const long double rounded = (tf32 ? 6 : 1) * (long double)Limits::denorm_min(), whole = 2 * (long double)Limits::min() / Limits::epsilon(); /* a product from there on has no bits below the smallest number */
+  bool              ok = true;
 
   for (int64_t n = 0; n < N; n++) {
     for (int64_t i = 0; i < A->nrows; i++) {
-      long double      sum = 0, size = 0;
+      long double      sum = 0, size = 0, lost = 0;
       HrpbScalar       plain = 0, fused = 0;
+      bool             may_be_negative = false;
       const HrpbScalar c = C[i + n * ldc];
 
       for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
-        const HrpbScalar b = B[A->colidx[k] + n * ldb];
+        const HrpbScalar  a = A->values[k], b = B[A->colidx[k] + n * ldb];
+        const long double product = (long double)a * b;
 
-        sum += (long double)A->values[k] * b;
-        size += fabsl((long double)A->values[k] * b);
-        plain += A->values[k] * b;
-        fused = std::fma(A->values[k], b, fused);
+        sum += product;
+        size += fabsl(product);
+        plain += a * b;
+        fused = std::fma(a, b, fused);
+        if (product == 0) continue;
+        lost += rounded;
+        if (tf32) lost += fabsl((long double)a) * LostInSplit(b) + fabsl((long double)b) * LostInSplit(a);
+        if (fabsl(product) < whole) may_be_negative = true;
       }
-      if (!isfinite(c) && isinf(fused)) plain = fused;
+      if (c == 0 && std::signbit(c) && !may_be_negative) ok = false;
+      if (isinf(fused) && c == fused) plain = fused;
       if ((isnan(plain) || isinf(plain)) && !(isfinite(size) && isfinite(c))) ok = ok && (isnan(plain) ? isnan(c) : c == plain);
       else {
-        const double error = size > 0 ? (double)(fabsl(c - sum) / size) : c == 0 ? 0 : 1;
+        const double error = size > 0 ? (double)(std::max(fabsl(c - sum) - lost, 0.0L) / size) : c == 0 ? 0 : 1;
 
         if (!(error <= bound)) ok = false;
         *worst = std::max(*worst, error);
@@ -151,18 +176,51 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
   return ok;
 }
 
-/* Special: 0 random, 1 NaN and Inf here and there, 2 next to the largest number, 3 next to the smallest */
+/* Next to the smallest normal number: up to 2^14 times that, and down to where two bits are left. Numbers of the same k are of one size */
+static HrpbScalar TinyNumber(HrpbScalar x, int64_t k)
+{
+  typedef std::numeric_limits<HrpbScalar> Limits;
+
+  return std::ldexp(x, Limits::min_exponent + 13 - (int)(k * 7 % (Limits::digits + 12)));
+}
+
+/* The same with all values of a row tiny */
+static Matrix Tiny(Matrix A)
+{
+  A.name = "tiny values";
+  for (int64_t i = 0; i < A.nrows; i++) {
+    for (HrpbInt k = A.rowptr[i]; k < A.rowptr[i + 1]; k++) A.values[k] = TinyNumber(A.values[k], i);
+  }
+  return A;
+}
+
+/* And huge, up to half of the largest number. In single some rows are beyond 2^115, from where on a split overflows, others are not */
+static Matrix Huge(Matrix A)
+{
+  A.name = "huge values";
+  for (int64_t i = 0; i < A.nrows; i++) {
+    for (HrpbInt k = A.rowptr[i]; k < A.rowptr[i + 1]; k++) A.values[k] = std::ldexp(A.values[k], std::numeric_limits<HrpbScalar>::max_exponent - 1 - (int)(i * 5 % 24));
+  }
+  return A;
+}
+
+/*
+   Special: 0 random, 1 NaN and Inf here and there, 2 next to the largest number, 3 next to the smallest, 4 positive, 5 up to 2^24: with those rows of Huge() that can be split there are products that overflow
+*/
 static HrpbScalar Entry(int special, int64_t i, int64_t n)
 {
   const HrpbScalar huge = sizeof(HrpbScalar) == 4 ? (HrpbScalar)3.4028234e38 : (HrpbScalar)1.7976931348623157e308;
 
   if (special == 1 && (i * 7 + n * 3) % 61 == 0) return n % 3 == 0 ? (HrpbScalar)NAN : n % 3 == 1 ? (HrpbScalar)INFINITY : -(HrpbScalar)INFINITY;
   if (special == 2) return i % 5 == 0 ? huge * (i % 2 ? 1 : -1) : huge * Uniform() / 4;
+  if (special == 3) return TinyNumber(Uniform(), n);
+  if (special == 4) return std::fabs(Uniform());
+  if (special == 5) return std::ldexp(Uniform(), (int)(n * 7 % 25));
   return Uniform();
 }
 
-/* multiply(N, B, ldb, C, ldc) against the product on the host; and it must write C alone, and give the same bits in two parts */
-template <typename F> static void TestProduct(const Matrix *A, const char *kernel, F multiply, int64_t N, int64_t padding, int64_t shift, int special, double bound)
+/* multiply(N, B, ldb, C, ldc) against the product on the host; and it must write C alone, and give the same bits in two parts. tf32: see Compare() */
+template <typename F> static void TestProduct(const Matrix *A, const char *kernel, F multiply, int64_t N, int64_t padding, int64_t shift, int special, double bound, bool tf32 = false)
 {
   const int64_t           ldb = A->ncols + padding, ldc = A->nrows + padding;
   const HrpbScalar        guard = (HrpbScalar)-77;
@@ -181,7 +239,7 @@ template <typename F> static void TestProduct(const Matrix *A, const char *kerne
   dC = Upload(C);
   multiply(N, dB + shift, ldb, dC + shift, ldc);
   Check(cudaMemcpy(C2.data(), dC, sizeof(HrpbScalar) * C2.size(), cudaMemcpyDeviceToHost));
-  if (!Compare(A, N, B.data() + shift, ldb, C2.data() + shift, ldc, bound, &worst)) {
+  if (!Compare(A, N, B.data() + shift, ldb, C2.data() + shift, ldc, bound, &worst, tf32)) {
     char what[64];
 
     snprintf(what, sizeof(what), "wrong, error %.2e", worst);
@@ -203,6 +261,58 @@ template <typename F> static void TestProduct(const Matrix *A, const char *kerne
   Report(SameBits(C2.data(), C3.data(), C2.size()), "other bits in two parts", where);
   cudaFree(dB);
   cudaFree(dC);
+}
+
+enum {
+  FAR_COLUMNS = 80,
+  FAR_LD      = (1 << 25) + 8 /* with so many columns more than 2^31 scalars */
+};
+
+/* B and C for TestFar(); false, and nothing, where the device has not twice as much memory to spare */
+static bool FarCreate(HrpbScalar **B, HrpbScalar **C)
+{
+  const size_t bytes = sizeof(HrpbScalar) * FAR_COLUMNS * FAR_LD;
+  size_t       unused, total;
+
+  Check(cudaMemGetInfo(&unused, &total));
+  *B = *C = NULL;
+  if (unused >= 4 * bytes && cudaMalloc(B, bytes) == cudaSuccess && cudaMalloc(C, bytes) == cudaSuccess) return true;
+  (void)cudaGetLastError();
+  cudaFree(*B);
+  printf("skipped: columns that lie far apart, for which %.0f GB should be free\n", 4e-9 * (double)bytes);
+  return false;
+}
+
+/* multiply() as for TestProduct(), with columns of B and C that begin up to more than 2^31 scalars behind the first, those of B aligned to 16 bytes and not. Rows that are not used are not touched but for the first of them */
+template <typename F> static void TestFar(const Matrix *A, const char *kernel, F multiply, HrpbScalar *dB, HrpbScalar *dC, double bound, bool tf32 = false)
+{
+  const int64_t           N = FAR_COLUMNS, rows = A->ncols + 1, crows = A->nrows + 1;
+  const HrpbScalar        guard = (HrpbScalar)-77;
+  const size_t            size  = sizeof(HrpbScalar);
+  std::vector<HrpbScalar> B((size_t)(rows * N)), C((size_t)(crows * N));
+
+  for (int64_t ld = FAR_LD; ld >= FAR_LD - 1; ld--) {
+    double worst  = 0;
+    bool   inside = true;
+    char   where[256], what[64];
+
+    snprintf(where, sizeof(where), "%s %ldx%ld, %s, columns %ld apart", A->name, (long)A->nrows, (long)A->ncols, kernel, (long)ld);
+    for (int64_t n = 0; n < N; n++) {
+      for (int64_t i = 0; i < A->ncols; i++) B[i + n * rows] = Entry(0, i, n);
+      B[A->ncols + n * rows] = (HrpbScalar)NAN; /* not to be read */
+    }
+    std::fill(C.begin(), C.end(), guard);
+    Check(cudaMemcpy2D(dB, size * ld, B.data(), size * rows, size * rows, N, cudaMemcpyHostToDevice));
+    Check(cudaMemcpy2D(dC, size * ld, C.data(), size * crows, size * crows, N, cudaMemcpyHostToDevice));
+    multiply(N, dB, ld, dC, ld);
+    Check(cudaMemcpy2D(C.data(), size * crows, dC, size * ld, size * crows, N, cudaMemcpyDeviceToHost));
+    const bool right = Compare(A, N, B.data(), rows, C.data(), crows, bound, &worst, tf32);
+
+    snprintf(what, sizeof(what), "wrong, error %.2e", worst);
+    Report(right, what, where);
+    for (int64_t n = 0; n < N; n++) inside = inside && C[A->nrows + n * crows] == guard;
+    Report(inside, "wrote outside of C", where);
+  }
 }
 
 static Matrix LongRow(int64_t ncols, bool positive)

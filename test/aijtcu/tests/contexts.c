@@ -1,0 +1,179 @@
+static char help[] = "Products of one matrix in two of PETSc's device contexts, whose streams wait for nobody: they share its plan, and workspace. Prints on error only.\n\n";
+
+/*
+   Who changes a matrix in one context and uses it in another has to let the one wait for the other, here as anywhere in PETSc. Of what a plan keeps he knows nothing: values that the product in one context
+   brings up to date, and the workspace, are the next one's, too, and that has to wait by itself. PETSc's own default stream is that of the current context, whichever that is.
+*/
+#include <petscmat.h>
+#include <petscdevice.h>
+#include "petscaijtcu.h"
+
+#if PetscDefined(HAVE_CUDA)
+enum {
+  ROWS     = 20000,
+  ENTRIES  = 40, /* of a row */
+  CONTEXTS = 2,
+  ROUNDS   = 10,
+  BALLAST  = 512 /* columns of a dense matrix that keeps the device busy */
+};
+
+/* Columns of the dense matrices: the second context's product asks for a larger workspace while the first one's is in use */
+static const PetscInt columns[CONTEXTS] = {24, 40};
+
+/* With copies of A and B on the host, which are changed in the same way */
+typedef struct {
+  PetscDeviceContext root, own[CONTEXTS];
+  Mat                A, R, B[CONTEXTS], S[CONTEXTS], C[CONTEXTS], Ballast;
+} Subject;
+
+static PetscErrorCode CreateBand(Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, ROWS, ROWS, ROWS, ROWS));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetOptionsPrefix(*A, "a_"));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocation(*A, ENTRIES, NULL));
+  for (PetscInt i = 0; i < ROWS; i++) {
+    for (PetscInt j = PetscMax(i - ENTRIES / 2, 0); j < PetscMin(i + ENTRIES / 2, ROWS); j++) PetscCall(MatSetValue(*A, i, j, (PetscScalar)((3 * i + 5 * j) % 11 - 4), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SubjectCreate(Subject *s)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateBand(&s->A));
+  PetscCall(MatConvert(s->A, MATSEQAIJ, MAT_INITIAL_MATRIX, &s->R));
+  PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, ROWS, BALLAST, ROWS, BALLAST, NULL, &s->Ballast));
+  PetscCall(MatSetRandom(s->Ballast, NULL));
+  PetscCall(PetscDeviceContextGetCurrentContext(&s->root));
+  for (PetscInt k = 0; k < CONTEXTS; k++) {
+    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, columns[k], NULL, &s->S[k]));
+    PetscCall(MatSetRandom(s->S[k], NULL));
+    PetscCall(MatConvert(s->S[k], MATSEQDENSECUDA, MAT_INITIAL_MATRIX, &s->B[k]));
+    PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, ROWS, columns[k], ROWS, columns[k], NULL, &s->C[k]));
+    PetscCall(MatProductCreateWithMat(s->A, s->B[k], NULL, s->C[k]));
+    PetscCall(MatProductSetType(s->C[k], MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(s->C[k]));
+    PetscCall(MatProductSymbolic(s->C[k]));
+    PetscCall(PetscDeviceContextCreate(&s->own[k]));
+    PetscCall(PetscDeviceContextSetStreamType(s->own[k], PETSC_STREAM_NONBLOCKING));
+    PetscCall(PetscDeviceContextSetUp(s->own[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SubjectDestroy(Subject *s)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&s->A));
+  PetscCall(MatDestroy(&s->R));
+  PetscCall(MatDestroy(&s->Ballast));
+  for (PetscInt k = 0; k < CONTEXTS; k++) {
+    PetscCall(MatDestroy(&s->B[k]));
+    PetscCall(MatDestroy(&s->S[k]));
+    PetscCall(MatDestroy(&s->C[k]));
+    PetscCall(PetscDeviceContextDestroy(&s->own[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the context that was there before, and on the host. What comes first takes the device longer than it takes the host to ask for all products of the round: they begin together */
+static PetscErrorCode Change(Subject *s, PetscInt round)
+{
+  const PetscScalar factor = round % 2 ? -0.75 : 1.5;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 40; i++) PetscCall(MatScale(s->Ballast, -1));
+  PetscCall(MatScale(s->A, factor));
+  PetscCall(MatScale(s->R, factor));
+  for (PetscInt k = 0; k < CONTEXTS; k++) {
+    PetscCall(MatScale(s->B[k], -factor));
+    PetscCall(MatScale(s->S[k], -factor));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A context waits for changes of A and B alone, not for the other's product. They take turns at being the first, which brings the values up to date */
+static PetscErrorCode Multiply(Subject *s, PetscInt round)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < CONTEXTS; i++) {
+    const PetscInt k = (i + round) % CONTEXTS;
+
+    PetscCall(PetscDeviceContextWaitForContext(s->own[k], s->root));
+    PetscCall(PetscDeviceContextSetCurrentContext(s->own[k]));
+    PetscCall(MatProductNumeric(s->C[k]));
+  }
+  PetscCall(PetscDeviceContextSetCurrentContext(s->root));
+  for (PetscInt k = 0; k < CONTEXTS; k++) PetscCall(PetscDeviceContextSynchronize(s->own[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const Subject *s, PetscInt round)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < CONTEXTS; k++) {
+    Mat       D, E;
+    PetscReal difference, norm;
+
+    PetscCall(MatMatMult(s->R, s->S[k], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(MatDuplicate(s->C[k], MAT_COPY_VALUES, &E));
+    PetscCall(MatConvert(E, MATDENSE, MAT_INPLACE_MATRIX, &E));
+    PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
+    PetscCall(MatNorm(E, NORM_FROBENIUS, &difference));
+    PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
+    PetscCheck(difference <= 10 * PETSC_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Round %" PetscInt_FMT ": the product in context %" PetscInt_FMT ", which was asked for as number %" PetscInt_FMT ", differs by %g of %g: did it wait for the other?", round, k, (k + round) % CONTEXTS + 1, (double)difference, (double)norm);
+    PetscCall(MatDestroy(&D));
+    PetscCall(MatDestroy(&E));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+#if PetscDefined(HAVE_CUDA)
+  {
+    Subject         s;
+    MatAIJTCUCounts counts;
+
+    PetscCall(SubjectCreate(&s));
+    for (PetscInt round = 0; round < ROUNDS; round++) {
+      PetscCall(Change(&s, round));
+      PetscCall(Multiply(&s, round));
+      PetscCall(Compare(&s, round));
+    }
+    PetscCall(MatAIJTCUGetCounts(s.A, &counts));
+    PetscCheck(!counts.parent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products were the parent's", (PetscInt)counts.parent);
+    PetscCall(SubjectDestroy(&s));
+  }
+#endif
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: cuda !complex !defined(PETSC_USE_64BIT_INDICES)
+
+  testset:
+    output_file: output/empty.out
+
+    test:
+      suffix: cuda
+      args: -a_mat_aijtcu_path {{tcu scalar}}
+
+    test: # a copy of B in the workspace
+      suffix: cuda_gather
+      args: -a_mat_aijtcu_path tcu -a_mat_aijtcu_brick_rows 8 -a_mat_aijtcu_panel_rows 8 -a_mat_aijtcu_block_cols 256
+
+TEST*/
