@@ -90,18 +90,12 @@ static void TestFormats(const Matrix *A, const int32_t *order)
   }
 }
 
-/* The formats of each kernel, as products choose them */
-static std::vector<HrpbParams> KernelFormats(void)
-{
-  return {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()};
-}
-
 /* A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the bound, and so would a sum that is cut off in place of rounded */
 static void TestLongRow(void)
 {
   const Matrix A = LongRow(1000003, true);
 
-  for (const HrpbParams &params : KernelFormats()) {
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) {
     WithBricks(&A, params, NULL, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
       TestProduct(&A, kernel, multiply, 1, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
       TestProduct(&A, kernel, multiply, 8, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
@@ -114,7 +108,7 @@ static void TestFarApart(const Matrix *A)
   HrpbScalar *B, *C;
 
   if (!FarCreate(&B, &C)) return;
-  for (const HrpbParams &params : KernelFormats()) {
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) {
     WithBricks(A, params, NULL, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) { TestFar(A, kernel, multiply, B, C, Bound(precision), precision != HRPB_FP64); });
   }
   cudaFree(B);
