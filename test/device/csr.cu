@@ -175,11 +175,11 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     call = first;
     TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
     call = first;
-    TestProduct(&A, "csr", multiply, 40, 0, 0, 3, bound);
+    TestProduct(&A, "csr", multiply, 5, 0, 0, 3, bound);
     call = first;
-    TestProduct(&A, "csr", multiply, 8, 0, 0, 4, bound);
+    TestProduct(&A, "csr", multiply, 3, 0, 0, 4, bound);
     call = first;
-    TestProduct(&A, "csr", multiply, 25, 0, 0, 5, bound);
+    TestProduct(&A, "csr", multiply, 5, 0, 0, 5, bound);
     call = first;
     TestProduct(&A, "csr", multiply, WIDE, 3, 1, 0, bound);
     TestOrder(&A, &kernels[first]);

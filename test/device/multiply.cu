@@ -84,8 +84,8 @@ static void TestFormats(const Matrix *A, const int32_t *order)
       TestProduct(A, kernel, multiply, 21, 16, 0, 1, bound, tf32);
       TestProduct(A, kernel, multiply, 5, 0, 0, 1, bound, tf32);
       if (precision != HRPB_TF32) TestProduct(A, kernel, multiply, 40, 0, 0, 2, bound, tf32);
-      TestProduct(A, kernel, multiply, 40, 0, 0, 3, bound, tf32);
-      TestProduct(A, kernel, multiply, 25, 0, 0, 5, bound, tf32);
+      TestProduct(A, kernel, multiply, 10, 0, 0, 3, bound, tf32);
+      TestProduct(A, kernel, multiply, 7, 0, 0, 5, bound, tf32);
     });
   }
 }

@@ -124,7 +124,7 @@ static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
 */
 static long double LostInSplit(HrpbScalar x)
 {
-  return fabsl((long double)x) < ldexpl(1, -113) ? ldexpl(1.25, -136) : 0;
+  return fabsl((long double)x) < 0x1p-113L ? 0x1.4p-136L : 0;
 }
 
 /*
@@ -136,41 +136,54 @@ static long double LostInSplit(HrpbScalar x)
    Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the largest number it may overflow with one of them alone. Only where
    the loop overflows, with terms that are all finite, what is right may come out, too
 */
-static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst, bool tf32 = false)
+static bool CompareEntry(const Matrix *A, int64_t i, const HrpbScalar *B, HrpbScalar c, long double sum, long double size, double bound, double *worst, bool tf32)
 {
   typedef std::numeric_limits<HrpbScalar> Limits;
   const long double rounded = (tf32 ? 6 : 1) * (long double)Limits::denorm_min(), whole = 2 * (long double)Limits::min() / Limits::epsilon(); /* a product from there on has no bits below the smallest number */
-  bool              ok = true;
+  long double       lost = 0;
+  HrpbScalar        plain = 0, fused = 0;
+  bool              may_be_negative = false;
+
+  for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
+    const HrpbScalar  a = A->values[k], b = B[A->colidx[k]];
+    const long double product = (long double)a * b;
+
+    plain += a * b;
+    fused = std::fma(a, b, fused);
+    if (product == 0) continue;
+    lost += rounded;
+    if (tf32) lost += fabsl((long double)a) * LostInSplit(b) + fabsl((long double)b) * LostInSplit(a);
+    if (fabsl(product) < whole) may_be_negative = true;
+  }
+  if (c == 0 && std::signbit(c) && !may_be_negative) return false;
+  if (isinf(fused) && c == fused) plain = fused;
+  if ((isnan(plain) || isinf(plain)) && !(isfinite(size) && isfinite(c))) return isnan(plain) ? isnan(c) : c == plain;
+
+  const double error = size > 0 ? (double)(std::max(fabsl(c - sum) - lost, 0.0L) / size) : c == 0 ? 0 : 1;
+
+  *worst = std::max(*worst, error);
+  return error <= bound;
+}
+
+static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst, bool tf32 = false)
+{
+  bool ok = true;
 
   for (int64_t n = 0; n < N; n++) {
+    const HrpbScalar *b = B + n * ldb;
+
     for (int64_t i = 0; i < A->nrows; i++) {
-      long double      sum = 0, size = 0, lost = 0;
-      HrpbScalar       plain = 0, fused = 0;
-      bool             may_be_negative = false;
-      const HrpbScalar c = C[i + n * ldc];
+      const HrpbScalar c   = C[i + n * ldc];
+      long double      sum = 0, size = 0;
 
       for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
-        const HrpbScalar  a = A->values[k], b = B[A->colidx[k] + n * ldb];
-        const long double product = (long double)a * b;
+        const long double product = (long double)A->values[k] * b[A->colidx[k]];
 
         sum += product;
         size += fabsl(product);
-        plain += a * b;
-        fused = std::fma(a, b, fused);
-        if (product == 0) continue;
-        lost += rounded;
-        if (tf32) lost += fabsl((long double)a) * LostInSplit(b) + fabsl((long double)b) * LostInSplit(a);
-        if (fabsl(product) < whole) may_be_negative = true;
       }
-      if (c == 0 && std::signbit(c) && !may_be_negative) ok = false;
-      if (isinf(fused) && c == fused) plain = fused;
-      if ((isnan(plain) || isinf(plain)) && !(isfinite(size) && isfinite(c))) ok = ok && (isnan(plain) ? isnan(c) : c == plain);
-      else {
-        const double error = size > 0 ? (double)(std::max(fabsl(c - sum) - lost, 0.0L) / size) : c == 0 ? 0 : 1;
-
-        if (!(error <= bound)) ok = false;
-        *worst = std::max(*worst, error);
-      }
+      if (c != 0 && isfinite(size) && fabsl(c - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c - sum) / size)); /* as nearly all are */
+      else ok = CompareEntry(A, i, b, c, sum, size, bound, worst, tf32) && ok;
     }
   }
   return ok;
