@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
 
   testset: # with the format set, a device does not choose its own
-    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//"
+    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d"
     args: -before_view ::ascii_info -after_view ::ascii_info -mat_aijtcu_view_choice
 
     test:
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     test: # on a device both blocks are multiplied by products of ours, on the host the diagonal one
       suffix: tcu_parallel
       nsize: 2
-      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "s/, [24] times/, counted/"
+      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "s/, [24] times/, counted/"
       args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
 
     test:
