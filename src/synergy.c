@@ -106,7 +106,9 @@ typedef struct {
   PetscReal staged_entry; /* where reading an entry takes longer; */
   PetscReal column;       /* and for a product column by column, */
   PetscReal column_launch;
-  PetscReal scattered;    /* as entry_column, where the entries of B that rows need are all over it */
+  PetscReal scattered;    /* as entry_column, where the rows of B that rows need are all over it, but in the second cache; */
+  PetscReal spread;       /* otherwise this, */
+  PetscReal spread_byte;  /* and so much for each byte of a tile of all rows of B */
 } AIJTCUCSRRates;
 
 typedef struct {
@@ -120,14 +122,14 @@ typedef struct {
 
 static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_FP64]   = {0, 14e6, 1.4e6, 8.6e3, 83, 0.1, 0.66, 2.4},
-  [HRPB_3XTF32] = {5.2e6, 14e6, 1.6e6, 1e3, 84, 0.4, 0.72, 1.4},
-  [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 66, 0.1, 0.68, 1.4}
+  [HRPB_3XTF32] = {6.6e6, 20e6, 1.5e6, 1e3, 75, 0.39, 0.74, 1.7},
+  [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 62, 0.1, 0.66, 1.4}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {18e6, 3.3, 0.14, 3.8, 0.39, 0.215, 1.9, 2.9, 12e6, 0.5};
+static const AIJTCUCSRRates csr_rates = {19e6, 3.1, 0.13, 3.6, 0.39, 0.215, 1.9, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650, 57e3};
   #else
-static const AIJTCUCSRRates csr_rates = {19e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12e6, 1.3};
+static const AIJTCUCSRRates csr_rates = {19e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12e6, 0.70, 0.36, 4.4e-9};
 static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600, 57e3};
   #endif
 
@@ -136,6 +138,7 @@ enum {
   FEWEST_COPIED    = 4,   /* columns of a copy of B: so do fewer of these, */
   FEWEST_CSR       = 8,   /* and where rows are few, for the device is not busy with fewer; */
   FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
+  TILE_BYTES       = 256, /* of a row of B's copy */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
   FEW_PANELS       = 165, /* a quarter more than that: with fewer, shorter panels, of which there are more, are faster; */
@@ -144,8 +147,8 @@ enum {
   FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
-/* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to four matrices, in double and single */
-static const PetscReal short_in_turn = (PetscReal)0.6;
+/* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to five matrices */
+static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.34 : 0.6);
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -223,13 +226,14 @@ static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
   return r->launch + (r->entry + r->entry_column * copied) * nnz + r->dense * copied * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
-/* Where columns are scattered the rate is another; without a copy of B the time is the same as ever, or less */
+/* Where columns are scattered the rate is another, which follows from how much of a tile of B's copy the second cache holds; without a copy of B the time is the same as ever, or less */
 static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
-  const AIJTCUCSRRates *r = &csr_rates;
+  const AIJTCUCSRRates *r    = &csr_rates;
+  const PetscReal       rate = PetscMax(r->scattered, r->spread + r->spread_byte * TILE_BYTES * (PetscReal)A->cmap->n);
 
   if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
-  return AIJTCUTimeOfCSR(A, plan, N) + (r->scattered * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUCopiedColumns(A, N)) * (PetscReal)plan->survey.nnz;
+  return AIJTCUTimeOfCSR(A, plan, N) + (rate * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUCopiedColumns(A, N)) * (PetscReal)plan->survey.nnz;
 }
 
 /*

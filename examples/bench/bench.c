@@ -307,6 +307,7 @@ int main(int argc, char **args)
   PetscInt    wrong = 0;
 
   PetscFunctionBeginUser;
+  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* the set-up of the first matrices is not to include that of the kernels */
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
