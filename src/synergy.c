@@ -121,7 +121,7 @@ typedef struct {
 } AIJTCUClusterRates;
 
 static const AIJTCUBrickRates brick_rates[] = {
-  [HRPB_FP64]   = {0, 14e6, 1.4e6, 8.6e3, 83, 0.1, 0.66, 2.4},
+  [HRPB_FP64]   = {14e6, 10e6, 1.2e6, 9.1e3, 45, 2.1, 0.16, 2.1},
   [HRPB_3XTF32] = {6.6e6, 20e6, 1.5e6, 1e3, 75, 0.39, 0.74, 1.7},
   [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 62, 0.1, 0.66, 1.4}
 };
@@ -129,15 +129,15 @@ static const AIJTCUBrickRates brick_rates[] = {
 static const AIJTCUCSRRates csr_rates = {19e6, 3.1, 0.13, 3.6, 0.39, 0.215, 1.9, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650, 57e3};
   #else
-static const AIJTCUCSRRates csr_rates = {19e6, 2.5, 0.42, 10, 0.82, 0.34, 4.0, 3.9, 12e6, 0.70, 0.36, 4.4e-9};
-static const AIJTCUClusterRates cluster_rates = {9.7, 1.2, 70e6, 150, 600, 57e3};
+static const AIJTCUCSRRates csr_rates = {22e6, 2.9, 0.39, 4.8, 0.82, 0.36, 2.8, 3.9, 12e6, 0.76, 0.50, 4.7e-9};
+static const AIJTCUClusterRates cluster_rates = {8.9, 1.0, 70e6, 150, 600, 57e3};
   #endif
 
 enum {
   FEWEST_COLUMNS   = 8,   /* of half a tile: fewer take as long; */
   FEWEST_COPIED    = 4,   /* columns of a copy of B: so do fewer of these, */
   FEWEST_CSR       = 8,   /* and where rows are few, for the device is not busy with fewer; */
-  FEWEST_SCATTERED = 10,  /* columns of scattered rows of B: so do fewer of these */
+  FEWEST_SCATTERED = PetscDefined(USE_REAL_SINGLE) ? 10 : 8, /* columns of scattered rows of B: so do fewer of these */
   TILE_BYTES       = 256, /* of a row of B's copy */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
@@ -148,7 +148,7 @@ enum {
 };
 
 /* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to five matrices */
-static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.34 : 0.6);
+static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.34 : 0.2);
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
