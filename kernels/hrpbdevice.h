@@ -32,7 +32,7 @@ HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbI
 
 /*
    The same for values that change more than once: where in csr_values each place of values takes its own from, -1 for one that stays zero; and new values with that. map has HrpbValueCount() numbers. Up to INT32_MAX
-   nonzeros, HRPB_ERR_OVERFLOW beyond
+   nonzeros, HRPB_ERR_OVERFLOW beyond; rowptr begins with 0
 */
 HrpbError HrpbMapValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbInt *entry, int32_t *map, HrpbStream stream);
 HrpbError HrpbTakeValuesDevice(const Hrpb *h, const int32_t *map, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);

@@ -129,7 +129,8 @@ static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTC
 
   PetscFunctionBegin;
   plan->map_tried = PETSC_TRUE;
-  cerr            = cudaMallocAsync((void **)&map, PetscMax(1, bytes), csr->stream);
+  if (plan->hrpb.nnz > PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
+  cerr = cudaMallocAsync((void **)&map, PetscMax(1, bytes), csr->stream);
   if (cerr == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     PetscCall(PetscInfo(A, "aijtcu: no %" PetscInt64_FMT " bytes to note where values come from, each change of them takes longer\n", bytes));
@@ -156,6 +157,7 @@ static PetscErrorCode AIJTCUDeviceRefreshCSR(Mat A, AIJTCUPlan *plan, const AIJT
   *err = HrpbTakeValuesDevice(&plan->hrpb, plan->map, csr->values, plan->values, csr->stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
+  PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

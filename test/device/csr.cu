@@ -581,6 +581,7 @@ int main(int argc, char **argv)
     TestMatrix(Lengths("longer rows", {0, 1, 8, 9, 63, 64, 65, 71, 72, 73, 127, 128, 129, 136, 192, 200, 255, 256, 257, 300, 511, 512, 513, 0, 40, 1300, 2049, 100}, 0, 3000), widths, false);
     TestMatrix(Lengths("rows just cut", std::vector<int64_t>(300, 65), 5000, 3000), {1, 2, 8, 35}, false);
     TestMatrix(Lengths("many rows", {}, 300000, 1000), {1, 4, 33}, true);
+    TestMatrix(Grid("7 points, 30000 rows", 31, 1, false), {16, 64}, true);
     TestMatrix(Lengths("long rows", {100003, 3, 99999, 70000}, 5000, 5000), {1, 2, 8, 35}, false);
     {
       std::vector<int64_t> lengths(300, 100);

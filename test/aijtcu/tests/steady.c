@@ -110,7 +110,8 @@ static PetscErrorCode CheckBytes(PetscInt n, Mat B, Mat C)
     ROUNDING    = 512
   };
   Mat              A;
-  MatAIJTCUSynergy s;
+  MatAIJTCUSynergy first, s;
+  MatAIJTCUCounts  counts;
   uint64_t         before, bytes;
 
   PetscFunctionBegin;
@@ -120,9 +121,12 @@ static PetscErrorCode CheckBytes(PetscInt n, Mat B, Mat C)
     PetscCall(CreateProduct(A, B, C));
     PetscCall(MatProductNumeric(C));
     PetscCall(MatProductClear(C));
+    if (i == 0) PetscCall(MatAIJTCUGetSynergy(A, &first));
     PetscCall(MatScale(A, 2));
   }
   PetscCall(MatAIJTCUGetSynergy(A, &s));
+  PetscCall(MatAIJTCUGetCounts(A, &counts));
+  if (counts.refreshes && s.device_bytes <= first.device_bytes) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "where new values come from was not noted\n"));
   PetscCall(PoolBytes(&bytes));
   bytes -= before;
   if (s.device_bytes <= 0 || bytes < (uint64_t)s.device_bytes || bytes > (uint64_t)s.device_bytes + MOST_ARRAYS * ROUNDING) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the matrix says that it holds %" PetscInt64_FMT " bytes, the driver %" PetscInt64_FMT "\n", s.device_bytes, (PetscInt64)bytes));
