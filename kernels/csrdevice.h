@@ -13,6 +13,10 @@
 extern "C" {
 #endif
 
+enum {
+  CSR_TILE_BYTES = 256 /* of a row of the copy of B that are multiplied at a time, unless tiles are narrow */
+};
+
 /* How rows are cut and entries shared among thread blocks. Follows from the pattern, and lives as long as that; values are of no concern */
 typedef struct {
   int32_t nrows, ncols;

@@ -315,6 +315,7 @@ typedef struct { /* two slots: one piece is multiplied while others come and go 
 PETSC_INTERN PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceMalloc(size_t, struct CUstream_st *, void **);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
 PETSC_INTERN struct CUstream_st *AIJTCUDeviceStreamBehind(void);
 PETSC_INTERN PetscBool           AIJTCUForgetError(int);

@@ -124,19 +124,16 @@ static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTC
   const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
   const PetscInt64      bytes   = HrpbValueCount(&plan->hrpb) * (PetscInt64)sizeof(*plan->map);
   int32_t              *map;
-  cudaError_t           cerr;
   HrpbError             err;
 
   PetscFunctionBegin;
   plan->map_tried = PETSC_TRUE;
   if (plan->hrpb.nnz > PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  cerr = cudaMallocAsync((void **)&map, PetscMax(1, bytes), csr->stream);
-  if (cerr == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
+  PetscCall(AIJTCUDeviceMalloc((size_t)bytes, csr->stream, (void **)&map));
+  if (!map) {
     PetscCall(PetscInfo(A, "aijtcu: no %" PetscInt64_FMT " bytes to note where values come from, each change of them takes longer\n", bytes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallCUDA(cerr);
   err = HrpbMapValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, AIJTCUEntriesOfBricks(plan), map, ordered.stream);
   if (err) (void)AIJTCUForgetError(cudaFreeAsync(map, csr->stream));
   else plan->map = map;
@@ -190,7 +187,6 @@ PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed nee
 static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
-  cudaError_t           cerr;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
@@ -200,15 +196,12 @@ static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCU
     AIJTCUDeviceDestroyBricks(plan, csr->stream);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  cerr = cudaMallocAsync((void **)&plan->values, PetscMax(1, HrpbValueCount(&plan->hrpb)) * sizeof(*plan->values), csr->stream);
-  if (cerr == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    plan->values = NULL;
+  PetscCall(AIJTCUDeviceMalloc(HrpbValueCount(&plan->hrpb) * sizeof(*plan->values), csr->stream, (void **)&plan->values));
+  if (!plan->values) {
     AIJTCUDeviceDestroyBricks(plan, csr->stream);
     *err = HRPB_ERR_DEVICE_MEMORY;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallCUDA(cerr);
   PetscCall(AIJTCUDevicePackCSR(A, plan, csr, ctx, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

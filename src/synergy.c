@@ -138,7 +138,6 @@ enum {
   FEWEST_COPIED    = 4,   /* columns of a copy of B: so do fewer of these, */
   FEWEST_CSR       = 8,   /* and where rows are few, for the device is not busy with fewer; */
   FEWEST_SCATTERED = PetscDefined(USE_REAL_SINGLE) ? 10 : 8, /* columns of scattered rows of B: so do fewer of these */
-  TILE_BYTES       = 256, /* of a row of B's copy */
   ENOUGH_PANELS    = 132, /* to keep all multiprocessors busy */
   PAYS_WITHIN      = 50,  /* products, what another order costs; */
   FEW_PANELS       = 165, /* a quarter more than that: with fewer, shorter panels, of which there are more, are faster; */
@@ -230,7 +229,7 @@ static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r    = &csr_rates;
-  const PetscReal       rate = PetscMax(r->scattered, r->spread + r->spread_byte * TILE_BYTES * (PetscReal)A->cmap->n);
+  const PetscReal       rate = PetscMax(r->scattered, r->spread + r->spread_byte * CSR_TILE_BYTES * (PetscReal)A->cmap->n);
 
   if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
   return AIJTCUTimeOfCSR(A, plan, N) + (rate * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUCopiedColumns(A, N)) * (PetscReal)plan->survey.nnz;

@@ -41,6 +41,19 @@ static void AIJTCUTransfersFree(AIJTCUTransfers *t)
   memset(t, 0, sizeof(*t));
 }
 
+/* Device memory from the driver's pool, in the order of the stream; NULL where there is not as much */
+PetscErrorCode AIJTCUDeviceMalloc(size_t bytes, cudaStream_t stream, void **p)
+{
+  cudaError_t err;
+
+  PetscFunctionBegin;
+  err = cudaMallocAsync(p, PetscMax(bytes, 1), stream);
+  if (err != cudaSuccess) *p = NULL;
+  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
+  else PetscCallCUDA(err);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* All of it, whatever CUDA says */
 static void AIJTCUSharedFree(void)
 {
@@ -145,19 +158,14 @@ PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work
   PetscFunctionBegin;
   *work = NULL;
   if (bytes > shared.bytes) {
-    cudaError_t err;
-
     if (shared.buffer) PetscCallCUDA(cudaFreeAsync(shared.buffer, stream));
     shared.buffer = NULL;
     shared.bytes  = 0;
-    err           = cudaMallocAsync(&shared.buffer, bytes, stream);
-    if (err == cudaErrorMemoryAllocation) {
-      (void)cudaGetLastError();
-      shared.buffer = NULL;
+    PetscCall(AIJTCUDeviceMalloc(bytes, stream, &shared.buffer));
+    if (!shared.buffer) {
       shared.failed = bytes;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCallCUDA(err);
     shared.bytes = bytes;
   }
   *work = shared.buffer;

@@ -147,6 +147,10 @@ static void TestWork(const Matrix *A, const DeviceCsr *d)
 /* staged: whether rows of B can be brought into shared memory, on a device that has enough of that */
 static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool staged)
 {
+  static const struct {
+    int64_t N, padding, shift;
+    int     special;
+  } products[] = {{1, 1, 1, 1}, {21, 16, 0, 1}, {6, 0, 0, 2}, {5, 0, 0, 3}, {3, 0, 0, 4}, {5, 0, 0, 5}, {WIDE, 3, 1, 0}};
   const double  bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
   DeviceCsr     d          = CsrOnDevice(&A);
   const int64_t entries    = RowsEntries(&A);
@@ -168,20 +172,10 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     k++;
   }
   for (int first = 0; first < nkernels; first++) {
-    call = first;
-    TestProduct(&A, "csr", multiply, 1, 1, 1, 1, bound);
-    call = first;
-    TestProduct(&A, "csr", multiply, 21, 16, 0, 1, bound);
-    call = first;
-    TestProduct(&A, "csr", multiply, 6, 0, 0, 2, bound);
-    call = first;
-    TestProduct(&A, "csr", multiply, 5, 0, 0, 3, bound);
-    call = first;
-    TestProduct(&A, "csr", multiply, 3, 0, 0, 4, bound);
-    call = first;
-    TestProduct(&A, "csr", multiply, 5, 0, 0, 5, bound);
-    call = first;
-    TestProduct(&A, "csr", multiply, WIDE, 3, 1, 0, bound);
+    for (const auto &p : products) {
+      call = first;
+      TestProduct(&A, "csr", multiply, p.N, p.padding, p.shift, p.special, bound);
+    }
     TestOrder(&A, &kernels[first]);
     TestOrder(&A, &kernels[first], true);
   }

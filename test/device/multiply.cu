@@ -66,6 +66,12 @@ template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &
   cudaFree(values);
 }
 
+/* The same with the format of each kernel, as products choose them */
+template <typename F> static void WithKernels(const Matrix *A, F test)
+{
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) WithBricks(A, params, NULL, test);
+}
+
 static void TestFormats(const Matrix *A, const int32_t *order)
 {
   static const HrpbParams formats[] = {{16, 128, 64, 8}, {8, 64, 64, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
@@ -95,12 +101,10 @@ static void TestLongRow(void)
 {
   const Matrix A = LongRow(1000003, true);
 
-  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) {
-    WithBricks(&A, params, NULL, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
-      TestProduct(&A, kernel, multiply, 1, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
-      TestProduct(&A, kernel, multiply, 8, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
-    });
-  }
+  WithKernels(&A, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
+    TestProduct(&A, kernel, multiply, 1, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
+    TestProduct(&A, kernel, multiply, 8, 0, 0, 4, Bound(precision), precision != HRPB_FP64);
+  });
 }
 
 static void TestFarApart(const Matrix *A)
@@ -108,9 +112,7 @@ static void TestFarApart(const Matrix *A)
   HrpbScalar *B, *C;
 
   if (!FarCreate(&B, &C)) return;
-  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) {
-    WithBricks(A, params, NULL, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) { TestFar(A, kernel, multiply, B, C, Bound(precision), precision != HRPB_FP64); });
-  }
+  WithKernels(A, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) { TestFar(A, kernel, multiply, B, C, Bound(precision), precision != HRPB_FP64); });
   cudaFree(B);
   cudaFree(C);
 }

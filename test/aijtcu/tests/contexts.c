@@ -9,6 +9,8 @@ static char help[] = "Products of one matrix in two of PETSc's device contexts, 
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "sameproduct.h"
+
 enum {
   ROWS     = 20000,
   ENTRIES  = 40, /* of a row */
@@ -118,18 +120,12 @@ static PetscErrorCode Compare(const Subject *s, PetscInt round)
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < CONTEXTS; k++) {
-    Mat       D, E;
-    PetscReal difference, norm;
+    Mat  D;
+    char what[128];
 
-    PetscCall(MatMatMult(s->R, s->S[k], MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
-    PetscCall(MatDuplicate(s->C[k], MAT_COPY_VALUES, &E));
-    PetscCall(MatConvert(E, MATDENSE, MAT_INPLACE_MATRIX, &E));
-    PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
-    PetscCall(MatNorm(E, NORM_FROBENIUS, &difference));
-    PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
-    PetscCheck(difference <= 10 * PETSC_MACHINE_EPSILON * norm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Round %" PetscInt_FMT ": the product in context %" PetscInt_FMT ", which was asked for as number %" PetscInt_FMT ", differs by %g of %g: did it wait for the other?", round, k, (k + round) % CONTEXTS + 1, (double)difference, (double)norm);
-    PetscCall(MatDestroy(&D));
-    PetscCall(MatDestroy(&E));
+    PetscCall(PetscSNPrintf(what, sizeof(what), "round %" PetscInt_FMT ", context %" PetscInt_FMT ", asked for as number %" PetscInt_FMT ", did it wait for the other?", round, k, (k + round) % CONTEXTS + 1));
+    PetscCall(MatDuplicate(s->C[k], MAT_COPY_VALUES, &D));
+    PetscCall(SameAsProduct(&D, s->R, s->S[k], what));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

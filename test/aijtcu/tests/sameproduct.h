@@ -13,21 +13,31 @@ static PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B is what R S is, with dense matrices B and S of the same entries */
-static PetscErrorCode SameProductsWith(Mat A, Mat B, Mat R, Mat S, const char what[])
+/* D, which ends here, is what R S is, with a dense matrix S of the host */
+static PetscErrorCode SameAsProduct(Mat *D, Mat R, Mat S, const char what[])
 {
-  Mat       C, D;
+  Mat       C;
   PetscReal difference, norm;
 
   PetscFunctionBegin;
   PetscCall(MatMatMult(R, S, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
-  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
-  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, &difference));
+  PetscCall(MatConvert(*D, MATDENSE, MAT_INPLACE_MATRIX, D));
+  PetscCall(MatAXPY(*D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(*D, NORM_FROBENIUS, &difference));
   PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
   PetscCall(SameNorms(difference, norm, what, "A B"));
   PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B is what R S is, with dense matrices B and S of the same entries */
+static inline PetscErrorCode SameProductsWith(Mat A, Mat B, Mat R, Mat S, const char what[])
+{
+  Mat D;
+
+  PetscFunctionBegin;
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(SameAsProduct(&D, R, S, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -78,6 +78,16 @@ static PetscErrorCode CreateProduct(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A product's life, but for C */
+static PetscErrorCode Multiply(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(CreateProduct(A, B, C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(MatProductClear(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode WaitForDevice(void)
 {
   PetscDeviceContext dctx;
@@ -118,9 +128,7 @@ static PetscErrorCode CheckBytes(PetscInt n, Mat B, Mat C)
   PetscCall(CreateMatrix(n, &A));
   PetscCall(PoolBytes(&before));
   for (PetscInt i = 0; i < 3; i++) { /* twice with new values: where these come from is noted the first time */
-    PetscCall(CreateProduct(A, B, C));
-    PetscCall(MatProductNumeric(C));
-    PetscCall(MatProductClear(C));
+    PetscCall(Multiply(A, B, C));
     if (i == 0) PetscCall(MatAIJTCUGetSynergy(A, &first));
     PetscCall(MatScale(A, 2));
   }
@@ -148,9 +156,8 @@ static PetscErrorCode Time(Mat A, Mat B, Mat C, PetscBool clear, double *us)
     PetscCall(WaitForDevice());
     PetscCall(PetscTime(&begin));
     for (PetscInt i = 0; i < n; i++) {
-      if (clear) PetscCall(CreateProduct(A, B, C));
-      PetscCall(MatProductNumeric(C));
-      if (clear) PetscCall(MatProductClear(C));
+      if (clear) PetscCall(Multiply(A, B, C));
+      else PetscCall(MatProductNumeric(C));
     }
     PetscCall(PetscTime(&end));
     *us = PetscMin(*us, 1e6 * (end - begin) / n);
@@ -183,9 +190,7 @@ int main(int argc, char **argv)
     PetscCall(MatZeroEntries(C));
     for (PetscInt i = 0; i < nproducts + 3; i++) {
       counting = (PetscBool)(i >= 3);
-      PetscCall(CreateProduct(A, B, C));
-      PetscCall(MatProductNumeric(C));
-      PetscCall(MatProductClear(C));
+      PetscCall(Multiply(A, B, C));
     }
     counting = PETSC_FALSE;
     PetscCall(PrintCounts(nproducts));
