@@ -24,7 +24,7 @@ static const GenerateKind usual[] = {GENERATE_ELASTICITY, GENERATE_DOF8, GENERAT
 typedef struct {
   char     *family[MAX_LIST], *file[MAX_LIST], *variant[MAX_LIST];
   PetscInt  families, files, variants, N[MAX_LIST], Ns, most; /* the largest N */
-  PetscReal scale, tflops, tolerance;                         /* scale 0: as the machine suggests */
+  PetscReal scale, tolerance;                                 /* scale 0: as the machine suggests */
   PetscBool test;                                             /* -test_output */
   Table     table;
 } Options;
@@ -60,7 +60,6 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   o->families = o->files = o->variants = o->Ns = MAX_LIST;
-  o->tflops                                    = PetscDefined(USE_REAL_SINGLE) ? 400 : 60;
   o->tolerance                                 = 100 * PETSC_MACHINE_EPSILON;
   PetscCall(PetscStrncpy(o->table.commit, "unknown", sizeof(o->table.commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
@@ -70,7 +69,6 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
   PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), cluster (bricks in another order), tune (path and format by timing a proxy; not by default), and in single precision tf32", NULL, o->variant, &o->variants, &given));
   PetscCall(PetscOptionsReal("-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", NULL, o->tolerance, &o->tolerance, NULL));
-  PetscCall(PetscOptionsReal("-tensor_tflops", "Peak of the tensor cores in the precision used (TF32 in single), 10^12 flops per second", NULL, o->tflops, &o->tflops, NULL));
   PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->table.file, o->table.file, sizeof(o->table.file), NULL));
   PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->table.commit, o->table.commit, sizeof(o->table.commit), NULL));
   PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
@@ -313,9 +311,9 @@ int main(int argc, char **args)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "The benchmark is for one process");
   PetscCall(GetOptions(&o));
-  PetscCall(MachineCreate(o.tflops, &machine));
+  PetscCall(MachineCreate(&machine));
   if (!o.scale) o.scale = machine.device ? 1 : (PetscReal)0.001;
-  if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, CUDA %s, copies at %.0f GB/s\n", machine.name, machine.cuda, (double)machine.copy * 1e-9));
+  if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, CUDA %s, copies at %.0f GB/s, products of dense matrices at %.1f TFLOP/s, the least thing in %.1f us\n", machine.name, machine.cuda, (double)machine.copy * 1e-9, (double)machine.tensor * 1e-12, 1e6 * (double)machine.launch));
   PetscCall(MatGetVecType(machine.A, &b.type));
   c.type = b.type;
   for (PetscInt k = 0; k < o.families + o.files; k++) {

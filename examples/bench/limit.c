@@ -1,11 +1,19 @@
 #include "limit.h"
 #include "machine.h"
+#include "operand.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
-static PetscErrorCode CopySpeed(Machine *machine)
+enum {
+  REPEATS = 10 /* times that a speed is measured, of which the best counts */
+};
+
+/* The least time of a copy of so many numbers where the products are made, with the wait for its end */
+static PetscErrorCode CopySeconds(const Machine *machine, PetscInt n, PetscReal *seconds)
 {
-  const PetscInt n = machine->device ? 1 << 27 : 1 << 20; /* far beyond the caches of a GPU; on the host it only has to be some number */
-  Vec            x, y;
-  VecType        type;
+  Vec     x, y;
+  VecType type;
 
   PetscFunctionBegin;
   PetscCall(MatGetVecType(machine->A, &type));
@@ -15,29 +23,90 @@ static PetscErrorCode CopySpeed(Machine *machine)
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecSet(x, 1));
   PetscCall(VecSet(y, 2));
-  machine->copy = 0;
-  for (PetscInt k = 0; k < 10; k++) {
+  *seconds = PETSC_INFINITY;
+  for (PetscInt k = 0; k < REPEATS; k++) {
     PetscLogDouble start, end;
 
     PetscCall(ExampleTime(machine->A, &start));
     PetscCall(VecCopy(x, y));
     PetscCall(ExampleTime(machine->A, &end));
-    machine->copy = PetscMax(machine->copy, (PetscReal)(2.0 * n * sizeof(PetscScalar) / (end - start)));
+    *seconds = PetscMin(*seconds, (PetscReal)(end - start));
   }
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MachineCreate(PetscReal tflops, Machine *machine)
+#if PetscDefined(HAVE_CUDA) && PetscDefined(USE_REAL_SINGLE)
+/* Whether cuBLAS may round operands to TF32, which is how tensor cores multiply numbers in single precision */
+static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 {
+  cublasHandle_t handle;
+
+  PetscFunctionBegin;
+  if (!machine->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCUBLASGetHandle(&handle));
+  PetscCallCUBLAS(cublasSetMathMode(handle, allow ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#else
+static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
+{
+  (void)machine, (void)allow;
+  return PETSC_SUCCESS;
+}
+#endif
+
+/* Flops per second of a product of large dense matrices */
+static PetscErrorCode MeasureTensor(Machine *machine)
+{
+  const PetscInt n = machine->device ? 8192 : 256; /* on the host it only has to be some number */
+  Operand        o[3] = {{NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_FALSE}};
+  Mat            M[3];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 3; k++) {
+    PetscCall(MatGetVecType(machine->A, &o[k].type));
+    PetscCall(OperandReserve(&o[k], n, n));
+    PetscCall(OperandCreateMat(&o[k], n, n, &M[k]));
+  }
+  PetscCall(AllowTF32(machine, PETSC_TRUE));
+  PetscCall(MatProductCreateWithMat(M[0], M[1], NULL, M[2]));
+  PetscCall(MatProductSetType(M[2], MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(M[2]));
+  PetscCall(MatProductSymbolic(M[2]));
+  machine->tensor = 0;
+  for (PetscInt k = 0; k < REPEATS; k++) {
+    PetscLogDouble start, end;
+
+    PetscCall(ExampleTime(machine->A, &start));
+    PetscCall(MatProductNumeric(M[2]));
+    PetscCall(ExampleTime(machine->A, &end));
+    machine->tensor = PetscMax(machine->tensor, 2 * (PetscReal)n * n * n / (PetscReal)(end - start));
+  }
+  PetscCall(AllowTF32(machine, PETSC_FALSE));
+  for (int k = 2; k >= 0; k--) {
+    PetscCall(MatDestroy(&M[k]));
+    PetscCall(OperandDestroy(&o[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MachineCreate(Machine *machine)
+{
+  PetscInt  n;
+  PetscReal seconds;
+
   PetscFunctionBegin;
   PetscCall(ExampleMachineMat(&machine->A));
   PetscCall(ExampleMatOnDevice(machine->A, &machine->device));
   PetscCall(ExampleMachine(machine->A, machine->name, sizeof(machine->name)));
   PetscCall(ExampleCUDAVersion(machine->A, machine->cuda, sizeof(machine->cuda)));
-  machine->tensor = tflops * (PetscReal)1e12;
-  PetscCall(CopySpeed(machine));
+  n = machine->device ? 1 << 27 : 1 << 20; /* far beyond the caches of a GPU; on the host it only has to be some number */
+  PetscCall(CopySeconds(machine, n, &seconds));
+  machine->copy = 2 * (PetscReal)n * sizeof(PetscScalar) / seconds;
+  PetscCall(CopySeconds(machine, 1, &machine->launch));
+  PetscCall(MeasureTensor(machine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

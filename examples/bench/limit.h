@@ -9,7 +9,8 @@ typedef struct {
   PetscBool device;
   Mat       A;      /* to ask and to wait for the device */
   PetscReal copy;   /* bytes per second, read and written, measured */
-  PetscReal tensor; /* flops per second, given */
+  PetscReal launch; /* s of the least that a device can be asked for, a copy of one number, and of the wait for it, measured */
+  PetscReal tensor; /* flops per second of a product of dense matrices, measured, in single precision with operands rounded to TF32 */
   char      name[128], cuda[16];
 } Machine;
 
@@ -17,6 +18,6 @@ typedef struct {
   PetscReal bytes, flops, seconds; /* moved; executed by tensor cores, zeros of bricks included */
 } Limit;
 
-PETSC_INTERN PetscErrorCode MachineCreate(PetscReal, Machine *);
+PETSC_INTERN PetscErrorCode MachineCreate(Machine *);
 PETSC_INTERN PetscErrorCode MachineDestroy(Machine *);
 PETSC_INTERN PetscErrorCode LimitOf(const Machine *, const Subject *, const GenerateCSR *, PetscInt, Limit *);

@@ -2,7 +2,7 @@
 #include "csv.h"
 
 static const char columns[] = "matrix,rows,cols,nonzeros,alpha,alpha8,class,N,variant,type,path,median_s,least_s,repeat,cycle_s,speedup,cycle_speedup,first_N,first_s,setup_s,refresh_s,break_even,csr_bytes,hrpb_bytes,bricks,fill,beta,"
-                              "limit_bytes,executed_flops,limit_s,limit_fraction,gflops,error,copy_gbytes_per_s,tensor_tflops,precision,commit,petsc,cuda,machine";
+                              "limit_bytes,executed_flops,limit_s,limit_fraction,gflops,error,copy_gbytes_per_s,tensor_tflops,launch_s,precision,commit,petsc,cuda,machine";
 
 /* Products after which s has cost less than the parent, both set up for a new pattern */
 static PetscErrorCode BreakEven(const Subject *s, const Subject *parent, char text[], size_t len)
@@ -34,7 +34,7 @@ PetscErrorCode TableAppend(const Table *table, const Machine *machine, const cha
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",%.4e,%.4e,%.4e,%s,", first_N, (double)s->first, (double)s->setup, (double)s->refresh, even));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%.4f,%.4f,", synergy->csr_bytes, s->synergy.hrpb_bytes, s->synergy.bricks, (double)s->synergy.fill, (double)s->synergy.beta));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.6e,%.6e,%.4e,%.4f,%.5g,%.2e,", (double)limit.bytes, (double)limit.flops, (double)limit.seconds, (double)(limit.seconds / s->steady.median), (double)(2e-9 * nnz * N / s->steady.median), (double)s->error));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.1f,%.1f,%s,%s,%s,%s,\"%s\"\n", (double)(machine->copy * 1e-9), (double)(machine->tensor * 1e-12), PetscDefined(USE_REAL_SINGLE) ? "single" : "double", table->commit, petsc, machine->cuda, machine->name));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.1f,%.4g,%.4e,%s,%s,%s,%s,\"%s\"\n", (double)(machine->copy * 1e-9), (double)(machine->tensor * 1e-12), (double)machine->launch, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", table->commit, petsc, machine->cuda, machine->name));
   PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

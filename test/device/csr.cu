@@ -546,8 +546,6 @@ int main(int argc, char **argv)
   TestMatrix(Grid("7 points", small_run ? 6 : 11, 1, false), widths, true);
   TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths, true); /* rows of two chunks, which may be taken as they come */
   TestMatrix(Make("27 diagonals", small_run ? 150 : 1501, small_run ? 151 : 1501, Diagonals), widths, true);
-  TestMatrix(Far(small_run ? 500 : 2000), {1, 3, 4, 9, 32}, true);
-  TestMatrix(Border(small_run ? 300 : 1000), {1, 3, 4, 9}, true);
   for (int64_t lines : {3, 5, 7, 9}) {
     if (lines == 7 || !small_run) TestMatrix(Lines(lines * 1000, lines), {1, 3, 4, 9}, lines * CSR_PANEL_ROWS <= CSR_STAGED_ROWS);
   }
@@ -555,6 +553,8 @@ int main(int argc, char **argv)
   TestMatrix(Make("no entries", 30, 30, Nothing), widths, false);
   TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33}, false);
   if (!small_run) {
+    TestMatrix(Far(2000), {1, 3, 4, 9, 32}, true);
+    TestMatrix(Border(1000), {1, 3, 4, 9}, true);
     TestMatrix(Offset(Lengths("", {5, 700, 0, 2}, 90, 60), "offset"), widths, false);
     TestMatrix(Offset(Grid("", 13, 1, true), "offset, 27 points"), widths, true);
     TestMatrix(Scattered(20000, 16), {1, 2, 21}, false);
