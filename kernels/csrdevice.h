@@ -37,7 +37,7 @@ typedef struct {
   int64_t bytes;               /* of device memory that all of these have */
 } CsrSchedule;
 
-/* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns; s is zeroed on any error */
+/* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns, HRPB_ERR_UNSUPPORTED where the device runs none of the kernels; s is zeroed on any error */
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
 

@@ -46,7 +46,7 @@ typedef struct {
   int64_t needed_rows;               /* and those of all that have an entry */
 } HrpbSurvey;
 
-/* The CSR is checked as HrpbBuildDevice() does; s is zeroed on any error */
+/* The CSR is checked as HrpbBuildDevice() does; HRPB_ERR_UNSUPPORTED where the device runs none of the kernels. s is zeroed on any error */
 HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s);
 
 enum {

@@ -204,8 +204,8 @@ static PetscErrorCode AIJTCUGetOwnPlan(Mat A, PetscBool need, AIJTCUPlan **plan)
   The scalar path needs no bricks: on a device it is a kernel that reads the matrix as it is, on the host the parent's product. The parent's product on a
   device is that of cuSPARSE.
 
-  Where bricks cannot be had (complex scalars, rows that are not sorted, no memory) a product takes the scalar path whatever is set, and where
-  there is no memory for that either, the parent's; run with `-info` to be told.
+  Where bricks cannot be had (complex scalars, rows that are not sorted, no memory, a device without tensor cores that pay for the precision) a product takes the scalar path whatever is set, and where
+  there is no memory for that either, or the library was not compiled for the device, the parent's; run with `-info` to be told.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPath()`, `MatAIJTCUSetSynergyThreshold()`
 @*/
@@ -721,7 +721,7 @@ PetscErrorCode MatAIJTCUGetWindowCols(Mat A, PetscInt *cols)
 
   Notes:
   The fraction is that of `MatAIJTCUSynergy`: nonzeros among the slots of the active columns of strips of 16 rows (cuTeSpMM, section 4). A threshold
-  that is set decides by alpha alone, for every number of columns, on the host as on a device.
+  that is set decides by alpha alone, for every number of columns, on the host as on a device that has tensor cores for the precision.
 
   By default there are no bricks where only the host's are at hand: those are a reference, slower than the parent's product. On a device whose tensor
   cores suit the precision a model compares the times of bricks and of the scalar path for the matrix and the number of columns.

@@ -213,8 +213,16 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 
     PetscCall(AIJTCUOnDevice(A, plan, &device));
   #if AIJTCU_HAVE_DEVICE
-    if (device) PetscCall(AIJTCUDeviceSupports(plan, &device));
-    if (device) PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
+    if (device) {
+      PetscBool supports;
+
+      PetscCall(AIJTCUDeviceSupports(plan, &supports));
+      if (!supports) {
+        PetscCall(PetscInfo(A, "aijtcu: this device has no tensor cores that pay for this precision, products take the scalar path\n"));
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
+      PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
+    }
   #endif
     if (device && !o->format_set) {
       PetscCall(PetscMemzero(&wanted, sizeof(wanted)));

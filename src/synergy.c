@@ -32,6 +32,7 @@ PetscErrorCode AIJTCUAnalyse(Mat A, AIJTCUPlan *plan)
   PetscCall(PetscMemzero(&plan->survey, sizeof(plan->survey)));
 #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUDeviceSurvey(A, plan, &err));
+  if (err == HRPB_ERR_UNSUPPORTED) PetscCall(AIJTCUHostSurvey(A, plan, &err)); /* which has all that is of use there */
 #endif
   if (!device) PetscCall(AIJTCUHostSurvey(A, plan, &err));
   if (err) { /* alpha is zero, and the choice the scalar path */
@@ -319,6 +320,19 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
     *reason = "no bricks for this scalar type";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+#if AIJTCU_HAVE_DEVICE
+  if (*path == MAT_AIJTCU_PATH_AUTO || *path == MAT_AIJTCU_PATH_TCU) {
+    PetscBool device, supports = PETSC_TRUE;
+
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
+    if (device) PetscCall(AIJTCUDeviceSupports(plan, &supports));
+    if (!supports) {
+      *path   = MAT_AIJTCU_PATH_SCALAR;
+      *reason = "no brick kernel that pays here";
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+#endif
   if (*path != MAT_AIJTCU_PATH_AUTO) {
     *reason = "as set";
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,4 +1,5 @@
 #include "input.cuh"
+#include "launch.cuh"
 #include "windows.cuh"
 
 enum {
@@ -132,6 +133,7 @@ HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, 
   HrpbError err;
 
   *s = {};
+  HrpbCall(CheckKernels());
   HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &input));
   err = Survey(nrows, ncols, rowptr, colidx, &input, &w, stream, s);
   err = HrpbFree(w.totals, err, stream);

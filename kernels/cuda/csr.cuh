@@ -17,14 +17,14 @@ enum {
   CSR_ROWS           = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES   = 4096,
   CSR_CHUNK          = 8,                                   /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
-  CSR_PANEL_ROWS     = 480,                                 /* that a thread block of csrstaged.cu has: with one warp more, as many as have 128 registers, */
+  CSR_PANEL_ROWS     = 480,                                 /* that a thread block of csrstaged.cu has at most: with one warp more, as many as have 128 registers, */
   CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */
   CSR_STAGED_COLUMNS = 4,                                   /* columns of B at a time, */
   CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),             /* with so many zeros behind each, */
   CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS, /* and rows of these in shared memory at most; */
   CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: nearly all that a thread block can have on Hopper */
   CSR_HUGE           = 2048,                                /* entries beyond which a thread block puts the sums of the parts of a row together, */
-  CSR_COMBINE_LANES  = 8                                    /* and not so many lanes */
+  CSR_COMBINE_LANES  = 8                                    /* and not a thread, or so many lanes of csrdirect.cu */
 };
 
 static_assert((int)CSR_STAGED_ROWS <= 1 << 16, "the place of a row of B has 16 bits");
@@ -74,8 +74,8 @@ HrpbError CsrDirectRun(const CsrProduct *);
 /* csrrows.cu: B as it is, for matrices with rows_entries */
 HrpbError CsrRowsRun(const CsrProduct *);
 
-/* csrpanels.cu: which rows of B panels of rows need, if csrstaged.cu is to multiply them: where that pays, or wherever it can. panel_rows remains zero otherwise. Waits */
-HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool always, cudaStream_t stream, CsrSchedule *s);
+/* csrpanels.cu: which rows of B panels of rows need, if csrstaged.cu is to multiply them: where that pays, or, for panels of so many rows unless that is zero, wherever it can. panel_rows remains zero otherwise. Waits */
+HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s);
 void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
 
 /* csrstaged.cu: B as it is, for matrices with panel_rows; whether this device has that kernel */

@@ -1,6 +1,5 @@
 /*
-   Rows that are cut, from the sums of their parts: a few lanes have a row and column, a thread block if the row is huge. The sums of the parts are mostly no longer in the cache,
-   so it is the reads on their way that count.
+   Rows that are cut, from the sums of their parts: a thread has a row and column, a thread block if the row is huge.
 */
 #include "csr.cuh"
 #include "launch.cuh"
@@ -10,16 +9,14 @@ enum {
   COMBINE_WARPS   = COMBINE_THREADS / HRPB_LANES,
   EXACT_READS     = 4 /* entries of a lane that are on their way together */
 };
-static constexpr int GROUPS_WARP = HRPB_LANES / (int)CSR_COMBINE_LANES, GROUPS_BLOCK = COMBINE_WARPS * GROUPS_WARP;
 
 struct CombineArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B, *partial;
   const CsrLongRow *rows;
   HrpbScalar       *C;
-  int64_t           ldb, ldc, ldpartial;
-  int64_t           nhuge, nrest, N;
-  uint32_t          huge_blocks; /* thread blocks for the huge rows */
+  int64_t           ldb, ldc, ldpartial, N;
+  int32_t           nhuge, nrows; /* huge rows, and all */
 };
 
 /*
@@ -79,44 +76,63 @@ static __device__ void CombineHuge(const CombineArgs &a, const CsrLongRow &r, in
   if (lane == 0) a.C[r.row + n * a.ldc] = sum;
 }
 
-/* As many rows and columns as a warp has groups of CSR_COMBINE_LANES lanes; r has no parts in groups that are left over */
-static __device__ void CombineGroups(const CombineArgs &a, const CsrLongRow &r, int64_t n)
+/* What CsrSumOfParts() has of as many lanes, to the bit, by a single one: rows are many, and most have a few parts */
+static __device__ __forceinline__ HrpbScalar SumOfParts(int32_t nparts, const HrpbScalar *part)
+{
+  HrpbScalar sum[CSR_COMBINE_LANES] = {}, lost[CSR_COMBINE_LANES] = {};
+
+#pragma unroll 1
+  for (int32_t first = 0; first < nparts; first += CSR_COMBINE_LANES) {
+#pragma unroll
+    for (int k = 0; k < CSR_COMBINE_LANES; k++) {
+      if (first + k < nparts) HrpbAddCompensated(part[first + k], &sum[k], &lost[k]);
+    }
+  }
+#pragma unroll
+  for (int distance = CSR_COMBINE_LANES / 2; distance > 0; distance /= 2) {
+#pragma unroll
+    for (int k = 0; k < distance; k++) {
+      HrpbAddCompensated(sum[k + distance], &sum[k], &lost[k]);
+      lost[k] += lost[k + distance];
+    }
+  }
+  return sum[0] + lost[0];
+}
+
+/* A row for each thread, which has no parts where there is none, and a column */
+static __device__ void CombineRows(const CombineArgs &a, const CsrLongRow &r, int64_t n)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES;
-  const bool    has  = lane % CSR_COMBINE_LANES == 0 && r.nparts > 0;
-  HrpbScalar    sum  = CsrSumOfParts(r.nparts, [&](int32_t k) { return a.partial[r.first + k + n * a.ldpartial]; });
+  HrpbScalar    sum  = SumOfParts(r.nparts, a.partial + r.first + n * a.ldpartial);
 
-  for (uint32_t todo = __ballot_sync(HRPB_ALL_LANES, has && !isfinite(sum)); todo; todo &= todo - 1) {
+  for (uint32_t todo = __ballot_sync(HRPB_ALL_LANES, !isfinite(sum)); todo; todo &= todo - 1) {
     const int        from  = __ffs(todo) - 1;
-    const HrpbScalar exact = ExactSum(a, __shfl_sync(HRPB_ALL_LANES, r.row, from), __shfl_sync(HRPB_ALL_LANES, n, from));
+    const HrpbScalar exact = ExactSum(a, __shfl_sync(HRPB_ALL_LANES, r.row, from), n);
 
     if (lane == from) sum = exact;
   }
-  if (has) a.C[r.row + n * a.ldc] = sum;
+  if (r.nparts) a.C[r.row + n * a.ldc] = sum;
 }
 
+/* Thread blocks with a huge row first, then those with rows for all threads; columns are the second dimension of the grid */
 static __global__ void __launch_bounds__(COMBINE_THREADS) CsrCombine(const __grid_constant__ CombineArgs a)
 {
-  HrpbWaitForKernelBefore();
-  if (blockIdx.x < a.huge_blocks) {
-    for (int64_t i = blockIdx.x; i < a.nhuge * a.N; i += a.huge_blocks) CombineHuge(a, a.rows[i % a.nhuge], i / a.nhuge);
-  } else {
-    for (int64_t first = (int64_t)(blockIdx.x - a.huge_blocks) * GROUPS_BLOCK + threadIdx.x / HRPB_LANES * GROUPS_WARP; first < a.nrest * a.N; first += (int64_t)(gridDim.x - a.huge_blocks) * GROUPS_BLOCK) {
-      const int64_t i = first + threadIdx.x % HRPB_LANES / CSR_COMBINE_LANES;
+  const int64_t row = a.nhuge + ((int64_t)blockIdx.x - a.nhuge) * COMBINE_THREADS + threadIdx.x;
 
-      CombineGroups(a, i < a.nrest * a.N ? a.rows[a.nhuge + i % a.nrest] : CsrLongRow{0, 0, 0}, i / a.nrest);
-    }
+  HrpbWaitForKernelBefore();
+  for (int64_t n = blockIdx.y; n < a.N; n += gridDim.y) {
+    if (blockIdx.x < a.nhuge) CombineHuge(a, a.rows[blockIdx.x], n);
+    else CombineRows(a, row < a.nrows ? a.rows[row] : CsrLongRow{0, 0, 0}, n);
   }
 }
 
 HrpbError CsrCombineRun(const CsrProduct *p, bool all)
 {
-  const int64_t      most = 1 << 24; /* thread blocks of either kind */
+  const int64_t      most = 65535; /* of the second dimension */
   const CsrSchedule *s = p->schedule;
-  CombineArgs        a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, s->nhuge, (all ? s->nlong : s->ngiant) - s->nhuge, p->N, 0};
-  uint32_t           rest_blocks = a.nrest ? HrpbGrid(a.nrest * a.N, GROUPS_BLOCK, most) : 0;
+  const int32_t      nrows = all ? s->nlong : s->ngiant;
+  const CombineArgs  a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, p->N, s->nhuge, nrows};
 
-  a.huge_blocks = a.nhuge ? HrpbGrid(a.nhuge * a.N, 1, most) : 0;
-  if (a.huge_blocks + rest_blocks == 0) return HRPB_SUCCESS;
-  return LaunchAfter(CsrCombine, a.huge_blocks + rest_blocks, COMBINE_THREADS, 0, p->stream, a);
+  if (nrows == 0) return HRPB_SUCCESS;
+  return LaunchAfter(CsrCombine, dim3(s->nhuge + (nrows - s->nhuge + COMBINE_THREADS - 1) / COMBINE_THREADS, p->N < most ? p->N : most), COMBINE_THREADS, 0, p->stream, a);
 }

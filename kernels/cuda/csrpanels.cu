@@ -167,16 +167,20 @@ static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, 
   return HRPB_SUCCESS;
 }
 
-/* A multiprocessor has a panel at a time: the last ones are not to keep a few of them busy for long */
-static bool FillsDevice(int64_t npanels, int64_t nsm)
+/*
+   Rows of a panel. A multiprocessor has one at a time: where the last of CSR_PANEL_ROWS would leave most of them idle, each has fewer, by whole warps, or none if that were far fewer, for then more rows of B are brought
+   for a row of A
+*/
+static int32_t PanelRows(int32_t nrows, int64_t nsm)
 {
-  const int64_t turns = (npanels + nsm - 1) / nsm;
+  const int64_t turns = (nrows + CSR_PANEL_ROWS * nsm - 1) / (CSR_PANEL_ROWS * nsm), rows = (nrows + turns * nsm - 1) / (turns * nsm), warps = (rows + HRPB_LANES - 1) / HRPB_LANES;
 
-  return 10 * npanels >= 7 * turns * nsm;
+  return 10 * rows >= 7 * CSR_PANEL_ROWS ? (int32_t)(warps * HRPB_LANES) : 0;
 }
 
-HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool always, cudaStream_t stream, CsrSchedule *s)
+HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s)
 {
+  const bool        always = panel_rows > 0;
   HrpbRows          rows;
   HrpbSegments      g;
   PanelTotals      *totals;
@@ -188,10 +192,11 @@ HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, bool alw
   HrpbCall(CsrStagedSupports(&supports));
   if (!supports) return HRPB_SUCCESS;
   HrpbCall(GetDeviceInfo(&device));
-  rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, CSR_PANEL_ROWS, WINDOW);
-  if (!always && (s->nnz <= (int64_t)FEW_ENTRIES * s->nrows || !FillsDevice(rows.npanels, device->nsm))) return HRPB_SUCCESS;
-  g   = HrpbMakeSegments(&rows, s->ncols, 0);
-  err = HrpbAllocate(&totals, 1, stream);
+  if (!always) panel_rows = s->nnz > (int64_t)FEW_ENTRIES * s->nrows ? PanelRows(s->nrows, device->nsm) : 0;
+  if (!panel_rows) return HRPB_SUCCESS;
+  rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, panel_rows, WINDOW);
+  g    = HrpbMakeSegments(&rows, s->ncols, 0);
+  err  = HrpbAllocate(&totals, 1, stream);
   if (!err) err = HrpbFree(totals, Build(&g, always, totals, stream, s), stream);
   if (!s->panel_rows) CsrPanelsDestroy(s, stream);
   return err == HRPB_ERR_DEVICE_MEMORY ? HRPB_SUCCESS : err; /* other kernels do without */

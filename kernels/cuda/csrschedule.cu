@@ -346,12 +346,13 @@ HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr,
   if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
   if (nrows >= INT32_MAX || ncols >= INT32_MAX) return HRPB_ERR_OVERFLOW;
   if (nrows == 0) return HRPB_SUCCESS;
+  HrpbCall(CheckKernels());
   s->nrows = (int32_t)nrows;
   s->ncols = (int32_t)ncols;
   err      = Measure(rowptr, &w, stream, s);
   if (!err) err = Count(rowptr, colidx, &w, stream, s);
   if (!err) err = List(rowptr, &w, stream, s);
-  if (!err) err = CsrPanelsDevice(rowptr, colidx, false, stream, s);
+  if (!err) err = CsrPanelsDevice(rowptr, colidx, 0, stream, s);
   err = HrpbFree(w.needs, err, stream);
   err = HrpbFree(w.count, err, stream);
   if (err) CsrScheduleDestroyDevice(s, stream);

@@ -36,7 +36,7 @@ struct StagedArgs {
   const uint16_t   *places; /* of the row of B that an entry meets, among those of its panel */
   HrpbScalar       *C;
   int64_t           ldb, ldc;
-  int32_t           nrows, ncols, npanels, N;
+  int32_t           nrows, ncols, npanels, panel_rows, N;
 };
 
 #if HAVE_COPY_ENGINE
@@ -128,8 +128,8 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ 
 #pragma unroll
   for (int c = 0; c < SHIFTS; c++) first_scalar[c] = shared + Shift(a, c) * (uint32_t)sizeof(HrpbScalar);
   for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
-    const int32_t     row    = panel * CSR_PANEL_ROWS + threadIdx.x;
-    const bool        in     = row < a.nrows;
+    const int32_t     row    = panel * a.panel_rows + threadIdx.x;
+    const bool        in     = (int32_t)threadIdx.x < a.panel_rows && row < a.nrows;
     const HrpbInt     begin  = in ? __ldg(a.rowptr + row) : start;
     const int32_t     length = in ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0, longest = __reduce_max_sync(HRPB_ALL_LANES, length);
     const uint16_t   *places = a.places + (begin - start);
@@ -240,7 +240,7 @@ HrpbError CsrStagedRun(const CsrProduct *p)
 {
   const CsrSchedule *s            = p->schedule;
   const size_t       column_bytes = (size_t)s->staged_rows * sizeof(HrpbScalar) + ZERO_BYTES;
-  const StagedArgs   a            = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + CSR_PANEL_ROWS - 1) / CSR_PANEL_ROWS, p->N};
+  const StagedArgs   a            = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + s->panel_rows - 1) / s->panel_rows, s->panel_rows, p->N};
 
   if (p->ldb % GRAIN == 0) return LaunchStages<1>(a, column_bytes, p->stream);
   return LaunchStages<GRAIN>(a, column_bytes, p->stream);

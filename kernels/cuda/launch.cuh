@@ -18,6 +18,9 @@ typedef struct {
 
 HrpbError GetDeviceInfo(const DeviceInfo **);
 
+/* HRPB_ERR_UNSUPPORTED where the device can run none of the kernels */
+HrpbError CheckKernels(void);
+
 /*
    Launch a kernel behind another of ours, for which it waits with HrpbWaitForKernelBefore(): from Hopper on it is there before that one has ended. The first of several is launched as usual, and waits for everything before it.
    Then none ends before those before it have

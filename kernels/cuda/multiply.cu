@@ -41,6 +41,14 @@ HrpbError GetDeviceInfo(const DeviceInfo **info)
   return HRPB_SUCCESS;
 }
 
+HrpbError CheckKernels(void)
+{
+  const DeviceInfo *device;
+
+  HrpbCall(GetDeviceInfo(&device));
+  return device->code ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
+}
+
 /* sm_86, sm_89 and sm_120 have FP64 tensor cores in name only: 1/64 of the FP32 rate */
 static bool Supported(const DeviceInfo *d, HrpbPrecision precision)
 {

@@ -309,9 +309,11 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
 /* Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments meet a panel may need more of them than fit */
 static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
 {
-  if (!matrix->panel_rows) CsrPanelsDestroy(s, stream);
-  else if (!s->panel_rows) HrpbCall(CsrPanelsDevice(p->rowptr, p->colidx, true, stream, s));
-  return !matrix->panel_rows == !s->panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
+  if (s->panel_rows != matrix->panel_rows) {
+    CsrPanelsDestroy(s, stream);
+    if (matrix->panel_rows) HrpbCall(CsrPanelsDevice(p->rowptr, p->colidx, matrix->panel_rows, stream, s));
+  }
+  return s->panel_rows == matrix->panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
 /* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, counts for the share of those that have it */

@@ -15,11 +15,13 @@
 
 #include "matrices.cuh"
 #include "clusterdevice.h"
+#include "cuda/rowmajor.cuh"
 #include "scalarbricks.cuh"
 
 /* Products: what is kept first, the others lack something */
 enum {
   CUSPARSE,
+  CUSPARSE_ROWS,  /* with row-major copies of B and C */
   CSR,            /* by the kernel that the schedule says */
   CSR_TOGETHER,   /* where that would be column by column, all columns together */
   CSR_BY_COLUMN,  /* column by column */
@@ -71,6 +73,7 @@ static const Idea ideas[] = {
   {"three products of TF32 (not one)", STAGED, STAGED_TF32},
   {"another order", ORDERED, STAGED},
   {"bricks in another order (not CSR)", ORDERED, CSR},
+  {"CSR (not cuSPARSE with row-major copies)", CSR, CUSPARSE_ROWS},
   {"CSR: column by column (not together)", CSR, CSR_TOGETHER},
   {"CSR: columns together (not one by one)", CSR, CSR_BY_COLUMN},
   {"CSR: rows of B in shared memory (not by columns or from a copy)", CSR, CSR_UNSTAGED},
@@ -296,6 +299,7 @@ static void TestAll(void)
 }
 
 enum {
+  MOST_ROWS   = 32 * 65535, /* of C, which a row-major copy of it with rows for columns has room for: a few less than 7 points have */
   ROUNDS      = 9,
   MOST_REPEAT = 20 /* products that are timed together, where they are short: about a millisecond */
 };
@@ -340,8 +344,9 @@ typedef struct {
   const Subject *s;
   int64_t        N;
   HrpbScalar    *B, *shifted, *C; /* shifted: the same as B, one scalar further */
+  HrpbScalar    *B_rows, *C_rows;   /* row-major */
   void          *work;
-  Cusparse       cusparse;
+  Cusparse       cusparse, cusparse_rows;
 } Bench;
 
 /* Random numbers, each column those of the one before moved by one row */
@@ -362,23 +367,40 @@ static void BenchCreate(const Subject *s, int64_t N, const bool *needed, Bench *
   std::vector<HrpbScalar> random((size_t)(A->ncols + N));
 
   for (HrpbScalar &x : random) x = Uniform();
-  *b = {s, N, RandomColumns(A->ncols, N, 0, random), NULL, NULL, NULL, {}};
+  *b = {s, N, RandomColumns(A->ncols, N, 0, random), NULL, NULL, NULL, NULL, NULL, {}, {}};
   if (needed[STAGED_SHIFTED]) b->shifted = RandomColumns(A->ncols, N, 1, random);
   Check(cudaMalloc(&b->C, sizeof(HrpbScalar) * (size_t)(A->nrows * N)));
   for (int v = 0; v < NVARIANTS; v++) {
-    if (needed[v] && v != CUSPARSE) bytes = std::max(bytes, WorkBytes(s, &s->variants[v], N));
+    if (needed[v] && v != CUSPARSE && v != CUSPARSE_ROWS) bytes = std::max(bytes, WorkBytes(s, &s->variants[v], N));
   }
   Check(cudaMalloc(&b->work, bytes + 1));
   b->cusparse = CusparseCreate(A, s->csr.rowptr, s->csr.colidx, s->csr.values, N, b->B, b->C);
+  if (!needed[CUSPARSE_ROWS]) return;
+  Check(cudaMalloc(&b->B_rows, sizeof(HrpbScalar) * (size_t)(A->ncols * N)));
+  Check(cudaMalloc(&b->C_rows, sizeof(HrpbScalar) * (size_t)(A->nrows * N)));
+  b->cusparse_rows = CusparseCreate(A, s->csr.rowptr, s->csr.colidx, s->csr.values, N, b->B_rows, b->C_rows, true);
 }
 
 static void BenchDestroy(Bench *b)
 {
   CusparseDestroy(&b->cusparse);
+  if (b->B_rows) CusparseDestroy(&b->cusparse_rows);
+  cudaFree(b->B_rows);
+  cudaFree(b->C_rows);
   cudaFree(b->B);
   cudaFree(b->shifted);
   cudaFree(b->C);
   cudaFree(b->work);
+}
+
+/* Row-major C as columns of C is what a row-major copy is of a matrix that has rows for columns */
+static void RunRows(const Bench *b)
+{
+  const Matrix *A = b->s->A;
+
+  Check(RowMajor(b->B, A->ncols, (int32_t)A->ncols, (int32_t)b->N, b->B_rows, (int32_t)A->ncols, (int32_t)b->N, NULL));
+  CusparseMultiply(&b->cusparse_rows);
+  Check(RowMajor(b->C_rows, b->N, (int32_t)b->N, (int32_t)A->nrows, b->C, (int32_t)b->N, (int32_t)A->nrows, NULL));
 }
 
 static void Run(const Bench *b, int variant)
@@ -387,6 +409,7 @@ static void Run(const Bench *b, int variant)
   const Variant *v = &b->s->variants[variant];
 
   if (variant == CUSPARSE) CusparseMultiply(&b->cusparse);
+  else if (variant == CUSPARSE_ROWS) RunRows(b);
   else Multiply(b->s, v, b->N, v->shifted ? b->shifted + 1 : b->B, A->ncols, b->C, A->nrows, b->work);
 }
 
@@ -426,6 +449,7 @@ static bool Matters(const Subject *s, const Idea *idea, int64_t N)
 {
   const Variant *on = &s->variants[idea->on], *off = &s->variants[idea->off];
 
+  if (idea->off == CUSPARSE_ROWS) return N > 1 && s->A->nrows <= MOST_ROWS;
   if (!on->possible || !off->possible) return false;
   if (idea->off == CSR_WHOLE_ROWS) return on->csr.nlong && CsrKernel(&on->csr, N) == CsrKernel(&off->csr, N);
   if (idea->off == CSR_WIDE) return on->csr.narrow_tiles && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4 * 3; /* what is left beside tiles is not divided */
@@ -448,7 +472,7 @@ static void Measure(const Bench *b, const bool *needed, double *ms, bool *right)
     Run(b, v);
     Check(cudaDeviceSynchronize());
     if (v == CUSPARSE) reference = SomeColumns(b);
-    right[v]  = v == CUSPARSE || Agrees(&b->s->variants[v], SomeColumns(b), reference);
+    right[v]  = v == CUSPARSE || Agrees(&b->s->variants[v == CUSPARSE_ROWS ? CSR : v], SomeColumns(b), reference);
     repeat[v] = (int)std::min(std::max(1 / Milliseconds([&]() { Run(b, v); }), 1.0), (double)MOST_REPEAT);
   }
   for (int round = 0; round < ROUNDS; round++) {
@@ -481,7 +505,7 @@ static void BenchColumns(Benchmark *bench, const Subject *s, int64_t N)
   for (int v = 0; v < NVARIANTS; v++) {
     if (!needed[v] || right[v]) continue;
     bench->wrong++;
-    printf("    WRONG: %s\n", s->variants[v].name);
+    printf("    WRONG: %s\n", v == CUSPARSE_ROWS ? "cuSPARSE with row-major copies" : s->variants[v].name);
   }
   for (const Idea &idea : ideas) {
     const double on = ms[idea.on], off = ms[idea.off];

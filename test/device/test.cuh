@@ -232,6 +232,27 @@ static HrpbScalar Entry(int special, int64_t i, int64_t n)
   return Uniform();
 }
 
+static __global__ void LeaveNaN(uint32_t n)
+{
+  extern __shared__ __align__(16) uint8_t shared[];
+  volatile HrpbScalar                    *memory = (volatile HrpbScalar *)shared;
+
+  for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) memory[i] = (HrpbScalar)NAN;
+}
+
+/* NaN where the next kernel's shared memory will be, as far as one thread block can have of a multiprocessor's: what it reads there and has not written comes to light */
+static void PoisonShared(void)
+{
+  int device, nsm, bytes;
+
+  Check(cudaGetDevice(&device));
+  Check(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
+  Check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  Check(cudaFuncSetAttribute(LeaveNaN, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  LeaveNaN<<<2 * nsm, 512, bytes>>>((uint32_t)bytes / (uint32_t)sizeof(HrpbScalar));
+  Check(cudaGetLastError());
+}
+
 /* multiply(N, B, ldb, C, ldc) against the product on the host; and it must write C alone, and give the same bits in two parts. tf32: see Compare() */
 template <typename F> static void TestProduct(const Matrix *A, const char *kernel, F multiply, int64_t N, int64_t padding, int64_t shift, int special, double bound, bool tf32 = false)
 {
@@ -250,6 +271,7 @@ template <typename F> static void TestProduct(const Matrix *A, const char *kerne
   }
   dB = Upload(B);
   dC = Upload(C);
+  PoisonShared();
   multiply(N, dB + shift, ldb, dC + shift, ldc);
   Check(cudaMemcpy(C2.data(), dC, sizeof(HrpbScalar) * C2.size(), cudaMemcpyDeviceToHost));
   if (!Compare(A, N, B.data() + shift, ldb, C2.data() + shift, ldc, bound, &worst, tf32)) {
@@ -342,9 +364,10 @@ static Matrix LongRow(int64_t ncols, bool positive)
   return A;
 }
 
-/* aijcusparse's product: cuSPARSE, column-major B */
+/* cuSPARSE's product; with column-major B and C that of aijcusparse */
 typedef struct {
   cusparseHandle_t     handle;
+  cusparseSpMMAlg_t    algorithm;
   cusparseSpMatDescr_t a;
   cusparseDnMatDescr_t b, c;
   void                *buffer;
@@ -356,21 +379,23 @@ static void CusparseMultiply(const Cusparse *s)
 {
   const HrpbScalar one = 1, zero = 0;
 
-  Check(cusparseSpMM(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->a, s->b, &zero, s->c, scalar_type, CUSPARSE_SPMM_CSR_ALG1, s->buffer));
+  Check(cusparseSpMM(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->a, s->b, &zero, s->c, scalar_type, s->algorithm, s->buffer));
 }
 
-static Cusparse CusparseCreate(const Matrix *A, HrpbInt *rowptr, HrpbInt *colidx, HrpbScalar *values, int64_t N, HrpbScalar *B, HrpbScalar *C)
+static Cusparse CusparseCreate(const Matrix *A, HrpbInt *rowptr, HrpbInt *colidx, HrpbScalar *values, int64_t N, HrpbScalar *B, HrpbScalar *C, bool rows = false)
 {
+  const cusparseOrder_t     order = rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
   const cusparseIndexType_t index = sizeof(HrpbInt) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
   const HrpbScalar          one = 1, zero = 0;
   size_t                    bytes;
   Cusparse                  s;
 
+  s.algorithm = rows ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_CSR_ALG1; /* the faster one */
   Check(cusparseCreate(&s.handle));
   Check(cusparseCreateCsr(&s.a, A->nrows, A->ncols, (int64_t)A->colidx.size(), rowptr, colidx, values, index, index, CUSPARSE_INDEX_BASE_ZERO, scalar_type));
-  Check(cusparseCreateDnMat(&s.b, A->ncols, N, A->ncols, B, scalar_type, CUSPARSE_ORDER_COL));
-  Check(cusparseCreateDnMat(&s.c, A->nrows, N, A->nrows, C, scalar_type, CUSPARSE_ORDER_COL));
-  Check(cusparseSpMM_bufferSize(s.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s.a, s.b, &zero, s.c, scalar_type, CUSPARSE_SPMM_CSR_ALG1, &bytes));
+  Check(cusparseCreateDnMat(&s.b, A->ncols, N, rows ? N : A->ncols, B, scalar_type, order));
+  Check(cusparseCreateDnMat(&s.c, A->nrows, N, rows ? N : A->nrows, C, scalar_type, order));
+  Check(cusparseSpMM_bufferSize(s.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s.a, s.b, &zero, s.c, scalar_type, s.algorithm, &bytes));
   Check(cudaMalloc(&s.buffer, bytes + 1));
   return s;
 }

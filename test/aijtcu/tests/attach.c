@@ -4,6 +4,7 @@ static char help[] = "Programs that name MATAIJCUSPARSE, with -mat_aijtcu_attach
    Where there is no device, MATAIJCUSPARSE cannot be had: a stand-in takes its place, a MATAIJ of that name, which counts the products that
    it is asked for.
 */
+#include "hasbricks.h"
 #include "same.h"
 
 #include <petscaijtcu.h>
@@ -98,7 +99,7 @@ static PetscErrorCode StandInWithoutDevice(void)
 static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatAIJTCUPath path, const char what[])
 {
   const PetscInt  before = asked;
-  const PetscBool bricks = (PetscBool)(path == MAT_AIJTCU_PATH_TCU && !PetscDefined(USE_COMPLEX));
+  PetscBool       bricks;
   MatAIJTCUCounts counts;
   MatAIJTCUPath   has;
   MatType         type;
@@ -107,6 +108,8 @@ static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatA
   char            name[32];
 
   PetscFunctionBegin;
+  PetscCall(HasBricks(A, &bricks));
+  bricks = (PetscBool)(bricks && path == MAT_AIJTCU_PATH_TCU && !PetscDefined(USE_COMPLEX));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", size > 1 ? "mpi" : "seq", root));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, name, &is));

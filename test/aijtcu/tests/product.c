@@ -2,6 +2,7 @@ static char help[] = "Products of a MATAIJTCU with dense matrices against sums i
 Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar|parent): the path that the plan's counter must show.\n\n";
 
 #include "bits.h"
+#include "hasbricks.h"
 #include <petscaijtcu.h>
 #include <math.h>
 
@@ -278,10 +279,12 @@ static PetscErrorCode CheckCounts(Mat A, MatAIJTCUPath path, PetscInt products, 
   MatAIJTCUCounts now;
   PetscMPIInt     size;
   PetscInt64      used, other, built, refreshed;
-  PetscBool       ok;
+  PetscBool       ok, bricks;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(HasBricks(A, &bricks));
+  if (path == MAT_AIJTCU_PATH_TCU && !bricks) path = MAT_AIJTCU_PATH_SCALAR;
   PetscCall(MatAIJTCUGetCounts(A, &now));
   used      = path == MAT_AIJTCU_PATH_TCU ? now.tcu - before.tcu : path == MAT_AIJTCU_PATH_SCALAR ? now.scalar - before.scalar : now.parent - before.parent;
   other     = now.tcu - before.tcu + now.scalar - before.scalar + now.parent - before.parent - used;

@@ -5,6 +5,7 @@ static char help[] = "What operations on a matrix of the device, and the product
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "hasbricks.h"
   #include "interpose.h"
   #include <cuda_runtime_api.h>
 
@@ -142,13 +143,30 @@ static PetscErrorCode CreateMatrix(MatType type, PetscInt *n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes that each operation copies, when it and the product have been seen once: what is made for the first time may come from the host */
-static PetscErrorCode Run(MatType type, double bytes[])
+/* All products took the path that was set */
+static PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
 {
-  Subject  s;
-  PetscInt n;
+  MatAIJTCUPath   path;
+  MatAIJTCUCounts counts;
+  PetscBool       bricks;
 
   PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetPath(A, &path));
+  PetscCall(HasBricks(A, &bricks));
+  PetscCall(MatAIJTCUGetCounts(A, &counts));
+  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.scalar) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, of %" PetscInt_FMT "\n", (PetscInt)counts.tcu, (PetscInt)counts.scalar, nproducts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes that each operation copies, when it and the product have been seen once: what is made for the first time may come from the host. That much is counted then, or nothing would be */
+static PetscErrorCode Run(MatType type, double bytes[])
+{
+  Subject   s;
+  PetscInt  n;
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  copied = 0;
   PetscCall(CreateMatrix(type, &n, &s.A));
   PetscCall(CreateMatrix(type, &n, &s.Other));
   PetscCall(MatCreateVecs(s.A, &s.x, &s.y));
@@ -157,8 +175,9 @@ static PetscErrorCode Run(MatType type, double bytes[])
   PetscCall(VecSet(s.values, 2));
   PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, ROWS, COLUMNS, ROWS, COLUMNS, NULL, &s.B));
   PetscCall(MatSetRandom(s.B, NULL));
-  s.C = NULL;
+  s.C    = NULL;
   PetscCall(Multiply(&s));
+  if (copied < (double)n * sizeof(PetscScalar)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%g bytes are counted of a new matrix of %s, whose values are %g\n", copied, type, (double)n * sizeof(PetscScalar)));
   for (int times = 0; times < 2; times++) {
     for (int k = 0; k < OPERATIONS; k++) {
       copied = 0;
@@ -167,6 +186,8 @@ static PetscErrorCode Run(MatType type, double bytes[])
       bytes[k] = copied;
     }
   }
+  PetscCall(PetscStrcmp(type, MATAIJTCU, &ours));
+  if (ours) PetscCall(CheckPath(s.A, 1 + 2 * OPERATIONS));
   PetscCall(MatDestroy(&s.A));
   PetscCall(MatDestroy(&s.Other));
   PetscCall(MatDestroy(&s.B));

@@ -8,6 +8,7 @@ Once they are steady, no call that allocates, copies or waits may reach CUDA; pr
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "hasbricks.h"
   #include "interpose.h"
   #include <petscdevice_cuda.h>
 
@@ -31,19 +32,45 @@ COUNTED(cudaStreamSynchronize, (cudaStream_t s), (s))
 COUNTED(cudaDeviceSynchronize, (void), ())
 COUNTED(cudaEventSynchronize, (cudaEvent_t e), (e))
 
-static PetscErrorCode PrintCounts(PetscInt nproducts)
+static const struct {
+  const char *name;
+  PetscInt   *count;
+} calls[] = {
+  #define COUNT(name) {#name, &count_##name}
+  COUNT(cudaMalloc), COUNT(cudaFree), COUNT(cudaMallocAsync), COUNT(cudaFreeAsync), COUNT(cudaMallocHost), COUNT(cudaFreeHost), COUNT(cudaMemcpy), COUNT(cudaMemcpyAsync), COUNT(cudaMemcpy2D), COUNT(cudaMemcpy2DAsync), COUNT(cudaStreamSynchronize), COUNT(cudaDeviceSynchronize), COUNT(cudaEventSynchronize)};
+
+/* Of the first products, which allocate and wait: if none is counted, nor would be what the others do */
+static PetscErrorCode ExpectCounts(void)
 {
-  const struct {
-    const char *name;
-    PetscInt    count;
-  } calls[] = {
-  #define COUNT(name) {#name, count_##name}
-    COUNT(cudaMalloc), COUNT(cudaFree), COUNT(cudaMallocAsync), COUNT(cudaFreeAsync), COUNT(cudaMallocHost), COUNT(cudaFreeHost), COUNT(cudaMemcpy), COUNT(cudaMemcpyAsync), COUNT(cudaMemcpy2D), COUNT(cudaMemcpy2DAsync), COUNT(cudaStreamSynchronize), COUNT(cudaDeviceSynchronize), COUNT(cudaEventSynchronize)};
+  PetscInt allocations = count_cudaMalloc + count_cudaMallocAsync, waits = count_cudaStreamSynchronize + count_cudaDeviceSynchronize + count_cudaEventSynchronize;
 
   PetscFunctionBegin;
+  if (!allocations || !waits) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " allocations and %" PetscInt_FMT " waits are counted of the first products\n", allocations, waits));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(calls); i++) *calls[i].count = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintCounts(PetscInt nproducts)
+{
+  PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(calls); i++) {
-    if (calls[i].count) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " calls in %" PetscInt_FMT " products\n", calls[i].name, calls[i].count, nproducts));
+    if (*calls[i].count) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " calls in %" PetscInt_FMT " products\n", calls[i].name, *calls[i].count, nproducts));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All took the path that was set */
+static PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
+{
+  MatAIJTCUPath   path;
+  MatAIJTCUCounts counts;
+  PetscBool       bricks;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetPath(A, &path));
+  PetscCall(HasBricks(A, &bricks));
+  PetscCall(MatAIJTCUGetCounts(A, &counts));
+  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.scalar) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, %" PetscInt_FMT " were the parent's\n", (PetscInt)counts.tcu, (PetscInt)counts.scalar, (PetscInt)counts.parent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,11 +201,11 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
 #if PetscDefined(HAVE_CUDA)
   {
-    Mat             A, B, C;
-    PetscInt        n = 1000, N = 40, nproducts = 20;
-    PetscBool       time = PETSC_FALSE;
-    MatAIJTCUCounts counts;
-    double          life, reuse;
+    const PetscInt nfirst = 3; /* products, until all is there */
+    Mat            A, B, C;
+    PetscInt       n = 1000, N = 40, nproducts = 20;
+    PetscBool      time = PETSC_FALSE;
+    double         life, reuse;
 
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-columns", &N, NULL));
@@ -188,14 +215,14 @@ int main(int argc, char **argv)
     PetscCall(MatCreateDenseCUDA(PETSC_COMM_WORLD, n, N, n, N, NULL, &C));
     PetscCall(MatSetRandom(B, NULL));
     PetscCall(MatZeroEntries(C));
-    for (PetscInt i = 0; i < nproducts + 3; i++) {
-      counting = (PetscBool)(i >= 3);
+    counting = PETSC_TRUE;
+    for (PetscInt i = 0; i < nproducts + nfirst; i++) {
+      if (i == nfirst) PetscCall(ExpectCounts());
       PetscCall(Multiply(A, B, C));
     }
     counting = PETSC_FALSE;
     PetscCall(PrintCounts(nproducts));
-    PetscCall(MatAIJTCUGetCounts(A, &counts));
-    if (counts.parent) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " products were the parent's\n", (PetscInt)counts.parent));
+    PetscCall(CheckPath(A, nproducts + nfirst));
     PetscCall(CheckBytes(n, B, C));
     if (time) {
       PetscCall(Time(A, B, C, PETSC_TRUE, &life));
