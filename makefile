@@ -9,6 +9,7 @@ make example      solve an eigenproblem (examples/vibration) with the type aijtc
 make test         run all tests
 make test-headers compile against the headers of other PETScs: complex, 64-bit indices, without a GPU, 3.24, 3.25
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
+make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120' (5 minutes on two cores)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
@@ -36,7 +37,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-petsc bundle docs install env clean help FORCE
+.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-petsc bundle docs install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -92,6 +93,7 @@ EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz
 COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
 COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) -MMD -MP
 COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
+COMPILE_NO_GPU   = $(CUDAC) -cubin $(shell sed 's/-gencode [^ ]*//g' <<<'$(CUDAC_FLAGS)') $(INCLUDE)
 LINK             = $(CLINKER) -Wl,--as-needed
 
 all: $(LIBRARY)
@@ -173,6 +175,9 @@ test-headers: | need-slepc
 
 test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
+
+test-architectures:
+	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/cuda/*.cu)' test/architectures
 
 test-petsc: $(LIBRARY)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct {
-  char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64];
+  char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64], commit[64];
   PetscBool    load, table, test, permuted; /* -f, -csv, -test_output, -permuted */
   GenerateKind kind;
   PetscInt     n, N[MAX_N], count, repeat;
@@ -29,6 +29,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   PetscCall(PetscStrncpy(o->compare, MATAIJ, sizeof(o->compare)));
+  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   o->repeat    = 20;
   o->tolerance = 100 * PETSC_MACHINE_EPSILON;
   o->count     = MAX_N;
@@ -43,6 +44,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscCall(PetscOptionsBoundedInt("-repeat", "Products timed, after a first one and two to warm up", NULL, o->repeat, &o->repeat, NULL, 1));
   PetscCall(PetscOptionsReal("-tolerance", "Largest |C - Cref| / (|A| |B|) of any entry that is not an error", NULL, o->tolerance, &o->tolerance, NULL));
   PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), &o->table));
+  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->commit, o->commit, sizeof(o->commit), NULL));
   PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
   PetscOptionsEnd();
   if (!given) {
@@ -125,7 +127,7 @@ static PetscErrorCode Multiply(const Options *o, Mat A, PetscInt N, Side *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char columns[] = "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_first_s,compare_median_s,speed_ratio,error,petsc,machine";
+static const char columns[] = "matrix,rows,cols,nonzeros,N,ranks,precision,type,dense_type,first_s,median_s,least_s,gflops,gbytes_per_s,compare_type,compare_dense_type,compare_first_s,compare_median_s,speed_ratio,error,commit,petsc,cuda,machine";
 
 static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, PetscInt N, const Side *t, const Side *r, PetscReal error)
 {
@@ -134,18 +136,19 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, Pets
   PetscMPIInt size;
   PetscInt    m, n;
   MatInfo     info;
-  char        machine[128], petsc[32];
+  char        machine[128], petsc[32], cuda[16];
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(MatGetSize(A, &m, &n));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
+  PetscCall(ExampleCUDAVersion(A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(A, machine, sizeof(machine)));
   PetscCall(ExampleCSVOpen(comm, o->csv, columns, &fp));
   PetscCall(PetscFPrintf(comm, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%d,%s,", name, m, n, info.nz_used, N, size, PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
   PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.steady.median, t->time.steady.least, t->flops / 1e9, t->bytes / 1e9));
-  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%s,\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, petsc, machine));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%s,%s,%s,\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, o->commit, petsc, cuda, machine));
   PetscCall(PetscFClose(comm, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
