@@ -1,6 +1,9 @@
 #include "measure.h"
 #include "generate.h"
 #include "machine.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
 /* Columns first to first + N - 1 of the dense operand, with the row layout of A's columns; values do not depend on the number of processes */
 static PetscErrorCode CreateOperand(Mat A, const char type[], PetscInt first, PetscInt N, Mat *B)
@@ -26,6 +29,26 @@ static PetscErrorCode CreateOperand(Mat A, const char type[], PetscInt first, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Lock the memory of a dense matrix of the host, so that copies to and from a device run beside others; or let it go */
+static PetscErrorCode PageLock(Mat M, PetscBool lock)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscScalar *a;
+  PetscInt     n, lda;
+
+  PetscCall(MatGetSize(M, NULL, &n));
+  PetscCall(MatDenseGetLDA(M, &lda));
+  PetscCall(MatDenseGetArray(M, &a));
+  if (lock) PetscCallCUDA(cudaHostRegister(a, sizeof(*a) * (size_t)lda * (size_t)n, cudaHostRegisterDefault));
+  else PetscCallCUDA(cudaHostUnregister(a));
+  PetscCall(MatDenseRestoreArray(M, &a));
+#else
+  (void)M, (void)lock;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Seconds that one product takes: the slowest process counts */
 static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLogDouble *seconds)
 {
@@ -43,8 +66,8 @@ static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLog
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiply A with a block of N dense vectors: once, twice to warm up, and repeat times */
-PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt repeat, Timing *t, Mat *C)
+/* Multiply A with a block of N dense vectors: once, twice to warm up, and repeat times, if asked for with page-locked memory after the first */
+PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt repeat, PetscBool lock, Timing *t, Mat *C)
 {
   Mat        B;
   PetscReal *seconds;
@@ -53,6 +76,10 @@ PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt rep
   PetscCall(CreateOperand(A, type, 0, N, &B));
   PetscCall(PetscMalloc1(repeat, &seconds));
   PetscCall(TimeProduct(A, B, MAT_INITIAL_MATRIX, C, &t->first));
+  if (lock) {
+    PetscCall(PageLock(B, PETSC_TRUE));
+    PetscCall(PageLock(*C, PETSC_TRUE));
+  }
   for (PetscInt k = -2; k < repeat; k++) {
     PetscLogDouble s;
 
@@ -61,6 +88,10 @@ PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt rep
   }
   PetscCall(SpreadOf(repeat, seconds, &t->steady));
   PetscCall(PetscFree(seconds));
+  if (lock) {
+    PetscCall(PageLock(B, PETSC_FALSE));
+    PetscCall(PageLock(*C, PETSC_FALSE));
+  }
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

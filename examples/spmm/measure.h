@@ -11,5 +11,5 @@ typedef struct {
   Spread         steady;
 } Timing;
 
-PETSC_INTERN PetscErrorCode MeasureProduct(Mat, const char[], PetscInt, PetscInt, Timing *, Mat *);
+PETSC_INTERN PetscErrorCode MeasureProduct(Mat, const char[], PetscInt, PetscInt, PetscBool, Timing *, Mat *);
 PETSC_INTERN PetscErrorCode ProductError(Mat, Mat, Mat, PetscReal *);

@@ -16,7 +16,7 @@ enum {
 
 typedef struct {
   char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64], commit[64];
-  PetscBool    load, table, test, permuted; /* -f, -csv, -test_output, -permuted */
+  PetscBool    load, table, test, permuted, lock; /* -f, -csv, -test_output, -permuted, -page_locked */
   GenerateKind kind;
   PetscInt     n, N[MAX_N], count, repeat;
   PetscReal    tolerance;
@@ -41,6 +41,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrix, a list", NULL, o->N, &o->count, &given));
   PetscCall(PetscOptionsString("-compare_type", "Matrix type to compare with; its options have the prefix compare_", NULL, o->compare, o->compare, sizeof(o->compare), NULL));
   PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices (dense|densecuda); default: where the vectors of the sparse type live", NULL, o->dense, o->dense, sizeof(o->dense), NULL));
+  PetscCall(PetscOptionsBool("-page_locked", "Dense matrices of the host in page-locked memory, for a GPU", NULL, o->lock, &o->lock, NULL));
   PetscCall(PetscOptionsBoundedInt("-repeat", "Products timed, after a first one and two to warm up", NULL, o->repeat, &o->repeat, NULL, 1));
   PetscCall(PetscOptionsReal("-tolerance", "Largest |C - Cref| / (|A| |B|) of any entry that is not an error", NULL, o->tolerance, &o->tolerance, NULL));
   PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), &o->table));
@@ -114,11 +115,14 @@ static PetscErrorCode Multiply(const Options *o, Mat A, PetscInt N, Side *s)
   MatAIJTCUCounts before;
   MatInfo         info;
   PetscInt        m, n;
+  char           *cuda;
 
   PetscFunctionBegin;
   PetscCall(DenseType(o, A, &s->dense));
   PetscCall(ExamplePathCounts(A, &before));
-  PetscCall(MeasureProduct(A, s->dense, N, o->repeat, &s->time, &s->C));
+  PetscCall(PetscStrstr(s->dense, "cuda", &cuda));
+  PetscCall(MeasureProduct(A, s->dense, N, o->repeat, (PetscBool)(o->lock && !cuda), &s->time, &s->C));
+  if (o->lock && !cuda) s->dense = "dense (page-locked)";
   PetscCall(Describe(A, &before, s->type, sizeof(s->type)));
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   PetscCall(MatGetSize(A, &m, &n));
