@@ -217,7 +217,7 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
       PetscBool supports;
 
       PetscCall(AIJTCUDeviceSupports(plan, &supports));
-      if (!supports) {
+      if (!supports) { /* the path was chosen while A was bound to the CPU */
         PetscCall(PetscInfo(A, "aijtcu: this device has no tensor cores that pay for this precision, products take the scalar path\n"));
         PetscFunctionReturn(PETSC_SUCCESS);
       }

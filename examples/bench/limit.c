@@ -37,25 +37,21 @@ static PetscErrorCode CopySeconds(const Machine *machine, PetscInt n, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if PetscDefined(HAVE_CUDA) && PetscDefined(USE_REAL_SINGLE)
 /* Whether cuBLAS may round operands to TF32, which is how tensor cores multiply numbers in single precision */
 static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 {
-  cublasHandle_t handle;
-
   PetscFunctionBegin;
-  if (!machine->device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCUBLASGetHandle(&handle));
-  PetscCallCUBLAS(cublasSetMathMode(handle, allow ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
+  (void)machine, (void)allow; /* where there is nothing to allow */
+#if PetscDefined(HAVE_CUDA) && PetscDefined(USE_REAL_SINGLE)
+  if (machine->device) {
+    cublasHandle_t handle;
+
+    PetscCall(PetscCUBLASGetHandle(&handle));
+    PetscCallCUBLAS(cublasSetMathMode(handle, allow ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
+  }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-#else
-static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
-{
-  (void)machine, (void)allow;
-  return PETSC_SUCCESS;
-}
-#endif
 
 /* Flops per second of a product of large dense matrices */
 static PetscErrorCode MeasureTensor(Machine *machine)
@@ -63,27 +59,27 @@ static PetscErrorCode MeasureTensor(Machine *machine)
   const PetscInt n = machine->device ? 8192 : 256; /* on the host it only has to be some number */
   Operand        o[3] = {{NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_FALSE}};
   Mat            M[3];
+  Subject        s;
 
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
   for (int k = 0; k < 3; k++) {
     PetscCall(MatGetVecType(machine->A, &o[k].type));
     PetscCall(OperandReserve(&o[k], n, n));
     PetscCall(OperandCreateMat(&o[k], n, n, &M[k]));
   }
   PetscCall(AllowTF32(machine, PETSC_TRUE));
-  PetscCall(MatProductCreateWithMat(M[0], M[1], NULL, M[2]));
-  PetscCall(MatProductSetType(M[2], MATPRODUCT_AB));
-  PetscCall(MatProductSetFromOptions(M[2]));
-  PetscCall(MatProductSymbolic(M[2]));
+  s.A = M[0];
+  s.C = M[2];
+  PetscCall(ProductBegin(&s, M[1]));
   machine->tensor = 0;
   for (PetscInt k = 0; k < REPEATS; k++) {
-    PetscLogDouble start, end;
+    PetscReal seconds;
 
-    PetscCall(ExampleTime(machine->A, &start));
-    PetscCall(MatProductNumeric(M[2]));
-    PetscCall(ExampleTime(machine->A, &end));
-    machine->tensor = PetscMax(machine->tensor, 2 * (PetscReal)n * n * n / (PetscReal)(end - start));
+    PetscCall(TimeOnce(&s, M[1], ProductNumeric, &seconds));
+    machine->tensor = PetscMax(machine->tensor, 2 * (PetscReal)n * n * n / seconds);
   }
+  PetscCall(ProductEnd(&s, M[1]));
   PetscCall(AllowTF32(machine, PETSC_FALSE));
   for (int k = 2; k >= 0; k--) {
     PetscCall(MatDestroy(&M[k]));

@@ -4,7 +4,7 @@ static char help[] = "Programs that name MATAIJCUSPARSE, with -mat_aijtcu_attach
    Where there is no device, MATAIJCUSPARSE cannot be had: a stand-in takes its place, a MATAIJ of that name, which counts the products that
    it is asked for.
 */
-#include "hasbricks.h"
+#include "paths.h"
 #include "same.h"
 
 #include <petscaijtcu.h>

@@ -9,11 +9,12 @@ static char help[] = "Products of one matrix in two of PETSc's device contexts, 
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "band.h"
   #include "sameproduct.h"
 
 enum {
   ROWS     = 20000,
-  ENTRIES  = 40, /* of a row */
+  HALF     = 20, /* of the entries of a row, besides the diagonal */
   CONTEXTS = 2,
   ROUNDS   = 10,
   BALLAST  = 512 /* columns of a dense matrix that keeps the device busy */
@@ -28,35 +29,16 @@ typedef struct {
   Mat                A, R, B[CONTEXTS], S[CONTEXTS], C[CONTEXTS], Ballast;
 } Subject;
 
-static PetscErrorCode CreateBand(Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, ROWS, ROWS, ROWS, ROWS));
-  PetscCall(MatSetType(*A, MATAIJTCU));
-  PetscCall(MatSetOptionsPrefix(*A, "a_"));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSeqAIJSetPreallocation(*A, ENTRIES, NULL));
-  for (PetscInt i = 0; i < ROWS; i++) {
-    for (PetscInt j = PetscMax(i - ENTRIES / 2, 0); j < PetscMin(i + ENTRIES / 2, ROWS); j++) PetscCall(MatSetValue(*A, i, j, (PetscScalar)((3 * i + 5 * j) % 11 - 4), INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode SubjectCreate(Subject *s)
 {
   PetscFunctionBegin;
-  PetscCall(CreateBand(&s->A));
+  PetscCall(CreateBand(MATAIJTCU, ROWS, HALF, 1, &s->A));
   PetscCall(MatConvert(s->A, MATSEQAIJ, MAT_INITIAL_MATRIX, &s->R));
   PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, ROWS, BALLAST, ROWS, BALLAST, NULL, &s->Ballast));
   PetscCall(MatSetRandom(s->Ballast, NULL));
   PetscCall(PetscDeviceContextGetCurrentContext(&s->root));
   for (PetscInt k = 0; k < CONTEXTS; k++) {
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, columns[k], NULL, &s->S[k]));
-    PetscCall(MatSetRandom(s->S[k], NULL));
-    PetscCall(MatConvert(s->S[k], MATSEQDENSECUDA, MAT_INITIAL_MATRIX, &s->B[k]));
+    PetscCall(CreateDense(ROWS, columns[k], &s->S[k], &s->B[k]));
     PetscCall(MatCreateDenseCUDA(PETSC_COMM_SELF, ROWS, columns[k], ROWS, columns[k], NULL, &s->C[k]));
     PetscCall(MatProductCreateWithMat(s->A, s->B[k], NULL, s->C[k]));
     PetscCall(MatProductSetType(s->C[k], MATPRODUCT_AB));

@@ -1,31 +1,18 @@
 static char help[] = "Products in single precision with bricks, in full and with operands rounded to TF32: each has the error that it is to have, no less and no more. Prints on error only.\n\n";
 
 #include <petscmat.h>
-#include "hasbricks.h"
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "band.h"
+  #include "paths.h"
+  #include "sameproduct.h"
+
 enum {
   ROWS    = 3000,
   HALF    = 9, /* of the entries of a row, besides the diagonal */
   COLUMNS = 24
 };
-
-/* Thirds, which no number of bits has */
-static PetscErrorCode CreateBand(MatType type, Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, ROWS, ROWS, ROWS, ROWS));
-  PetscCall(MatSetType(*A, type));
-  PetscCall(MatSeqAIJSetPreallocation(*A, 2 * HALF + 1, NULL));
-  for (PetscInt i = 0; i < ROWS; i++) {
-    for (PetscInt j = PetscMax(i - HALF, 0); j <= PetscMin(i + HALF, ROWS - 1); j++) PetscCall(MatSetValue(*A, i, j, (PetscScalar)(1 + (3 * i + 5 * j) % 11) / 3, INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* |A B - C| / |C|, for which the norm is that of Frobenius, and A multiplies in the precision */
 static PetscErrorCode ErrorOf(Mat A, MatAIJTCUPrecision precision, Mat B, Mat C, PetscReal *error)
@@ -36,12 +23,8 @@ static PetscErrorCode ErrorOf(Mat A, MatAIJTCUPrecision precision, Mat B, Mat C,
   PetscFunctionBegin;
   PetscCall(MatAIJTCUSetPrecision(A, precision));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
-  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
-  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(D, NORM_FROBENIUS, error));
-  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  PetscCall(DifferenceOf(&D, C, error, &norm));
   *error /= norm;
-  PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -58,12 +41,10 @@ int main(int argc, char **argv)
     PetscBool       bricks;
     MatAIJTCUCounts counts;
 
-    PetscCall(CreateBand(MATAIJTCU, &A));
-    PetscCall(CreateBand(MATSEQAIJ, &R));
+    PetscCall(CreateBand(MATAIJTCU, ROWS, HALF, 3, &A)); /* thirds, which no number of bits has */
+    PetscCall(CreateBand(MATSEQAIJ, ROWS, HALF, 3, &R));
     PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, COLUMNS, NULL, &S));
-    PetscCall(MatSetRandom(S, NULL));
-    PetscCall(MatConvert(S, MATSEQDENSECUDA, MAT_INITIAL_MATRIX, &B));
+    PetscCall(CreateDense(ROWS, COLUMNS, &S, &B));
     PetscCall(MatMatMult(R, S, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
     PetscCall(ErrorOf(A, MAT_AIJTCU_PRECISION_FULL, B, C, &full));
     PetscCall(ErrorOf(A, MAT_AIJTCU_PRECISION_TF32, B, C, &tf32));

@@ -2,7 +2,7 @@ static char help[] = "Products of a MATAIJTCU with dense matrices against sums i
 Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar|parent): the path that the plan's counter must show.\n\n";
 
 #include "bits.h"
-#include "hasbricks.h"
+#include "paths.h"
 #include <petscaijtcu.h>
 #include <math.h>
 

@@ -5,7 +5,7 @@ static char help[] = "What operations on a matrix of the device, and the product
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
-  #include "hasbricks.h"
+  #include "paths.h"
   #include "interpose.h"
   #include <cuda_runtime_api.h>
 
@@ -140,21 +140,6 @@ static PetscErrorCode CreateMatrix(MatType type, PetscInt *n, Mat *A)
   PetscCall(MatSetPreallocationCOO(*A, *n, i, j));
   PetscCall(MatSetValuesCOO(*A, v, INSERT_VALUES));
   PetscCall(PetscFree3(i, j, v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All products took the path that was set */
-static PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
-{
-  MatAIJTCUPath   path;
-  MatAIJTCUCounts counts;
-  PetscBool       bricks;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJTCUGetPath(A, &path));
-  PetscCall(HasBricks(A, &bricks));
-  PetscCall(MatAIJTCUGetCounts(A, &counts));
-  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.scalar) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, of %" PetscInt_FMT "\n", (PetscInt)counts.tcu, (PetscInt)counts.scalar, nproducts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,28 +6,36 @@
 #include <petscmat.h>
 
 /* Within a few roundings of the norm; difference is what is left of the one less the other */
-static PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, const char what[], const char result[])
+static inline PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, const char what[], const char result[])
 {
   PetscFunctionBegin;
   if (!(difference <= 10 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s differs by %g\n", what, result, (double)difference));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Norms of what is left of D, which ends here, less a dense matrix C of the host, and of C */
+static PetscErrorCode DifferenceOf(Mat *D, Mat C, PetscReal *difference, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(*D, MATDENSE, MAT_INPLACE_MATRIX, D));
+  PetscCall(MatAXPY(*D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(*D, NORM_FROBENIUS, difference));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, norm));
+  PetscCall(MatDestroy(D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* D, which ends here, is what R S is, with a dense matrix S of the host */
-static PetscErrorCode SameAsProduct(Mat *D, Mat R, Mat S, const char what[])
+static inline PetscErrorCode SameAsProduct(Mat *D, Mat R, Mat S, const char what[])
 {
   Mat       C;
   PetscReal difference, norm;
 
   PetscFunctionBegin;
   PetscCall(MatMatMult(R, S, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatConvert(*D, MATDENSE, MAT_INPLACE_MATRIX, D));
-  PetscCall(MatAXPY(*D, -1, C, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(*D, NORM_FROBENIUS, &difference));
-  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  PetscCall(DifferenceOf(D, C, &difference, &norm));
   PetscCall(SameNorms(difference, norm, what, "A B"));
   PetscCall(MatDestroy(&C));
-  PetscCall(MatDestroy(D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

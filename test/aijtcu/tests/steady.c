@@ -8,7 +8,7 @@ Once they are steady, no call that allocates, copies or waits may reach CUDA; pr
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
-  #include "hasbricks.h"
+  #include "paths.h"
   #include "interpose.h"
   #include <petscdevice_cuda.h>
 
@@ -56,21 +56,6 @@ static PetscErrorCode PrintCounts(PetscInt nproducts)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(calls); i++) {
     if (*calls[i].count) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " calls in %" PetscInt_FMT " products\n", calls[i].name, *calls[i].count, nproducts));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* All took the path that was set */
-static PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
-{
-  MatAIJTCUPath   path;
-  MatAIJTCUCounts counts;
-  PetscBool       bricks;
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJTCUGetPath(A, &path));
-  PetscCall(HasBricks(A, &bricks));
-  PetscCall(MatAIJTCUGetCounts(A, &counts));
-  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.scalar) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, %" PetscInt_FMT " were the parent's\n", (PetscInt)counts.tcu, (PetscInt)counts.scalar, (PetscInt)counts.parent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

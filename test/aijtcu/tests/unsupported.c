@@ -6,6 +6,7 @@ static char help[] = "Products on devices that have no tensor cores that pay, or
 #include "petscaijtcu.h"
 
 #if PetscDefined(HAVE_CUDA)
+  #include "band.h"
   #include "sameproduct.h"
   #include <cuda_runtime_api.h>
   #include <dlfcn.h>
@@ -46,23 +47,6 @@ PETSC_EXTERN cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr 
   }
   return (*next)(value, attribute, device);
 }
-
-static PetscErrorCode CreateBand(Mat *A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, ROWS, ROWS, ROWS, ROWS));
-  PetscCall(MatSetType(*A, MATAIJTCU));
-  PetscCall(MatSetOptionsPrefix(*A, "a_"));
-  PetscCall(MatSetFromOptions(*A));
-  PetscCall(MatSeqAIJSetPreallocation(*A, 2 * HALF + 1, NULL));
-  for (PetscInt i = 0; i < ROWS; i++) {
-    for (PetscInt j = PetscMax(i - HALF, 0); j <= PetscMin(i + HALF, ROWS - 1); j++) PetscCall(MatSetValue(*A, i, j, (PetscScalar)((3 * i + 5 * j) % 11 - 4), INSERT_VALUES));
-  }
-  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 #endif
 
 int main(int argc, char **argv)
@@ -77,11 +61,9 @@ int main(int argc, char **argv)
 
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-image", &image, NULL));
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-slow", &slow, NULL));
-    PetscCall(CreateBand(&A));
+    PetscCall(CreateBand(MATAIJTCU, ROWS, HALF, 1, &A));
     PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &R));
-    PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, ROWS, COLUMNS, NULL, &S));
-    PetscCall(MatSetRandom(S, NULL));
-    PetscCall(MatConvert(S, MATSEQDENSECUDA, MAT_INITIAL_MATRIX, &B));
+    PetscCall(CreateDense(ROWS, COLUMNS, &S, &B));
     for (int again = 0; again < 2; again++) {
       PetscCall(SameProductsWith(A, B, R, S, again ? "new values" : "first values"));
       PetscCall(MatScale(A, 2));

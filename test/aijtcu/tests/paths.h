@@ -1,0 +1,52 @@
+/*
+   Which path products of a matrix are to take, and have taken.
+*/
+#pragma once
+
+#include <petscmat.h>
+#include "petscaijtcu.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <cuda_runtime_api.h>
+#endif
+
+/* Whether products of a matrix can take bricks if they are to: where the tensor cores of the device pay for its precision */
+static PetscErrorCode HasBricks(Mat A, PetscBool *has)
+{
+  PetscFunctionBegin;
+  *has = PETSC_TRUE;
+#if PetscDefined(HAVE_CUDA) && PetscDefined(USE_REAL_DOUBLE)
+  {
+    VecType type;
+    char   *at;
+
+    PetscCall(MatGetVecType(A, &type));
+    PetscCall(PetscStrstr(type, "cuda", &at));
+    if (at) {
+      int device, major, minor;
+
+      PetscCallExternal(cudaGetDevice, &device);
+      PetscCallExternal(cudaDeviceGetAttribute, &major, cudaDevAttrComputeCapabilityMajor, device);
+      PetscCallExternal(cudaDeviceGetAttribute, &minor, cudaDevAttrComputeCapabilityMinor, device);
+      *has = (PetscBool)(minor == 0 && (major == 8 || major == 9 || major == 10));
+    }
+  }
+#else
+  (void)A;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Of a matrix on one process: all products took the path that was set, bricks or the scalar one */
+static inline PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
+{
+  MatAIJTCUPath   path;
+  MatAIJTCUCounts counts;
+  PetscBool       bricks;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetPath(A, &path));
+  PetscCall(HasBricks(A, &bricks));
+  PetscCall(MatAIJTCUGetCounts(A, &counts));
+  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.scalar) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, %" PetscInt_FMT " were the parent's, of %" PetscInt_FMT "\n", (PetscInt)counts.tcu, (PetscInt)counts.scalar, (PetscInt)counts.parent, nproducts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
