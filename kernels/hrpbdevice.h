@@ -62,6 +62,10 @@ typedef enum {
 /* Whether the device has tensor cores that pay for this precision */
 HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports);
 
+enum {
+  HRPB_STAGED_COLS = 512 / (int)sizeof(HrpbScalar) /* columns of a block at most, where rows of B are staged in shared memory */
+};
+
 /* The formats that suit the kernels: columns in runs, staged, in shorter panels where there are few; and scattered ones, gathered */
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbShortParams(void);

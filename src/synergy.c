@@ -123,8 +123,8 @@ typedef struct {
 
 static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_FP64]   = {14e6, 10e6, 1.2e6, 9.1e3, 45, 2.1, 0.16, 2.1},
-  [HRPB_3XTF32] = {6.6e6, 20e6, 1.5e6, 1e3, 75, 0.39, 0.74, 1.7},
-  [HRPB_TF32]   = {5.2e6, 14e6, 1.6e6, 1e3, 62, 0.1, 0.66, 1.4}
+  [HRPB_3XTF32] = {7.2e6, 20e6, 2.5e6, 700, 49, 0.3, 0.7, 2.3},
+  [HRPB_TF32]   = {5.7e6, 14e6, 2.6e6, 700, 41, 0.1, 0.63, 1.9}
 };
   #if PetscDefined(USE_REAL_SINGLE)
 static const AIJTCUCSRRates csr_rates = {19e6, 3.1, 0.13, 3.6, 0.39, 0.215, 1.9, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
@@ -148,7 +148,7 @@ enum {
 };
 
 /* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to five matrices */
-static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.34 : 0.2);
+static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.39 : 0.2);
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -174,7 +174,7 @@ HrpbParams AIJTCUDeviceFormat(Mat A, const HrpbSurvey *survey)
 
   if (!AIJTCUColumnsRun(survey)) return HrpbGatherParams();
   if (AIJTCUHasFewPanels(A)) return HrpbShortParams();
-  if (AIJTCUFillsBricksOf8(survey)) return (HrpbParams){8, 64, 64, 8};
+  if (AIJTCUFillsBricksOf8(survey)) return (HrpbParams){8, 64, HRPB_STAGED_COLS, 8};
   if (AIJTCUWantsNarrowWindows(survey)) staged.window_cols /= 2;
   return staged;
 }

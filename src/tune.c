@@ -22,14 +22,14 @@ static const PetscReal near = (PetscReal)1.05; /* times the fastest so far: what
    and whether a kernel for CSR copies B, follow from these and from N in the kernels: there is nothing to set
 */
 static const HrpbParams variants[] = {
-  {16, 128, 64, 8}, /* HrpbStagedParams() */
-  {16, 128, 64, 16},
-  {16, 128, 64, 4},
-  {16, 64, 64, 8},
-  {16, 128, 32, 8},
-  {8, 64, 64, 8},
-  {8, 64, 64, 4}, /* HrpbShortParams() */
-  {8, 64, 32, 8},
+  {16, 128, HRPB_STAGED_COLS, 8}, /* HrpbStagedParams() */
+  {16, 128, HRPB_STAGED_COLS, 16},
+  {16, 128, HRPB_STAGED_COLS, 4},
+  {16, 64, HRPB_STAGED_COLS, 8},
+  {16, 128, HRPB_STAGED_COLS / 2, 8},
+  {8, 64, HRPB_STAGED_COLS, 8},
+  {8, 64, HRPB_STAGED_COLS, 4}, /* HrpbShortParams() */
+  {8, 64, HRPB_STAGED_COLS / 2, 8},
   {8, 8, 256, 1}, /* HrpbGatherParams() */
   {8, 64, 256, 1},
   {16, 16, 256, 1},

@@ -284,10 +284,10 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
   return HRPB_SUCCESS;
 }
 
-/* Function<HALVES, WORDS>() for the format's parameters: words of masks are registers, and blocks of up to 64 columns shall not pay for 256 */
+/* Function<HALVES, WORDS>() for the format's parameters: words of masks are registers, and narrow blocks shall not pay for those of 256 columns */
 #define ForParams(Function, h, words, ...) \
-  ((h)->params.brick_rows == 8 ? ((words) == 1 ? Function<1, 1>(__VA_ARGS__) : (words) == 2 ? Function<1, 2>(__VA_ARGS__) : Function<1, 8>(__VA_ARGS__)) : \
-                                 ((words) == 1 ? Function<2, 1>(__VA_ARGS__) : (words) == 2 ? Function<2, 2>(__VA_ARGS__) : Function<2, 8>(__VA_ARGS__)))
+  ((h)->params.brick_rows == 8 ? ((words) == 1 ? Function<1, 1>(__VA_ARGS__) : (words) == 2 ? Function<1, 2>(__VA_ARGS__) : (words) == 4 ? Function<1, 4>(__VA_ARGS__) : Function<1, 8>(__VA_ARGS__)) : \
+                                 ((words) == 1 ? Function<2, 1>(__VA_ARGS__) : (words) == 2 ? Function<2, 2>(__VA_ARGS__) : (words) == 4 ? Function<2, 4>(__VA_ARGS__) : Function<2, 8>(__VA_ARGS__)))
 
 /* Make blocked_row_ptr, window_ptr and windows */
 static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
@@ -327,7 +327,7 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
 
   /* the strip starts alone, two bytes each, would be too long a pattern: now, because the next arrays are as long */
   if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
-  w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : HRPB_MAX_BLOCK / 32;
+  w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
   HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
   HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1), stream));
   HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words, stream));

@@ -72,12 +72,12 @@ HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports)
 
 HrpbParams HrpbStagedParams(void)
 {
-  return {16, 128, 64, 8};
+  return {16, 128, HRPB_STAGED_COLS, 8};
 }
 
 HrpbParams HrpbShortParams(void)
 {
-  return {8, 64, 64, 4};
+  return {8, 64, HRPB_STAGED_COLS, 4};
 }
 
 HrpbParams HrpbGatherParams(void)

@@ -172,7 +172,7 @@ HrpbError HrpbTakeValuesDevice(const Hrpb *h, const int32_t *map, const HrpbScal
   const int64_t n = HrpbValueCount(h);
 
   if (!n) return HRPB_SUCCESS;
-  TakeValues<<<HrpbGrid(n, HRPB_THREADS * TAKEN), HRPB_THREADS, 0, stream>>>(n, map, csr_values, values);
+  TakeValues<<<HrpbGrid(n, (int)HRPB_THREADS * TAKEN), HRPB_THREADS, 0, stream>>>(n, map, csr_values, values);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

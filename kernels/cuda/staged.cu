@@ -10,8 +10,7 @@
 #include "launch.cuh"
 
 enum {
-  STAGED_COLS   = 64, /* columns of a block at most */
-  STAGED_STRIPS = 8,  /* strips of a panel at most */
+  STAGED_STRIPS = 8, /* strips of a panel at most */
   STAGE_ALIGN   = 128,
   MAX_STAGES    = 8
 };
@@ -27,7 +26,7 @@ template <typename Scalar> struct StagedArgs {
 /* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
 template <typename Scalar> struct Pitch {
   enum {
-    BYTES = (STAGED_COLS + 4) * (int)sizeof(Scalar)
+    BYTES = (HRPB_STAGED_COLS + 4) * (int)sizeof(Scalar)
   };
 };
 
@@ -119,19 +118,17 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
 */
 template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
-  constexpr uint32_t CHUNKS = STAGED_COLS / V, COLS = CHUNKS < 32 ? 32 / CHUNKS : 1; /* of a column; columns that the warp copies at a time, */
-  constexpr uint32_t EACH = CHUNKS < 32 ? 1 : CHUNKS / 32, STEP = COLS * (NR ? NR : 1); /* chunks of a lane; and to its next columns, */
-  constexpr int      MOST = NB / (int)STEP; /* of which it has so many. With few, the warp has little time for each block: then whole tiles, and halves of the narrowest, are copied without counting */
+  constexpr uint32_t    EACH = HRPB_STAGED_COLS / V / 32, STEP = NR ? NR : 1; /* chunks of a column that a lane copies; and to the warp's next column, */
+  constexpr int         MOST = NB / (int)STEP; /* of which it has so many. With few, the warp has little time for each block: then whole tiles are copied without counting */
   constexpr uint32_t    SIZE = sizeof(Scalar), PITCH = Pitch<Scalar>::BYTES;
   const Format<Scalar> &f   = a.f;
-  const uint32_t        col = warp * COLS + lane / CHUNKS;
   const int64_t         step = STEP * a.d.ldb;
   Blocks<Scalar>        blocks(a);
   BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
   int32_t               window[EACH] = {}; /* that has the lane's chunks of the next block; on its way from memory, and so not to be looked at before that is copied */
   uint32_t              stage = 0, parity = 0;
 
-  const auto At   = [&](uint32_t j) { return (lane % CHUNKS + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
+  const auto At   = [&](uint32_t j) { return (lane + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
   const auto Seek = [&](const BlockPlace &group, uint32_t i) {
     p = ShufflePlace(group, i);
 #pragma unroll
@@ -142,7 +139,7 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
 
   Seek(next, 0);
   while (blocks.Left()) {
-    const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
+    const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)warp + (int32_t)STEP - 1) / (int32_t)STEP;
     const uint32_t   n     = blocks.Count();
     const BlockPlace group = next;
 
@@ -162,12 +159,11 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
       if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + PITCH * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
 #pragma unroll
       for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
-        const Scalar *from = a.d.B + row[j] + (n0 + col) * a.d.ldb;
-        uint32_t      to   = base + col * PITCH + At(j) * SIZE;
+        const Scalar *from = a.d.B + row[j] + (n0 + warp) * a.d.ldb;
+        uint32_t      to   = base + warp * PITCH + At(j) * SIZE;
 
         if (now.window + (At(j) >> f.window_shift) >= now.window_end) continue;
         if (row[j] <= a.ncols - V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH>(to, from, step);
-        else if (row[j] <= a.ncols - V && NB == 16 && ncopies == MOST / 2) CopyColumns<MOST / 2, V * SIZE, STEP * PITCH>(to, from, step);
         else if (row[j] <= a.ncols - V) {
 #pragma unroll 8
           for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
@@ -204,11 +200,12 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __noinli
    V       see Produce()
    CTAS    thread blocks on a multiprocessor
    NP      producer warps: one for all, or one for the packed blocks and the others for B
+   HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the compiler does not know this costs more than it saves
 */
-template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
+template <int P, int BM, int NT, int WN, int V, int CTAS, int NP, bool HALF> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
-  constexpr int NB     = 16 * NT * WN; /* columns of the tile */
+  constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
   constexpr int BRICKS = Mma<P>::BRICKS;
   constexpr int PITCH  = Pitch<Scalar>::BYTES;
   constexpr int SUMS   = BM / 2;
@@ -236,7 +233,6 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
 
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
-  const bool     second = NT > 1 || a.d.N > 8; /* whether there is anything in the second half of the only tile */
 
   for (uint32_t w = blockIdx.x; w < nwork; w += gridDim.x) { /* the item is read twice, to leave its registers to the blocks */
     Scalar sum[NT][SUMS] = {};
@@ -265,7 +261,8 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
         step.Set(slots[0], slots[BRICKS - 1]);
 #pragma unroll
         for (int t = 0; t < NT; t++) {
-          Scalar y[BRICKS][2];
+          const bool second = !HALF || t < NT - 1;
+          Scalar     y[BRICKS][2];
 
 #pragma unroll
           for (int u = 0; u < BRICKS; u++) {
@@ -284,8 +281,10 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP> __global__ voi
 
 /* How many columns of B are multiplied together, and by what: see Staged() */
 typedef struct {
-  int nt, wn, ctas; /* as many thread blocks on a multiprocessor as there is shared memory for */
-  int ntiles, nstages, stage_bytes;
+  int  nt, wn, ctas; /* as many thread blocks on a multiprocessor as there is shared memory for */
+  bool half;
+  int  columns, ntiles; /* of a tile; and how many tiles there are */
+  int  nstages, stage_bytes;
 } Tiling;
 
 enum {
@@ -293,7 +292,7 @@ enum {
   BARRIERS    = 16 * MAX_STAGES, /* bytes */
   WIDE_TILES  = 8,               /* tiles of 16 columns that a thread block has at most, */
   HALF_TILES  = 4,               /* and where two or more share a multiprocessor */
-  SHORT_PANEL = 16               /* blocks */
+  SHORT_PANEL = sizeof(HrpbScalar) == 4 ? 5 : 16 /* blocks */
 };
 
 /* Bytes of a stage, and where its pattern run begins, for a tile */
@@ -311,19 +310,21 @@ static int RoomForStages(const DeviceInfo *device, int ctas)
   return (room < device->shared_cta ? room : device->shared_cta) - BARRIERS;
 }
 
-/* For columns in tiles of at most so many times 16, equally wide: a ragged last one costs its share */
+/* For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that would be empty */
 static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
 {
   const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
   StagedArgs<HrpbScalar> a;
   Tiling                 t;
 
-  t.nt   = (q + parts - 1) / parts;
-  t.wn   = p->h->params.brick_rows == 16 && t.nt > HALF_TILES ? 2 : 1;
-  t.nt   = (t.nt + t.wn - 1) / t.wn;
-  t.ctas = t.nt * t.wn <= 2 ? 3 : t.nt * t.wn <= HALF_TILES ? 2 : 1;
-  GetStage(p, TILE_COLS * t.nt * t.wn, &a);
-  t.ntiles      = (q + t.nt * t.wn - 1) / (t.nt * t.wn);
+  t.nt          = (q + parts - 1) / parts;
+  t.wn          = p->h->params.brick_rows == 16 && t.nt > HALF_TILES ? 2 : 1;
+  t.nt          = (t.nt + t.wn - 1) / t.wn;
+  t.ctas        = t.nt * t.wn <= 2 ? 3 : t.nt * t.wn <= HALF_TILES ? 2 : 1;
+  t.half        = t.nt <= HALF_TILES && t.wn == 1 && TILE_COLS * t.nt - p->N >= TILE_COLS / 2;
+  t.columns     = TILE_COLS * t.nt * t.wn - (t.half ? TILE_COLS / 2 : 0);
+  t.ntiles      = (p->N + t.columns - 1) / t.columns;
+  GetStage(p, t.columns, &a);
   t.stage_bytes = (int)a.stage_bytes;
   for (;; t.ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
     const int bytes = RoomForStages(device, t.ctas);
@@ -357,21 +358,28 @@ bool StagedTakes(const Product *p, const DeviceInfo *device)
   const HrpbParams      *params = &p->h->params;
   StagedArgs<HrpbScalar> a;
 
-  if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > STAGED_COLS || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
+  if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > HRPB_STAGED_COLS || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
   GetStage(p, TILE_COLS * HALF_TILES, &a);
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }
 
-template <int P, int BM, int NT, int WN, int V, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, int V, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps to bring data */
-  const auto    kernel = Staged<P, BM, NT, WN, V, CTAS, NP>;
+  const auto    kernel = Staged<P, BM, NT, WN, V, CTAS, NP, HALF>;
   const int     strips = p->h->params.panel_rows / BM, bytes = t->nstages * t->stage_bytes + BARRIERS;
 
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<HrpbGrid((int64_t)a->f.nitems * a->ntiles, 1, (int64_t)device->nsm * t->ctas), (strips * WN + NP) * 32, bytes, p->stream>>>(*a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
+}
+
+template <int P, int BM, int NT, int WN, int V, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+{
+  constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
+
+  return t->half ? LaunchKernel<P, BM, NT, WN, V, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, V, CTAS, false>(p, device, t, a);
 }
 
 template <int P, int V> static HrpbError LaunchFor(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
@@ -403,7 +411,7 @@ template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device
   const Tiling           t = ChooseTiling(p, device);
   StagedArgs<HrpbScalar> a;
 
-  GetStage(p, TILE_COLS * t.nt * t.wn, &a);
+  GetStage(p, t.columns, &a);
   a.f       = FormatOf(p->h, p->schedule, p->values);
   a.d       = DenseArgsOf(p);
   a.ncols   = p->h->ncols;

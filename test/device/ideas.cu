@@ -38,7 +38,7 @@ enum {
   PANELS_64, /* and of 16 */
   PANELS_32,
   NARROW_WINDOWS,
-  BLOCKS_32,
+  HALF_BLOCKS,
   GATHERED,
   GATHERED_WHOLE,
   ORDERED, /* bricks of the matrix in another order, B copied to it and C from it */
@@ -53,9 +53,11 @@ typedef struct {
 #if defined(HRPB_USE_SINGLE)
   #define NARROW       4
   #define WINDOWS_IDEA "windows of 8 columns (not 4)"
+  #define BLOCKS_IDEA  "blocks of 128 columns (not 64)"
 #else
   #define NARROW       2
   #define WINDOWS_IDEA "windows of 8 columns (not 2)"
+  #define BLOCKS_IDEA  "blocks of 64 columns (not 32)"
 #endif
 
 static const Idea ideas[] = {
@@ -65,7 +67,7 @@ static const Idea ideas[] = {
   {"panels of 128 rows (not 64)", STAGED, PANELS_64},
   {"panels of 128 rows (not 32)", STAGED, PANELS_32},
   {WINDOWS_IDEA, STAGED, NARROW_WINDOWS},
-  {"blocks of 64 columns (not 32)", STAGED, BLOCKS_32},
+  {BLOCKS_IDEA, STAGED, HALF_BLOCKS},
   {"B in place (not gathered)", STAGED, GATHERED},
   {"copies of 16 bytes (not of a scalar)", STAGED, STAGED_SHIFTED},
   {"heavy panels cut", STAGED, STAGED_WHOLE},
@@ -197,7 +199,7 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
       {PANELS_64, "panels of 64", {staged.brick_rows, 64, staged.block_cols, staged.window_cols}},
       {PANELS_32, "panels of 32", {staged.brick_rows, 32, staged.block_cols, staged.window_cols}},
       {NARROW_WINDOWS, "narrow windows", {staged.brick_rows, staged.panel_rows, staged.block_cols, NARROW}},
-      {BLOCKS_32, "blocks of 32", {staged.brick_rows, staged.panel_rows, 32, staged.window_cols}},
+      {HALF_BLOCKS, "half blocks", {staged.brick_rows, staged.panel_rows, staged.block_cols / 2, staged.window_cols}},
       {GATHERED, "gathered", gathered}};
 
     for (const auto &f : formats) SetBricks(s, f.variant, f.name, &f.params);
