@@ -92,7 +92,7 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
 /* What products with N columns take, where that was tuned: see tune.c */
 enum {
   AIJTCU_MOST_TUNED    = 8, /* numbers of columns */
-  AIJTCU_MOST_VARIANTS = 16
+  AIJTCU_MOST_VARIANTS = 8
 };
 typedef struct {
   PetscInt         N;

@@ -204,12 +204,37 @@ static PetscErrorCode Compare(const Options *o, const char name[], const Generat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide as those of the first variant, half as wide, or of single columns */
+static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
+{
+  const PetscInt         cols     = tuning->variant[0].block_cols;
+  const MatAIJTCUVariant others[] = {
+    {MAT_AIJTCU_PATH_TCU, 16, 128, cols,     16, 0},
+    {MAT_AIJTCU_PATH_TCU, 16, 64,  cols,     8,  0},
+    {MAT_AIJTCU_PATH_TCU, 16, 128, cols / 2, 8,  0},
+    {MAT_AIJTCU_PATH_TCU, 8,  64,  cols / 2, 8,  0},
+    {MAT_AIJTCU_PATH_TCU, 8,  64,  256,      1,  0},
+    {MAT_AIJTCU_PATH_TCU, 16, 16,  256,      1,  0}
+  };
+  const PetscInt nothers = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(others);
+
+  PetscFunctionBegin;
+  PetscCheck(tuning->nvariants + nothers <= MAX_VARIANTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More variants than there is room for");
+  PetscCall(PetscArraycpy(v, tuning->variant, tuning->nvariants));
+  PetscCall(PetscArraycpy(v + tuning->nvariants, others, nothers));
+  *all         = *tuning;
+  all->variant = v;
+  all->nvariants += nothers;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A new matrix for each N: bricks have one format for all numbers of columns of a matrix */
 static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const GenerateCSR *csr, const Operand *b, const Operand *c, PetscInt N, Candidate candidate[], Totals *totals)
 {
-  Subject         tuned;
-  MatAIJTCUTuning tuning;
-  Mat             B;
+  Subject          tuned;
+  MatAIJTCUTuning  tuning, all;
+  MatAIJTCUVariant variant[MAX_VARIANTS];
+  Mat              B;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&tuned, sizeof(tuned)));
@@ -220,10 +245,10 @@ static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const 
   PetscCall(ProductBegin(&tuned, B));
   PetscCall(ProductEnd(&tuned, B));
   PetscCall(MatAIJTCUGetTuning(tuned.A, N, &tuning));
-  PetscCheck(tuning.nvariants <= MAX_VARIANTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More variants than there is room for");
   if (tuning.winner >= 0) {
-    PetscCall(TimeCandidates(c, csr, B, N, &tuning, candidate));
-    PetscCall(Compare(o, name, csr, N, &tuning, candidate, totals));
+    PetscCall(AddFormats(&tuning, variant, &all));
+    PetscCall(TimeCandidates(c, csr, B, N, &all, candidate));
+    PetscCall(Compare(o, name, csr, N, &all, candidate, totals));
   } else if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": nothing is tuned, the model decides\n", N));
   PetscCall(MatDestroy(&tuned.A));
   PetscCall(MatDestroy(&tuned.C));
