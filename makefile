@@ -10,6 +10,7 @@ make test         run all tests
 make test-headers compile against the headers of other PETScs: complex, 64-bit indices, without a GPU, 3.24, 3.25
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
 make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120' (5 minutes on two cores)
+make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (5 minutes on two cores)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
@@ -37,7 +38,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-petsc bundle docs install env clean help FORCE
+.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc bundle docs install env clean help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -73,10 +74,15 @@ DEVICE_SRC  := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_SRC))
 # Fuzzers, and what they try, compiled again with the sanitizers of the compiler; none where it has no sanitizers, or they do not work here
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
-ifneq ($(filter test fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter test fuzz test-emulated,$(MAKECMDGOALS)),)
 SANITIZERS  := $(shell { echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $(BUILD)/sanitized && $(BUILD)/sanitized && echo yes || rm -rf $(BUILD)/fuzz; } 2>/dev/null)
 FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
 endif
+# Programs that test kernels, and these, as C++ for a host; compiled for Hopper and, where the kernels differ, for Ampere
+EMULATED    := $(BUILD)/emulated
+EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g)
+EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/cuda/*.cuh test/device/*.cuh))
+EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
@@ -94,6 +100,7 @@ COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $
 COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) -MMD -MP
 COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
 COMPILE_NO_GPU   = $(CUDAC) -cubin $(shell sed 's/-gencode [^ ]*//g' <<<'$(CUDAC_FLAGS)') $(INCLUDE)
+COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels kernels/cuda test/device) $(HRPB_FLAGS) -MMD -MP
 LINK             = $(CLINKER) -Wl,--as-needed
 
 all: $(LIBRARY)
@@ -138,6 +145,24 @@ $(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
 -include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_SRC)))
 
+.PRECIOUS: $(EMULATED)/% $(EMULATED)/%.h
+$(EMULATED)/%.h: %.h
+	@mkdir -p $(@D) && cp $< $@
+$(EMULATED)/%: % test/emulator/translate
+	@mkdir -p $(@D) && test/emulator/translate $< $@
+define emulated_for
+$(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu makefile | $(EMULATED_TEXT)
+	@mkdir -p $$(@D)
+	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
+$(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp makefile
+	@mkdir -p $$(@D)
+	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
+$(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/cuda/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
+	$$(call short,LINK) $(CXX) -no-pie $(EMULATED_SANITIZE) -o $$@ $$^
+endef
+$(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
+-include $(wildcard $(EMULATED)/*/obj/*.d $(EMULATED)/*/obj/*/*/*.d)
+
 .PHONY: need-slepc
 need-slepc:
 	@: $(if $(SLEPC_LIB),,$(error examples and tests need SLEPc: set SLEPC_DIR to the one that was built with the PETSc in $(PETSC_DIR)))
@@ -178,6 +203,9 @@ test-matrix:
 
 test-architectures:
 	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/cuda/*.cu)' test/architectures
+
+test-emulated: $(EMULATED_TESTS)
+	@test/emulator/run $(EMULATED_TESTS)
 
 test-petsc: $(LIBRARY)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc

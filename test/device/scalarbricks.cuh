@@ -14,14 +14,13 @@
 #include "cuda/launch.cuh"
 
 enum {
-  SCALAR_STRIPS   = 8,  /* of a panel, at most */
-  SCALAR_COLS     = 64, /* of a block, at most */
-  SCALAR_STAGES   = 8,  /* at most */
+  SCALAR_STRIPS   = 8, /* of a panel, at most */
+  SCALAR_STAGES   = 8, /* at most */
   SCALAR_ALIGN    = 128,
   SCALAR_CHUNK    = 16 / (int)sizeof(HrpbScalar), /* rows of B in 16 bytes */
   SCALAR_BRICK    = (int)HRPB_MAX_BRICK_ROWS * (int)HRPB_BRICK_COLS * (int)sizeof(HrpbScalar), /* bytes of a brick with its empty slots, */
   SCALAR_BARRIERS = 16 * SCALAR_STAGES, /* of the barriers, */
-  SCALAR_PITCH    = ((int)SCALAR_COLS + (int)SCALAR_CHUNK) * (int)sizeof(HrpbScalar) /* and from a column of a stage to the next: a chunk more than it has rows, so that those of eight columns lie in different banks */
+  SCALAR_PITCH    = ((int)HRPB_STAGED_COLS + (int)SCALAR_CHUNK) * (int)sizeof(HrpbScalar) /* and from a column of a stage to the next: a chunk more than it has rows, so that those of eight columns lie in different banks */
 };
 
 struct ScalarArgs {
@@ -93,10 +92,9 @@ template <int NB> __device__ __forceinline__ ScalarPlace PlaceAndNext(ScalarWalk
 */
 template <int NB, int V, int NR, bool RUNS> __device__ __forceinline__ void ScalarProduce(const ScalarArgs &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
-  constexpr int32_t         SIZE = sizeof(HrpbScalar), LANES = SCALAR_COLS / V < 32 ? SCALAR_COLS / V : 32; /* LANES have a column, the others more of them */
-  constexpr int32_t         EACH = SCALAR_COLS / V / LANES, STEP = 32 / LANES * (NR ? NR : 1);
+  constexpr int32_t         SIZE = sizeof(HrpbScalar), EACH = HRPB_STAGED_COLS / V / 32, STEP = NR ? NR : 1; /* chunks of a column that a lane copies, and columns to the warp's next */
   const Format<HrpbScalar> &f     = a.f;
-  const int32_t             first = (int32_t)(warp * (32 / LANES) + lane / LANES); /* column of the tile */
+  const int32_t             first = (int32_t)warp; /* column of the tile */
   ScalarWalk<NB>            walk(a);
   int32_t                   row[EACH]; /* of B, -1 for none */
   uint32_t                  stage = 0, parity = 0;
@@ -104,7 +102,7 @@ template <int NB, int V, int NR, bool RUNS> __device__ __forceinline__ void Scal
   const auto FindRows = [&](const ScalarPlace &p, int32_t (&found)[EACH]) {
 #pragma unroll
     for (int j = 0; j < (NR ? EACH : 0); j++) {
-      const uint32_t at = (lane % LANES + LANES * j) * V, window = p.window.begin + (at >> f.window_shift);
+      const uint32_t at = (lane + 32 * j) * V, window = p.window.begin + (at >> f.window_shift);
 
       found[j] = window < p.window.end ? (f.windows[window] << f.window_shift) + (int32_t)(at & ((1u << f.window_shift) - 1)) : -1;
     }
@@ -125,7 +123,7 @@ template <int NB, int V, int NR, bool RUNS> __device__ __forceinline__ void Scal
     for (int j = 0; j < (NR ? EACH : 0); j++) {
       const int32_t     rows = min(V, a.ncols - row[j]); /* fewer where the window reaches beyond the last row of B */
       const HrpbScalar *from = a.d.B + row[j] + (now.n0 + first) * a.d.ldb;
-      uint32_t          to   = base + first * SCALAR_PITCH + (lane % LANES + LANES * j) * (V * SIZE);
+      uint32_t          to   = base + first * SCALAR_PITCH + (lane + 32 * j) * (V * SIZE);
 
       if (row[j] < 0) continue;
       if (rows == V) {
@@ -388,7 +386,7 @@ static HrpbError ScalarBricksMultiply(const Hrpb *h, const HrpbScalar *values, i
   ScalarArgs         a;
 
   HrpbCall(GetDeviceInfo(&device));
-  if (params->brick_rows != HRPB_MAX_BRICK_ROWS || params->panel_rows / params->brick_rows > SCALAR_STRIPS || params->block_cols > SCALAR_COLS || params->window_cols % SCALAR_CHUNK) return HRPB_ERR_UNSUPPORTED;
+  if (params->brick_rows != HRPB_MAX_BRICK_ROWS || params->panel_rows / params->brick_rows > SCALAR_STRIPS || params->block_cols > HRPB_STAGED_COLS || params->window_cols % SCALAR_CHUNK) return HRPB_ERR_UNSUPPORTED;
   if (N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   if (N == 0 || h->nrows == 0) return HRPB_SUCCESS;
   while (columns < N && columns < 128) columns *= 2;

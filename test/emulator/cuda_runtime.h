@@ -1,0 +1,409 @@
+/*
+   CUDA on a host without a GPU, as far as kernels/cuda and test/device use it: what test/emulator/translate makes of them is compiled with this in place of CUDA's header.
+
+   The threads of a thread block are fibers, one of which runs at a time, until it has to wait: for the other lanes of its warp, for the other warps, or for an mbarrier. Thread blocks run one after the other, each kernel
+   before its launch returns. If all threads wait that is an error; on a GPU they would wait for ever. Copies by cp.async are made only when somebody has to wait for them, so that one who does not sees what was there before.
+
+   EMULATED_ARCH is the architecture that kernels are compiled for, and the device's. Tensor cores cut TF32 operands to 11 bits, and their sums, which in truth have a few bits more, to those of single precision.
+   Addresses of shared memory, static variables here, have 32 bits: the program is not to be position-independent.
+*/
+#pragma once
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cmath>
+
+#define __global__
+#define __device__
+#define __host__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __forceinline__ inline
+#define __align__(n)    __attribute__((aligned(n)))
+
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+using std::max;
+using std::min;
+
+struct dim3 {
+  unsigned int x, y, z;
+  dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) { }
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(16) uint4 {
+  unsigned int x, y, z, w;
+};
+static inline int4 make_int4(int x, int y, int z, int w)
+{
+  return {x, y, z, w};
+}
+static inline uint4 make_uint4(unsigned int x, unsigned int y, unsigned int z, unsigned int w)
+{
+  return {x, y, z, w};
+}
+
+/* emulator.cpp: the thread that runs, and its thread block */
+extern dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
+#define threadIdx emulated_thread
+#define blockIdx  emulated_block
+#define blockDim  emulated_threads
+#define gridDim   emulated_blocks
+
+void *EmulatedShared(void); /* dynamic shared memory */
+
+/* Of the warp: x of all lanes, of so many bytes each and 64 at most, those of lane i from 64 i bytes on, until the lane's next exchange */
+const unsigned char *EmulatedExchange(const void *x, size_t bytes);
+
+void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const void *), const void *arguments);
+
+struct EmulatedLaunch {
+  dim3   blocks, threads;
+  size_t shared;
+
+  EmulatedLaunch(dim3 blocks, dim3 threads, size_t shared = 0, const void * = NULL) : blocks(blocks), threads(threads), shared(shared) { }
+  template <typename F> void operator()(const F &kernel) const
+  {
+    EmulatedRun(blocks, threads, shared, [](const void *f) { (*(const F *)f)(); }, &kernel);
+  }
+};
+
+/* What the threads of a thread block and of a warp do together */
+void __syncthreads(void);
+int  __syncthreads_or(int);
+
+template <typename T> static inline T EmulatedLane(const unsigned char *all, int lane)
+{
+  T x;
+
+  memcpy(&x, all + 64 * lane, sizeof(x));
+  return x;
+}
+static inline int EmulatedLaneId(void)
+{
+  return (int)(threadIdx.x % 32);
+}
+static inline void __syncwarp(unsigned int = 0xffffffffu)
+{
+  (void)EmulatedExchange(NULL, 0);
+}
+template <typename T> static inline T __shfl_sync(unsigned int, T x, int lane, int width = 32)
+{
+  return EmulatedLane<T>(EmulatedExchange(&x, sizeof(x)), EmulatedLaneId() / width * width + (lane & (width - 1)));
+}
+template <typename T> static inline T __shfl_up_sync(unsigned int, T x, unsigned int distance, int width = 32)
+{
+  const unsigned char *all = EmulatedExchange(&x, sizeof(x));
+
+  return EmulatedLane<T>(all, EmulatedLaneId() % width < (int)distance ? EmulatedLaneId() : EmulatedLaneId() - (int)distance);
+}
+template <typename T> static inline T __shfl_down_sync(unsigned int, T x, unsigned int distance, int width = 32)
+{
+  const unsigned char *all = EmulatedExchange(&x, sizeof(x));
+
+  return EmulatedLane<T>(all, EmulatedLaneId() % width + (int)distance >= width ? EmulatedLaneId() : EmulatedLaneId() + (int)distance);
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned int, T x, int mask, int = 32)
+{
+  return EmulatedLane<T>(EmulatedExchange(&x, sizeof(x)), EmulatedLaneId() ^ mask);
+}
+template <typename T, typename F> static inline T EmulatedReduce(T x, F f)
+{
+  const unsigned char *all = EmulatedExchange(&x, sizeof(x));
+
+  x = EmulatedLane<T>(all, 0);
+  for (int lane = 1; lane < 32; lane++) x = f(x, EmulatedLane<T>(all, lane));
+  return x;
+}
+template <typename T> static inline T __reduce_add_sync(unsigned int, T x)
+{
+  return EmulatedReduce(x, [](T a, T b) { return (T)(a + b); });
+}
+template <typename T> static inline T __reduce_max_sync(unsigned int, T x)
+{
+  return EmulatedReduce(x, [](T a, T b) { return a > b ? a : b; });
+}
+template <typename T> static inline T __reduce_min_sync(unsigned int, T x)
+{
+  return EmulatedReduce(x, [](T a, T b) { return a < b ? a : b; });
+}
+static inline unsigned int __reduce_or_sync(unsigned int, unsigned int x)
+{
+  return EmulatedReduce(x, [](unsigned int a, unsigned int b) { return a | b; });
+}
+static inline unsigned int __ballot_sync(unsigned int, int x)
+{
+  return __reduce_or_sync(0xffffffffu, x ? 1u << EmulatedLaneId() : 0);
+}
+static inline int __any_sync(unsigned int, int x)
+{
+  return __ballot_sync(0xffffffffu, x) != 0;
+}
+
+/* Bits and numbers */
+#define __ldg(p)  (*(p))
+#define __ldcs(p) (*(p))
+#define __trap()  abort()
+
+static inline int __popc(unsigned int x)
+{
+  return __builtin_popcount(x);
+}
+static inline int __ffs(int x)
+{
+  return __builtin_ffs(x);
+}
+static inline int __ffsll(long long x)
+{
+  return __builtin_ffsll(x);
+}
+static inline int __clz(int x)
+{
+  return x ? __builtin_clz((unsigned int)x) : 32;
+}
+static inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int shift)
+{
+  return (unsigned int)((((uint64_t)high << 32) | low) >> (shift & 31));
+}
+static inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector)
+{
+  const uint64_t bytes  = (uint64_t)y << 32 | x;
+  unsigned int   result = 0;
+
+  for (int i = 0; i < 4; i++) result |= (unsigned int)(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+template <typename To, typename From> static inline To EmulatedBits(From from)
+{
+  To to;
+
+  static_assert(sizeof(to) == sizeof(from), "as many bits");
+  memcpy(&to, &from, sizeof(to));
+  return to;
+}
+static inline unsigned int __float_as_uint(float x)
+{
+  return EmulatedBits<unsigned int>(x);
+}
+static inline float __uint_as_float(unsigned int x)
+{
+  return EmulatedBits<float>(x);
+}
+static inline int __double2hiint(double x)
+{
+  return (int)(EmulatedBits<uint64_t>(x) >> 32);
+}
+static inline float __fmul_rn(float x, float y)
+{
+  return x * y;
+}
+static inline float __fmaf_rn(float x, float y, float z)
+{
+  return std::fma(x, y, z);
+}
+
+/* A fiber gives way only where it waits */
+template <typename T, typename F> static inline T EmulatedUpdate(T *p, F f)
+{
+  const T before = *p;
+
+  *p = (T)f(before);
+  return before;
+}
+template <typename T, typename U> static inline T atomicAdd(T *p, U x)
+{
+  return EmulatedUpdate(p, [=](T y) { return y + (T)x; });
+}
+template <typename T, typename U> static inline T atomicOr(T *p, U x)
+{
+  return EmulatedUpdate(p, [=](T y) { return y | (T)x; });
+}
+template <typename T, typename U> static inline T atomicMax(T *p, U x)
+{
+  return EmulatedUpdate(p, [=](T y) { return y > (T)x ? y : (T)x; });
+}
+template <typename T, typename U> static inline T atomicMin(T *p, U x)
+{
+  return EmulatedUpdate(p, [=](T y) { return y < (T)x ? y : (T)x; });
+}
+template <typename T, typename U, typename V> static inline T atomicCAS(T *p, U old, V x)
+{
+  return EmulatedUpdate(p, [=](T y) { return y == (T)old ? (T)x : y; });
+}
+
+/* PTX, operands as they are in the text of the kernels */
+#define __cvta_generic_to_shared(p) ((size_t)(p))
+#define __cvta_shared_to_generic(p) ((size_t)(p))
+
+void ptx_mbarrier_init(uint32_t barrier, uint32_t count);
+void ptx_mbarrier_arrive(uint32_t barrier);
+void ptx_mbarrier_arrive_expect(uint32_t barrier, uint32_t bytes);
+void ptx_mbarrier_wait(uint32_t &done, uint32_t barrier, uint32_t parity);
+void ptx_cp_async(uint32_t to, const void *from, int bytes = 16);
+void ptx_cp_async_arrive(uint32_t barrier);
+void ptx_cp_async_commit(void);
+void ptx_cp_async_wait(int groups);
+void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier);
+static inline void ptx_fence(void) { }
+
+template <typename T> static inline void ptx_load_shared(T &x, uint32_t address)
+{
+  memcpy(&x, (const void *)(size_t)address, sizeof(x));
+}
+static inline void ptx_load_shared(uint32_t &x, uint32_t &y, uint32_t &z, uint32_t &w, uint32_t address)
+{
+  const uint32_t *from = (const uint32_t *)(size_t)address;
+
+  x = from[0], y = from[1], z = from[2], w = from[3];
+}
+template <typename T> static inline void ptx_load_shared_if(T &x, uint32_t is, uint32_t address)
+{
+  if (is) ptx_load_shared(x, address);
+}
+template <typename T> static inline void ptx_store_shared(uint32_t address, T x)
+{
+  memcpy((void *)(size_t)address, &x, sizeof(x));
+}
+template <typename T, typename P> static inline void ptx_load_if(T &x, const P *from, int is)
+{
+  if (is) memcpy(&x, from, sizeof(x));
+}
+
+void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b);
+void ptx_mma_m8n8k4(double &c0, double &c1, double a, double b);
+void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1);
+
+/* The runtime. Streams do all at once, and events have no time */
+enum cudaError_t {
+  cudaSuccess,
+  cudaErrorMemoryAllocation       = 2,
+  cudaErrorInvalidDeviceFunction  = 98,
+  cudaErrorInvalidDevice          = 101,
+  cudaErrorNoKernelImageForDevice = 209,
+  cudaErrorUnsupportedPtxVersion  = 222
+};
+enum cudaMemcpyKind {
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice
+};
+enum cudaDeviceAttr {
+  cudaDevAttrMultiProcessorCount,
+  cudaDevAttrL2CacheSize,
+  cudaDevAttrComputeCapabilityMajor,
+  cudaDevAttrComputeCapabilityMinor,
+  cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin,
+  cudaDevAttrReservedSharedMemoryPerBlock
+};
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize,
+  cudaFuncAttributePreferredSharedMemoryCarveout
+};
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeProgrammaticStreamSerialization
+};
+enum cudaDataType {
+  CUDA_R_32F,
+  CUDA_R_64F
+};
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st  *cudaEvent_t;
+struct cudaDeviceProp {
+  char   name[256];
+  int    major;
+  size_t sharedMemPerBlockOptin;
+};
+struct cudaFuncAttributes {
+  int binaryVersion, ptxVersion;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  struct {
+    int programmaticStreamSerializationAllowed;
+  } val;
+};
+struct cudaLaunchConfig_t {
+  dim3                 gridDim, blockDim;
+  size_t               dynamicSmemBytes;
+  cudaStream_t         stream;
+  cudaLaunchAttribute *attrs;
+  unsigned int         numAttrs;
+};
+
+cudaError_t EmulatedAllocate(void **p, size_t bytes); /* and fills it with ones: NaN, and places that are nowhere */
+cudaError_t cudaFree(void *);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind);
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind);
+cudaError_t cudaMemset(void *, int, size_t);
+cudaError_t cudaMemGetInfo(size_t *unused, size_t *total);
+cudaError_t cudaDeviceGetAttribute(int *, cudaDeviceAttr, int device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *, int device);
+
+template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t bytes)
+{
+  return EmulatedAllocate((void **)p, bytes);
+}
+static inline cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t)
+{
+  return EmulatedAllocate(p, bytes);
+}
+static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t)
+{
+  return cudaFree(p);
+}
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
+{
+  return cudaMemcpy(to, from, bytes, kind);
+}
+static inline cudaError_t cudaMemsetAsync(void *p, int x, size_t bytes, cudaStream_t)
+{
+  return cudaMemset(p, x, bytes);
+}
+static inline cudaError_t cudaGetDevice(int *device)
+{
+  *device = 0;
+  return cudaSuccess;
+}
+template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F)
+{
+  a->binaryVersion = a->ptxVersion = EMULATED_ARCH / 10;
+  return cudaSuccess;
+}
+template <typename F> static inline cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int)
+{
+  return cudaSuccess;
+}
+template <typename... Formal, typename... Actual> static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(Formal...), const Actual &...arguments)
+{
+  EmulatedLaunch(c->gridDim, c->blockDim, c->dynamicSmemBytes)([&] { kernel(arguments...); });
+  return cudaSuccess;
+}
+static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+static inline cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventCreate(cudaEvent_t *) { return cudaSuccess; }
+static inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = NULL) { return cudaSuccess; }
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
+{
+  *ms = 1;
+  return cudaSuccess;
+}
+static inline cudaError_t cudaRuntimeGetVersion(int *version)
+{
+  *version = 0;
+  return cudaSuccess;
+}
+static inline const char *cudaGetErrorString(cudaError_t) { return "an error of the emulator"; }
+static inline void        cudaGridDependencySynchronize(void) { }
+static inline void        cudaTriggerProgrammaticLaunchCompletion(void) { }

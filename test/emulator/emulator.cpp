@@ -1,0 +1,426 @@
+/*
+   Thread blocks of fibers: see cuda_runtime.h.
+*/
+#include "cuda_runtime.h"
+
+#include <stdio.h>
+
+#include <vector>
+
+#include <sys/mman.h>
+
+enum {
+  LANES        = 32,
+  MOST_THREADS = 1024,
+  STACK_BYTES  = 64 << 10,
+  SHARED_BYTES = 227 << 10, /* that a thread block can have at most */
+  JUNK         = 0x41       /* each byte of shared memory at first: numbers that are finite, or what is not would be computed again, and nobody see that it was not written */
+};
+
+dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
+
+/* An mbarrier in 64 bits */
+struct Barrier {
+  uint32_t phase : 1, count : 15, pending : 16; /* arrivals that a phase takes, and that are to come */
+  int32_t  bytes;                               /* that are to come */
+};
+static_assert(sizeof(Barrier) == 8, "the size of an mbarrier");
+
+struct Copy {
+  uint32_t    to;
+  const void *from;
+  int         bytes;
+};
+
+struct Warp {
+  uint32_t      turn, arrived; /* exchanges so far, and lanes that have come to the next */
+  unsigned char buffer[2][LANES][64];
+};
+
+struct Fiber {
+  void               *stack; /* where it is to go on */
+  dim3                index;
+  bool                done;
+  const uint32_t     *turn; /* it waits until this is another than before, */
+  uint32_t            before;
+  const Barrier      *barrier; /* or until this phase is over */
+  uint32_t            phase;
+  std::vector<Copy>   copies; /* that are under way, */
+  std::vector<size_t> groups; /* and where groups of them end; those behind the last are not of a group yet */
+};
+
+static struct {
+  alignas(1024) unsigned char shared[SHARED_BYTES];
+  unsigned char *stacks;
+  Fiber          fiber[MOST_THREADS];
+  Warp           warp[MOST_THREADS / LANES];
+  uint32_t       turn, arrived, any; /* __syncthreads() */
+  int            current, nthreads;
+  size_t         shared_bytes;
+  void          *scheduler; /* where it is to go on */
+  void (*kernel)(const void *);
+  const void *arguments;
+} e;
+
+#if !defined(__x86_64__)
+  #error "Stacks are switched for x86-64 only"
+#endif
+/* Go on with another stack, and leave here where to go on with this one */
+extern "C" void EmulatedSwitch(void **here, void *there);
+asm(".text\n.globl EmulatedSwitch\nEmulatedSwitch:\n"
+    "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
+    "mov %rsp,(%rdi)\nmov %rsi,%rsp\n"
+    "pop %r15\npop %r14\npop %r13\npop %r12\npop %rbx\npop %rbp\nret\n");
+
+static void Fail(const char *what)
+{
+  fprintf(stderr, "emulator: thread block %u %u, thread %u: %s\n", emulated_block.x, emulated_block.y, emulated_thread.x, what);
+  abort();
+}
+
+static void Yield(void)
+{
+  EmulatedSwitch(&e.fiber[e.current].stack, e.scheduler);
+}
+
+static void Begin(void)
+{
+  e.kernel(e.arguments);
+  e.fiber[e.current].done = true;
+  Yield();
+}
+
+static bool Ready(const Fiber &f)
+{
+  return !f.done && (!f.turn || *f.turn != f.before) && (!f.barrier || f.barrier->phase != f.phase);
+}
+
+static bool Resume(int i)
+{
+  Fiber &f = e.fiber[i];
+
+  if (!Ready(f)) return false;
+  f.turn          = NULL;
+  f.barrier       = NULL;
+  e.current       = i;
+  emulated_thread = f.index;
+  EmulatedSwitch(&e.scheduler, f.stack);
+  return true;
+}
+
+/* The lanes of a warp until all of them wait, then the next warp */
+static void RunBlock(void)
+{
+  const int n = e.nthreads;
+  bool      going;
+
+  memset(e.shared, JUNK, e.shared_bytes);
+  for (int i = 0; i < n / LANES; i++) e.warp[i].turn = e.warp[i].arrived = 0;
+  e.turn = e.arrived = e.any = 0;
+  for (int i = 0; i < n; i++) {
+    void **stack = (void **)(e.stacks + (size_t)(i + 1) * STACK_BYTES) - 8; /* six registers, Begin() to return to, and a place to make it look called */
+
+    Fiber &f  = e.fiber[i];
+    stack[6]  = (void *)Begin;
+    f.stack   = stack;
+    f.index   = dim3((unsigned int)i % emulated_threads.x, (unsigned int)i / emulated_threads.x);
+    f.done    = false;
+    f.turn    = NULL;
+    f.barrier = NULL;
+    f.copies.clear();
+    f.groups.clear();
+  }
+  do {
+    going = false;
+    for (int warp = 0; warp < n; warp += LANES) {
+      for (bool more = true; more;) {
+        more = false;
+        for (int i = warp; i < warp + LANES && i < n; i++) more |= Resume(i);
+        going |= more;
+      }
+    }
+  } while (going);
+  for (int i = 0; i < n; i++) {
+    if (!e.fiber[i].done) Fail("all threads wait");
+  }
+}
+
+void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const void *), const void *arguments)
+{
+  if (!e.stacks) e.stacks = (unsigned char *)mmap(NULL, (size_t)MOST_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  emulated_blocks  = blocks;
+  emulated_threads = threads;
+  e.nthreads       = (int)(threads.x * threads.y);
+  e.shared_bytes   = shared;
+  e.kernel         = kernel;
+  e.arguments      = arguments;
+  if (e.stacks == MAP_FAILED || e.nthreads > MOST_THREADS || e.nthreads % LANES || threads.z > 1 || shared > SHARED_BYTES) Fail("a launch that is not possible");
+  for (emulated_block.y = 0; emulated_block.y < blocks.y; emulated_block.y++) {
+    for (emulated_block.x = 0; emulated_block.x < blocks.x; emulated_block.x++) RunBlock();
+  }
+}
+
+void *EmulatedShared(void)
+{
+  return e.shared;
+}
+
+/* Two buffers are enough: nobody can be two exchanges ahead of a lane that has not read yet */
+const unsigned char *EmulatedExchange(const void *x, size_t bytes)
+{
+  Warp          &w      = e.warp[e.current / LANES];
+  unsigned char *buffer = w.buffer[w.turn % 2][0];
+
+  if (bytes > sizeof(w.buffer[0][0])) Fail("an exchange of too many bytes");
+  if (bytes) memcpy(buffer + sizeof(w.buffer[0][0]) * (e.current % LANES), x, bytes);
+  if (++w.arrived == LANES) {
+    w.arrived = 0;
+    w.turn++;
+  } else {
+    e.fiber[e.current].turn   = &w.turn;
+    e.fiber[e.current].before = w.turn;
+    Yield();
+  }
+  return buffer;
+}
+
+int __syncthreads_or(int x)
+{
+  static uint32_t result[2];
+  const uint32_t  turn = e.turn;
+
+  e.any |= x != 0;
+  if (++e.arrived == (uint32_t)e.nthreads) {
+    result[turn % 2] = e.any;
+    e.arrived = e.any = 0;
+    e.turn++;
+  } else {
+    e.fiber[e.current].turn   = &e.turn;
+    e.fiber[e.current].before = turn;
+    Yield();
+  }
+  return (int)result[turn % 2];
+}
+
+void __syncthreads(void)
+{
+  (void)__syncthreads_or(0);
+}
+
+static Barrier *At(uint32_t barrier)
+{
+  if (barrier % sizeof(Barrier)) Fail("a barrier that is not aligned");
+  return (Barrier *)(size_t)barrier;
+}
+
+/* A phase is over when all have arrived and all bytes have come */
+static void EndPhase(Barrier *b)
+{
+  if (b->pending || b->bytes) return;
+  b->phase ^= 1;
+  b->pending = b->count;
+}
+
+void ptx_mbarrier_init(uint32_t barrier, uint32_t count)
+{
+  *At(barrier) = {0, count, count, 0};
+}
+
+void ptx_mbarrier_arrive(uint32_t barrier)
+{
+  Barrier *b = At(barrier);
+
+  if (!b->pending) Fail("more arrivals at a barrier than it takes");
+  b->pending--;
+  EndPhase(b);
+}
+
+void ptx_mbarrier_arrive_expect(uint32_t barrier, uint32_t bytes)
+{
+  At(barrier)->bytes += (int32_t)bytes;
+  ptx_mbarrier_arrive(barrier);
+}
+
+void ptx_mbarrier_wait(uint32_t &done, uint32_t barrier, uint32_t parity)
+{
+  const Barrier *b = At(barrier);
+
+  if (b->phase == parity) {
+    e.fiber[e.current].barrier = b;
+    e.fiber[e.current].phase   = parity;
+    Yield();
+  }
+  done = 1;
+}
+
+void ptx_cp_async(uint32_t to, const void *from, int bytes)
+{
+  if (to % bytes || (size_t)from % bytes) Fail("a copy that is not aligned");
+  e.fiber[e.current].copies.push_back({to, from, bytes});
+}
+
+void ptx_cp_async_commit(void)
+{
+  e.fiber[e.current].groups.push_back(e.fiber[e.current].copies.size());
+}
+
+/* All but the last groups */
+void ptx_cp_async_wait(int most)
+{
+  Fiber       &f = e.fiber[e.current];
+  const size_t n = f.groups.size() > (size_t)most ? f.groups.size() - (size_t)most : 0, end = n ? f.groups[n - 1] : 0;
+
+  for (size_t i = 0; i < end; i++) memcpy((void *)(size_t)f.copies[i].to, f.copies[i].from, (size_t)f.copies[i].bytes);
+  f.copies.erase(f.copies.begin(), f.copies.begin() + (ptrdiff_t)end);
+  f.groups.erase(f.groups.begin(), f.groups.begin() + (ptrdiff_t)n);
+  for (size_t &g : f.groups) g -= end;
+}
+
+void ptx_cp_async_arrive(uint32_t barrier)
+{
+  ptx_cp_async_commit();
+  ptx_cp_async_wait(0);
+  ptx_mbarrier_arrive(barrier);
+}
+
+void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier)
+{
+  Barrier *b = At(barrier);
+
+  if (to % 16 || (size_t)from % 16 || bytes % 16) Fail("a bulk copy that is not aligned");
+  memcpy((void *)(size_t)to, from, bytes);
+  b->bytes -= (int32_t)bytes;
+  EndPhase(b);
+}
+
+/* Fragments: PTX ISA, warp-level matrix instructions. Lane 4 g + k: rows g and g + 8 of A and C, column g of B; columns k of A and rows k of B; columns 2 k and 2 k + 1 of C */
+static double Product4(const unsigned char *all, int a, int row, int col, double c)
+{
+  for (int k = 0; k < 4; k++) c = std::fma(EmulatedLane<double>(all + 8 * a, 4 * row + k), EmulatedLane<double>(all + 16, 4 * col + k), c);
+  return c;
+}
+
+void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b)
+{
+  const double         mine[] = {a0, a1, b};
+  const unsigned char *all    = EmulatedExchange(mine, sizeof(mine));
+  const int            g = e.current % LANES / 4, k = e.current % 4;
+
+  c0 = Product4(all, 0, g, 2 * k, c0);
+  c1 = Product4(all, 0, g, 2 * k + 1, c1);
+  c2 = Product4(all, 1, g, 2 * k, c2);
+  c3 = Product4(all, 1, g, 2 * k + 1, c3);
+}
+
+void ptx_mma_m8n8k4(double &c0, double &c1, double a, double b)
+{
+  double unused0 = 0, unused1 = 0;
+
+  ptx_mma_m16n8k4(c0, c1, unused0, unused1, a, 0, b);
+}
+
+static float TowardZero(double x)
+{
+  const float y = (float)x;
+
+  return std::isfinite(y) && std::fabs((double)y) > std::fabs(x) ? std::nextafter(y, 0.0f) : y;
+}
+
+void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
+{
+  const uint32_t       mine[] = {a0, a1, a2, a3, b0, b1};
+  const unsigned char *all    = EmulatedExchange(mine, sizeof(mine));
+  const int            g = e.current % LANES / 4, k = e.current % 4;
+  float *const         c[] = {&c0, &c1, &c2, &c3};
+
+  for (int i = 0; i < 4; i++) {
+    double sum = *c[i];
+
+    for (int j = 0; j < 8; j++) {
+      const uint32_t a = EmulatedLane<uint32_t>(all + 4 * (i / 2 + 2 * (j / 4)), 4 * g + j % 4), b = EmulatedLane<uint32_t>(all + 4 * (4 + j / 4), 4 * (2 * k + i % 2) + j % 4);
+
+      sum += (double)__uint_as_float(a & 0xffffe000u) * (double)__uint_as_float(b & 0xffffe000u);
+    }
+    *c[i] = TowardZero(sum);
+  }
+}
+
+cudaError_t EmulatedAllocate(void **p, size_t bytes)
+{
+  *p = NULL;
+  if (posix_memalign(p, 256, bytes ? bytes : 1)) return cudaErrorMemoryAllocation;
+  memset(*p, 0xff, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+  free(p);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind)
+{
+  if (bytes) memcpy(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind)
+{
+  for (size_t i = 0; i < rows; i++) memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *p, int x, size_t bytes)
+{
+  if (bytes) memset(p, x, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *unused, size_t *total) /* none to spare for the largest tests */
+{
+  *unused = *total = (size_t)1 << 30;
+  return cudaSuccess;
+}
+
+/* An A100 or H100, but for multiprocessors: thread blocks that stay have more to do with few */
+cudaError_t cudaDeviceGetAttribute(int *x, cudaDeviceAttr attribute, int)
+{
+  const bool hopper = EMULATED_ARCH >= 900;
+
+  switch (attribute) {
+  case cudaDevAttrMultiProcessorCount:
+    *x = 3;
+    break;
+  case cudaDevAttrL2CacheSize:
+    *x = 40 << 20;
+    break;
+  case cudaDevAttrComputeCapabilityMajor:
+    *x = EMULATED_ARCH / 100;
+    break;
+  case cudaDevAttrComputeCapabilityMinor:
+    *x = EMULATED_ARCH / 10 % 10;
+    break;
+  case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+    *x = hopper ? 228 << 10 : 164 << 10;
+    break;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+    *x = hopper ? 227 << 10 : 163 << 10;
+    break;
+  case cudaDevAttrReservedSharedMemoryPerBlock:
+    *x = 1 << 10;
+    break;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
+{
+  int bytes;
+
+  snprintf(p->name, sizeof(p->name), "emulator");
+  p->major                  = EMULATED_ARCH / 100;
+  (void)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  p->sharedMemPerBlockOptin = (size_t)bytes;
+  return cudaSuccess;
+}
