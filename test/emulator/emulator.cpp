@@ -108,19 +108,30 @@ static bool Resume(int i)
   return true;
 }
 
-/* The lanes of a warp until all of them wait, then the next warp */
+/* The same in each run */
+static bool TossCoin(void)
+{
+  static uint64_t x = 88172645463325252ull;
+
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  return x >> 40 & 1;
+}
+
+/* The lanes of a warp until all of them wait, then another warp; from the first to the last or from the last to the first: who relies on an order is wrong half of the time */
 static void RunBlock(void)
 {
-  const int n = e.nthreads;
+  const int n = e.nthreads, nwarps = n / LANES;
   bool      going;
 
   memset(e.shared, JUNK, e.shared_bytes);
-  for (int i = 0; i < n / LANES; i++) e.warp[i].turn = e.warp[i].arrived = 0;
+  for (int i = 0; i < nwarps; i++) e.warp[i].turn = e.warp[i].arrived = 0;
   e.turn = e.arrived = e.any = 0;
   for (int i = 0; i < n; i++) {
+    Fiber &f     = e.fiber[i];
     void **stack = (void **)(e.stacks + (size_t)(i + 1) * STACK_BYTES) - 8; /* six registers, Begin() to return to, and a place to make it look called */
 
-    Fiber &f  = e.fiber[i];
     stack[6]  = (void *)Begin;
     f.stack   = stack;
     f.index   = dim3((unsigned int)i % emulated_threads.x, (unsigned int)i / emulated_threads.x);
@@ -131,11 +142,17 @@ static void RunBlock(void)
     f.groups.clear();
   }
   do {
+    const bool last_warp_first = TossCoin();
+
     going = false;
-    for (int warp = 0; warp < n; warp += LANES) {
+    for (int w = 0; w < nwarps; w++) {
+      const int first = LANES * (last_warp_first ? nwarps - 1 - w : w);
+
       for (bool more = true; more;) {
+        const bool last_lane_first = TossCoin();
+
         more = false;
-        for (int i = warp; i < warp + LANES && i < n; i++) more |= Resume(i);
+        for (int i = 0; i < LANES; i++) more |= Resume(first + (last_lane_first ? LANES - 1 - i : i));
         going |= more;
       }
     }
