@@ -79,7 +79,7 @@ SANITIZERS  := $(shell { echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE)
 FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
 endif
 # Programs that test kernels, and these, as C++ for a host; compiled for Hopper and, where the kernels differ, for Ampere
-EMULATED    := $(BUILD)/emulated
+EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
 EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g)
 EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/cuda/*.cuh test/device/*.cuh))
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr
@@ -147,14 +147,14 @@ $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
 
 .PRECIOUS: $(EMULATED)/% $(EMULATED)/%.h
 $(EMULATED)/%.h: %.h
-	@mkdir -p $(@D) && cp $< $@
+	@mkdir -p $(@D) && cp $< $@.new && mv $@.new $@
 $(EMULATED)/%: % test/emulator/translate
 	@mkdir -p $(@D) && test/emulator/translate $< $@
 define emulated_for
-$(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu makefile | $(EMULATED_TEXT)
+$(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(BUILD)/config.mk makefile | $(EMULATED_TEXT) need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
-$(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp makefile
+$(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(BUILD)/config.mk makefile | need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
 $(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/cuda/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
@@ -163,7 +163,9 @@ endef
 $(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
 -include $(wildcard $(EMULATED)/*/obj/*.d $(EMULATED)/*/obj/*/*/*.d)
 
-.PHONY: need-slepc
+.PHONY: need-cxx need-slepc
+need-cxx:
+	@: $(if $(CXX),,$(error test-emulated needs a C++ compiler: use a PETSc that was configured with one))
 need-slepc:
 	@: $(if $(SLEPC_LIB),,$(error examples and tests need SLEPc: set SLEPC_DIR to the one that was built with the PETSc in $(PETSC_DIR)))
 

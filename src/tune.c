@@ -21,7 +21,7 @@ static const PetscReal near = (PetscReal)1.05; /* times the fastest so far: what
    The variants: the formats that AIJTCUDeviceFormat() chooses among, and the scalar path. Those staged are for columns that come in runs, the gathered one (windows of one column) for scattered ones. How many columns
    of C a thread block has, and whether a kernel for CSR copies B, follow from these and from N in the kernels: there is nothing to set.
 
-   Six formats more (windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered panels) were among them: the winners were not closer to the best of all (kernels/README.md), and building bricks of the
+   Six formats more (windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered panels) were among them: in double the winners were not closer to the best of all (kernels/README.md), and building bricks of the
    proxy is what most of tuning takes
 */
 static const HrpbParams variants[] = {

@@ -67,6 +67,10 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 /* schedule.cu: put the sums of parts of panels together */
 HrpbError CombineRun(const Product *);
 
+enum {
+  STAGED_SHORT_PANEL = sizeof(HrpbScalar) == 4 ? 5 : 16 /* blocks, with fewer of which a panel is better multiplied with 64 columns at a time than with 128 */
+};
+
 /* staged.cu: whether the kernel takes this product; it reads B where it is */
 bool      StagedTakes(const Product *, const DeviceInfo *);
 HrpbError StagedRun(const Product *, const DeviceInfo *);

@@ -59,8 +59,8 @@ __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low
 }
 
 /*
-   What a tensor core, which leaves out all but 11 bits, takes for x rounded to TF32: x and half of a unit in the last of these, on average. One instruction in place of two; the error is 0.64 units at most,
-   where it is 0.5 of what is rounded, and as large on average. Numbers of 11 bits remain what they are, and so do NaN and Inf; the largest of all become Inf, see above
+   What a tensor core, which leaves out all but 11 bits, takes for x rounded to TF32: x and half of a unit in the last of these, on average. One instruction in place of two; the error is between -0.64 and 0.72
+   units, where it is 0.5 at most of what is rounded, and 5 percent larger on average. Numbers of 11 bits remain what they are, and so do NaN and Inf; the largest of all become Inf, see above
 */
 __device__ __forceinline__ uint32_t RoundTf32(float x)
 {

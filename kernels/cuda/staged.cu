@@ -291,8 +291,7 @@ enum {
   TILE_COLS   = 16,
   BARRIERS    = 16 * MAX_STAGES, /* bytes */
   WIDE_TILES  = 8,               /* tiles of 16 columns that a thread block has at most, */
-  HALF_TILES  = 4,               /* and where two or more share a multiprocessor */
-  SHORT_PANEL = sizeof(HrpbScalar) == 4 ? 5 : 16 /* blocks */
+  HALF_TILES  = 4                /* and where two or more share a multiprocessor */
 };
 
 /* Bytes of a stage, and where its pattern run begins, for a tile */
@@ -336,14 +335,18 @@ static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
 
 /*
    Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would have but two stages, or
-   where panels are short: then one multiplies while the other stores its sums
+   where panels are short: then one multiplies while the other stores its sums. Fewer columns where there is no room for two stages, as on devices with less shared memory
 */
 static Tiling ChooseTiling(const Product *p, const DeviceInfo *device)
 {
   const Tiling wide = GetTiling(p, device, WIDE_TILES);
 
-  if (wide.nt * wide.wn <= HALF_TILES || (wide.nstages > 2 && p->h->nblocks >= (int64_t)SHORT_PANEL * p->h->npanels)) return wide;
-  return GetTiling(p, device, HALF_TILES);
+  if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)STAGED_SHORT_PANEL * p->h->npanels) return wide;
+  for (int most = HALF_TILES;; most /= 2) {
+    const Tiling t = GetTiling(p, device, most);
+
+    if (most == 1 || t.nstages >= 2) return t;
+  }
 }
 
 /* Rows of B that are copied together */
@@ -359,7 +362,7 @@ bool StagedTakes(const Product *p, const DeviceInfo *device)
   StagedArgs<HrpbScalar> a;
 
   if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > HRPB_STAGED_COLS || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
-  GetStage(p, TILE_COLS * HALF_TILES, &a);
+  GetStage(p, TILE_COLS, &a);
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }
 

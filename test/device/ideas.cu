@@ -106,7 +106,7 @@ static const HrpbPrecision full = sizeof(HrpbScalar) == 4 ? HRPB_3XTF32 : HRPB_F
 
 static double Bound(const Variant *v)
 {
-  return v->precision == HRPB_TF32 ? 1.2e-3 : sizeof(HrpbScalar) == 4 ? 1e-6 : 2e-15;
+  return v->precision == HRPB_TF32 ? 1.3e-3 : sizeof(HrpbScalar) == 4 ? 1e-6 : 2e-15;
 }
 
 static HrpbSchedule WholePanels(const Hrpb *h)

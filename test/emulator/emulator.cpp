@@ -9,11 +9,19 @@
 
 #include <sys/mman.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+  #include <sanitizer/asan_interface.h>
+#else
+  #define ASAN_POISON_MEMORY_REGION(p, bytes)   ((void)0)
+  #define ASAN_UNPOISON_MEMORY_REGION(p, bytes) ((void)0)
+#endif
+
 enum {
   LANES        = 32,
   MOST_THREADS = 1024,
-  STACK_BYTES  = 64 << 10,
-  SHARED_BYTES = 227 << 10, /* that a thread block can have at most */
+  STACK_BYTES  = 64 << 10, /* of which the first page is not there, so that one who needs more is stopped */
+  PAGE_BYTES   = 4 << 10,
+  SHARED_BYTES = EMULATED_ARCH >= 900 ? 227 << 10 : 163 << 10, /* that a thread block can have at most */
   JUNK         = 0x41       /* each byte of shared memory at first: numbers that are finite, or what is not would be computed again, and nobody see that it was not written */
 };
 
@@ -134,7 +142,7 @@ static void RunBlock(void)
 
     stack[6]  = (void *)Begin;
     f.stack   = stack;
-    f.index   = dim3((unsigned int)i % emulated_threads.x, (unsigned int)i / emulated_threads.x);
+    f.index   = dim3((unsigned int)i % emulated_threads.x, (unsigned int)i / emulated_threads.x, 0);
     f.done    = false;
     f.turn    = NULL;
     f.barrier = NULL;
@@ -162,16 +170,28 @@ static void RunBlock(void)
   }
 }
 
+static void CreateStacks(void)
+{
+  e.stacks = (unsigned char *)mmap(NULL, (size_t)MOST_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (e.stacks == MAP_FAILED) Fail("no memory for stacks");
+  for (int i = 0; i < MOST_THREADS; i++) {
+    if (mprotect(e.stacks + (size_t)i * STACK_BYTES, PAGE_BYTES, PROT_NONE)) Fail("no end of a stack");
+  }
+}
+
 void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const void *), const void *arguments)
 {
-  if (!e.stacks) e.stacks = (unsigned char *)mmap(NULL, (size_t)MOST_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!e.stacks) CreateStacks();
   emulated_blocks  = blocks;
   emulated_threads = threads;
   e.nthreads       = (int)(threads.x * threads.y);
   e.shared_bytes   = shared;
   e.kernel         = kernel;
   e.arguments      = arguments;
-  if (e.stacks == MAP_FAILED || e.nthreads > MOST_THREADS || e.nthreads % LANES || threads.z > 1 || shared > SHARED_BYTES) Fail("a launch that is not possible");
+  if (e.nthreads > MOST_THREADS || e.nthreads % LANES || threads.z > 1 || shared > SHARED_BYTES) Fail("a launch that is not possible");
+  ASAN_UNPOISON_MEMORY_REGION(e.shared, shared);
+  ASAN_POISON_MEMORY_REGION(e.shared + shared, SHARED_BYTES - shared);
+  emulated_block.z = 0;
   for (emulated_block.y = 0; emulated_block.y < blocks.y; emulated_block.y++) {
     for (emulated_block.x = 0; emulated_block.x < blocks.x; emulated_block.x++) RunBlock();
   }
@@ -422,7 +442,7 @@ cudaError_t cudaDeviceGetAttribute(int *x, cudaDeviceAttr attribute, int)
     *x = hopper ? 228 << 10 : 164 << 10;
     break;
   case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-    *x = hopper ? 227 << 10 : 163 << 10;
+    *x = SHARED_BYTES;
     break;
   case cudaDevAttrReservedSharedMemoryPerBlock:
     *x = 1 << 10;
