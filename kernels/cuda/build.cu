@@ -285,9 +285,9 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
 }
 
 /* Function<HALVES, WORDS>() for the format's parameters: words of masks are registers, and narrow blocks shall not pay for those of 256 columns */
-#define ForParams(Function, h, words, ...) \
-  ((h)->params.brick_rows == 8 ? ((words) == 1 ? Function<1, 1>(__VA_ARGS__) : (words) == 2 ? Function<1, 2>(__VA_ARGS__) : (words) == 4 ? Function<1, 4>(__VA_ARGS__) : Function<1, 8>(__VA_ARGS__)) : \
-                                 ((words) == 1 ? Function<2, 1>(__VA_ARGS__) : (words) == 2 ? Function<2, 2>(__VA_ARGS__) : (words) == 4 ? Function<2, 4>(__VA_ARGS__) : Function<2, 8>(__VA_ARGS__)))
+#define ForWords(Function, HALVES, words, ...) \
+  ((words) == 1 ? Function<HALVES, 1>(__VA_ARGS__) : (words) == 2 ? Function<HALVES, 2>(__VA_ARGS__) : (words) == 4 ? Function<HALVES, 4>(__VA_ARGS__) : Function<HALVES, 8>(__VA_ARGS__))
+#define ForParams(Function, h, words, ...) ((h)->params.brick_rows == 8 ? ForWords(Function, 1, words, __VA_ARGS__) : ForWords(Function, 2, words, __VA_ARGS__))
 
 /* Make blocked_row_ptr, window_ptr and windows */
 static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
