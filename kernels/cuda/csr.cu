@@ -1,7 +1,8 @@
 /*
    CSR times a row-major copy of B.
 
-   A group of lanes has a row of A, or a part of one that is cut; neighbouring groups of a warp have neighbouring rows, so that what they store is whole sectors of column-major C.
+   A group of lanes has a row of A, or a part of one that is cut; neighbouring groups of a warp have neighbouring rows, so that what they store is whole sectors of column-major C: four rows of double, eight of single.
+   Eight lanes read a line of the first cache at once, four half of it.
    The lanes of a group read a chunk of entries together, hand them round, and have a few columns of B each. What limits the kernel is the latency of scattered rows of B:
    U of them are on their way for each group, and the next entries with them.
 */
@@ -84,8 +85,8 @@ template <int G, int K, int W, int U> static __global__ void __launch_bounds__(C
   HrpbWaitForKernelBefore(); /* the copy of B, which does not let this one come early: with two columns that took 1.28 times as long */
 
   const HrpbInt    *colidx = a.colidx + begin;
-  const HrpbScalar *values = a.values + begin, *r = a.R + n0;
-  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0; /* the last vector, or, beyond the row's end, one that is read anyway */
+  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : a.n0); /* a lane beyond the row's end reads what another one does, */
+  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0; /* and its last vector is its first there */
 
   ReadEntries<G>(colidx, values, 0, length, a.ncols, lane, col, value);
 #pragma unroll 1
@@ -188,20 +189,20 @@ template <int G, int K, int W> static HrpbError Launch(CsrArgs a, int32_t n0, in
   return LaunchAfter(Csr<G, K, W, CSR_CHUNK / (K == 3 ? 4 : K)>, dim3(a.part_blocks + HrpbGrid(a.nrows, GROUPS), ntiles), CSR_THREADS, 0, stream, a);
 }
 
-/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want a few columns; what is left, narrower, has a kernel that fits */
-static HrpbError RunTiles(const CsrArgs *a, bool narrow, cudaStream_t stream)
+/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want a few columns, by G lanes; what is left, narrower, has a kernel that fits */
+template <int G> static HrpbError RunTiles(const CsrArgs *a, bool narrow, cudaStream_t stream)
 {
-  constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = CSR_TILE_BYTES / sizeof(HrpbScalar);
+  constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = CSR_TILE_BYTES / sizeof(HrpbScalar), K = CSR_TILE_BYTES / 16 / G;
   const int32_t     ntiles = (a->N + 4 * VECTOR - 1) / TILE, n0 = ntiles * TILE, left = a->N - n0;
 
-  if (ntiles && narrow) HrpbCall(Launch<4, 2, VECTOR>(*a, 0, 2 * ntiles, stream));
-  if (ntiles && !narrow) HrpbCall(Launch<4, 4, VECTOR>(*a, 0, ntiles, stream));
+  if (ntiles && narrow) HrpbCall(Launch<G, K / 2, VECTOR>(*a, 0, 2 * ntiles, stream));
+  if (ntiles && !narrow) HrpbCall(Launch<G, K, VECTOR>(*a, 0, ntiles, stream));
   if (left <= 0) return HRPB_SUCCESS;
   if (left <= VECTOR) return Launch<1, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 2 * VECTOR) return Launch<2, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 4 * VECTOR) return Launch<4, 1, VECTOR>(*a, n0, 1, stream);
-  if (left <= 8 * VECTOR) return Launch<4, 2, VECTOR>(*a, n0, 1, stream);
-  return Launch<4, 3, VECTOR>(*a, n0, 1, stream);
+  if (left <= 8 * VECTOR) return Launch<G, K / 2, VECTOR>(*a, n0, 1, stream);
+  return Launch<G, K == 4 ? 3 : K, VECTOR>(*a, n0, 1, stream);
 }
 
 static HrpbError CopyAndRun(const CsrProduct *p)
@@ -212,7 +213,7 @@ static HrpbError CopyAndRun(const CsrProduct *p)
   const CsrArgs      a   = {p->rowptr, p->colidx, p->values, (const CsrPart *)s->parts, s->nrows, s->nparts, s->part_entries, 0, R, s->ncols, ldr, p->C, p->partial, p->ldc, p->N, 0};
 
   HrpbCall(RowMajor(p->B, p->ldb, s->ncols, p->N, R, s->ncols + 1, ldr, p->stream));
-  return RunTiles(&a, s->narrow_tiles, p->stream);
+  return p->N <= s->eight_columns ? RunTiles<8>(&a, s->narrow_tiles, p->stream) : RunTiles<4>(&a, s->narrow_tiles, p->stream);
 }
 
 HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)

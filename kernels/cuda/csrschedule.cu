@@ -251,6 +251,17 @@ static bool AreScattered(int32_t columns)
   return 100 * (int64_t)columns >= 97 * (int64_t)SAMPLES * SAMPLED;
 }
 
+/*
+   Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows are of all lengths, and C stays in the second cache, which puts the halves together
+*/
+static int32_t EightColumns(const CsrSchedule *s)
+{
+  const int64_t columns = ((int64_t)16 << 20) / ((int64_t)sizeof(HrpbScalar) * s->nrows);
+
+  if (sizeof(HrpbScalar) == 8) return HRPB_MAX_COLUMNS;
+  return s->nparts ? (int32_t)columns : 0;
+}
+
 typedef struct {
   Counts *count;
   Needs  *needs;
@@ -308,6 +319,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   s->nsections       = total.nsections;
   s->section_entries = needs.section_entries;
   s->narrow_tiles    = sampled && AreScattered(needs.columns);
+  s->eight_columns   = EightColumns(s);
   /* half of what is read may be in vain */
   if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
   return HRPB_SUCCESS;

@@ -342,6 +342,7 @@ HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64
   s.direct_columns = N > matrix->direct_columns ? 0 : matrix->direct_columns; /* the kernel is the one of the matrix and of N; a unit has whole thread blocks of the rows that rows_entries counts */
   s.rows_entries   = matrix->rows_entries;
   s.narrow_tiles   = matrix->narrow_tiles;
+  s.eight_columns  = N > matrix->eight_columns ? 0 : HRPB_MAX_COLUMNS;
   s.longest        = matrix->longest;
   err              = CsrSamePanels(p, matrix, stream, &s);
   t->ldr           = HrpbCopyForCsr(p, matrix, N);

@@ -28,13 +28,16 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
   cudaFree(work);
 }
 
-/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
+/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, by four or eight lanes, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
 enum Kernel {
   COPY,
   NARROW,
+  EIGHT,
+  NARROW_EIGHT,
   DIRECT,
   ROWS,
-  STAGED
+  STAGED,
+  NKERNELS
 };
 
 enum {
@@ -47,7 +50,8 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
 
   other.schedule.direct_columns = kernel == DIRECT ? 65535 : 0;
   other.schedule.rows_entries   = kernel == ROWS ? rows_entries : 0;
-  other.schedule.narrow_tiles   = kernel == NARROW;
+  other.schedule.narrow_tiles   = kernel == NARROW || kernel == NARROW_EIGHT;
+  other.schedule.eight_columns  = kernel == EIGHT || kernel == NARROW_EIGHT ? HRPB_MAX_COLUMNS : 0;
   if (kernel != STAGED) other.schedule.panel_rows = 0;
   return other;
 }
@@ -154,8 +158,8 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   const double  bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
   DeviceCsr     d          = CsrOnDevice(&A);
   const int64_t entries    = RowsEntries(&A);
-  DeviceCsr     kernels[5] = {With(&d, COPY), With(&d, NARROW), With(&d, DIRECT)};
-  int           nkernels = 3, k = 0, call = 0;
+  DeviceCsr     kernels[NKERNELS] = {With(&d, COPY), With(&d, EIGHT), With(&d, NARROW), With(&d, NARROW_EIGHT), With(&d, DIRECT)};
+  int           nkernels = 5, k = 0, call = 0;
 
   Report(d.schedule.rows_entries == 0 || d.schedule.rows_entries == entries, "wrong number of entries of rows", A.name);
   TestOrder(&A, &d);
@@ -186,11 +190,11 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
 /* A matrix that all kernels can take, where the device has the shared memory for the last one */
 static void TestFarApart(const Matrix &A)
 {
-  static const char *names[]    = {"a copy of B", "a copy in narrow tiles", "no copy of B", "rows as they come", "rows of B in shared memory"};
+  static const char *names[]    = {"a copy of B", "a copy in narrow tiles", "a copy, by eight lanes", "a copy in narrow tiles, by eight lanes", "no copy of B", "rows as they come", "rows of B in shared memory"};
   const double       bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
   DeviceCsr          d          = CsrOnDevice(&A);
-  DeviceCsr          kernels[5] = {With(&d, COPY), With(&d, NARROW), With(&d, DIRECT), With(&d, ROWS, (int32_t)RowsEntries(&A))};
-  int                nkernels   = 4;
+  DeviceCsr          kernels[NKERNELS] = {With(&d, COPY), With(&d, NARROW), With(&d, EIGHT), With(&d, NARROW_EIGHT), With(&d, DIRECT), With(&d, ROWS, (int32_t)RowsEntries(&A))};
+  int                nkernels   = 6;
   HrpbScalar        *B, *C;
 
   if (MakePanels(&d)) kernels[nkernels++] = With(&d, STAGED);
@@ -332,7 +336,7 @@ static void TestNotFinite(void)
   dC = Upload(C);
   d  = CsrOnDevice(&A);
   Report(d.schedule.nlong == 10 && d.schedule.ngiant == 6 && d.schedule.nhuge == 4, "wrong number of long rows", A.name);
-  for (const Kernel k : {COPY, NARROW, DIRECT}) {
+  for (const Kernel k : {COPY, NARROW, EIGHT, NARROW_EIGHT, DIRECT}) {
     const DeviceCsr kernel = With(&d, k);
     int64_t         wrong  = 0;
 
@@ -346,7 +350,7 @@ static void TestNotFinite(void)
         if (std::isnan(sum) ? !std::isnan(c) : std::isinf(sum) || std::fabs(sum) > huge / 4 ? !SameBits(&c, &sum, 1) : !(std::fabs(c - sum) <= (HrpbScalar)1e-2)) wrong++;
       }
     }
-    Report(wrong == 0, k == DIRECT ? "wrong without a copy of B" : k == NARROW ? "wrong with a copy of B in narrow tiles" : "wrong with a copy of B", A.name);
+    Report(wrong == 0, k == DIRECT ? "wrong without a copy of B" : k == NARROW || k == NARROW_EIGHT ? "wrong with a copy of B in narrow tiles" : "wrong with a copy of B", A.name);
   }
   cudaFree(dB);
   cudaFree(dC);
@@ -456,17 +460,18 @@ static Matrix Band(const char *name, int64_t n, int64_t width)
   return FromEntries(name, n, n, entries);
 }
 
-/* Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
+/* Eight lanes a row in double; in single where rows are of all lengths and C is small. Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
 static void TestRowsChosen(void)
 {
-  const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6);
-  const Matrix *matrices[] = {&short_rows, &long_rows, &scattered};
+  const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8);
+  const Matrix *matrices[] = {&short_rows, &long_rows, &scattered, &graph};
 
   for (const Matrix *A : matrices) {
     DeviceCsr d = CsrOnDevice(A);
 
     Report(d.schedule.panel_rows == 0, "rows of B in shared memory that do not pay", A->name);
     Report(d.schedule.rows_entries == (A == &short_rows ? RowsEntries(A) : 0), A == &short_rows ? "a copy of B that does not pay" : "no copy of B where one pays", A->name);
+    Report(d.schedule.eight_columns == (sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : A == &graph ? 1024 : 0), "wrong number of columns that have eight lanes a row", A->name);
     CsrDestroy(&d);
   }
   if (CanStage() && !small_run) {

@@ -27,7 +27,8 @@ enum {
   CSR_BY_COLUMN,  /* column by column */
   CSR_UNSTAGED,   /* rows of B where they are, or from a copy, in place of shared memory */
   CSR_COPY,       /* with a copy of B in place of rows as they come */
-  CSR_WIDE,       /* from a copy of B, in wide tiles */
+  CSR_WIDE,       /* from a copy of B, in wide tiles, */
+  CSR_FOUR,       /* or by four lanes for a row */
   CSR_WHOLE_ROWS, /* with a copy of B, no row cut */
   STAGED,
   STAGED_WHOLE,   /* no panel cut */
@@ -81,6 +82,7 @@ static const Idea ideas[] = {
   {"CSR: rows of B in shared memory (not by columns or from a copy)", CSR, CSR_UNSTAGED},
   {"CSR: rows as they come (not a copy of B)", CSR_UNSTAGED, CSR_COPY},
   {"CSR: narrow tiles of a copy of B (not wide)", CSR, CSR_WIDE},
+  {"CSR: eight lanes for a row of a copy of B (not four)", CSR, CSR_FOUR},
   {"CSR: long rows cut", CSR, CSR_WHOLE_ROWS}
 };
 
@@ -180,7 +182,8 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
   SetCsr(s, CSR_BY_COLUMN, "csr, column by column", 65535, csr->rows_entries, csr->panel_rows);
   SetCsr(s, CSR_UNSTAGED, "csr, B not in shared memory", csr->direct_columns, csr->rows_entries, 0);
   SetCsr(s, CSR_COPY, "csr, a copy of B", csr->direct_columns, 0, 0);
-  SetLike(s, CSR_WIDE, "csr, wide tiles", CSR)->csr.narrow_tiles = 0;
+  SetLike(s, CSR_WIDE, "csr, wide tiles", CSR)->csr.narrow_tiles  = 0;
+  SetLike(s, CSR_FOUR, "csr, four lanes", CSR)->csr.eight_columns = 0;
   SetCsr(s, CSR_WHOLE_ROWS, "csr, whole rows", 0, 0, 0);
   s->variants[CSR_WHOLE_ROWS].csr.part_entries = INT32_MAX;
   s->variants[CSR_WHOLE_ROWS].csr.nlong = s->variants[CSR_WHOLE_ROWS].csr.nparts = s->variants[CSR_WHOLE_ROWS].csr.ngiant = s->variants[CSR_WHOLE_ROWS].csr.nhuge = 0;
@@ -456,6 +459,7 @@ static bool Matters(const Subject *s, const Idea *idea, int64_t N)
   if (!on->possible || !off->possible) return false;
   if (idea->off == CSR_WHOLE_ROWS) return on->csr.nlong && CsrKernel(&on->csr, N) == CsrKernel(&off->csr, N);
   if (idea->off == CSR_WIDE) return on->csr.narrow_tiles && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4 * 3; /* what is left beside tiles is not divided */
+  if (idea->off == CSR_FOUR) return N <= on->csr.eight_columns && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4;
   if (on->is_csr && off->is_csr) return CsrKernel(&on->csr, N) != CsrKernel(&off->csr, N);
   if (idea->off == STAGED_WHOLE || idea->off == GATHERED_WHOLE) return on->schedule.nsplit;
   if (off->shifted) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* B is aligned otherwise */
