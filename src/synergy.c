@@ -148,7 +148,7 @@ enum {
 };
 
 /* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to five matrices */
-static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.39 : 0.2);
+static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.45 : 0.2);
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {

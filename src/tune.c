@@ -28,9 +28,9 @@ static const HrpbParams variants[] = {
   {16, 128, HRPB_STAGED_COLS, 8}, /* HrpbStagedParams() */
   {16, 128, HRPB_STAGED_COLS, 4},
   {8, 64, HRPB_STAGED_COLS, 8},
-  {8, 64, HRPB_STAGED_COLS, 4}, /* HrpbShortParams() */
-  {8, 8, 256, 1},               /* HrpbGatherParams() */
-  {0, 0, 0, 0}                  /* the scalar path */
+  {8, 64, 64, 4},                 /* HrpbShortParams() */
+  {8, 8, 256, 1},                 /* HrpbGatherParams() */
+  {0, 0, 0, 0}                    /* the scalar path */
 };
 _Static_assert(PETSC_STATIC_ARRAY_LENGTH(variants) <= AIJTCU_MOST_VARIANTS, "room for all variants");
 

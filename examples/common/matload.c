@@ -299,22 +299,43 @@ static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a file begins with the number that PETSc writes before a matrix, as a PetscInt; what cannot be read is left to the reader that follows */
-static PetscBool IsPetscBinary(const char file[])
-{
-  struct stat   status;
-  FILE         *fp;
-  unsigned char b[sizeof(PetscInt)];
-  uint64_t      first = 0;
+/* What rank 0 sees in a PETSc binary file before it is loaded */
+typedef struct {
+  int binary; /* whether it is one, with a matrix at its beginning */
+  int bytes;  /* of a number in it; 0: this PETSc's, or what MatLoad() finds out */
+} BinaryFile;
 
-  if (stat(file, &status) || !S_ISREG(status.st_mode)) return PETSC_FALSE;
-  fp = fopen(file, "rb");
-  if (!fp) return PETSC_FALSE;
-  if (fread(b, sizeof(b), 1, fp) == 1) {
-    for (size_t i = 0; i < sizeof(b); i++) first = 256 * first + b[i]; /* the most significant byte comes first */
+/* The n numbers at the beginning, as PETSc writes a PetscInt: the most significant byte comes first */
+static PetscBool ReadHead(const char file[], int n, uint64_t head[])
+{
+  FILE         *fp = fopen(file, "rb");
+  unsigned char b[sizeof(PetscInt)];
+  int           got = 0;
+
+  for (; fp && got < n && fread(b, sizeof(b), 1, fp) == 1; got++) {
+    head[got] = 0;
+    for (size_t i = 0; i < sizeof(b); i++) head[got] = 256 * head[got] + b[i];
   }
-  (void)fclose(fp);
-  return (PetscBool)(first == (uint64_t)MAT_FILE_CLASSID);
+  if (fp) (void)fclose(fp);
+  return (PetscBool)(got == n);
+}
+
+/* A file with one sparse matrix and nothing else has the size that its numbers give it. MatLoad() does not ask for it, and takes the first half of numbers of twice the size for its own.
+   What cannot be read is left to the reader that follows */
+static BinaryFile LookAtFile(const char file[])
+{
+  BinaryFile   found = {0, 0};
+  struct stat  status;
+  uint64_t     head[4]; /* MAT_FILE_CLASSID, rows, columns, entries; then the lengths of rows, the columns, and the numbers of all entries */
+  const size_t sizes[] = {sizeof(float), sizeof(double), 2 * sizeof(double)};
+
+  if (stat(file, &status) || !S_ISREG(status.st_mode)) return found;
+  found.binary = ReadHead(file, 1, head) && head[0] == (uint64_t)MAT_FILE_CLASSID;
+  if (!found.binary || !ReadHead(file, 4, head) || head[1] > (uint64_t)PETSC_INT_MAX || head[3] > (uint64_t)PETSC_INT_MAX || !head[3]) return found;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
+    if (sizes[k] != sizeof(PetscScalar) && (uint64_t)status.st_size == (4 + head[1] + head[3]) * sizeof(PetscInt) + head[3] * sizes[k]) found.bytes = (int)sizes[k];
+  }
+  return found;
 }
 
 /*@
@@ -334,6 +355,8 @@ static PetscBool IsPetscBinary(const char file[])
   skew-symmetric. Repeated entries are summed, explicit zeros are kept; values that are not finite are refused, and so are sizes of more than a million
   for which the file has not a tenth as many entries.
 
+  A PETSc binary file has the numbers and indices of the PETSc that wrote it. Where one of another precision can be told by its size, it is refused.
+
   Rank 0 holds one chunk of a Matrix Market file at a time and sends each entry to the owner of its row. Every process needs some 30 bytes for each entry of
   its rows (in double precision, with 32-bit indices), 12 of them for good. An error names file and line on every process.
 
@@ -343,14 +366,15 @@ PetscErrorCode ExampleMatLoad(MPI_Comm comm, const char file[], Mat A)
 {
   PetscViewer    viewer;
   PetscMPIInt    rank;
-  PetscBool      binary = PETSC_FALSE;
+  BinaryFile     found = {0, 0};
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (rank == 0) binary = IsPetscBinary(file);
-  PetscCallMPI(MPI_Bcast(&binary, 1, MPI_C_BOOL, 0, comm));
-  if (binary) {
+  if (rank == 0) found = LookAtFile(file);
+  PetscCallMPI(MPI_Bcast(&found, 2, MPI_INT, 0, comm));
+  PetscCheck(!found.bytes, comm, PETSC_ERR_FILE_UNEXPECTED, "%s, a PETSc binary file: its numbers have %d bytes, and those of this PETSc %d; load it with a PETSc that has such numbers and write it as Matrix Market (MatView() with PETSC_VIEWER_ASCII_MATRIXMARKET), which any can read", file, found.bytes, (int)sizeof(PetscScalar));
+  if (found.binary) {
     PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &viewer));
     ierr = MatLoad(A, viewer);
     PetscCall(PetscViewerDestroy(&viewer));

@@ -191,6 +191,30 @@ static PetscErrorCode TryBinary(MPI_Comm comm, const char text[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of one row with a number of another size in a file like PETSc's */
+static PetscErrorCode TryOtherNumbers(MPI_Comm comm)
+{
+  const PetscInt head[] = {MAT_FILE_CLASSID, 1, 1, 1, 1, 0}; /* the head, the length of the row, the column */
+  const size_t   size   = sizeof(PetscScalar) == sizeof(double) ? sizeof(float) : sizeof(double);
+  PetscMPIInt    rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0) {
+    FILE  *fp = fopen("matloadtest.petsc", "wb");
+    size_t ok = 0;
+
+    for (size_t k = 0; fp && k < PETSC_STATIC_ARRAY_LENGTH(head); k++) {
+      for (size_t i = sizeof(PetscInt); i-- > 0;) ok += fputc((int)((uint64_t)head[k] >> 8 * i & 0xff), fp) != EOF;
+    }
+    for (size_t i = 0; fp && i < size; i++) ok += fputc(0, fp) != EOF;
+    PetscCheck(fp && !fclose(fp) && ok == sizeof(head) + size, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write matloadtest.petsc");
+  }
+  PetscCallMPI(MPI_Barrier(comm));
+  PetscCall(Try(comm, "PETSc binary, numbers of another size", "matloadtest.petsc"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Lines longer than the reader's buffer: as a comment they are fine, elsewhere not */
 static PetscErrorCode TryLong(MPI_Comm comm)
 {
@@ -268,6 +292,7 @@ int main(int argc, char **args)
   if (rank == 0) PetscCheck(!truncate("matloadtest.petsc", 10), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot truncate matloadtest.petsc");
   PetscCallMPI(MPI_Barrier(comm));
   PetscCall(Try(comm, "PETSc binary, truncated in its head", "matloadtest.petsc"));
+  PetscCall(TryOtherNumbers(comm));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -278,5 +303,6 @@ int main(int argc, char **args)
    test:
       nsize: {{1 2 3 4}}
       args: -mat_type {{aij aijtcu}}
+      filter: sed -e "s/have [0-9]* bytes, and those of this PETSc [0-9]*;/have so many bytes, and those of this PETSc as many;/"
 
 TEST*/

@@ -77,7 +77,7 @@ HrpbParams HrpbStagedParams(void)
 
 HrpbParams HrpbShortParams(void)
 {
-  return {8, 64, HRPB_STAGED_COLS, 4};
+  return {8, 64, 64, 4};
 }
 
 HrpbParams HrpbGatherParams(void)
