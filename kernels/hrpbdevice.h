@@ -62,8 +62,10 @@ typedef enum {
 /* Whether the device has tensor cores that pay for this precision */
 HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports);
 
+/* Columns of a block at most, where rows of B are staged in shared memory: with bricks of 16 rows, and of 8, which short panels of few blocks have */
 enum {
-  HRPB_STAGED_COLS = 512 / (int)sizeof(HrpbScalar) /* columns of a block at most, where rows of B are staged in shared memory */
+  HRPB_STAGED_COLS = 512 / (int)sizeof(HrpbScalar),
+  HRPB_SHORT_COLS  = 64
 };
 
 /* The formats that suit the kernels: columns in runs, staged, in shorter panels where there are few; and scattered ones, gathered */

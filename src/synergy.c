@@ -122,15 +122,15 @@ typedef struct {
 } AIJTCUClusterRates;
 
 static const AIJTCUBrickRates brick_rates[] = {
-  [HRPB_FP64]   = {14e6, 10e6, 1.2e6, 9.1e3, 45, 2.1, 0.16, 2.1},
-  [HRPB_3XTF32] = {7.2e6, 20e6, 2.5e6, 700, 49, 0.3, 0.7, 2.3},
-  [HRPB_TF32]   = {5.7e6, 14e6, 2.6e6, 700, 41, 0.1, 0.63, 1.9}
+  [HRPB_FP64]   = {9.7e6, 10e6, 1.0e6, 5.5e3, 41, 2.8, 0.18, 1.25},
+  [HRPB_3XTF32] = {7.2e6, 22e6, 3.3e6, 920, 50, 0.46, 0.29, 2.6},
+  [HRPB_TF32]   = {5.7e6, 15e6, 3.4e6, 920, 42, 0.15, 0.26, 2.1}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {19e6, 3.1, 0.13, 3.6, 0.39, 0.215, 1.9, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
+static const AIJTCUCSRRates csr_rates = {24e6, 3.2, 0.19, 2.4, 0.44, 0.21, 1.7, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650, 57e3};
   #else
-static const AIJTCUCSRRates csr_rates = {22e6, 2.9, 0.39, 4.8, 0.82, 0.36, 2.8, 3.9, 12e6, 0.76, 0.50, 4.7e-9};
+static const AIJTCUCSRRates csr_rates = {21e6, 2.6, 0.475, 4.5, 0.78, 0.345, 2.9, 3.9, 12e6, 0.76, 0.50, 4.7e-9};
 static const AIJTCUClusterRates cluster_rates = {8.9, 1.0, 70e6, 150, 600, 57e3};
   #endif
 
@@ -147,8 +147,8 @@ enum {
   FEW_ENTRIES      = 8    /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
 };
 
-/* With the shorter panels that few rows are given: times as many blocks in the panel that has most of them, unless that is cut. Fitted to five matrices */
-static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.45 : 0.2);
+/* With the shorter panels that few rows are given: times as many blocks (of HrpbStagedParams()) in the panel that has most of them, unless that is cut. Fitted to four matrices */
+static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.29 : 0.34);
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -174,7 +174,7 @@ HrpbParams AIJTCUDeviceFormat(Mat A, const HrpbSurvey *survey)
 
   if (!AIJTCUColumnsRun(survey)) return HrpbGatherParams();
   if (AIJTCUHasFewPanels(A)) return HrpbShortParams();
-  if (AIJTCUFillsBricksOf8(survey)) return (HrpbParams){8, 64, HRPB_STAGED_COLS, 8};
+  if (AIJTCUFillsBricksOf8(survey)) return (HrpbParams){8, 64, HRPB_SHORT_COLS, 8};
   if (AIJTCUWantsNarrowWindows(survey)) staged.window_cols /= 2;
   return staged;
 }

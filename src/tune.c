@@ -27,8 +27,8 @@ static const PetscReal near = (PetscReal)1.05; /* times the fastest so far: what
 static const HrpbParams variants[] = {
   {16, 128, HRPB_STAGED_COLS, 8}, /* HrpbStagedParams() */
   {16, 128, HRPB_STAGED_COLS, 4},
-  {8, 64, HRPB_STAGED_COLS, 8},
-  {8, 64, 64, 4},                 /* HrpbShortParams() */
+  {8, 64, HRPB_SHORT_COLS, 8},
+  {8, 64, HRPB_SHORT_COLS, 4},    /* HrpbShortParams() */
   {8, 8, 256, 1},                 /* HrpbGatherParams() */
   {0, 0, 0, 0}                    /* the scalar path */
 };

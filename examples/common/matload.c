@@ -305,35 +305,41 @@ typedef struct {
   int bytes;  /* of a number in it; 0: this PETSc's, or what MatLoad() finds out */
 } BinaryFile;
 
-/* The n numbers at the beginning, as PETSc writes a PetscInt: the most significant byte comes first */
-static PetscBool ReadHead(const char file[], int n, uint64_t head[])
+/* The n numbers at a place, as PETSc writes a PetscInt: the most significant byte comes first */
+static PetscBool ReadNumbers(const char file[], uint64_t place, int n, uint64_t number[])
 {
   FILE         *fp = fopen(file, "rb");
   unsigned char b[sizeof(PetscInt)];
   int           got = 0;
 
-  for (; fp && got < n && fread(b, sizeof(b), 1, fp) == 1; got++) {
-    head[got] = 0;
-    for (size_t i = 0; i < sizeof(b); i++) head[got] = 256 * head[got] + b[i];
+  if (fp && !fseeko(fp, (off_t)place, SEEK_SET)) {
+    for (; got < n && fread(b, sizeof(b), 1, fp) == 1; got++) {
+      number[got] = 0;
+      for (size_t i = 0; i < sizeof(b); i++) number[got] = 256 * number[got] + b[i];
+    }
   }
   if (fp) (void)fclose(fp);
   return (PetscBool)(got == n);
 }
 
-/* A file with one sparse matrix and nothing else has the size that its numbers give it. MatLoad() does not ask for it, and takes the first half of numbers of twice the size for its own.
-   What cannot be read is left to the reader that follows */
+/*
+   A file with one sparse matrix and nothing else has the size that its numbers give it. MatLoad() does not ask for it, and takes the first half of numbers of twice the size for its own. Where something else follows
+   the matrix, it begins with another of the numbers that PETSc writes before objects. What cannot be read is left to the reader that follows
+*/
 static BinaryFile LookAtFile(const char file[])
 {
   BinaryFile   found = {0, 0};
   struct stat  status;
-  uint64_t     head[4]; /* MAT_FILE_CLASSID, rows, columns, entries; then the lengths of rows, the columns, and the numbers of all entries */
+  uint64_t     head[4], next, before; /* MAT_FILE_CLASSID, rows, columns, entries; then the lengths of rows, the columns, and the numbers of all entries; and what follows these */
   const size_t sizes[] = {sizeof(float), sizeof(double), 2 * sizeof(double)};
 
   if (stat(file, &status) || !S_ISREG(status.st_mode)) return found;
-  found.binary = ReadHead(file, 1, head) && head[0] == (uint64_t)MAT_FILE_CLASSID;
-  if (!found.binary || !ReadHead(file, 4, head) || head[1] > (uint64_t)PETSC_INT_MAX || head[3] > (uint64_t)PETSC_INT_MAX || !head[3]) return found;
+  found.binary = ReadNumbers(file, 0, 1, head) && head[0] == (uint64_t)MAT_FILE_CLASSID;
+  if (!found.binary || !ReadNumbers(file, 0, 4, head) || head[1] > (uint64_t)PETSC_INT_MAX || head[3] > (uint64_t)PETSC_INT_MAX || !head[3]) return found;
+  before = (4 + head[1] + head[3]) * sizeof(PetscInt);
+  if (ReadNumbers(file, before + head[3] * sizeof(PetscScalar), 1, &next) && next / 100 == (uint64_t)MAT_FILE_CLASSID / 100) return found;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
-    if (sizes[k] != sizeof(PetscScalar) && (uint64_t)status.st_size == (4 + head[1] + head[3]) * sizeof(PetscInt) + head[3] * sizes[k]) found.bytes = (int)sizes[k];
+    if (sizes[k] != sizeof(PetscScalar) && (uint64_t)status.st_size == before + head[3] * sizes[k]) found.bytes = (int)sizes[k];
   }
   return found;
 }

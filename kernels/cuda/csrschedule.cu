@@ -252,14 +252,16 @@ static bool AreScattered(int32_t columns)
 }
 
 /*
-   Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows are of all lengths, and C stays in the second cache, which puts the halves together
+   Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows are of all lengths, and C stays in the second cache, which puts the halves together: where it is a
+   third of that at most
 */
-static int32_t EightColumns(const CsrSchedule *s)
+static HrpbError EightColumns(CsrSchedule *s)
 {
-  const int64_t columns = ((int64_t)16 << 20) / ((int64_t)sizeof(HrpbScalar) * s->nrows);
+  const DeviceInfo *device;
 
-  if (sizeof(HrpbScalar) == 8) return HRPB_MAX_COLUMNS;
-  return s->nparts ? (int32_t)columns : 0;
+  HrpbCall(GetDeviceInfo(&device));
+  s->eight_columns = sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : s->nparts ? (int32_t)(device->cache / 3 / ((int64_t)sizeof(HrpbScalar) * s->nrows)) : 0;
+  return HRPB_SUCCESS;
 }
 
 typedef struct {
@@ -319,7 +321,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   s->nsections       = total.nsections;
   s->section_entries = needs.section_entries;
   s->narrow_tiles    = sampled && AreScattered(needs.columns);
-  s->eight_columns   = EightColumns(s);
+  HrpbCall(EightColumns(s));
   /* half of what is read may be in vain */
   if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
   return HRPB_SUCCESS;

@@ -67,9 +67,16 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 /* schedule.cu: put the sums of parts of panels together */
 HrpbError CombineRun(const Product *);
 
-enum {
-  STAGED_SHORT_PANEL = sizeof(HrpbScalar) == 4 ? 5 : 16 /* blocks, with fewer of which a panel is better multiplied with 64 columns at a time than with 128 */
-};
+/* Columns of a block at most, and blocks, with fewer of which a panel is better multiplied with 64 columns of B at a time than with 128 */
+static constexpr __host__ __device__ int StagedCols(int brick_rows)
+{
+  return brick_rows == 16 ? HRPB_STAGED_COLS : HRPB_SHORT_COLS;
+}
+
+static constexpr __host__ __device__ int StagedShortPanel(int brick_rows)
+{
+  return StagedCols(brick_rows) == 64 ? 16 : 5;
+}
 
 /* staged.cu: whether the kernel takes this product; it reads B where it is */
 bool      StagedTakes(const Product *, const DeviceInfo *);

@@ -77,7 +77,7 @@ HrpbParams HrpbStagedParams(void)
 
 HrpbParams HrpbShortParams(void)
 {
-  return {8, 64, 64, 4};
+  return {8, 64, HRPB_SHORT_COLS, 4};
 }
 
 HrpbParams HrpbGatherParams(void)

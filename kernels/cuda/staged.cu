@@ -24,11 +24,10 @@ template <typename Scalar> struct StagedArgs {
 };
 
 /* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
-template <typename Scalar> struct Pitch {
-  enum {
-    BYTES = (HRPB_STAGED_COLS + 4) * (int)sizeof(Scalar)
-  };
-};
+static constexpr __host__ __device__ int Pitch(int brick_rows)
+{
+  return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
+}
 
 /* What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of all that further on each time */
 template <typename Scalar> struct Work {
@@ -109,26 +108,63 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
 }
 
 /*
+   The lane's part of a block's rows of B: EACH chunks of V rows, 32 chunks apart, of ncopies columns (MOST, if all are there), from_step scalars and TO_STEP bytes apart. With more than one chunk the next column comes after
+   all of them: it lies in another page
+*/
+template <int V, int EACH, int MOST, uint32_t TO_STEP, typename Scalar> __device__ __forceinline__ void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, const int32_t (&row)[EACH], int32_t ncols)
+{
+  constexpr uint32_t SIZE = sizeof(Scalar);
+
+  static_assert(V == 1 || EACH == 1, "one chunk for each lane where it has several rows");
+  if (V == 1) {
+#pragma unroll 2
+    for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) {
+#pragma unroll
+      for (int j = 0; j < EACH; j++) {
+        if (row[j] >= 0 && row[j] < ncols) CopyAsync<SIZE>(to + 32 * j * SIZE, from + row[j]);
+      }
+    }
+  } else if (row[0] >= 0 && row[0] <= ncols - V) {
+    from += row[0];
+    if (MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, TO_STEP>(to, from, from_step);
+    else {
+#pragma unroll 8
+      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) CopyAsync<V * SIZE>(to, from);
+    }
+  } else if (row[0] >= 0) { /* the window reaches beyond the last row of B */
+    from += row[0];
+#pragma unroll 1
+    for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) {
+#pragma unroll 1
+      for (int32_t v = 0; v < ncols - row[0]; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
+    }
+  }
+}
+
+/*
    A producer warp.
 
+   BM    rows of a brick
    NB    columns of the tile
    V     rows of B that are copied together, a chunk: as many as 16 bytes hold, or one where B is not aligned; windows consist of whole chunks
    NR    warps that copy rows of B, this one being number warp of them, or 0 if it does not
    RUNS  whether it brings the packed blocks
 */
-template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
-  constexpr uint32_t    EACH = HRPB_STAGED_COLS / V / 32, STEP = NR ? NR : 1; /* chunks of a column that a lane copies; and to the warp's next column, */
+  constexpr uint32_t    CHUNKS = StagedCols(BM) / V, COLS = CHUNKS < 32 ? 32 / CHUNKS : 1; /* of a column; columns that the warp copies at a time, */
+  constexpr uint32_t    EACH = CHUNKS < 32 ? 1 : CHUNKS / 32, STEP = COLS * (NR ? NR : 1); /* chunks of a lane; and to its next columns, */
   constexpr int         MOST = NB / (int)STEP; /* of which it has so many. With few, the warp has little time for each block: then whole tiles are copied without counting */
-  constexpr uint32_t    SIZE = sizeof(Scalar), PITCH = Pitch<Scalar>::BYTES;
+  constexpr uint32_t    SIZE = sizeof(Scalar), PITCH = Pitch(BM);
   const Format<Scalar> &f   = a.f;
+  const uint32_t        col = COLS > 1 ? warp * COLS + lane / CHUNKS : warp, chunk = COLS > 1 ? lane % CHUNKS : lane; /* the lane's first ones */
   const int64_t         step = STEP * a.d.ldb;
   Blocks<Scalar>        blocks(a);
   BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
   int32_t               window[EACH] = {}; /* that has the lane's chunks of the next block; on its way from memory, and so not to be looked at before that is copied */
   uint32_t              stage = 0, parity = 0;
 
-  const auto At   = [&](uint32_t j) { return (lane + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
+  const auto At   = [&](uint32_t j) { return (chunk + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
   const auto Seek = [&](const BlockPlace &group, uint32_t i) {
     p = ShufflePlace(group, i);
 #pragma unroll
@@ -139,7 +175,7 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
 
   Seek(next, 0);
   while (blocks.Left()) {
-    const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)warp + (int32_t)STEP - 1) / (int32_t)STEP;
+    const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
     const uint32_t   n     = blocks.Count();
     const BlockPlace group = next;
 
@@ -149,32 +185,15 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
       const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
       const uint32_t   base = shared + place * a.stage_bytes, ready = full + 8 * place;
       const BlockPlace now  = p;
-      int32_t          row[EACH]; /* of B, of the lane's chunks */
+      int32_t          row[EACH]; /* of B, of the lane's chunks; none where it is negative */
 
 #pragma unroll
-      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = (window[j] << f.window_shift) + (int32_t)(At(j) & ((1u << f.window_shift) - 1));
+      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = now.window + (At(j) >> f.window_shift) < now.window_end ? (window[j] << f.window_shift) + (int32_t)(At(j) & ((1u << f.window_shift) - 1)) : -1;
       if (i + 1 < n) Seek(group, i + 1);
       else Seek(next, 0);
       BarrierWait(empty + 8 * stage, parity ^ 1);
       if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + PITCH * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
-#pragma unroll
-      for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
-        const Scalar *from = a.d.B + row[j] + (n0 + warp) * a.d.ldb;
-        uint32_t      to   = base + warp * PITCH + At(j) * SIZE;
-
-        if (now.window + (At(j) >> f.window_shift) >= now.window_end) continue;
-        if (row[j] <= a.ncols - V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH>(to, from, step);
-        else if (row[j] <= a.ncols - V) {
-#pragma unroll 8
-          for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
-        } else { /* the window reaches beyond the last row of B */
-#pragma unroll 1
-          for (int32_t c = ncopies; c > 0; c--, from += step, to += STEP * PITCH) {
-#pragma unroll 1
-            for (int32_t v = 0; v < a.ncols - row[j]; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
-          }
-        }
-      }
+      if (NR) CopyRows<V, EACH, MOST, STEP * PITCH>(base + col * PITCH + chunk * V * SIZE, a.d.B + (n0 + col) * a.d.ldb, step, ncopies, row, a.ncols);
       BarrierArriveAfterCopies(ready);
       NextStage(a.nstages, stage, parity);
     }
@@ -185,11 +204,11 @@ template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forcei
    The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
    shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
 */
-template <int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
   const StagedArgs<Scalar> a = args;
 
-  Produce<NB, V, NR, RUNS>(a, shared, full, empty, warp, lane);
+  Produce<BM, NB, V, NR, RUNS>(a, shared, full, empty, warp, lane);
 }
 
 /*
@@ -207,7 +226,7 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP, bool HALF> __g
   typedef typename Mma<P>::Scalar Scalar;
   constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
   constexpr int BRICKS = Mma<P>::BRICKS;
-  constexpr int PITCH  = Pitch<Scalar>::BYTES;
+  constexpr int PITCH  = Pitch(BM);
   constexpr int SUMS   = BM / 2;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.f;
@@ -225,9 +244,9 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP, bool HALF> __g
   }
   __syncthreads();
   if (warp >= nconsumers) {
-    if (NP == 1) Produce<NB, V, 1, true>(a, begin, full, empty, 0, lane);
-    else if (warp == nconsumers) ProduceApart<NB, V, 0, true>(a, begin, full, empty, 0, lane);
-    else ProduceApart<NB, V, NP == 1 ? 1 : NP - 1, false>(a, begin, full, empty, warp - nconsumers - 1, lane);
+    if (NP == 1) Produce<BM, NB, V, 1, true>(a, begin, full, empty, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, V, 0, true>(a, begin, full, empty, 0, lane);
+    else ProduceApart<BM, NB, V, NP == 1 ? 1 : NP - 1, false>(a, begin, full, empty, warp - nconsumers - 1, lane);
     return;
   }
 
@@ -297,7 +316,7 @@ enum {
 /* Bytes of a stage, and where its pattern run begins, for a tile */
 template <typename Args> static void GetStage(const Product *p, int nb, Args *a)
 {
-  a->pattern_at  = (uint32_t)(Pitch<HrpbScalar>::BYTES * nb) + (p->h->max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
+  a->pattern_at  = (uint32_t)(Pitch(p->h->params.brick_rows) * nb) + (p->h->max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
   a->stage_bytes = (a->pattern_at + p->h->max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
 }
 
@@ -341,7 +360,7 @@ static Tiling ChooseTiling(const Product *p, const DeviceInfo *device)
 {
   const Tiling wide = GetTiling(p, device, WIDE_TILES);
 
-  if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)STAGED_SHORT_PANEL * p->h->npanels) return wide;
+  if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)StagedShortPanel(p->h->params.brick_rows) * p->h->npanels) return wide;
   for (int most = HALF_TILES;; most /= 2) {
     const Tiling t = GetTiling(p, device, most);
 
@@ -361,7 +380,7 @@ bool StagedTakes(const Product *p, const DeviceInfo *device)
   const HrpbParams      *params = &p->h->params;
   StagedArgs<HrpbScalar> a;
 
-  if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > HRPB_STAGED_COLS || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
+  if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > StagedCols(params->brick_rows) || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
   GetStage(p, TILE_COLS, &a);
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }

@@ -40,8 +40,11 @@ enum Kernel {
   NKERNELS
 };
 
+static const char *const kernel_names[NKERNELS] = {"a copy of B", "a copy in narrow tiles", "a copy, by eight lanes", "a copy in narrow tiles, by eight lanes", "no copy of B", "rows as they come", "rows of B in shared memory"};
+
 enum {
-  WIDE = 61 /* columns that are a wide tile or two narrow ones, and in double some more, in either precision */
+  EIGHTS = 29,                               /* columns that eight lanes have together where they may, in either precision, and some have none of their own; */
+  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53 /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none */
 };
 
 static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 0)
@@ -99,7 +102,7 @@ static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
 /* Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some sums overflow in a chunk, others in the row, and others in both */
 static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false)
 {
-  const int64_t           N = d->schedule.narrow_tiles ? WIDE : 11;
+  const int64_t           N = d->schedule.narrow_tiles ? WIDE : EIGHTS;
   std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
   HrpbScalar             *dB, *dC;
   int64_t                 section = 1280, wrong = 0, nlong = 0, ngiant = 0, nhuge = 0;
@@ -190,7 +193,6 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
 /* A matrix that all kernels can take, where the device has the shared memory for the last one */
 static void TestFarApart(const Matrix &A)
 {
-  static const char *names[]    = {"a copy of B", "a copy in narrow tiles", "a copy, by eight lanes", "a copy in narrow tiles, by eight lanes", "no copy of B", "rows as they come", "rows of B in shared memory"};
   const double       bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
   DeviceCsr          d          = CsrOnDevice(&A);
   DeviceCsr          kernels[NKERNELS] = {With(&d, COPY), With(&d, NARROW), With(&d, EIGHT), With(&d, NARROW_EIGHT), With(&d, DIRECT), With(&d, ROWS, (int32_t)RowsEntries(&A))};
@@ -200,7 +202,7 @@ static void TestFarApart(const Matrix &A)
   if (MakePanels(&d)) kernels[nkernels++] = With(&d, STAGED);
   if (FarCreate(&B, &C)) {
     for (int k = 0; k < nkernels; k++) {
-      TestFar(&A, names[k], [&](int64_t N, const HrpbScalar *b, int64_t ldb, HrpbScalar *c, int64_t ldc) { Multiply(&kernels[k], N, b, ldb, c, ldc); }, B, C, bound);
+      TestFar(&A, kernel_names[k], [&](int64_t N, const HrpbScalar *b, int64_t ldb, HrpbScalar *c, int64_t ldc) { Multiply(&kernels[k], N, b, ldb, c, ldc); }, B, C, bound);
     }
     cudaFree(B);
     cudaFree(C);
@@ -350,7 +352,7 @@ static void TestNotFinite(void)
         if (std::isnan(sum) ? !std::isnan(c) : std::isinf(sum) || std::fabs(sum) > huge / 4 ? !SameBits(&c, &sum, 1) : !(std::fabs(c - sum) <= (HrpbScalar)1e-2)) wrong++;
       }
     }
-    Report(wrong == 0, k == DIRECT ? "wrong without a copy of B" : k == NARROW || k == NARROW_EIGHT ? "wrong with a copy of B in narrow tiles" : "wrong with a copy of B", A.name);
+    Report(wrong == 0, kernel_names[k], A.name);
   }
   cudaFree(dB);
   cudaFree(dC);
@@ -465,13 +467,17 @@ static void TestRowsChosen(void)
 {
   const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8);
   const Matrix *matrices[] = {&short_rows, &long_rows, &scattered, &graph};
+  int           cache, current;
 
+  Check(cudaGetDevice(&current));
+  Check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, current));
   for (const Matrix *A : matrices) {
     DeviceCsr d = CsrOnDevice(A);
 
     Report(d.schedule.panel_rows == 0, "rows of B in shared memory that do not pay", A->name);
     Report(d.schedule.rows_entries == (A == &short_rows ? RowsEntries(A) : 0), A == &short_rows ? "a copy of B that does not pay" : "no copy of B where one pays", A->name);
-    Report(d.schedule.eight_columns == (sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : A == &graph ? 1024 : 0), "wrong number of columns that have eight lanes a row", A->name);
+    Report(d.schedule.eight_columns == (sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : A == &graph ? cache / 3 / (4 * 4096) : 0), "wrong number of columns that have eight lanes a row", A->name);
+    TestOrder(A, &d);
     CsrDestroy(&d);
   }
   if (CanStage() && !small_run) {

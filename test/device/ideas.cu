@@ -198,7 +198,7 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
       const char *name;
       HrpbParams  params;
     } formats[] = {
-      {ROWS_8, "bricks of 8 rows", {8, 64, staged.block_cols, staged.window_cols}},
+      {ROWS_8, "bricks of 8 rows", {8, 64, HRPB_SHORT_COLS, staged.window_cols}},
       {PANELS_64, "panels of 64", {staged.brick_rows, 64, staged.block_cols, staged.window_cols}},
       {PANELS_32, "panels of 32", {staged.brick_rows, 32, staged.block_cols, staged.window_cols}},
       {NARROW_WINDOWS, "narrow windows", {staged.brick_rows, staged.panel_rows, staged.block_cols, NARROW}},

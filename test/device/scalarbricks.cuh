@@ -391,7 +391,7 @@ static HrpbError ScalarBricksMultiply(const Hrpb *h, const HrpbScalar *values, i
   if (N == 0 || h->nrows == 0) return HRPB_SUCCESS;
   while (columns < N && columns < 128) columns *= 2;
   t = ScalarTilingOf(h, device, columns, &a);
-  if (columns == 128 && (t.nstages <= 2 || h->nblocks < (int64_t)STAGED_SHORT_PANEL * h->npanels)) t = ScalarTilingOf(h, device, 64, &a);
+  if (columns == 128 && (t.nstages <= 2 || h->nblocks < (int64_t)StagedShortPanel(h->params.brick_rows) * h->npanels)) t = ScalarTilingOf(h, device, 64, &a);
   while (t.nstages < 2 && t.columns > 8) t = ScalarTilingOf(h, device, t.columns / 2, &a);
   if (t.nstages < 1) return HRPB_ERR_UNSUPPORTED;
   a.f       = FormatOf(h, &whole, values);
