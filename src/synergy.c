@@ -123,11 +123,11 @@ typedef struct {
 
 static const AIJTCUBrickRates brick_rates[] = {
   [HRPB_FP64]   = {9.7e6, 10e6, 1.0e6, 5.5e3, 41, 2.8, 0.18, 1.25},
-  [HRPB_3XTF32] = {7.2e6, 22e6, 3.3e6, 920, 50, 0.46, 0.29, 2.6},
-  [HRPB_TF32]   = {5.7e6, 15e6, 3.4e6, 920, 42, 0.15, 0.26, 2.1}
+  [HRPB_3XTF32] = {8.0e6, 22e6, 3.2e6, 19e3, 45, 1.45, 0.23, 1.9},
+  [HRPB_TF32]   = {14e6, 15e6, 2.3e6, 23e3, 43, 0.62, 0.44, 0.91}
 };
   #if PetscDefined(USE_REAL_SINGLE)
-static const AIJTCUCSRRates csr_rates = {24e6, 3.2, 0.19, 2.4, 0.44, 0.21, 1.7, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
+static const AIJTCUCSRRates csr_rates = {24e6, 3.2, 0.19, 2.1, 0.46, 0.22, 1.6, 2.9, 12e6, 0.34, 0.1, 2.8e-9};
 static const AIJTCUClusterRates cluster_rates = {7.7, 0.9, 70e6, 150, 650, 57e3};
   #else
 static const AIJTCUCSRRates csr_rates = {21e6, 2.6, 0.475, 4.5, 0.78, 0.345, 2.9, 3.9, 12e6, 0.76, 0.50, 4.7e-9};
@@ -148,7 +148,7 @@ enum {
 };
 
 /* With the shorter panels that few rows are given: times as many blocks (of HrpbStagedParams()) in the panel that has most of them, unless that is cut. Fitted to four matrices */
-static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.29 : 0.34);
+static const PetscReal short_in_turn = (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 0.2 : 0.34);
 
 static PetscBool AIJTCUHasFewPanels(Mat A)
 {
@@ -209,21 +209,29 @@ static PetscReal AIJTCUTimeOfStagedCSR(Mat A, const AIJTCUPlan *plan, PetscInt N
   return r->launch + (r->staged_entry + r->staged * (PetscReal)N) * (PetscReal)plan->survey.nnz * turns * ENOUGH_PANELS / panels;
 }
 
-/* Columns that a product with a copy of B takes as long as */
+/* Columns of a copy of B that it takes as long to make and to write C of, */
 static PetscReal AIJTCUCopiedColumns(Mat A, PetscInt N)
 {
   return (PetscReal)PetscMax(N, AIJTCUHasFewPanels(A) ? FEWEST_CSR : FEWEST_COPIED);
 }
 
+/* and to multiply with: whole sixty-fours of bytes where there is more than one */
+static PetscReal AIJTCUMultipliedColumns(Mat A, PetscInt N)
+{
+  const PetscInt unit = 64 / (PetscInt)sizeof(HrpbScalar);
+
+  return N > unit ? (PetscReal)((N + unit - 1) / unit * unit) : AIJTCUCopiedColumns(A, N);
+}
+
 static PetscReal AIJTCUTimeOfCSR(Mat A, const AIJTCUPlan *plan, PetscInt N)
 {
   const AIJTCUCSRRates *r   = &csr_rates;
-  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N, copied = AIJTCUCopiedColumns(A, N);
+  const PetscReal       nnz = (PetscReal)plan->survey.nnz, columns = (PetscReal)N;
 
   if (N <= plan->csr.direct_columns) return r->column_launch + r->column * columns * nnz;
   if (plan->csr.panel_rows) return AIJTCUTimeOfStagedCSR(A, plan, N);
   if (plan->csr.rows_entries) return r->launch + (r->entry + r->in_place * columns) * nnz;
-  return r->launch + (r->entry + r->entry_column * copied) * nnz + r->dense * copied * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
+  return r->launch + (r->entry + r->entry_column * AIJTCUMultipliedColumns(A, N)) * nnz + r->dense * AIJTCUCopiedColumns(A, N) * ((PetscReal)A->rmap->n + (PetscReal)A->cmap->n);
 }
 
 /* Where columns are scattered the rate is another, which follows from how much of a tile of B's copy the second cache holds; without a copy of B the time is the same as ever, or less */
@@ -233,7 +241,7 @@ static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N
   const PetscReal       rate = PetscMax(r->scattered, r->spread + r->spread_byte * CSR_TILE_BYTES * (PetscReal)A->cmap->n);
 
   if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
-  return AIJTCUTimeOfCSR(A, plan, N) + (rate * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUCopiedColumns(A, N)) * (PetscReal)plan->survey.nnz;
+  return AIJTCUTimeOfCSR(A, plan, N) + (rate * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUMultipliedColumns(A, N)) * (PetscReal)plan->survey.nnz;
 }
 
 /*

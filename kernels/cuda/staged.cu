@@ -107,36 +107,20 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
   for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES>(to + c * TO_STEP, from);
 }
 
-/*
-   The lane's part of a block's rows of B: EACH chunks of V rows, 32 chunks apart, of ncopies columns (MOST, if all are there), from_step scalars and TO_STEP bytes apart. With more than one chunk the next column comes after
-   all of them: it lies in another page
-*/
-template <int V, int EACH, int MOST, uint32_t TO_STEP, typename Scalar> __device__ __forceinline__ void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, const int32_t (&row)[EACH], int32_t ncols)
+/* A chunk of V rows of B, of ncopies columns (MOST, if all are there), from_step scalars and TO_STEP bytes apart */
+template <int V, int MOST, uint32_t TO_STEP, typename Scalar> __device__ __forceinline__ void CopyChunk(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t row, int32_t ncols)
 {
   constexpr uint32_t SIZE = sizeof(Scalar);
 
-  static_assert(V == 1 || EACH == 1, "one chunk for each lane where it has several rows");
-  if (V == 1) {
-#pragma unroll 2
-    for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) {
-#pragma unroll
-      for (int j = 0; j < EACH; j++) {
-        if (row[j] >= 0 && row[j] < ncols) CopyAsync<SIZE>(to + 32 * j * SIZE, from + row[j]);
-      }
-    }
-  } else if (row[0] >= 0 && row[0] <= ncols - V) {
-    from += row[0];
-    if (MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, TO_STEP>(to, from, from_step);
-    else {
+  if (row <= ncols - V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, TO_STEP>(to, from, from_step);
+  else if (row <= ncols - V) {
 #pragma unroll 8
-      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) CopyAsync<V * SIZE>(to, from);
-    }
-  } else if (row[0] >= 0) { /* the window reaches beyond the last row of B */
-    from += row[0];
+    for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) CopyAsync<V * SIZE>(to, from);
+  } else { /* the window reaches beyond the last row of B */
 #pragma unroll 1
     for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) {
 #pragma unroll 1
-      for (int32_t v = 0; v < ncols - row[0]; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
+      for (int32_t v = 0; v < ncols - row; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
     }
   }
 }
@@ -185,15 +169,18 @@ template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ 
       const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
       const uint32_t   base = shared + place * a.stage_bytes, ready = full + 8 * place;
       const BlockPlace now  = p;
-      int32_t          row[EACH]; /* of B, of the lane's chunks; none where it is negative */
+      int32_t          row[EACH]; /* of B, of the lane's chunks */
 
 #pragma unroll
-      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = now.window + (At(j) >> f.window_shift) < now.window_end ? (window[j] << f.window_shift) + (int32_t)(At(j) & ((1u << f.window_shift) - 1)) : -1;
+      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = (window[j] << f.window_shift) + (int32_t)(At(j) & ((1u << f.window_shift) - 1));
       if (i + 1 < n) Seek(group, i + 1);
       else Seek(next, 0);
       BarrierWait(empty + 8 * stage, parity ^ 1);
       if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + PITCH * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
-      if (NR) CopyRows<V, EACH, MOST, STEP * PITCH>(base + col * PITCH + chunk * V * SIZE, a.d.B + (n0 + col) * a.d.ldb, step, ncopies, row, a.ncols);
+#pragma unroll
+      for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
+        if (now.window + (At(j) >> f.window_shift) < now.window_end) CopyChunk<V, MOST, STEP * PITCH>(base + col * PITCH + At(j) * SIZE, a.d.B + row[j] + (n0 + col) * a.d.ldb, step, ncopies, row[j], a.ncols);
+      }
       BarrierArriveAfterCopies(ready);
       NextStage(a.nstages, stage, parity);
     }
