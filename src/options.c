@@ -593,8 +593,11 @@ PetscErrorCode MatAIJTCUGetPanelRows(Mat A, PetscInt *rows)
 
   Level: intermediate
 
-  Note:
+  Notes:
   See `MatAIJTCUSetBrickRows()` for what a device chooses while this is not set.
+
+  A device brings the rows of B that a block needs into shared memory where blocks have up to 64 columns (in single precision with bricks of 16 rows 128), windows 16 bytes or more, and panels 8 strips at most. Bricks of other
+  formats gather single rows of a copy of B, which takes longer where columns come in runs.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetBlockCols()`, `MatAIJTCUSetPanelRows()`, `MatAIJTCUSetWindowCols()`
 @*/

@@ -335,7 +335,7 @@ static BinaryFile LookAtFile(const char file[])
 
   if (stat(file, &status) || !S_ISREG(status.st_mode)) return found;
   found.binary = ReadNumbers(file, 0, 1, head) && head[0] == (uint64_t)MAT_FILE_CLASSID;
-  if (!found.binary || !ReadNumbers(file, 0, 4, head) || head[1] > (uint64_t)PETSC_INT_MAX || head[3] > (uint64_t)PETSC_INT_MAX || !head[3]) return found;
+  if (!found.binary || !ReadNumbers(file, 0, 4, head) || head[1] > (uint64_t)status.st_size || head[3] > (uint64_t)status.st_size || !head[3]) return found; /* more of them than bytes */
   before = (4 + head[1] + head[3]) * sizeof(PetscInt);
   if (ReadNumbers(file, before + head[3] * sizeof(PetscScalar), 1, &next) && next / 100 == (uint64_t)MAT_FILE_CLASSID / 100) return found;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {

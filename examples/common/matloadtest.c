@@ -242,7 +242,7 @@ static PetscErrorCode TryOtherNumbers(MPI_Comm comm)
     PetscCall(PetscPrintf(comm, "PETSc binary, numbers of another size\n  %s\n", strstr(message, says) ? "an error that says so" : "no such error"));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(WriteBinary(comm, own, 2 * PetscMin(own, sizeof(double)))); /* as long as two numbers of the next size */
+  PetscCall(WriteBinary(comm, own, 2 * PetscMin(own, sizeof(double)))); /* as long as two numbers of the next size, where there is one */
   PetscCall(Try(comm, "PETSc binary, a vector follows", "matloadtest.petsc"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

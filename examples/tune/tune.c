@@ -204,17 +204,17 @@ static PetscErrorCode Compare(const Options *o, const char name[], const Generat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide as those of the first variant, half as wide, or of single columns */
+/* What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide as those of the variants with bricks of as many rows, half as wide, or of single columns */
 static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
 {
-  const PetscInt         cols     = tuning->variant[0].block_cols;
+  const PetscInt         cols     = tuning->variant[0].block_cols, cols8 = tuning->variant[2].block_cols; /* of bricks of 16 and of 8 rows */
   const MatAIJTCUVariant others[] = {
-    {MAT_AIJTCU_PATH_TCU, 16, 128, cols,     16, 0},
-    {MAT_AIJTCU_PATH_TCU, 16, 64,  cols,     8,  0},
-    {MAT_AIJTCU_PATH_TCU, 16, 128, cols / 2, 8,  0},
-    {MAT_AIJTCU_PATH_TCU, 8,  64,  cols / 2, 8,  0},
-    {MAT_AIJTCU_PATH_TCU, 8,  64,  256,      1,  0},
-    {MAT_AIJTCU_PATH_TCU, 16, 16,  256,      1,  0}
+    {MAT_AIJTCU_PATH_TCU, 16, 128, cols,      16, 0},
+    {MAT_AIJTCU_PATH_TCU, 16, 64,  cols,      8,  0},
+    {MAT_AIJTCU_PATH_TCU, 16, 128, cols / 2,  8,  0},
+    {MAT_AIJTCU_PATH_TCU, 8,  64,  cols8 / 2, 8,  0},
+    {MAT_AIJTCU_PATH_TCU, 8,  64,  256,       1,  0},
+    {MAT_AIJTCU_PATH_TCU, 16, 16,  256,       1,  0}
   };
   const PetscInt nothers = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(others);
 

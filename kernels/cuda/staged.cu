@@ -3,8 +3,8 @@
    A stage holds a packed block and the rows of B that it needs, column-major with a pitch that lets the lanes of a fragment hit different banks.
 
    Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns lie in different memory pages, and
-   a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, before it goes on to the next, which is twice as fast as
-   all columns of a few rows, whatever copies them.
+   a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
+   all columns of a few rows. (Where columns are not aligned, and lanes copy a scalar each, it is 32 rows of all columns: that way is faster then.)
 */
 #include "copy.cuh"
 #include "launch.cuh"

@@ -43,9 +43,10 @@ enum Kernel {
 static const char *const kernel_names[NKERNELS] = {"a copy of B", "a copy in narrow tiles", "a copy, by eight lanes", "a copy in narrow tiles, by eight lanes", "no copy of B", "rows as they come", "rows of B in shared memory"};
 
 enum {
-  MANY   = 200000,                           /* columns of A from which on B has few: it takes longer to make than to multiply; */
-  EIGHTS = 29,                               /* columns that eight lanes have together where they may, in either precision, and some have none of their own; */
-  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53 /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none */
+  MANY   = 200000,                            /* columns of A from which on B has few: it takes longer to make than to multiply; */
+  EIGHTS = sizeof(HrpbScalar) == 8 ? 25 : 21, /* columns that eight lanes have together where they may, of which the last have none; */
+  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* and that four lanes have three vectors each of; */
+  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53  /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none */
 };
 
 static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 0)
@@ -101,9 +102,9 @@ static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
 }
 
 /* Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some sums overflow in a chunk, others in the row, and others in both */
-static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false)
+static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, int64_t columns = 0)
 {
-  const int64_t           N = d->schedule.narrow_tiles ? WIDE : A->ncols < MANY ? EIGHTS : 3;
+  const int64_t           N = columns ? columns : A->ncols >= MANY ? 3 : d->schedule.narrow_tiles ? WIDE : EIGHTS;
   std::vector<HrpbScalar> B((size_t)(A->ncols * N)), C((size_t)(A->nrows * N), -77);
   HrpbScalar             *dB, *dC;
   int64_t                 section = 1280, wrong = 0, nlong = 0, ngiant = 0, nhuge = 0;
@@ -188,6 +189,7 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     TestOrder(&A, &kernels[first]);
     if (A.ncols < MANY) TestOrder(&A, &kernels[first], true);
   }
+  if (A.ncols < MANY) TestOrder(&A, &kernels[COPY], false, THREES);
   TestWork(&A, &d);
   CsrDestroy(&d);
 }

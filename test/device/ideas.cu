@@ -53,10 +53,12 @@ typedef struct {
 
 #if defined(HRPB_USE_SINGLE)
   #define NARROW       4
+  #define ROWS_IDEA    "bricks of 16 rows and blocks of 128 columns (not 8 and 64), panels of 64"
   #define WINDOWS_IDEA "windows of 8 columns (not 4)"
   #define BLOCKS_IDEA  "blocks of 128 columns (not 64)"
 #else
   #define NARROW       2
+  #define ROWS_IDEA    "bricks of 16 rows (not 8), panels of 64"
   #define WINDOWS_IDEA "windows of 8 columns (not 2)"
   #define BLOCKS_IDEA  "blocks of 64 columns (not 32)"
 #endif
@@ -64,7 +66,7 @@ typedef struct {
 static const Idea ideas[] = {
   {"bricks (not CSR)", STAGED, CSR},
   {"tensor cores (not scalar cores)", STAGED_WHOLE, STAGED_SCALAR},
-  {"bricks of 16 rows (not 8), panels of 64", PANELS_64, ROWS_8},
+  {ROWS_IDEA, PANELS_64, ROWS_8},
   {"panels of 128 rows (not 64)", STAGED, PANELS_64},
   {"panels of 128 rows (not 32)", STAGED, PANELS_32},
   {WINDOWS_IDEA, STAGED, NARROW_WINDOWS},

@@ -112,8 +112,8 @@ static int32_t CopyForCsr(int64_t N)
 /* A is what p should have, whole how the matrix is multiplied that it is of */
 static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *whole, const char *where)
 {
-  const HrpbParams staged[] = {HrpbStagedParams(), {16, 64, 64, 8}, {8, 64, 64, 4}, {16, 128, 32, 16}}, gathered[] = {HrpbGatherParams(), {16, 16, 256, 1}};
-  const HrpbParams wide      = {8, 128, 64, 8}; /* 16 strips */
+  const HrpbParams staged[] = {HrpbStagedParams(), {16, 64, 64, 8}, {8, 64, 64, 4}, {8, 64, 64, 8}, {16, 128, 32, 16}}, gathered[] = {HrpbGatherParams(), {16, 16, 256, 1}};
+  const HrpbParams refused[] = {{8, 128, 64, 8}, {8, 64, 128, 8}}; /* 16 strips; blocks that are too wide for bricks of 8 rows */
   HrpbPrecision    precision = sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32;
   CsrSchedule      s         = *whole;
   HrpbTiming       t;
@@ -128,7 +128,7 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *wh
     Report(Plausible(&t) && t.products <= 2 && t.ldr == (p->N + 15) / 16 * 16 && t.ldr == HrpbCopyForBricks(p, &params), "gathered bricks are not timed, too often, or with another copy", where);
     CheckC(p, A, where);
   }
-  Report(HrpbTimeBricksDevice(p, &wide, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.products, "a format that is not staged is timed", where);
+  for (const HrpbParams &params : refused) Report(HrpbTimeBricksDevice(p, &params, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.products, "a format that is not staged is timed", where);
   if (s.rows_entries) { /* rows as they come, whatever N */
     s.direct_columns = 0;
     Check(HrpbTimeCsrDevice(p, &s, p->N, 1e30, NULL, &t));
