@@ -305,8 +305,8 @@ typedef struct {
   int bytes;  /* of a number in it; 0: this PETSc's, or what MatLoad() finds out */
 } BinaryFile;
 
-/* The n numbers at a place, as PETSc writes a PetscInt: the most significant byte comes first */
-static PetscBool ReadNumbers(const char file[], uint64_t place, int n, uint64_t number[])
+/* The n numbers at a place, as PETSc writes a PetscInt: the most significant byte comes first. How many there are */
+static int ReadNumbers(const char file[], uint64_t place, int n, uint64_t number[])
 {
   FILE         *fp = fopen(file, "rb");
   unsigned char b[sizeof(PetscInt)];
@@ -319,7 +319,7 @@ static PetscBool ReadNumbers(const char file[], uint64_t place, int n, uint64_t 
     }
   }
   if (fp) (void)fclose(fp);
-  return (PetscBool)(got == n);
+  return got;
 }
 
 /*
@@ -332,10 +332,12 @@ static BinaryFile LookAtFile(const char file[])
   struct stat  status;
   uint64_t     head[4], next, before; /* MAT_FILE_CLASSID, rows, columns, entries; then the lengths of rows, the columns, and the numbers of all entries; and what follows these */
   const size_t sizes[] = {sizeof(float), sizeof(double), 2 * sizeof(double)};
+  int          got;
 
   if (stat(file, &status) || !S_ISREG(status.st_mode)) return found;
-  found.binary = ReadNumbers(file, 0, 1, head) && head[0] == (uint64_t)MAT_FILE_CLASSID;
-  if (!found.binary || !ReadNumbers(file, 0, 4, head) || head[1] > (uint64_t)status.st_size || head[3] > (uint64_t)status.st_size || !head[3]) return found; /* more of them than bytes */
+  got          = ReadNumbers(file, 0, 4, head);
+  found.binary = got > 0 && head[0] == (uint64_t)MAT_FILE_CLASSID;
+  if (!found.binary || got < 4 || head[1] > (uint64_t)status.st_size || head[3] > (uint64_t)status.st_size || !head[3]) return found; /* more of them than bytes */
   before = (4 + head[1] + head[3]) * sizeof(PetscInt);
   if (ReadNumbers(file, before + head[3] * sizeof(PetscScalar), 1, &next) && next / 100 == (uint64_t)MAT_FILE_CLASSID / 100) return found;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
