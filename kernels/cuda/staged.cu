@@ -4,7 +4,7 @@
 
    Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns lie in different memory pages, and
    a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
-   all columns of a few rows. (Where columns are not aligned, and lanes copy a scalar each, it is 32 rows of all columns: that way is faster then.)
+   all columns of a few rows. (Of columns that are not aligned, where a copy has less, it is 32 lanes' rows of all columns: that way is faster then.)
 */
 #include "copy.cuh"
 #include "launch.cuh"
@@ -107,59 +107,121 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
   for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES>(to + c * TO_STEP, from);
 }
 
-/* A chunk of V rows of B, of ncopies columns (MOST, if all are there), from_step scalars and TO_STEP bytes apart */
-template <int V, int MOST, uint32_t TO_STEP, typename Scalar> __device__ __forceinline__ void CopyChunk(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t row, int32_t ncols)
-{
-  constexpr uint32_t SIZE = sizeof(Scalar);
+/*
+   How a warp copies the rows of B that a block needs, as one of NR warps: a lane has a chunk of as many rows as 16 bytes hold, windows consist of whole chunks.
 
-  if (row <= ncols - V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, TO_STEP>(to, from, from_step);
-  else if (row <= ncols - V) {
-#pragma unroll 8
-    for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) CopyAsync<V * SIZE>(to, from);
-  } else { /* the window reaches beyond the last row of B */
+   Where not all columns are ALIGNED to 16 bytes, every CHUNK-th one is aligned as the first of them is, whatever the leading dimension. In wide tiles those that are aligned alike are copied together,
+   16, 8 or 4 bytes at a time, and the warp's lanes share the rows of a column in parts of as many. Narrow tiles have so few columns of each that it pays to copy all of them by scalars
+*/
+template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
+  static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
+  static constexpr bool     MIXED = !ALIGNED && NB * SIZE > 128;
+  static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
+  static_assert(StagedCols(BM) <= 32 * CHUNK);
+
+  const uint32_t warp, lane;
+  int32_t        window = 0; /* that has the lane's chunk of the next block; on its way from memory, and so not to be looked at before that is copied */
+  int32_t        row;        /* of B, where the chunk of this block begins */
+
+  __device__ __forceinline__ Copies(uint32_t w, uint32_t l) : warp(w), lane(l) { }
+
+  /* The next block's place is known */
+  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockPlace &p)
+  {
+    if (Has(f, p, Part<CHUNK>(0))) window = f.windows[p.window + (Part<CHUNK>(0) >> f.window_shift)];
+  }
+
+  /* It is this block now */
+  __device__ __forceinline__ void Take(const Format<Scalar> &f) { row = (window << f.window_shift) + (int32_t)(Part<CHUNK>(0) & ((1u << f.window_shift) - 1)); }
+
+  /* The N columns of B at n0 to a stage */
+  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
+  {
+    if (!MIXED) CopyClass<ALIGNED ? CHUNK : 1>(a, p, stage, n0, N, 0);
 #pragma unroll 1
-    for (int32_t c = ncopies; c > 0; c--, from += from_step, to += TO_STEP) {
-#pragma unroll 1
-      for (int32_t v = 0; v < ncols - row; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
+    for (int32_t first = 0; MIXED && first < CLASSES; first++) {
+      const uint32_t beyond = (uint32_t)(uintptr_t)(a.d.B + first * a.d.ldb) % 16;
+
+      if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
+      else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first);
+      else CopyClass<1>(a, p, stage, n0, N, first);
     }
   }
-}
+
+private:
+  /* Lanes that copy V rows each for one column, and columns that the warp copies at a time */
+  template <int V> static constexpr uint32_t LANES = StagedCols(BM) / V;
+  template <int V> static constexpr uint32_t COLUMNS = LANES<V> < 32 ? 32 / LANES<V> : 1;
+
+  /* Of the rows of B in a stage, the first of the lane's parts of V */
+  template <int V> __device__ __forceinline__ uint32_t Part(uint32_t j) const { return ((COLUMNS<V> > 1 ? lane % LANES<V> : lane) + 32 * j) * V; }
+
+  __device__ __forceinline__ static bool Has(const Format<Scalar> &f, const BlockPlace &p, uint32_t part) { return p.window + (part >> f.window_shift) < p.window_end; }
+
+  /* Of the columns number first and every CLASSES-th after it, V rows at a time */
+  template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
+  {
+    constexpr uint32_t STEP = COLUMNS<V> * NR; /* to the lane's next one of them */
+    const uint32_t     col  = COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp, n = first + CLASSES * col;
+    const int32_t      ncopies = ((N - first + CLASSES - 1) / CLASSES - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
+
+#pragma unroll
+    for (int j = 0; j < (int)((LANES<V> + 31) / 32); j++) {
+      const uint32_t part = Part<V>(j);
+      const int32_t  from = V == CHUNK ? row : __shfl_sync(HRPB_ALL_LANES, row, part / CHUNK) + (int32_t)(part % CHUNK);
+
+      if (Has(a.f, p, part)) CopyRows<V, STEP * CLASSES>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * CLASSES * a.d.ldb, ncopies, a.ncols - from);
+    }
+  }
+
+  /* V rows of ncopies columns, STEP columns and from_step scalars apart; B has so many rows there. With few copies, the warp has little time for each block: whole tiles are copied without counting */
+  template <int V, int STEP> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
+  {
+    constexpr int MOST = NB / STEP;
+
+    if (nrows >= V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH>(to, from, from_step);
+    else if (nrows >= V) {
+#pragma unroll 8
+      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
+    } else { /* the window reaches beyond the last row of B */
+#pragma unroll 1
+      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) {
+#pragma unroll 1
+        for (int32_t v = 0; v < nrows; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
+      }
+    }
+  }
+};
+
+/* A warp that brings packed blocks alone */
+template <typename Scalar> struct NoCopies {
+  __device__ __forceinline__ NoCopies(uint32_t, uint32_t) { }
+  __device__ __forceinline__ void Seek(const Format<Scalar> &, const BlockPlace &) { }
+  __device__ __forceinline__ void Take(const Format<Scalar> &) { }
+  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, const BlockPlace &, uint32_t, int32_t, int32_t) const { }
+};
 
 /*
    A producer warp.
 
-   BM    rows of a brick
-   NB    columns of the tile
-   V     rows of B that are copied together, a chunk: as many as 16 bytes hold, or one where B is not aligned; windows consist of whole chunks
-   NR    warps that copy rows of B, this one being number warp of them, or 0 if it does not
-   RUNS  whether it brings the packed blocks
+   BM      rows of a brick
+   NB      columns of the tile
+   COPIES  how it copies rows of B; it is number warp of those that do
+   RUNS    whether it brings the packed blocks
 */
-template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
-  constexpr uint32_t    CHUNKS = StagedCols(BM) / V, COLS = CHUNKS < 32 ? 32 / CHUNKS : 1; /* of a column; columns that the warp copies at a time, */
-  constexpr uint32_t    EACH = CHUNKS < 32 ? 1 : CHUNKS / 32, STEP = COLS * (NR ? NR : 1); /* chunks of a lane; and to its next columns, */
-  constexpr int         MOST = NB / (int)STEP; /* of which it has so many. With few, the warp has little time for each block: then whole tiles are copied without counting */
-  constexpr uint32_t    SIZE = sizeof(Scalar), PITCH = Pitch(BM);
-  const Format<Scalar> &f   = a.f;
-  const uint32_t        col = COLS > 1 ? warp * COLS + lane / CHUNKS : warp, chunk = COLS > 1 ? lane % CHUNKS : lane; /* the lane's first ones */
-  const int64_t         step = STEP * a.d.ldb;
+  constexpr uint32_t    SIZE = sizeof(Scalar);
+  const Format<Scalar> &f    = a.f;
+  COPIES                copies(warp, lane);
   Blocks<Scalar>        blocks(a);
   BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
-  int32_t               window[EACH] = {}; /* that has the lane's chunks of the next block; on its way from memory, and so not to be looked at before that is copied */
   uint32_t              stage = 0, parity = 0;
 
-  const auto At   = [&](uint32_t j) { return (chunk + 32 * j) * V; }; /* of the rows of B in a stage, the first of a chunk */
-  const auto Seek = [&](const BlockPlace &group, uint32_t i) {
-    p = ShufflePlace(group, i);
-#pragma unroll
-    for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
-      if (p.window + (At(j) >> f.window_shift) < p.window_end) window[j] = f.windows[p.window + (At(j) >> f.window_shift)];
-    }
-  };
-
-  Seek(next, 0);
+  p = ShufflePlace(next, 0);
+  copies.Seek(f, p);
   while (blocks.Left()) {
-    const int32_t    n0 = blocks.tile * NB, ncopies = (min(NB, a.d.N - n0) - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
+    const int32_t    n0 = blocks.tile * NB, N = min(NB, a.d.N - n0);
     const uint32_t   n     = blocks.Count();
     const BlockPlace group = next;
 
@@ -169,18 +231,13 @@ template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ 
       const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
       const uint32_t   base = shared + place * a.stage_bytes, ready = full + 8 * place;
       const BlockPlace now  = p;
-      int32_t          row[EACH]; /* of B, of the lane's chunks */
 
-#pragma unroll
-      for (int j = 0; j < (NR ? (int)EACH : 0); j++) row[j] = (window[j] << f.window_shift) + (int32_t)(At(j) & ((1u << f.window_shift) - 1));
-      if (i + 1 < n) Seek(group, i + 1);
-      else Seek(next, 0);
+      copies.Take(f);
+      p = i + 1 < n ? ShufflePlace(group, i + 1) : ShufflePlace(next, 0);
+      copies.Seek(f, p);
       BarrierWait(empty + 8 * stage, parity ^ 1);
-      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + PITCH * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
-#pragma unroll
-      for (int j = 0; j < (NR ? (int)EACH : 0); j++) {
-        if (now.window + (At(j) >> f.window_shift) < now.window_end) CopyChunk<V, MOST, STEP * PITCH>(base + col * PITCH + At(j) * SIZE, a.d.B + row[j] + (n0 + col) * a.d.ldb, step, ncopies, row[j], a.ncols);
-      }
+      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + Pitch(BM) * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
+      copies.Copy(a, now, base, n0, N);
       BarrierArriveAfterCopies(ready);
       NextStage(a.nstages, stage, parity);
     }
@@ -191,11 +248,11 @@ template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ 
    The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
    shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
 */
-template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
 {
   const StagedArgs<Scalar> a = args;
 
-  Produce<BM, NB, V, NR, RUNS>(a, shared, full, empty, warp, lane);
+  Produce<BM, NB, COPIES, RUNS>(a, shared, full, empty, warp, lane);
 }
 
 /*
@@ -203,18 +260,19 @@ template <int BM, int NB, int V, int NR, bool RUNS, typename Scalar> __device__ 
    BM      rows of a brick
    NT      tiles of 16 columns that a warp multiplies
    WN      warps side by side along the columns of B
-   V       see Produce()
+   ALIGNED whether all columns of B are aligned to 16 bytes
    CTAS    thread blocks on a multiprocessor
    NP      producer warps: one for all, or one for the packed blocks and the others for B
    HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the compiler does not know this costs more than it saves
 */
-template <int P, int BM, int NT, int WN, int V, int CTAS, int NP, bool HALF> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
+template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HALF> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
   constexpr int BRICKS = Mma<P>::BRICKS;
   constexpr int PITCH  = Pitch(BM);
   constexpr int SUMS   = BM / 2;
+  typedef Copies<BM, NB, NP == 1 ? 1 : NP - 1, ALIGNED, Scalar> COPIES;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.f;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP;
@@ -231,9 +289,9 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, int NP, bool HALF> __g
   }
   __syncthreads();
   if (warp >= nconsumers) {
-    if (NP == 1) Produce<BM, NB, V, 1, true>(a, begin, full, empty, 0, lane);
-    else if (warp == nconsumers) ProduceApart<BM, NB, V, 0, true>(a, begin, full, empty, 0, lane);
-    else ProduceApart<BM, NB, V, NP == 1 ? 1 : NP - 1, false>(a, begin, full, empty, warp - nconsumers - 1, lane);
+    if (NP == 1) Produce<BM, NB, COPIES, true>(a, begin, full, empty, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, true>(a, begin, full, empty, 0, lane);
+    else ProduceApart<BM, NB, COPIES, false>(a, begin, full, empty, warp - nconsumers - 1, lane);
     return;
   }
 
@@ -355,12 +413,6 @@ static Tiling ChooseTiling(const Product *p, const DeviceInfo *device)
   }
 }
 
-/* Rows of B that are copied together */
-static int ChunkOf(const Product *p)
-{
-  return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? 16 / (int)sizeof(HrpbScalar) : 1;
-}
-
 /* A property of the format, not of N: a product in pieces must take the same kernel, and workspace, for each. Wider tiles are chosen only where they fit, too */
 bool StagedTakes(const Product *p, const DeviceInfo *device)
 {
@@ -372,10 +424,10 @@ bool StagedTakes(const Product *p, const DeviceInfo *device)
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }
 
-template <int P, int BM, int NT, int WN, int V, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps to bring data */
-  const auto    kernel = Staged<P, BM, NT, WN, V, CTAS, NP, HALF>;
+  const auto    kernel = Staged<P, BM, NT, WN, ALIGNED, CTAS, NP, HALF>;
   const int     strips = p->h->params.panel_rows / BM, bytes = t->nstages * t->stage_bytes + BARRIERS;
 
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -384,34 +436,34 @@ template <int P, int BM, int NT, int WN, int V, int CTAS, bool HALF> static Hrpb
   return HRPB_SUCCESS;
 }
 
-template <int P, int BM, int NT, int WN, int V, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
 
-  return t->half ? LaunchKernel<P, BM, NT, WN, V, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, V, CTAS, false>(p, device, t, a);
+  return t->half ? LaunchKernel<P, BM, NT, WN, ALIGNED, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, ALIGNED, CTAS, false>(p, device, t, a);
 }
 
-template <int P, int V> static HrpbError LaunchFor(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, bool ALIGNED> static HrpbError LaunchFor(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   const bool tall = p->h->params.brick_rows == 16;
 
   switch (t->nt * t->wn) {
   case 1:
-    return tall ? Launch<P, 16, 1, 1, V, 3>(p, device, t, a) : Launch<P, 8, 1, 1, V, 3>(p, device, t, a);
+    return tall ? Launch<P, 16, 1, 1, ALIGNED, 3>(p, device, t, a) : Launch<P, 8, 1, 1, ALIGNED, 3>(p, device, t, a);
   case 2:
-    return tall ? Launch<P, 16, 2, 1, V, 3>(p, device, t, a) : Launch<P, 8, 2, 1, V, 3>(p, device, t, a);
+    return tall ? Launch<P, 16, 2, 1, ALIGNED, 3>(p, device, t, a) : Launch<P, 8, 2, 1, ALIGNED, 3>(p, device, t, a);
   case 3:
-    return tall ? Launch<P, 16, 3, 1, V, 2>(p, device, t, a) : Launch<P, 8, 3, 1, V, 2>(p, device, t, a);
+    return tall ? Launch<P, 16, 3, 1, ALIGNED, 2>(p, device, t, a) : Launch<P, 8, 3, 1, ALIGNED, 2>(p, device, t, a);
   case 4:
-    return tall ? Launch<P, 16, 4, 1, V, 2>(p, device, t, a) : Launch<P, 8, 4, 1, V, 2>(p, device, t, a);
+    return tall ? Launch<P, 16, 4, 1, ALIGNED, 2>(p, device, t, a) : Launch<P, 8, 4, 1, ALIGNED, 2>(p, device, t, a);
   case 5:
-    return Launch<P, 8, 5, 1, V, 1>(p, device, t, a);
+    return Launch<P, 8, 5, 1, ALIGNED, 1>(p, device, t, a);
   case 6:
-    return tall ? Launch<P, 16, 3, 2, V, 1>(p, device, t, a) : Launch<P, 8, 6, 1, V, 1>(p, device, t, a);
+    return tall ? Launch<P, 16, 3, 2, ALIGNED, 1>(p, device, t, a) : Launch<P, 8, 6, 1, ALIGNED, 1>(p, device, t, a);
   case 7:
-    return Launch<P, 8, 7, 1, V, 1>(p, device, t, a);
+    return Launch<P, 8, 7, 1, ALIGNED, 1>(p, device, t, a);
   default:
-    return tall ? Launch<P, 16, 4, 2, V, 1>(p, device, t, a) : Launch<P, 8, 8, 1, V, 1>(p, device, t, a);
+    return tall ? Launch<P, 16, 4, 2, ALIGNED, 1>(p, device, t, a) : Launch<P, 8, 8, 1, ALIGNED, 1>(p, device, t, a);
   }
 }
 
@@ -426,7 +478,7 @@ template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device
   a.ncols   = p->h->ncols;
   a.ntiles  = t.ntiles;
   a.nstages = t.nstages;
-  return ChunkOf(p) > 1 ? LaunchFor<P, 16 / (int)sizeof(HrpbScalar)>(p, device, &t, &a) : LaunchFor<P, 1>(p, device, &t, &a);
+  return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
 }
 
 HrpbError StagedRun(const Product *p, const DeviceInfo *device)

@@ -33,7 +33,7 @@ enum {
   STAGED,
   STAGED_WHOLE,   /* no panel cut */
   STAGED_SCALAR,  /* without tensor cores, no panel cut */
-  STAGED_SHIFTED, /* B aligned to a scalar alone */
+  STAGED_ODD,     /* B has an odd leading dimension: not all columns are aligned to 16 bytes */
   STAGED_TF32,
   ROWS_8,    /* formats: panels of 64 rows, in bricks of 8 rows, */
   PANELS_64, /* and of 16 */
@@ -72,7 +72,7 @@ static const Idea ideas[] = {
   {WINDOWS_IDEA, STAGED, NARROW_WINDOWS},
   {BLOCKS_IDEA, STAGED, HALF_BLOCKS},
   {"B in place (not gathered)", STAGED, GATHERED},
-  {"copies of 16 bytes (not of a scalar)", STAGED, STAGED_SHIFTED},
+  {"B with columns aligned to 16 bytes (not an odd number of rows)", STAGED, STAGED_ODD},
   {"heavy panels cut", STAGED, STAGED_WHOLE},
   {"heavy panels cut, gathered", GATHERED, GATHERED_WHOLE},
   {"three products of TF32 (not one)", STAGED, STAGED_TF32},
@@ -96,7 +96,7 @@ typedef struct {
   DeviceBricks  bricks;   /* of one with bricks: another one's, where it does not own them, */
   HrpbSchedule  schedule; /* and which panels it cuts */
   HrpbPrecision precision;
-  bool          is_csr, owns, shifted, ordered, scalar;
+  bool          is_csr, owns, odd, ordered, scalar;
 } Variant;
 
 typedef struct {
@@ -192,7 +192,7 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
   if (!bricks) return;
   SetLike(s, STAGED_WHOLE, "staged, whole panels", STAGED)->schedule = WholePanels(&s->variants[STAGED].bricks.h);
   SetLike(s, STAGED_SCALAR, "bricks without tensor cores", STAGED_WHOLE)->scalar = true;
-  SetLike(s, STAGED_SHIFTED, "staged, B shifted", STAGED)->shifted   = true;
+  SetLike(s, STAGED_ODD, "staged, odd leading dimension", STAGED)->odd = true;
   if (sizeof(HrpbScalar) == 4) SetLike(s, STAGED_TF32, "staged, TF32", STAGED)->precision = HRPB_TF32;
   {
     const struct {
@@ -274,12 +274,12 @@ static void Test(const Matrix &A)
     if (!v.possible) continue;
     for (int64_t N : {1, 3, 8, 16, 17, 32, 33, 45, 64, 65, 100, 128, 130}) {
       if (small_run && N != 3 && N != 45 && N != 130) continue;
-      TestProduct(&A, v.name, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, v.shifted || k % 4 == 3, 0, Bound(&v));
+      TestProduct(&A, v.name, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 18, k % 4 == 3, 0, Bound(&v));
       k++;
     }
-    TestProduct(&A, v.name, multiply, 21, 16, v.shifted, 1, Bound(&v));
+    TestProduct(&A, v.name, multiply, 21, 16, 0, 1, Bound(&v));
     /* In another order another sum may overflow */
-    if (!v.ordered && v.precision != HRPB_TF32) TestProduct(&A, v.name, multiply, 40, 0, v.shifted, 2, Bound(&v));
+    if (!v.ordered && v.precision != HRPB_TF32) TestProduct(&A, v.name, multiply, 40, 0, 0, 2, Bound(&v));
   }
   Destroy(&s);
 }
@@ -351,19 +351,19 @@ static std::vector<std::string> Words(const std::string &list)
 typedef struct {
   const Subject *s;
   int64_t        N;
-  HrpbScalar    *B, *shifted, *C; /* shifted: the same as B, one scalar further */
+  HrpbScalar    *B, *odd, *C; /* odd: the same as B, with another row that is not used */
   HrpbScalar    *B_rows, *C_rows;   /* row-major */
   void          *work;
   Cusparse       cusparse, cusparse_rows;
 } Bench;
 
 /* Random numbers, each column those of the one before moved by one row */
-static HrpbScalar *RandomColumns(int64_t nrows, int64_t N, int64_t shift, const std::vector<HrpbScalar> &random)
+static HrpbScalar *RandomColumns(int64_t nrows, int64_t N, int64_t ld, const std::vector<HrpbScalar> &random)
 {
   HrpbScalar *d = Upload(random), *B;
 
-  Check(cudaMalloc(&B, sizeof(HrpbScalar) * (size_t)(nrows * N + shift)));
-  for (int64_t n = 0; n < N; n++) Check(cudaMemcpy(B + shift + n * nrows, d + n, sizeof(HrpbScalar) * nrows, cudaMemcpyDeviceToDevice));
+  Check(cudaMalloc(&B, sizeof(HrpbScalar) * (size_t)(ld * N)));
+  for (int64_t n = 0; n < N; n++) Check(cudaMemcpy(B + n * ld, d + n, sizeof(HrpbScalar) * nrows, cudaMemcpyDeviceToDevice));
   cudaFree(d);
   return B;
 }
@@ -375,8 +375,8 @@ static void BenchCreate(const Subject *s, int64_t N, const bool *needed, Bench *
   std::vector<HrpbScalar> random((size_t)(A->ncols + N));
 
   for (HrpbScalar &x : random) x = Uniform();
-  *b = {s, N, RandomColumns(A->ncols, N, 0, random), NULL, NULL, NULL, NULL, NULL, {}, {}};
-  if (needed[STAGED_SHIFTED]) b->shifted = RandomColumns(A->ncols, N, 1, random);
+  *b = {s, N, RandomColumns(A->ncols, N, A->ncols, random), NULL, NULL, NULL, NULL, NULL, {}, {}};
+  if (needed[STAGED_ODD]) b->odd = RandomColumns(A->ncols, N, A->ncols + 1, random);
   Check(cudaMalloc(&b->C, sizeof(HrpbScalar) * (size_t)(A->nrows * N)));
   for (int v = 0; v < NVARIANTS; v++) {
     if (needed[v] && v != CUSPARSE && v != CUSPARSE_ROWS) bytes = std::max(bytes, WorkBytes(s, &s->variants[v], N));
@@ -396,7 +396,7 @@ static void BenchDestroy(Bench *b)
   cudaFree(b->B_rows);
   cudaFree(b->C_rows);
   cudaFree(b->B);
-  cudaFree(b->shifted);
+  cudaFree(b->odd);
   cudaFree(b->C);
   cudaFree(b->work);
 }
@@ -418,7 +418,7 @@ static void Run(const Bench *b, int variant)
 
   if (variant == CUSPARSE) CusparseMultiply(&b->cusparse);
   else if (variant == CUSPARSE_ROWS) RunRows(b);
-  else Multiply(b->s, v, b->N, v->shifted ? b->shifted + 1 : b->B, A->ncols, b->C, A->nrows, b->work);
+  else Multiply(b->s, v, b->N, v->odd ? b->odd : b->B, A->ncols + v->odd, b->C, A->nrows, b->work);
 }
 
 /* The first column of C and the last */
@@ -464,7 +464,7 @@ static bool Matters(const Subject *s, const Idea *idea, int64_t N)
   if (idea->off == CSR_FOUR) return N <= on->csr.eight_columns && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4;
   if (on->is_csr && off->is_csr) return CsrKernel(&on->csr, N) != CsrKernel(&off->csr, N);
   if (idea->off == STAGED_WHOLE || idea->off == GATHERED_WHOLE) return on->schedule.nsplit;
-  if (off->shifted) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* B is aligned otherwise */
+  if (off->odd) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* B is aligned otherwise */
   return true;
 }
 
