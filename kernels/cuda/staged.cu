@@ -4,7 +4,7 @@
 
    Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns lie in different memory pages, and
    a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
-   all columns of a few rows. (Of columns that are not aligned, where a copy has less, it is 32 lanes' rows of all columns: that way is faster then.)
+   all columns of a few rows. (Where columns are not aligned, and a copy has less, it is the other way round: see Copies.)
 */
 #include "copy.cuh"
 #include "launch.cuh"
@@ -108,16 +108,17 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
 }
 
 /*
-   How a warp copies the rows of B that a block needs, as one of NR warps: a lane has a chunk of as many rows as 16 bytes hold, windows consist of whole chunks.
+   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many rows as 16 bytes hold, and windows consist of whole chunks.
 
-   Where not all columns are ALIGNED to 16 bytes, every CHUNK-th one is aligned as the first of them is, whatever the leading dimension. In wide tiles those that are aligned alike are copied together,
-   16, 8 or 4 bytes at a time, and the warp's lanes share the rows of a column in parts of as many. Narrow tiles have so few columns of each that it pays to copy all of them by scalars
+   Where not all columns are ALIGNED to 16 bytes, columns CHUNK apart are aligned alike, whatever the leading dimension, for CHUNK times that is a multiple of 16 bytes: they are a class. In wide tiles (MIXED) the warp copies
+   class by class, 16, 8 or 4 bytes a lane, which are a chunk or a part of one: of all columns of the class 32 parts, then the next 32. Narrow tiles have so few columns of each class that it is faster to copy all columns by scalars
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
   static constexpr bool     MIXED = !ALIGNED && NB * SIZE > 128;
   static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
   static_assert(StagedCols(BM) <= 32 * CHUNK);
+  static_assert(NB % CLASSES == 0); /* so that a column has the same class in its tile as in B */
 
   const uint32_t warp, lane;
   int32_t        window = 0; /* that has the lane's chunk of the next block; on its way from memory, and so not to be looked at before that is copied */
@@ -138,13 +139,15 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
   {
     if (!MIXED) CopyClass<ALIGNED ? CHUNK : 1>(a, p, stage, n0, N, 0);
+    else {
 #pragma unroll 1
-    for (int32_t first = 0; MIXED && first < CLASSES; first++) {
-      const uint32_t beyond = (uint32_t)(uintptr_t)(a.d.B + first * a.d.ldb) % 16;
+      for (int32_t first = 0; first < CLASSES; first++) {
+        const uint32_t beyond = (uintptr_t)(a.d.B + first * a.d.ldb) % 16;
 
-      if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
-      else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first);
-      else CopyClass<1>(a, p, stage, n0, N, first);
+        if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
+        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* in double 8 bytes are a scalar */
+        else CopyClass<1>(a, p, stage, n0, N, first);
+      }
     }
   }
 
@@ -153,12 +156,12 @@ private:
   template <int V> static constexpr uint32_t LANES = StagedCols(BM) / V;
   template <int V> static constexpr uint32_t COLUMNS = LANES<V> < 32 ? 32 / LANES<V> : 1;
 
-  /* Of the rows of B in a stage, the first of the lane's parts of V */
+  /* Of the rows of B in a stage, the first of the lane's part number j, which has V */
   template <int V> __device__ __forceinline__ uint32_t Part(uint32_t j) const { return ((COLUMNS<V> > 1 ? lane % LANES<V> : lane) + 32 * j) * V; }
 
   __device__ __forceinline__ static bool Has(const Format<Scalar> &f, const BlockPlace &p, uint32_t part) { return p.window + (part >> f.window_shift) < p.window_end; }
 
-  /* Of the columns number first and every CLASSES-th after it, V rows at a time */
+  /* The class of column number first, V rows at a time */
   template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
   {
     constexpr uint32_t STEP = COLUMNS<V> * NR; /* to the lane's next one of them */

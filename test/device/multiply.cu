@@ -86,7 +86,7 @@ static void TestFormats(const Matrix *A, const int32_t *order)
       const bool   tf32  = precision != HRPB_FP64;
       int          k     = 0;
 
-      for (int64_t N : {1, 3, 8, 9, 16, 17, 24, 33, 48, 50, 64, 72, 93, 100, 128, 129, 300}) {
+      for (int64_t N : {1, 3, 8, 9, 16, 17, 24, 33, 48, 50, 64, 72, 128, 93, 100, 129, 257, 300}) {
         if (small_run && N != 3 && N != 24 && N != 33 && N != 50 && N != 129) continue;
         TestProduct(A, kernel, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 18, k % 4 == 3, 0, bound, tf32);
         k++;
