@@ -10,10 +10,6 @@
 #include "launch.cuh"
 #include "rowmajor.cuh"
 
-enum {
-  CSR_THREADS = 128
-};
-
 struct CsrArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values;
@@ -54,7 +50,7 @@ template <int G> static __device__ __forceinline__ void ReadEntries(const HrpbIn
    W columns wide: 16 bytes
    U rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to keep them so
 */
-template <int G, int K, int W, int U> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 8 : 6) Csr(const __grid_constant__ CsrArgs a)
+template <int G, int K, int W, int U> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 8 : CSR_RESIDENT) Csr(const __grid_constant__ CsrArgs a)
 {
   constexpr int     GROUPS = CSR_THREADS / G;
   const int32_t     lane   = threadIdx.x % G;
@@ -189,11 +185,11 @@ template <int G, int K, int W> static HrpbError Launch(CsrArgs a, int32_t n0, in
   return LaunchAfter(Csr<G, K, W, CSR_CHUNK / (K == 3 ? 4 : K)>, dim3(a.part_blocks + HrpbGrid(a.nrows, GROUPS), ntiles), CSR_THREADS, 0, stream, a);
 }
 
-/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want a few columns, by G lanes; what is left, narrower, has a kernel that fits */
-template <int G> static HrpbError RunTiles(const CsrArgs *a, bool narrow, cudaStream_t stream)
+/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want so many columns, by G lanes; what is left, narrower, has a kernel that fits */
+template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bool narrow, cudaStream_t stream)
 {
   constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = CSR_TILE_BYTES / sizeof(HrpbScalar), K = CSR_TILE_BYTES / 16 / G;
-  const int32_t     ntiles = (a->N + 4 * VECTOR - 1) / TILE, n0 = ntiles * TILE, left = a->N - n0;
+  const int32_t     ntiles = (a->N + wanting) / TILE, n0 = ntiles * TILE, left = a->N - n0;
 
   if (ntiles && narrow) HrpbCall(Launch<G, K / 2, VECTOR>(*a, 0, 2 * ntiles, stream));
   if (ntiles && !narrow) HrpbCall(Launch<G, K, VECTOR>(*a, 0, ntiles, stream));
@@ -208,12 +204,13 @@ template <int G> static HrpbError RunTiles(const CsrArgs *a, bool narrow, cudaSt
 static HrpbError CopyAndRun(const CsrProduct *p)
 {
   const CsrSchedule *s   = p->schedule;
-  const int32_t      ldr = CsrLeadingDimension(p->N);
+  const int32_t      ldr = CsrLeadingDimension(p->N), quarter = CSR_TILE_BYTES / sizeof(HrpbScalar) / 4;
   HrpbScalar        *R   = (HrpbScalar *)((uint8_t *)p->partial + PartialBytes(s, p->N));
   const CsrArgs      a   = {p->rowptr, p->colidx, p->values, (const CsrPart *)s->parts, s->nrows, s->nparts, s->part_entries, 0, R, s->ncols, ldr, p->C, p->partial, p->ldc, p->N, 0};
 
   HrpbCall(RowMajor(p->B, p->ldb, s->ncols, p->N, R, s->ncols + 1, ldr, p->stream));
-  return p->N <= s->eight_columns ? RunTiles<8>(&a, s->narrow_tiles, p->stream) : RunTiles<4>(&a, s->narrow_tiles, p->stream);
+  if (p->N <= s->eight_columns) return RunTiles<8>(&a, s->eight_anyway ? 2 * quarter - 1 : quarter - 1, s->narrow_tiles, p->stream);
+  return RunTiles<4>(&a, quarter - 1, s->narrow_tiles, p->stream);
 }
 
 HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream)

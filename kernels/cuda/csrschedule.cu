@@ -253,7 +253,7 @@ static bool AreScattered(int32_t columns)
 
 /*
    Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows are of all lengths, and C stays in the second cache, which puts the halves together: where it is a
-   third of that at most
+   third of that at most. Where four lanes for each row would not keep the device busy, the others may as well have nothing to do
 */
 static HrpbError EightColumns(CsrSchedule *s)
 {
@@ -261,6 +261,7 @@ static HrpbError EightColumns(CsrSchedule *s)
 
   HrpbCall(GetDeviceInfo(&device));
   s->eight_columns = sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : s->nparts ? (int32_t)(device->cache / 3 / ((int64_t)sizeof(HrpbScalar) * s->nrows)) : 0;
+  s->eight_anyway  = 4 * (int64_t)s->nrows <= (int64_t)device->nsm * CSR_RESIDENT * CSR_THREADS;
   return HRPB_SUCCESS;
 }
 

@@ -343,6 +343,7 @@ HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64
   s.rows_entries   = matrix->rows_entries;
   s.narrow_tiles   = matrix->narrow_tiles;
   s.eight_columns  = N > matrix->eight_columns ? 0 : HRPB_MAX_COLUMNS;
+  s.eight_anyway   = matrix->eight_anyway;
   s.longest        = matrix->longest;
   err              = CsrSamePanels(p, matrix, stream, &s);
   t->ldr           = HrpbCopyForCsr(p, matrix, N);

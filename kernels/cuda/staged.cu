@@ -164,16 +164,16 @@ private:
   /* The class of column number first, V rows at a time */
   template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
   {
-    constexpr uint32_t STEP = COLUMNS<V> * NR; /* to the lane's next one of them */
-    const uint32_t     col  = COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp, n = first + CLASSES * col;
-    const int32_t      ncopies = ((N - first + CLASSES - 1) / CLASSES - (int32_t)col + (int32_t)STEP - 1) / (int32_t)STEP;
+    constexpr uint32_t STEP    = CLASSES * COLUMNS<V> * NR; /* columns of B to the lane's next one of them */
+    const uint32_t     n       = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
+    const int32_t      ncopies = (N - (int32_t)n + (int32_t)STEP - 1) / (int32_t)STEP;
 
 #pragma unroll
     for (int j = 0; j < (int)((LANES<V> + 31) / 32); j++) {
       const uint32_t part = Part<V>(j);
       const int32_t  from = V == CHUNK ? row : __shfl_sync(HRPB_ALL_LANES, row, part / CHUNK) + (int32_t)(part % CHUNK);
 
-      if (Has(a.f, p, part)) CopyRows<V, STEP * CLASSES>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * CLASSES * a.d.ldb, ncopies, a.ncols - from);
+      if (Has(a.f, p, part)) CopyRows<V, STEP>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * a.d.ldb, ncopies, a.ncols - from);
     }
   }
 

@@ -45,7 +45,7 @@ static const char *const kernel_names[NKERNELS] = {"a copy of B", "a copy in nar
 enum {
   MANY   = 200000,                            /* columns of A from which on B has few: it takes longer to make than to multiply; */
   EIGHTS = sizeof(HrpbScalar) == 8 ? 25 : 21, /* columns that eight lanes have together where they may, of which the last have none; */
-  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* and that four lanes have three vectors each of; */
+  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* and that four lanes have three vectors each of, or eight two, a quarter of which have none; */
   WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53  /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none */
 };
 
@@ -57,6 +57,7 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
   other.schedule.rows_entries   = kernel == ROWS ? rows_entries : 0;
   other.schedule.narrow_tiles   = kernel == NARROW || kernel == NARROW_EIGHT;
   other.schedule.eight_columns  = kernel == EIGHT || kernel == NARROW_EIGHT ? HRPB_MAX_COLUMNS : 0;
+  other.schedule.eight_anyway   = kernel == NARROW_EIGHT;
   if (kernel != STAGED) other.schedule.panel_rows = 0;
   return other;
 }
@@ -189,7 +190,12 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     TestOrder(&A, &kernels[first]);
     if (A.ncols < MANY) TestOrder(&A, &kernels[first], true);
   }
-  if (A.ncols < MANY) TestOrder(&A, &kernels[COPY], false, THREES);
+  for (Kernel kernel : {COPY, EIGHT}) {
+    DeviceCsr other = With(&d, kernel);
+
+    other.schedule.eight_anyway = true; /* which is for eight lanes alone */
+    if (A.ncols < MANY) TestOrder(&A, &other, false, THREES);
+  }
   TestWork(&A, &d);
   CsrDestroy(&d);
 }
@@ -466,21 +472,23 @@ static Matrix Band(const char *name, int64_t n, int64_t width)
   return FromEntries(name, n, n, entries);
 }
 
-/* Eight lanes a row in double; in single where rows are of all lengths and C is small. Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
+/* Eight lanes a row in double; in single where rows are of all lengths and C is small; some of them without columns where rows are few. Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
 static void TestRowsChosen(void)
 {
   const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8);
   const Matrix *matrices[] = {&short_rows, &long_rows, &scattered, &graph};
-  int           cache, current;
+  int           cache, current, nsm;
 
   Check(cudaGetDevice(&current));
   Check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, current));
+  Check(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, current));
   for (const Matrix *A : matrices) {
     DeviceCsr d = CsrOnDevice(A);
 
     Report(d.schedule.panel_rows == 0, "rows of B in shared memory that do not pay", A->name);
     Report(d.schedule.rows_entries == (A == &short_rows ? RowsEntries(A) : 0), A == &short_rows ? "a copy of B that does not pay" : "no copy of B where one pays", A->name);
     Report(d.schedule.eight_columns == (sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : A == &graph ? cache / 3 / (4 * 4096) : 0), "wrong number of columns that have eight lanes a row", A->name);
+    Report(d.schedule.eight_anyway == (A->nrows <= 192 * nsm), "a quarter of eight lanes without columns where it does not pay, or none where it does", A->name);
     TestOrder(A, &d);
     CsrDestroy(&d);
   }
