@@ -32,7 +32,7 @@ typedef struct {
   int32_t rows_entries;        /* then they read B where it is, by CSR_ROWS rows that have so many entries at most, unless this is zero; and a row-major copy of it otherwise, */
   int32_t narrow_tiles;        /* unless this is zero by 128 in place of 256 bytes of its rows at a time, */
   int32_t eight_columns;       /* and with up to so many columns by eight in place of four lanes for a row, */
-  int32_t eight_anyway;        /* unless this is zero also where a quarter of the eight has nothing to do */
+  int32_t eight_anyway;        /* unless this is zero also where a quarter of the eight and more have no columns */
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
   void   *sections;            /* in device memory, as those that follow, which are NULL where panel_rows is zero */
   void   *run_ptr, *runs, *places;

@@ -198,7 +198,7 @@ template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bo
   if (left <= 2 * VECTOR) return Launch<2, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 4 * VECTOR) return Launch<4, 1, VECTOR>(*a, n0, 1, stream);
   if (left <= 8 * VECTOR) return Launch<G, K / 2, VECTOR>(*a, n0, 1, stream);
-  return Launch<4, 3, VECTOR>(*a, n0, 1, stream); /* eight lanes would have a quarter of nothing to do: 1.2 times as long for 8 dof, tetra and banded, R-MAT 1.02 */
+  return Launch<4, 3, VECTOR>(*a, n0, 1, stream); /* eight lanes, a quarter of them and more without columns, take 1.2 times as long for 8 dof, tetra and banded, R-MAT 1.02, where rows keep the device busy */
 }
 
 static HrpbError CopyAndRun(const CsrProduct *p)

@@ -17,7 +17,7 @@ enum {
   CSR_ROWS           = 256,  /* that a thread block of csrrows.cu has, with so many entries at most: 48 kB */
   CSR_ROWS_ENTRIES   = 4096,
   CSR_THREADS        = 128,  /* of a thread block of csr.cu, */
-  CSR_RESIDENT       = 6,    /* and so many of these that a multiprocessor has at once, where they multiply whole tiles */
+  CSR_RESIDENT       = 6,    /* and so many of these that a multiprocessor has at once, at least, where lanes have two or three vectors each */
   CSR_CHUNK          = 8,                                   /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
   CSR_PANEL_ROWS     = 480,                                 /* that a thread block of csrstaged.cu has at most: with one warp more, as many as have 128 registers, */
   CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */

@@ -45,8 +45,9 @@ static const char *const kernel_names[NKERNELS] = {"a copy of B", "a copy in nar
 enum {
   MANY   = 200000,                            /* columns of A from which on B has few: it takes longer to make than to multiply; */
   EIGHTS = sizeof(HrpbScalar) == 8 ? 25 : 21, /* columns that eight lanes have together where they may, of which the last have none; */
-  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* and that four lanes have three vectors each of, or eight two, a quarter of which have none; */
-  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53  /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none */
+  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* and that four lanes have three vectors each of, or eight two, some of which have none; */
+  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53, /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none; */
+  TILE_AND_HALF = 384 / sizeof(HrpbScalar) + 1 /* of a whole tile and one of which nearly half of the lanes have none */
 };
 
 static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 0)
@@ -191,10 +192,13 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     if (A.ncols < MANY) TestOrder(&A, &kernels[first], true);
   }
   for (Kernel kernel : {COPY, EIGHT}) {
-    DeviceCsr other = With(&d, kernel);
+    DeviceCsr  other = With(&d, kernel);
+    const auto idle  = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&other, N, B, ldb, C, ldc); };
 
+    if (A.ncols >= MANY) continue;
     other.schedule.eight_anyway = true; /* which is for eight lanes alone */
-    if (A.ncols < MANY) TestOrder(&A, &other, false, THREES);
+    TestOrder(&A, &other, false, THREES);
+    TestProduct(&A, "csr", idle, TILE_AND_HALF, 0, 1, 1, bound);
   }
   TestWork(&A, &d);
   CsrDestroy(&d);
@@ -488,15 +492,19 @@ static void TestRowsChosen(void)
     Report(d.schedule.panel_rows == 0, "rows of B in shared memory that do not pay", A->name);
     Report(d.schedule.rows_entries == (A == &short_rows ? RowsEntries(A) : 0), A == &short_rows ? "a copy of B that does not pay" : "no copy of B where one pays", A->name);
     Report(d.schedule.eight_columns == (sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : A == &graph ? cache / 3 / (4 * 4096) : 0), "wrong number of columns that have eight lanes a row", A->name);
-    Report(d.schedule.eight_anyway == (A->nrows <= 192 * nsm), "a quarter of eight lanes without columns where it does not pay, or none where it does", A->name);
+    Report(d.schedule.eight_anyway == (A->nrows <= 192 * nsm), "lanes without columns where that does not pay, or none where it does", A->name);
     TestOrder(A, &d);
     CsrDestroy(&d);
   }
-  if (CanStage() && !small_run) {
-    int device, nsm;
+  for (int beyond = 0; beyond < 2; beyond++) { /* the most rows that are few, and one more */
+    const Matrix A = Scattered(192 * nsm + beyond, 6);
+    DeviceCsr    d = CsrOnDevice(&A);
 
-    Check(cudaGetDevice(&device));
-    Check(cudaDeviceGetAttribute(&nsm, cudaDevAttrMultiProcessorCount, device));
+    Report(d.schedule.eight_anyway == !beyond, "lanes without columns where that does not pay, or none where it does", A.name);
+    TestOrder(&A, &d, false, THREES);
+    CsrDestroy(&d);
+  }
+  if (CanStage() && !small_run) {
     /* a panel for each multiprocessor, two, two with fewer rows, or so few more than one that two would have half of the rows */
     const int32_t of_each[4] = {CSR_PANEL_ROWS, 2 * CSR_PANEL_ROWS, 700, CSR_PANEL_ROWS + 10}, panel_rows[4] = {CSR_PANEL_ROWS, CSR_PANEL_ROWS, 352, 0};
 
