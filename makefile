@@ -9,7 +9,7 @@ make example      solve an eigenproblem (examples/vibration) with the type aijtc
 make test         run all tests
 make test-headers compile against the headers of other PETScs: complex, 64-bit indices, without a GPU, 3.24, 3.25
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
-make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120' (5 minutes on two cores)
+make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
 make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (5 minutes on two cores)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
@@ -88,7 +88,7 @@ FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
 endif
 # Programs that test kernels, and these, as C++ for a host; compiled for Hopper and, where the kernels differ, for Ampere
 EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
-EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g)
+EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g1)
 EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/cuda/*.cuh test/device/*.cuh))
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
@@ -221,7 +221,7 @@ test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
 
 test-architectures:
-	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/cuda/*.cu)' test/architectures
+	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' PRECISIONS='$(PRECISIONS)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/cuda/*.cu)' test/architectures
 
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)
