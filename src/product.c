@@ -279,7 +279,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   AIJTCUParentProduct *pp, kept;
   AIJTCUPlan          *plan;
   PetscBool            dense, bysymmetry, changed, stale, device;
-  PetscLogEvent        event = MAT_AIJTCU_Scalar;
+  PetscLogEvent        event = MAT_AIJTCU_CSR;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
@@ -299,10 +299,10 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
     if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
     else {
       PetscCall(AIJTCUOnDevice(A, plan, &device));
-      if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
-        AIJTCUGetCounts(plan)->parent++;
-        event = MAT_AIJTCU_Parent;
-      } else AIJTCUGetCounts(plan)->scalar++; /* on the host this is the scalar path */
+      if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) {
+        AIJTCUGetCounts(plan)->cusparse++;
+        event = MAT_AIJTCU_CuSPARSE;
+      } else AIJTCUGetCounts(plan)->csr++; /* on the host this is the scalar path */
       PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
   }
@@ -339,13 +339,13 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
 /* C = A B on the path, if that can be: done says so, and the log why not */
 static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, PetscBool *done)
 {
+  AIJTCUDecision      decision = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .path = path};
   const PetscBool     tcu   = (PetscBool)(path == MAT_AIJTCU_PATH_TCU);
-  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_Scalar;
+  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_CSR;
   PetscLogDouble      flops;
 
   PetscFunctionBegin;
-  if (tcu) PetscCall(AIJTCUPlanUpdate(A, plan, done));
-  else PetscCall(AIJTCUPlanUpdateScalar(A, plan, done));
+  PetscCall(AIJTCUPlanPrepare(A, plan, &decision, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   flops = 2.0 * (PetscLogDouble)(tcu ? plan->hrpb.nnz : plan->csr.nnz) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
@@ -357,7 +357,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path
   else {
     HrpbError err;
 
-    PetscCall(AIJTCUDeviceMultiply(A, plan, path, B, C, &err));
+    PetscCall(AIJTCUDeviceMultiply(A, plan, &decision, B, C, &err));
     *done = (PetscBool)!err;
     if (err) PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[path], tcu ? "the scalar path" : "the parent's product", HrpbErrorString(err)));
     else PetscCall(PetscLogGpuFlops(flops));
@@ -365,7 +365,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path
   #endif
   PetscCall(PetscLogEventEnd(event, A, B, C, 0));
   if (*done && tcu) AIJTCUGetCounts(plan)->tcu++;
-  else if (*done) AIJTCUGetCounts(plan)->scalar++;
+  else if (*done) AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,7 +383,7 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
              B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
   if (plan && !changed) {
     PetscCall(AIJTCUMultiply(A, plan, path, B, C, &done));
-    if (!done && path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUMultiply(A, plan, MAT_AIJTCU_PATH_SCALAR, B, C, &done));
+    if (!done && path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUMultiply(A, plan, MAT_AIJTCU_PATH_CSR, B, C, &done));
   }
   if (!done) {
     PetscCall(AIJTCUComputeAnew(C)); /* also where A, or what is known of it, changed since the product was set up */
@@ -404,7 +404,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
 static PetscErrorCode MatProductNumeric_AIJTCU_Scalar(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_SCALAR));
+  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -500,25 +500,21 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   if (dense && plan[0]) {
     if (plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(operand[0])); /* its product is made of products of the blocks */
     else {
-      MatAIJTCUPath path;
-      const char   *reason;
+      AIJTCUDecision d;
 #if AIJTCU_HAVE_BRICKS
-      PetscBool     device;
+      PetscBool      device;
 #endif
 
-#if AIJTCU_HAVE_DEVICE
-      PetscCall(AIJTCUTuneUpdate(operand[0], plan[0], operand[1]->cmap->n));
-#endif
-      PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
-      PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
-      if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));
+      PetscCall(AIJTCUPlanDecide(operand[0], plan[0], SPMM_OP_PRODUCT, operand[1]->cmap->n, &d));
+      PetscCall(AIJTCURecordChoice(operand[0], d.N, d.path, AIJTCUReasons[d.reason]));
+      if (d.path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", d.N, AIJTCUReasons[d.reason]));
 #if AIJTCU_HAVE_BRICKS
-      if (path == MAT_AIJTCU_PATH_TCU) {
+      if (d.path == MAT_AIJTCU_PATH_TCU) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
       PetscCall(AIJTCUOnDevice(operand[0], plan[0], &device));
-      if (path == MAT_AIJTCU_PATH_SCALAR && device) {
+      if (d.path == MAT_AIJTCU_PATH_CSR && device) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Scalar;
         PetscFunctionReturn(PETSC_SUCCESS);
       }

@@ -1,6 +1,6 @@
 static char help[] = "Products C = A B of many sparse matrices with blocks of N dense vectors: PETSc's own beside every variant of ours, in turn, in one run.\n\n"
                      "  ./bench -csv results.csv\n"
-                     "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,scalar -csv results.csv\n"
+                     "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,csr -csv results.csv\n"
                      "  ./bench -f one.mtx,two.mtx -csv results.csv\n"
                      "  ./bench -f @list.txt -csv results.csv        the files that a text file names, one a line\n\n";
 
@@ -34,7 +34,7 @@ typedef struct {
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  const char *const variants = PetscDefined(USE_REAL_SINGLE) ? "auto,scalar,tcu,tcu8,tcu16,cluster,tf32" : "auto,scalar,tcu,tcu8,tcu16,cluster";
+  const char *const variants = PetscDefined(USE_REAL_SINGLE) ? "auto,csr,tcu,tcu8,tcu16,reorder,tf32" : "auto,csr,tcu,tcu8,tcu16,reorder";
   PetscBool         files;
 
   PetscFunctionBegin;
@@ -47,7 +47,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), cluster (bricks in another order), tune (path and format by timing a proxy; not by default), and in single precision tf32", variants, &o->variants, &o->variant));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), and in single precision tf32", variants, &o->variants, &o->variant));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->table.file, sizeof(o->table.file), NULL));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->table.commit, sizeof(o->table.commit), NULL));
@@ -325,7 +325,7 @@ int main(int argc, char **args)
 
    test:
       suffix: families
-      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,scalar,tcu,tcu8,tcu16,tune
+      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,csr,tcu,tcu8,tcu16,tune
 
    test:
       suffix: files
@@ -339,7 +339,7 @@ int main(int argc, char **args)
       filter: grep -c "^rectangle.mtx"
 
    test: # unknowns in a random order, so many that another order pays
-      suffix: clustered
+      suffix: reordered
       requires: cuda
       args: -test_output -families elasticity-permuted -scale 0.5 -N 128 -variants auto -mat_aijtcu_view_choice
       filter: grep -o -e "auto right" -e "in another order" | sort -u
