@@ -4,8 +4,8 @@
 #pragma once
 
 #include <petscaijtcu.h>
-#include <hrpbdevice.h>
-#include <csrdevice.h>
+#include <format/hrpbdevice.h>
+#include <csr/csrdevice.h>
 #if defined(__has_include)
   #if __has_include(<spmm.h>)
     #include <spmm.h>

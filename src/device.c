@@ -238,13 +238,13 @@ void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 
 static void AIJTCUUncluster(AIJTCUPlan *plan, cudaStream_t stream)
 {
-  HrpbClusterDestroyDevice(&plan->clustered, stream);
+  HrpbReorderDestroyDevice(&plan->clustered, stream);
   AIJTCUWorkspaceUser(PETSC_FALSE);
 }
 
 static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  HrpbClustered *c = &plan->clustered;
+  HrpbReordered *c = &plan->clustered;
   double         shared;
 
   PetscFunctionBegin;
@@ -252,7 +252,7 @@ static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJT
   AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
   plan->cluster_shared = 100 * (PetscReal)shared;
   if (*err || (!plan->cluster_forced && plan->cluster_shared < AIJTCU_LEAST_SHARED)) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbClusterDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
+  AIJTCUCallDevice(*err, HrpbReorderDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUWorkspaceUser(PETSC_TRUE);
   AIJTCUCallDevice(*err, HrpbSurveyDevice(c->n, c->n, c->rowptr, c->colidx, csr->stream, &plan->clustered_survey));
@@ -315,7 +315,7 @@ static PetscInt AIJTCUSlotLDA(PetscInt rows)
 }
 
 /* Scalars of B or C in the order of the bricks */
-static size_t AIJTCUClusteredScalars(const HrpbClustered *c, PetscInt N)
+static size_t AIJTCUClusteredScalars(const HrpbReordered *c, PetscInt N)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
 
@@ -336,7 +336,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *byt
 /* B to the order of the bricks, and C from it. What the kernel for bricks needs comes behind both copies */
 static HrpbError AIJTCUClusteredRun(const AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream)
 {
-  const HrpbClustered *order = &plan->clustered;
+  const HrpbReordered *order = &plan->clustered;
   const PetscInt       ld    = AIJTCUSlotLDA(order->n);
   PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUClusteredScalars(order, N);
   HrpbError            err;

@@ -14,8 +14,8 @@
 #include <string>
 
 #include "matrices.cuh"
-#include "clusterdevice.h"
-#include "cuda/rowmajor.cuh"
+#include "order/reorder.h"
+#include "common/rowmajor.cuh"
 #include "scalarbricks.cuh"
 
 /* Products: what is kept first, the others lack something */
@@ -102,7 +102,7 @@ typedef struct {
 typedef struct {
   const Matrix *A;
   DeviceCsr     csr;
-  HrpbClustered order;
+  HrpbReordered order;
   Variant       variants[NVARIANTS];
 } Subject;
 
@@ -156,7 +156,7 @@ static void SetOrdered(Subject *s)
   DeviceBricks     b;
 
   if (s->A->nrows != s->A->ncols || s->A->colidx.empty()) return;
-  err = HrpbClusterDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
+  err = HrpbReorderDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
   if (err == HRPB_ERR_UNSUPPORTED) return;
   Check(err);
   b                    = BricksOnDevice(s->order.n, s->order.n, s->order.rowptr, s->order.colidx, s->order.entry, d->values, &params);
@@ -217,7 +217,7 @@ static void Destroy(Subject *s)
   for (Variant &v : s->variants) {
     if (v.possible && v.owns) BricksDestroy(&v.bricks);
   }
-  HrpbClusterDestroyDevice(&s->order, NULL);
+  HrpbReorderDestroyDevice(&s->order, NULL);
   CsrDestroy(&s->csr);
 }
 

@@ -3,9 +3,9 @@
 */
 #pragma once
 
-#include "cuda/csr.cuh"
+#include "csr/csr.cuh"
 #include "test.cuh"
-#include "csrdevice.h"
+#include "csr/csrdevice.h"
 
 /* A matrix from entries in any order; those in the same place become one */
 static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &entries) /* row*ncols + column */

@@ -1,0 +1,50 @@
+/*
+   A product by bricks, as the launchers of the kernels get it.
+*/
+#pragma once
+
+#include "../common/launch.cuh"
+#include "multiply.cuh"
+
+typedef struct {
+  const Hrpb         *h;
+  const HrpbSchedule *schedule;
+  const HrpbScalar   *values;
+  HrpbPrecision       precision;
+  int32_t           N;
+  const HrpbScalar *B;
+  HrpbScalar       *C;
+  int64_t           ldb, ldc;
+  HrpbScalar       *partial; /* see DenseArgs */
+  cudaStream_t      stream;
+} Product;
+
+static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
+{
+  const bool pairs = !p->h->order && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
+
+  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs, p->partial, (int64_t)p->schedule->nslots * p->h->params.panel_rows};
+}
+
+/* schedule.cu: put the sums of parts of panels together */
+HrpbError CombineRun(const Product *);
+
+/* Columns of a block at most, and blocks, with fewer of which a panel is better multiplied with 64 columns of B at a time than with 128 */
+static constexpr __host__ __device__ int StagedCols(int brick_rows)
+{
+  return brick_rows == 16 ? HRPB_STAGED_COLS : HRPB_SHORT_COLS;
+}
+
+static constexpr __host__ __device__ int StagedShortPanel(int brick_rows)
+{
+  return StagedCols(brick_rows) == 64 ? 16 : 5;
+}
+
+/* staged.cu: whether the kernel takes this product; it reads B where it is */
+bool      StagedTakes(const Product *, const DeviceInfo *);
+HrpbError StagedRun(const Product *, const DeviceInfo *);
+
+/* gather.cu takes any product. A row of its copy of B has so many columns */
+int32_t   GatherLeadingDimension(int32_t N);
+size_t    GatherWork(const Product *);
+HrpbError GatherRun(const Product *, void *work);
