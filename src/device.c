@@ -61,103 +61,6 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the current device has kernels that pay for the plan's precision */
-PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *plan, PetscBool *supports)
-{
-  HrpbError err;
-  bool      pays;
-
-  PetscFunctionBegin;
-  AIJTCUCallDevice(err, HrpbSupportsDevice(AIJTCUGetPrecision(plan), &pays));
-  *supports = pays ? PETSC_TRUE : PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Like all that is freed here without asking for errors: those of work before it come to light in the next call */
-static void AIJTCUDeviceDestroyBricks(AIJTCUPlan *plan, cudaStream_t stream)
-{
-  HrpbScheduleDestroyDevice(&plan->schedule, stream);
-  HrpbDestroyDevice(&plan->hrpb, stream);
-  if (plan->values) (void)AIJTCUForgetError(cudaFreeAsync(plan->values, stream));
-  if (plan->map) (void)AIJTCUForgetError(cudaFreeAsync(plan->map, stream));
-  plan->values    = NULL;
-  plan->map       = NULL;
-  plan->map_tried = PETSC_FALSE;
-}
-
-/* The matrix in the order of the bricks; its values stay in their own */
-static AIJTCUDeviceCSR AIJTCUCSROfBricks(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr)
-{
-  AIJTCUDeviceCSR ordered = *csr;
-
-  if (plan->bricks_clustered) {
-    ordered.rowptr = plan->clustered.rowptr;
-    ordered.colidx = plan->clustered.colidx;
-  }
-  return ordered;
-}
-
-/* Which entries of A those of the CSR of the bricks are; NULL where they are the same */
-static const HrpbInt *AIJTCUEntriesOfBricks(const AIJTCUPlan *plan)
-{
-  return plan->bricks_clustered ? plan->clustered.entry : NULL;
-}
-
-static PetscErrorCode AIJTCUDevicePackCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
-
-  PetscFunctionBegin;
-  (void)A;
-  (void)ctx;
-  PetscCall(PetscLogGpuTimeBegin());
-  *err = HrpbPackValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, ordered.values, AIJTCUEntriesOfBricks(plan), plan->values, ordered.stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
-  PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Find out where the values come from, if there is memory to keep it in: packing does without */
-static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr)
-{
-  const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
-  const PetscInt64      bytes   = HrpbValueCount(&plan->hrpb) * (PetscInt64)sizeof(*plan->map);
-  int32_t              *map;
-  HrpbError             err;
-
-  PetscFunctionBegin;
-  plan->map_tried = PETSC_TRUE;
-  if (plan->hrpb.nnz > PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUDeviceMalloc((size_t)bytes, csr->stream, (void **)&map));
-  if (!map) {
-    PetscCall(PetscInfo(A, "aijtcu: no %" PetscInt64_FMT " bytes to note where values come from, each change of them takes longer\n", bytes));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  err = HrpbMapValuesDevice(&plan->hrpb, ordered.rowptr, ordered.colidx, AIJTCUEntriesOfBricks(plan), map, ordered.stream);
-  if (err) (void)AIJTCUForgetError(cudaFreeAsync(map, csr->stream));
-  else plan->map = map;
-  PetscCall(AIJTCUCheckDevice(err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* New values in the same pattern */
-static PetscErrorCode AIJTCUDeviceRefreshCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  if (!plan->map_tried) PetscCall(AIJTCUDeviceMapValues(A, plan, csr));
-  if (!plan->map) {
-    PetscCall(AIJTCUDevicePackCSR(A, plan, csr, ctx, err));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscLogGpuTimeBegin());
-  *err = HrpbTakeValuesDevice(&plan->hrpb, plan->map, csr->values, plan->values, csr->stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
-  PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The pool of the driver's that our memory comes from, and PETSc's on any but the default stream, keeps what is freed: give that back, for the pieces may be too small, or of another size */
 static PetscErrorCode AIJTCUTrimPool(void)
 {
@@ -182,121 +85,6 @@ PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed nee
     PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUDeviceBuildCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
-
-  PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &plan->params, csr->stream, &plan->hrpb));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbScheduleDevice(&plan->hrpb, csr->stream, &plan->schedule));
-  if (*err) {
-    AIJTCUDeviceDestroyBricks(plan, csr->stream);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(AIJTCUDeviceMalloc(HrpbValueCount(&plan->hrpb) * sizeof(*plan->values), csr->stream, (void **)&plan->values));
-  if (!plan->values) {
-    AIJTCUDeviceDestroyBricks(plan, csr->stream);
-    *err = HRPB_ERR_DEVICE_MEMORY;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(AIJTCUDevicePackCSR(A, plan, csr, ctx, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJTCUDeviceBuild(Mat A, AIJTCUPlan *plan, HrpbError *err)
-{
-  PetscFunctionBegin;
-  if (!plan->workspace_user) AIJTCUWorkspaceUser(PETSC_TRUE);
-  plan->workspace_user = PETSC_TRUE;
-  plan->params         = plan->wanted;
-  if (!plan->wanted.brick_rows) {
-    if (!plan->bricks_clustered) PetscCall(AIJTCUAnalyse(A, plan));
-    plan->params = AIJTCUDeviceFormat(A, plan->bricks_clustered ? &plan->clustered_survey : &plan->survey);
-  }
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceBuildCSR, NULL, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJTCUDeviceRefresh(Mat A, AIJTCUPlan *plan)
-{
-  HrpbError err;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUDeviceRefreshCSR, NULL, &err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
-{
-  AIJTCUDeviceDestroyBricks(plan, AIJTCUDeviceStreamBehind());
-  if (plan->workspace_user) AIJTCUWorkspaceUser(PETSC_FALSE);
-  plan->workspace_user = PETSC_FALSE;
-}
-
-static void AIJTCUUncluster(AIJTCUPlan *plan, cudaStream_t stream)
-{
-  HrpbReorderDestroyDevice(&plan->clustered, stream);
-  AIJTCUWorkspaceUser(PETSC_FALSE);
-}
-
-static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  HrpbReordered *c = &plan->clustered;
-  double         shared;
-
-  PetscFunctionBegin;
-  (void)ctx;
-  AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
-  plan->cluster_shared = 100 * (PetscReal)shared;
-  if (*err || (!plan->cluster_forced && plan->cluster_shared < AIJTCU_LEAST_SHARED)) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbReorderDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUWorkspaceUser(PETSC_TRUE);
-  AIJTCUCallDevice(*err, HrpbSurveyDevice(c->n, c->n, c->rowptr, c->colidx, csr->stream, &plan->clustered_survey));
-  if (*err) AIJTCUUncluster(plan, csr->stream);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Fills plan->clustered and plan->clustered_survey, if that can be. Unless it is forced, only where neighbours share columns */
-PetscErrorCode AIJTCUDeviceCluster(Mat A, AIJTCUPlan *plan, HrpbError *err)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceClusterCSR, NULL, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void AIJTCUDeviceUncluster(AIJTCUPlan *plan)
-{
-  AIJTCUUncluster(plan, AIJTCUDeviceStreamBehind());
-}
-
-static PetscErrorCode AIJTCUDeviceScheduleCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  (void)ctx;
-  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr));
-  plan->csr_scheduled = (PetscBool)!*err;
-  if (plan->csr_scheduled) AIJTCUWorkspaceUser(PETSC_TRUE);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The scalar path's share of the plan; what is wrong with a pattern comes back in err */
-PetscErrorCode AIJTCUDeviceSchedule(Mat A, AIJTCUPlan *plan, HrpbError *err)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceScheduleCSR, NULL, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void AIJTCUDeviceUnschedule(AIJTCUPlan *plan)
-{
-  if (!plan->csr_scheduled) return;
-  CsrScheduleDestroyDevice(&plan->csr, AIJTCUDeviceStreamBehind());
-  AIJTCUWorkspaceUser(PETSC_FALSE);
-  plan->csr_scheduled = PETSC_FALSE;
 }
 
 /* What multiplies: the bricks of a plan or, for the scalar path, the matrix itself */
@@ -327,22 +115,22 @@ static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *byt
   const AIJTCUPlan *plan = k->plan;
   HrpbError         err;
 
-  if (k->path == MAT_AIJTCU_PATH_CSR) return CsrMultiplyWorkDevice(&plan->csr, N, bytes);
-  err = HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, bytes);
-  if (!err && plan->bricks_clustered) *bytes += 2 * AIJTCUClusteredScalars(&plan->clustered, N) * sizeof(PetscScalar);
+  if (k->path == MAT_AIJTCU_PATH_CSR) return CsrMultiplyWorkDevice(&plan->csr.schedule, N, bytes);
+  err = HrpbMultiplyWorkDevice(&plan->bricks.hrpb, &plan->bricks.schedule, AIJTCUGetPrecision(plan), N, bytes);
+  if (!err && plan->bricks.reordered) *bytes += 2 * AIJTCUClusteredScalars(&plan->order.matrix, N) * sizeof(PetscScalar);
   return err;
 }
 
 /* B to the order of the bricks, and C from it. What the kernel for bricks needs comes behind both copies */
 static HrpbError AIJTCUClusteredRun(const AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream)
 {
-  const HrpbReordered *order = &plan->clustered;
+  const HrpbReordered *order = &plan->order.matrix;
   const PetscInt       ld    = AIJTCUSlotLDA(order->n);
   PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUClusteredScalars(order, N);
   HrpbError            err;
 
   err = HrpbPermuteRowsDevice(order->order, order->n, N, b, ldb, x, ld, stream);
-  if (!err) err = HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), N, x, ld, y, ld, y + AIJTCUClusteredScalars(order, N), stream);
+  if (!err) err = HrpbMultiplyDevice(&plan->bricks.hrpb, &plan->bricks.schedule, plan->bricks.values, AIJTCUGetPrecision(plan), N, x, ld, y, ld, y + AIJTCUClusteredScalars(order, N), stream);
   if (!err) err = HrpbPermuteRowsDevice(order->position, order->n, N, y, ld, c, ldc, stream);
   return err;
 }
@@ -351,9 +139,9 @@ static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscS
 {
   const AIJTCUDeviceCSR *csr = k->csr;
 
-  if (k->path == MAT_AIJTCU_PATH_CSR) return CsrMultiplyDevice(&k->plan->csr, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
-  if (k->plan->bricks_clustered) return AIJTCUClusteredRun(k->plan, N, b, ldb, c, ldc, work, csr->stream);
-  return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, csr->stream);
+  if (k->path == MAT_AIJTCU_PATH_CSR) return CsrMultiplyDevice(&k->plan->csr.schedule, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
+  if (k->plan->bricks.reordered) return AIJTCUClusteredRun(k->plan, N, b, ldb, c, ldc, work, csr->stream);
+  return HrpbMultiplyDevice(&k->plan->bricks.hrpb, &k->plan->bricks.schedule, k->plan->bricks.values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, csr->stream);
 }
 
 /* A product's arrays. Those on the host go through buffers behind the kernel's own workspace, two of each: one is copied while the other is multiplied */
@@ -566,22 +354,6 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecisio
   ierr    = AIJTCUDeviceMultiplyInto(A, plan, &x, C, err);
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
   PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUDeviceSurveyCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  (void)ctx;
-  AIJTCUCallDevice(*err, HrpbSurveyDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->survey));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Fills plan->survey */
-PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, HrpbError *err)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurveyCSR, NULL, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

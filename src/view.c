@@ -7,10 +7,10 @@
 /* The path for N columns as the whole parallel matrix sees it: bricks where a block of any process takes them */
 static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
 {
-  Mat         blocks[2];
-  const char *reason;
-  PetscBool   tcu = PETSC_FALSE;
-  AIJTCUPlan *plan;
+  Mat            blocks[2];
+  PetscBool      tcu = PETSC_FALSE, known;
+  AIJTCUPlan    *plan;
+  AIJTCUDecision d;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
@@ -18,7 +18,8 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
     if (i && !plan->device) continue; /* on the host PETSc multiplies the off-diagonal block itself */
-    PetscCall(AIJTCUChoosePath(blocks[i], plan, N, path, &reason));
+    PetscCall(AIJTCUPlanPeek(blocks[i], plan, SPMM_OP_PRODUCT, N, &d, &known));
+    *path = d.path;
     if (*path == MAT_AIJTCU_PATH_TCU) tcu = PETSC_TRUE;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &tcu, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
@@ -36,7 +37,7 @@ static PetscErrorCode AIJTCUGetParams(Mat A, HrpbParams *params)
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
   *params = AIJTCUGetFormat(plan);
-  if (plan->built) *params = plan->params;
+  if (plan->bricks.state == AIJTCU_READY) *params = plan->bricks.format;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,13 +53,13 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
-  for (PetscInt k = 0; k < plan->ntuned; k++) {
+  for (PetscInt k = 0; k < plan->tunings.n; k++) {
     const AIJTCUTuned *tuned;
 
-    PetscCall(AIJTCUTuneFind(blocks[0], plan, plan->tuned[k].N, &tuned));
+    PetscCall(AIJTCUPlanTuned(blocks[0], plan, plan->tunings.tuned[k].choice.op, plan->tunings.tuned[k].choice.N, &tuned));
     if (!tuned) continue; /* it was for another pattern, or before something was set */
-    PetscCall(AIJTCUTuneOptions(blocks[0], tuned, &text));
-    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->N, blocks[0] == A ? "" : " (diagonal block of the first process)", text);
+    PetscCall(AIJTCUTuningOptions(blocks[0], tuned, &text));
+    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->choice.N, blocks[0] == A ? "" : " (diagonal block of the first process)", text);
     PetscCall(PetscFree(text));
     PetscCall(ierr);
   }
@@ -89,7 +90,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   };
   const PetscInt       widths[] = {1, 8, 32, 128};
   PetscViewerFormat    format;
-  PetscBool            isascii;
+  PetscBool            isascii, known;
   AIJTCUPlan          *plan;
   const AIJTCUOptions *o;
   HrpbParams           params = {0, 0, 0, 0};
@@ -107,7 +108,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   o = AIJTCUGetOptions(plan);
   PetscCall(AIJTCUGetParams(A, &params));
   PetscCall(MatAIJTCUGetSynergy(A, &s));
-  PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
+  PetscCall(AIJTCULocalCounts(A, PETSC_TRUE, &sum[NNZ], &sum[COLS8], &sum[COLS16], &known));
   sum[BRICKS]       = s.bricks;
   sum[HRPB_BYTES]   = s.hrpb_bytes;
   sum[CSR_BYTES]    = s.csr_bytes;
@@ -130,7 +131,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {
-    MatAIJTCUPath path;
+    MatAIJTCUPath path = MAT_AIJTCU_PATH_AUTO;
 
     PetscCall(AIJTCUPathOfAll(A, widths[i], &path));
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s N = %" PetscInt_FMT ": %s", i ? "," : ";", widths[i], MatAIJTCUPaths[path]));
@@ -166,8 +167,8 @@ static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
   const AIJTCUTuned *tuned;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUTuneFind(A, plan, N, &tuned));
-  if (tuned) PetscCall(AIJTCUTuneOptions(A, tuned, text));
+  PetscCall(AIJTCUPlanTuned(A, plan, SPMM_OP_PRODUCT, N, &tuned));
+  if (tuned) PetscCall(AIJTCUTuningOptions(A, tuned, text));
 #else
   (void)A;
   (void)N;
