@@ -6,8 +6,7 @@
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
 #include <petsc/private/vecimpl.h>
-#include <format/hrpbdevice.h>
-#include <csr/csrdevice.h>
+#include <spmm.h>
 #include <order/reorder.h>
 #include <proxy/proxy.h>
 

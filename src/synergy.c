@@ -240,7 +240,7 @@ static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N
   const AIJTCUCSRRates *r    = &csr_rates;
   const PetscReal       rate = PetscMax(r->scattered, r->spread + r->spread_byte * CSR_TILE_BYTES * (PetscReal)A->cmap->n);
 
-  if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
+  if (N <= plan->csr.direct_columns || plan->csr.panel_rows || plan->csr.rows_entries) return AIJTCUTimeOfCSR(A, plan, N);
   return AIJTCUTimeOfCSR(A, plan, N) + (rate * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUMultipliedColumns(A, N)) * (PetscReal)plan->survey.nnz;
 }
 
