@@ -64,7 +64,7 @@ LIBRARY     := $(BUILD)/lib/libpetscaijtcu.so
 LIBHRPB     := $(BUILD)/lib/libhrpb.a
 LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
-HOST_SRC    := $(wildcard kernels/*/*.c)
+HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
 LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>/<name>.c is a program; the other sources there, but for programs that only test, are what they share
@@ -135,7 +135,7 @@ $(BUILD)/fuzz/%:
 $(BUILD)/sanitize/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,SANITIZE) $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP -o $@ $<
--include $(wildcard $(BUILD)/sanitize/*/*/*.d)
+-include $(wildcard $(BUILD)/sanitize/*/*.d $(BUILD)/sanitize/*/*/*.d)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
@@ -200,7 +200,7 @@ fuzz: $(FUZZERS)
 test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
 test-headers: | need-slepc
 	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
-	  SOURCES='$(wildcard src/*.c kernels/*/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+	  SOURCES='$(HOST_SRC) $(wildcard src/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
 
 test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'

@@ -96,7 +96,7 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *);
 bool SpmmColumnsRun(const HrpbSurvey *);
 
 typedef struct {
-  char             name[64];  /* as CUDA has it */
+  char             name[256]; /* as CUDA has it */
   int              cc;        /* compute capability, 90 for 9.0, */
   int              code;      /* and the one that the kernels it runs were compiled for: a later device takes those of an earlier one. 0 where it can run none */
   int              nsm;       /* multiprocessors */
@@ -114,6 +114,9 @@ HrpbError SpmmGetDevice(const SpmmDevice **);
 
 /* Whether the matrix has so few panels of HrpbStagedParams() that shorter ones, of which there are more, are faster */
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *);
+
+/* Whether windows half as wide stage fewer rows of B, by a tenth or more */
+bool SpmmWantsNarrowWindows(const HrpbSurvey *);
 
 /* The format of bricks for a matrix of which none was set, from its survey */
 HrpbParams SpmmBrickFormat(const SpmmFacts *, const SpmmDevice *);
@@ -139,6 +142,17 @@ typedef struct {
 
   HrpbError (*run)(const SpmmMatrix *, const SpmmOperands *, void *work, HrpbStream);
 } SpmmKernel;
+
+/* SPMM_KERNEL(SpmmOfSuchAName) = {...}; at the end of a kernel's file, and the name in table.c */
+#ifdef __cplusplus
+  #define SPMM_KERNEL(kernel) \
+    extern "C" const SpmmKernel kernel; \
+    const SpmmKernel            kernel
+#else
+  #define SPMM_KERNEL(kernel) \
+    extern const SpmmKernel kernel; \
+    const SpmmKernel        kernel
+#endif
 
 const SpmmKernel *SpmmKernelGet(int i); /* NULL behind the last. Kernels of a device are in the table of a program that was linked with them */
 const SpmmKernel *SpmmKernelFind(const char name[]);

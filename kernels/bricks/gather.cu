@@ -171,14 +171,10 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
   StoreSums<BM, NT, true>(f, a.d, item, strip, lane, sum, n0);
 }
 
-int32_t GatherLeadingDimension(int32_t N)
+/* Columns of a row of the copy of B */
+static int32_t LeadingDimension(int64_t N)
 {
-  return (N + 15) / 16 * 16;
-}
-
-size_t GatherWork(const Product *p)
-{
-  return sizeof(HrpbScalar) * (size_t)p->h->ncols * (size_t)GatherLeadingDimension(p->N);
+  return (int32_t)((N + 15) / 16 * 16);
 }
 
 template <int P, int BM, int NT, bool DIRECT> static HrpbError Launch(const Product *p, const GatherArgs<HrpbScalar> *a)
@@ -220,18 +216,47 @@ template <int P> static HrpbError Run(const Product *p, const GatherArgs<HrpbSca
   return a->f.strips == 1 && a->f.window_shift == 0 ? LaunchFor<P, 8, true>(p, a) : LaunchFor<P, 8, false>(p, a);
 }
 
-HrpbError GatherRun(const Product *p, void *work)
+static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  GatherArgs<HrpbScalar> a;
-
-  a.f   = FormatOf(p->h, p->schedule, p->values);
-  a.d   = DenseArgsOf(p);
-  a.R   = (const HrpbScalar *)work;
-  a.ldr = GatherLeadingDimension(p->N);
-  HrpbCall(RowMajor(p->B, p->ldb, p->h->ncols, p->N, (HrpbScalar *)work, p->h->ncols, a.ldr, p->stream));
-#if defined(HRPB_USE_SINGLE)
-  return p->precision == HRPB_TF32 ? Run<HRPB_TF32>(p, &a) : Run<HRPB_3XTF32>(p, &a);
-#else
-  return Run<HRPB_FP64>(p, &a);
-#endif
+  return SpmmIsPlain(o);
 }
+
+static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+{
+  HrpbCall(ProductWork(A, o, bytes));
+  *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
+  return HRPB_SUCCESS;
+}
+
+static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  HrpbScalar            *R = (HrpbScalar *)((uint8_t *)work + ProductPartialBytes(A, o->N));
+  GatherArgs<HrpbScalar> a;
+  Product                p;
+  const SpmmDevice      *device;
+
+  HrpbCall(ProductOf(A, o, work, stream, &p, &device));
+  if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
+  a.f   = FormatOf(p.h, p.schedule, p.values);
+  a.d   = DenseArgsOf(&p);
+  a.R   = R;
+  a.ldr = LeadingDimension(p.N);
+  HrpbCall(RowMajor(p.B, p.ldb, p.h->ncols, p.N, R, p.h->ncols, a.ldr, stream));
+#if defined(HRPB_USE_SINGLE)
+  HrpbCall(A->precision == HRPB_TF32 ? Run<HRPB_TF32>(&p, &a) : Run<HRPB_3XTF32>(&p, &a));
+#else
+  HrpbCall(Run<HRPB_FP64>(&p, &a));
+#endif
+  return CombineRun(&p);
+}
+
+SPMM_KERNEL(SpmmBricksGather) = {
+  .name   = "bricks-gather",
+  .what   = "bricks on tensor cores, which read a row-major copy of B where they say",
+  .op     = SPMM_OP_PRODUCT,
+  .format = SPMM_BRICKS,
+  .takes  = Takes,
+  .work   = WorkBytes,
+  .copies = LeadingDimension,
+  .run    = RunProduct
+};

@@ -40,11 +40,13 @@ static constexpr __host__ __device__ int StagedShortPanel(int brick_rows)
   return StagedCols(brick_rows) == 64 ? 16 : 5;
 }
 
-/* staged.cu: whether the kernel takes this product; it reads B where it is */
-bool      StagedTakes(const Product *, const DeviceInfo *);
-HrpbError StagedRun(const Product *, const DeviceInfo *);
+/*
+   product.cu: workspace for the sums of parts, which come first in it; and a plain product, and what the device is. HRPB_ERR_UNSUPPORTED for others, and where the device
+   has no tensor cores that pay
+*/
+size_t    ProductPartialBytes(const SpmmMatrix *, int64_t N);
+HrpbError ProductWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
+HrpbError ProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t, Product *, const SpmmDevice **);
 
-/* gather.cu takes any product. A row of its copy of B has so many columns */
-int32_t   GatherLeadingDimension(int32_t N);
-size_t    GatherWork(const Product *);
-HrpbError GatherRun(const Product *, void *work);
+/* C = 0, where A has no entry */
+HrpbError ProductWithoutBricks(const Product *);

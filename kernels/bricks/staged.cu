@@ -6,6 +6,8 @@
    a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
    all columns of a few rows. (Where columns are not aligned, and a copy has less, it is the other way round: see Copies.)
 */
+#include <algorithm>
+
 #include "../common/copy.cuh"
 #include "product.cuh"
 
@@ -15,6 +17,7 @@ enum {
   MAX_STAGES    = 8
 };
 
+namespace {
 template <typename Scalar> struct StagedArgs {
   Format<Scalar>    f;
   DenseArgs<Scalar> d;
@@ -22,6 +25,7 @@ template <typename Scalar> struct StagedArgs {
   int32_t           ntiles, nstages;
   uint32_t          pattern_at, stage_bytes; /* where a stage keeps the pattern run, behind the rows of B and the values, and all it holds */
 };
+} // namespace
 
 /* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
 static constexpr __host__ __device__ int Pitch(int brick_rows)
@@ -362,14 +366,19 @@ enum {
 };
 
 /* Bytes of a stage, and where its pattern run begins, for a tile */
-template <typename Args> static void GetStage(const Product *p, int nb, Args *a)
+template <typename Args> static void GetStage(int brick_rows, uint32_t max_pattern, uint32_t max_values, int nb, Args *a)
 {
-  a->pattern_at  = (uint32_t)(Pitch(p->h->params.brick_rows) * nb) + (p->h->max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
-  a->stage_bytes = (a->pattern_at + p->h->max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
+  a->pattern_at  = (uint32_t)(Pitch(brick_rows) * nb) + (max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
+  a->stage_bytes = (a->pattern_at + max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
+}
+
+template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
+{
+  GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
 }
 
 /* Bytes that each of so many thread blocks on a multiprocessor can have for its stages */
-static int RoomForStages(const DeviceInfo *device, int ctas)
+static int RoomForStages(const SpmmDevice *device, int ctas)
 {
   const int room = device->shared_sm / ctas - device->shared_own;
 
@@ -377,7 +386,7 @@ static int RoomForStages(const DeviceInfo *device, int ctas)
 }
 
 /* For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that would be empty */
-static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
+static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
 {
   const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
   StagedArgs<HrpbScalar> a;
@@ -390,7 +399,7 @@ static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
   t.half        = t.nt <= HALF_TILES && t.wn == 1 && TILE_COLS * t.nt - p->N >= TILE_COLS / 2;
   t.columns     = TILE_COLS * t.nt * t.wn - (t.half ? TILE_COLS / 2 : 0);
   t.ntiles      = (p->N + t.columns - 1) / t.columns;
-  GetStage(p, t.columns, &a);
+  GetStage(p->h, t.columns, &a);
   t.stage_bytes = (int)a.stage_bytes;
   for (;; t.ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
     const int bytes = RoomForStages(device, t.ctas);
@@ -404,7 +413,7 @@ static Tiling GetTiling(const Product *p, const DeviceInfo *device, int most)
    Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would have but two stages, or
    where panels are short: then one multiplies while the other stores its sums. Fewer columns where there is no room for two stages, as on devices with less shared memory
 */
-static Tiling ChooseTiling(const Product *p, const DeviceInfo *device)
+static Tiling ChooseTiling(const Product *p, const SpmmDevice *device)
 {
   const Tiling wide = GetTiling(p, device, WIDE_TILES);
 
@@ -416,18 +425,7 @@ static Tiling ChooseTiling(const Product *p, const DeviceInfo *device)
   }
 }
 
-/* A property of the format, not of N: a product in pieces must take the same kernel, and workspace, for each. Wider tiles are chosen only where they fit, too */
-bool StagedTakes(const Product *p, const DeviceInfo *device)
-{
-  const HrpbParams      *params = &p->h->params;
-  StagedArgs<HrpbScalar> a;
-
-  if (params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > StagedCols(params->brick_rows) || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
-  GetStage(p, TILE_COLS, &a);
-  return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
-}
-
-template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps to bring data */
   const auto    kernel = Staged<P, BM, NT, WN, ALIGNED, CTAS, NP, HALF>;
@@ -439,14 +437,14 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, bool HALF> stat
   return HRPB_SUCCESS;
 }
 
-template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS> static HrpbError Launch(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
 
   return t->half ? LaunchKernel<P, BM, NT, WN, ALIGNED, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, ALIGNED, CTAS, false>(p, device, t, a);
 }
 
-template <int P, bool ALIGNED> static HrpbError LaunchFor(const Product *p, const DeviceInfo *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+template <int P, bool ALIGNED> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   const bool tall = p->h->params.brick_rows == 16;
 
@@ -470,12 +468,12 @@ template <int P, bool ALIGNED> static HrpbError LaunchFor(const Product *p, cons
   }
 }
 
-template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device)
+template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)
 {
   const Tiling           t = ChooseTiling(p, device);
   StagedArgs<HrpbScalar> a;
 
-  GetStage(p, t.columns, &a);
+  GetStage(p->h, t.columns, &a);
   a.f       = FormatOf(p->h, p->schedule, p->values);
   a.d       = DenseArgsOf(p);
   a.ncols   = p->h->ncols;
@@ -484,11 +482,64 @@ template <int P> static HrpbError Run(const Product *p, const DeviceInfo *device
   return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
 }
 
-HrpbError StagedRun(const Product *p, const DeviceInfo *device)
+/* A property of the format, not of N. Wider tiles are chosen only where they fit, too */
+static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
-#if defined(HRPB_USE_SINGLE)
-  return p->precision == HRPB_TF32 ? Run<HRPB_TF32>(p, device) : Run<HRPB_3XTF32>(p, device);
-#else
-  return Run<HRPB_FP64>(p, device);
-#endif
+  StagedArgs<HrpbScalar> a;
+
+  if (!SpmmIsPlain(o) || params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > StagedCols(params->brick_rows) || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
+  GetStage(params->brick_rows, facts->max_pattern, facts->max_values, TILE_COLS, &a);
+  return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }
+
+/* Rows of B that are taken to be staged. With few panels the time has what narrow windows save */
+static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
+{
+  const HrpbSurvey *s = &facts->survey;
+
+  if (!device->model->narrow_windows_save || SpmmHasFewPanels(facts->nrows, device) || !SpmmWantsNarrowWindows(s)) return (double)s->staged_rows;
+  return (double)(s->staged_rows + s->needed_rows) / 2;
+}
+
+/* The format is that of HrpbStagedParams(), whatever the parameters are. Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
+static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  const SpmmBrickTimes *t       = &device->model->bricks[precision];
+  const HrpbParams      format  = HrpbStagedParams();
+  const HrpbSurvey     *s       = &facts->survey;
+  const double          columns = (double)std::max(N, (int64_t)TILE_COLS / 2); /* fewer than half of a tile take as long */
+  const double          bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
+  const double          panels  = std::max(1.0, (double)facts->nrows / format.panel_rows);
+  const double          in_turn = std::min((double)s->most_staged_rows * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1), (double)HRPB_PART_COLS) / format.block_cols;
+  const double          blocks  = (t->block + t->block_column * columns) * in_turn;
+  const double          work    = (t->brick + t->brick_column * columns) * bricks + t->staged * StagedRows(facts, device) * columns;
+  const double          dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
+
+  return 1e-12 * std::max(blocks + t->launch + work * std::max(1.0, device->nsm / panels) + dense, t->least);
+}
+
+static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  Product           p;
+  const SpmmDevice *device;
+
+  HrpbCall(ProductOf(A, o, work, stream, &p, &device));
+  if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
+#if defined(HRPB_USE_SINGLE)
+  HrpbCall(A->precision == HRPB_TF32 ? Run<HRPB_TF32>(&p, device) : Run<HRPB_3XTF32>(&p, device));
+#else
+  HrpbCall(Run<HRPB_FP64>(&p, device));
+#endif
+  return CombineRun(&p);
+}
+
+SPMM_KERNEL(SpmmBricksStaged) = {
+  .name    = "bricks-staged",
+  .what    = "bricks on tensor cores, with the rows of B that a block needs in shared memory",
+  .op      = SPMM_OP_PRODUCT,
+  .format  = SPMM_BRICKS,
+  .takes   = Takes,
+  .work    = ProductWork,
+  .seconds = Seconds,
+  .run     = RunProduct
+};

@@ -17,7 +17,15 @@ struct CombineArgs {
   HrpbScalar       *C;
   int64_t           ldb, ldc, ldpartial, N;
   int32_t           nhuge, nrows; /* huge rows, and all */
+  int64_t           b_row;
+  const HrpbScalar *C0;
+  int64_t           ldc0;
 };
+
+static __device__ __forceinline__ void Store(const CombineArgs &a, int32_t row, int64_t n, HrpbScalar sum)
+{
+  a.C[row + n * a.ldc] = a.C0 ? a.C0[row + n * a.ldc0] + sum : sum;
+}
 
 /*
    An entry of C in one go, by all lanes of a warp: they read together, and each adds all in their order. When the sum is infinite, order is of no concern: it stays so, unless one of the entries that
@@ -38,7 +46,7 @@ static __device__ __noinline__ HrpbScalar ExactSum(const CombineArgs &a, int32_t
       const int64_t at = first + i * HRPB_LANES + lane;
 
       value[i] = at < end ? a.values[at] : (HrpbScalar)0;
-      x[i]     = at < end ? b[a.colidx[at]] : (HrpbScalar)0;
+      x[i]     = at < end ? b[(int64_t)a.colidx[at] * a.b_row] : (HrpbScalar)0;
     }
 #pragma unroll
     for (int i = 0; i < EXACT_READS; i++) {
@@ -73,7 +81,7 @@ static __device__ void CombineHuge(const CombineArgs &a, const CsrLongRow &r, in
   CsrAddLanes<COMBINE_WARPS>(&sum, &lost);
   sum += lost;
   if (!isfinite(__shfl_sync(HRPB_ALL_LANES, sum, 0))) sum = ExactSum(a, r.row, n);
-  if (lane == 0) a.C[r.row + n * a.ldc] = sum;
+  if (lane == 0) Store(a, r.row, n, sum);
 }
 
 /* What CsrSumOfParts() has of as many lanes, to the bit, by a single one: rows are many, and most have a few parts */
@@ -111,7 +119,7 @@ static __device__ void CombineRows(const CombineArgs &a, const CsrLongRow &r, in
 
     if (lane == from) sum = exact;
   }
-  if (r.nparts) a.C[r.row + n * a.ldc] = sum;
+  if (r.nparts) Store(a, r.row, n, sum);
 }
 
 /* Thread blocks with a huge row first, then those with rows for all threads; columns are the second dimension of the grid */
@@ -131,8 +139,22 @@ HrpbError CsrCombineRun(const CsrProduct *p, bool all)
   const int64_t      most = 65535; /* of the second dimension */
   const CsrSchedule *s = p->schedule;
   const int32_t      nrows = all ? s->nlong : s->ngiant;
-  const CombineArgs  a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, p->N, s->nhuge, nrows};
+  const CombineArgs  a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, p->N, s->nhuge, nrows, p->b_row, p->C0, p->ldc0};
 
   if (nrows == 0) return HRPB_SUCCESS;
   return LaunchAfter(CsrCombine, dim3(s->nhuge + (nrows - s->nhuge + COMBINE_THREADS - 1) / COMBINE_THREADS, p->N < most ? p->N : most), COMBINE_THREADS, 0, p->stream, a);
+}
+
+CsrProduct CsrProductOfAny(const SpmmMatrix *A, const SpmmOperands *o, void *work, cudaStream_t stream)
+{
+  const bool by_columns = o->X.layout == SPMM_COLUMN_MAJOR, adds = o->update == SPMM_ADD;
+
+  return {A->csr, A->rowptr, A->colidx, A->values, o->X.array, o->Y.array, (HrpbScalar *)work, by_columns ? o->X.ld : 1, o->Y.ld, (int32_t)o->N, stream, by_columns ? 1 : o->X.ld, adds ? o->Y0.array : NULL, adds ? o->Y0.ld : 0};
+}
+
+HrpbError CsrProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, cudaStream_t stream, CsrProduct *p)
+{
+  if (!SpmmIsPlain(o)) return HRPB_ERR_UNSUPPORTED;
+  *p = CsrProductOfAny(A, o, work, stream);
+  return HRPB_SUCCESS;
 }

@@ -4,7 +4,7 @@
 */
 #pragma once
 
-#include "csrdevice.h"
+#include "../spmm.h"
 #include "../common/device.cuh"
 
 enum {
@@ -65,23 +65,26 @@ struct CsrProduct {
   int64_t            ldb, ldc;
   int32_t            N;
   cudaStream_t       stream;
+  int64_t            b_row;       /* from an entry of B to that in the next row: 1 where B is column-major, and ldb 1 where it is not */
+  const HrpbScalar  *C0;          /* what is added to the product, or NULL; only csr-copy and combine.cu do so */
+  int64_t            ldc0;
 };
 
-/* copy.cu: columns of a row of the copy of B, and those that fill it up */
-int32_t CsrLeadingDimension(int64_t N);
+/* combine.cu: a product as it was described, and the same for a kernel that takes plain ones alone: HRPB_ERR_UNSUPPORTED for others */
+CsrProduct CsrProductOfAny(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t);
+HrpbError  CsrProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t, CsrProduct *);
 
-/* direct.cu: B as it is. Rows that are longer than a section are left to CsrCombineRun() */
-HrpbError CsrDirectRun(const CsrProduct *);
-
-/* rows.cu: B as it is, for matrices with rows_entries */
-HrpbError CsrRowsRun(const CsrProduct *);
+/* Bytes of workspace for the sums of parts */
+static inline size_t CsrPartialBytes(const SpmmMatrix *A, int64_t N)
+{
+  return (sizeof(HrpbScalar) * (size_t)A->csr->nparts * (size_t)N + 255) / 256 * 256;
+}
 
 /* panels.cu: which rows of B panels of rows need, if staged.cu is to multiply them: where that pays, or, for panels of so many rows unless that is zero, wherever it can. panel_rows remains zero otherwise. Waits */
 HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s);
 void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
 
-/* staged.cu: B as it is, for matrices with panel_rows; whether this device has that kernel */
-HrpbError CsrStagedRun(const CsrProduct *);
+/* staged.cu: whether this device has that kernel */
 HrpbError CsrStagedSupports(bool *supports);
 
 /* combine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */

@@ -1,9 +1,12 @@
 /*
    C = A B on an NVIDIA GPU with A as CSR, without tensor cores: for matrices and numbers of columns for which bricks do not pay.
 
-   As in hrpbdevice.h rowptr, colidx, values, B and C are device pointers, structs and their numbers are on the host, the device is the current one,
-   and work goes to stream. The CSR is trusted: columns lie in [0, ncols), row pointers ascend from any nonnegative number. Rows need not be sorted, and
-   may have several entries in a column, which are added.
+   As in hrpbdevice.h rowptr and colidx are device pointers, structs and their numbers are on the host, the device is the current one, and work goes to
+   stream. The CSR is trusted: columns lie in [0, ncols), row pointers ascend from any nonnegative number. Rows need not be sorted, and may have several
+   entries in a column, which are added.
+
+   The products are in spmm.h. All kernels have the same bits: the entries of a row are added in the order of the CSR, with fused multiply-add, eight to a
+   chunk, and so are the sums of the chunks. Of a row that is cut each part is added so, then the sums of the parts with compensation.
 */
 #pragma once
 
@@ -42,21 +45,6 @@ typedef struct {
 /* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns, HRPB_ERR_UNSUPPORTED where the device runs none of the kernels; s is zeroed on any error */
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
-
-/* Whether a product with N columns reads a row-major copy of B, which it makes */
-bool CsrCopiesB(const CsrSchedule *s, int64_t N);
-
-/* Bytes of device memory that CsrMultiplyDevice() needs beside its arguments, for a row-major copy of B and for sums of parts; no fewer for more columns, and often none for few */
-HrpbError CsrMultiplyWorkDevice(const CsrSchedule *s, int64_t N, size_t *bytes);
-
-/*
-   B is ncols x N, C nrows x N, both column-major with any alignment and leading dimensions ldb >= ncols, ldc >= nrows. C is overwritten.
-   work is aligned to 256 bytes (cudaMalloc() does), may be NULL where none is needed, and is in use until stream is through.
-
-   The entries of a row are added in the order of the CSR, with fused multiply-add, eight to a chunk, and so are the sums of the chunks. Of a row that is cut each part is added so, then the sums of the
-   parts with compensation. What does not come out finite is computed again, entry by entry. A column of C depends on the matrix and that column of B alone, to the bit.
-*/
-HrpbError CsrMultiplyDevice(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
 
 #ifdef __cplusplus
 }

@@ -283,10 +283,43 @@ template <Adding HOW> static HrpbError Launch(const CsrProduct *p)
   return HRPB_SUCCESS;
 }
 
-HrpbError CsrDirectRun(const CsrProduct *p)
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  const CsrSchedule *s = p->schedule;
-
-  if (s->nlong > s->ngiant) return Launch<BY_CHUNKS>(p); /* rows are cut: sections have CSR_CUT_SECTION entries at most */
-  return s->nnz >= DIRECT_LONG_ROWS * (int64_t)s->nrows ? Launch<BY_LANES>(p) : Launch<BY_THREADS>(p);
+  return SpmmIsPlain(o) && o->N <= facts->direct_columns;
 }
+
+static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+{
+  *bytes = A->csr->ngiant ? CsrPartialBytes(A, o->N) : 0;
+  return HRPB_SUCCESS;
+}
+
+static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
+{
+  const SpmmCsrTimes *t = &device->model->csr;
+
+  return 1e-12 * (t->column_launch + t->column * (double)N * (double)facts->nnz);
+}
+
+/* Rows that are longer than a section are left to CsrCombineRun() */
+static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  const CsrSchedule *s = A->csr;
+  CsrProduct         p;
+
+  HrpbCall(CsrProductOf(A, o, work, stream, &p));
+  if (s->nlong > s->ngiant) HrpbCall(Launch<BY_CHUNKS>(&p)); /* rows are cut: sections have CSR_CUT_SECTION entries at most */
+  else HrpbCall(s->nnz >= DIRECT_LONG_ROWS * (int64_t)s->nrows ? Launch<BY_LANES>(&p) : Launch<BY_THREADS>(&p));
+  return CsrCombineRun(&p, false);
+}
+
+SPMM_KERNEL(SpmmCsrDirect) = {
+  .name    = "csr-direct",
+  .what    = "CSR times B as it is, column by column",
+  .op      = SPMM_OP_PRODUCT,
+  .format  = SPMM_CSR,
+  .takes   = Takes,
+  .work    = WorkBytes,
+  .seconds = Seconds,
+  .run     = RunProduct
+};

@@ -184,14 +184,14 @@ HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t 
   HrpbRows          rows;
   HrpbSegments      g;
   PanelTotals      *totals;
-  const DeviceInfo *device;
+  const SpmmDevice *device;
   bool              supports;
   HrpbError         err;
 
   if (!s->nnz || s->longest > CSR_STAGED_ENTRIES) return HRPB_SUCCESS;
   HrpbCall(CsrStagedSupports(&supports));
   if (!supports) return HRPB_SUCCESS;
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   if (!always) panel_rows = s->nnz > (int64_t)FEW_ENTRIES * s->nrows ? PanelRows(s->nrows, device->nsm) : 0;
   if (!panel_rows) return HRPB_SUCCESS;
   rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, panel_rows, WINDOW);

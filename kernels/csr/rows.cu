@@ -11,6 +11,7 @@ enum {
   ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the rows by which tuning times this kernel have (proxy.cu), so that these are multiplied like a large matrix */
 };
 
+namespace {
 struct RowsArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B;
@@ -18,13 +19,16 @@ struct RowsArgs {
   int64_t           ldb, ldc;
   int32_t           nrows, N, room; /* room: for entries in shared memory */
 };
+} // namespace
 
 /* A row as its thread sees it: entries begin to end - 1 in shared memory */
+namespace {
 struct Row {
   const HrpbScalar *values;
   const int32_t    *columns;
   int32_t           row, begin, end;
 };
+} // namespace
 
 /* U columns from n on */
 template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)
@@ -106,13 +110,37 @@ template <int COLUMNS> static HrpbError Run(const CsrProduct *p, int64_t blocks)
   return HRPB_SUCCESS;
 }
 
-HrpbError CsrRowsRun(const CsrProduct *p)
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  const int64_t     blocks  = HrpbGrid(p->schedule->nrows, CSR_ROWS);
-  int               columns = ROWS_COLUMNS;
-  const DeviceInfo *device;
-
-  HrpbCall(GetDeviceInfo(&device));
-  while (p->N > ROWS_TILE && columns > ROWS_TILE && blocks * ((p->N + columns - 1) / columns) < (int64_t)ROWS_BLOCKS * device->nsm) columns /= 2;
-  return columns == ROWS_COLUMNS ? Run<ROWS_COLUMNS>(p, blocks) : columns == ROWS_COLUMNS / 2 ? Run<ROWS_COLUMNS / 2>(p, blocks) : Run<ROWS_TILE>(p, blocks);
+  return SpmmIsPlain(o) && facts->rows_entries;
 }
+
+static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
+{
+  const SpmmCsrTimes *t = &device->model->csr;
+
+  return 1e-12 * (t->launch + (t->entry + t->in_place * (double)N) * (double)facts->nnz);
+}
+
+static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  const int64_t     blocks  = HrpbGrid(A->csr->nrows, CSR_ROWS);
+  int               columns = ROWS_COLUMNS;
+  CsrProduct        p;
+  const SpmmDevice *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  HrpbCall(CsrProductOf(A, o, work, stream, &p));
+  while (p.N > ROWS_TILE && columns > ROWS_TILE && blocks * ((p.N + columns - 1) / columns) < (int64_t)ROWS_BLOCKS * device->nsm) columns /= 2;
+  return columns == ROWS_COLUMNS ? Run<ROWS_COLUMNS>(&p, blocks) : columns == ROWS_COLUMNS / 2 ? Run<ROWS_COLUMNS / 2>(&p, blocks) : Run<ROWS_TILE>(&p, blocks);
+}
+
+SPMM_KERNEL(SpmmCsrRows) = {
+  .name    = "csr-rows",
+  .what    = "CSR times B as it is, rows as they come: for short ones whose columns run with them",
+  .op      = SPMM_OP_PRODUCT,
+  .format  = SPMM_CSR,
+  .takes   = Takes,
+  .seconds = Seconds,
+  .run     = RunProduct
+};

@@ -17,11 +17,13 @@ enum {
 };
 
 /* Of a row, and, summed up, of those before a row */
+namespace {
 struct Counts {
   int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant: longer than a section */
 
   __host__ __device__ Counts operator+(const Counts &b) const { return {nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
 };
+} // namespace
 
 static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
 {
@@ -29,9 +31,11 @@ static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
 }
 
 /* What sections have: so many entries at most, and entries and rows that several rows begin in */
+namespace {
 struct Limits {
   int32_t most, shared;
 };
+} // namespace
 static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED};
 
 /* A longer row has sections of its own, of so many entries: whole parts */
@@ -84,6 +88,7 @@ static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits
 }
 
 /* What the host needs to know beside the counts */
+namespace {
 struct Needs {
   HrpbInt            first, end;      /* of the matrix' entries */
   unsigned long long longest;         /* row, */
@@ -93,6 +98,7 @@ struct Needs {
   int32_t            section_entries; /* of the largest section */
   int32_t            columns;         /* of all samples, each by itself */
 };
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbInt *rowptr, int32_t nrows, Needs *needs)
 {
@@ -238,9 +244,9 @@ static int32_t DirectColumns(const CsrSchedule *s)
 static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
 {
   const int64_t     bytes = (int64_t)CSR_TILE_BYTES * s->ncols;
-  const DeviceInfo *device;
+  const SpmmDevice *device;
 
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   *may = s->nnz > s->ncols && s->nnz >= SAMPLES * SAMPLED && bytes > device->cache && bytes < 8 * (int64_t)device->cache;
   return HRPB_SUCCESS;
 }
@@ -257,19 +263,21 @@ static bool AreScattered(int32_t columns)
 */
 static HrpbError EightColumns(CsrSchedule *s)
 {
-  const DeviceInfo *device;
+  const SpmmDevice *device;
 
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   s->eight_columns = sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : s->nparts ? (int32_t)(device->cache / 3 / ((int64_t)sizeof(HrpbScalar) * s->nrows)) : 0;
   s->eight_anyway  = 4 * (int64_t)s->nrows <= (int64_t)device->nsm * CSR_RESIDENT * CSR_THREADS;
   return HRPB_SUCCESS;
 }
 
+namespace {
 typedef struct {
   Counts *count;
   Needs  *needs;
   Limits  limits;
 } Workspace;
+} // namespace
 
 /* The matrix as a whole, and what follows from that */
 static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s)

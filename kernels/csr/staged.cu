@@ -4,6 +4,8 @@
    A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring the runs of rows of B that the panel needs, a few columns at a time, while the others multiply
    those before. What limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that the second-level cache. It needs Hopper or later.
 */
+#include <math.h>
+
 #include "../common/copy.cuh"
 #include "csr.cuh"
 #include "../common/launch.cuh"
@@ -28,6 +30,7 @@ enum {
   ZERO_BYTES      = CSR_STAGED_ZEROS * sizeof(HrpbScalar)
 };
 
+namespace {
 struct StagedArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B;
@@ -38,6 +41,7 @@ struct StagedArgs {
   int64_t           ldb, ldc;
   int32_t           nrows, ncols, npanels, panel_rows, N;
 };
+} // namespace
 
 #if HAVE_COPY_ENGINE
 /* Scalars from where 16 bytes begin up to the first one of column n: they come with it */
@@ -207,10 +211,10 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __global__ 
 
 HrpbError CsrStagedSupports(bool *supports)
 {
-  const DeviceInfo *device;
+  const SpmmDevice *device;
 
   *supports = false;
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   *supports = device->code >= 90 && device->shared_cta >= CSR_STAGED_BYTES;
   return HRPB_SUCCESS;
 }
@@ -219,9 +223,9 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static HrpbError L
 {
   const int         bytes  = STAGES * CSR_STAGED_COLUMNS * COLUMN_BYTES;
   const auto        kernel = CsrStaged<SHIFTS, STAGES, COLUMN_BYTES>;
-  const DeviceInfo *device;
+  const SpmmDevice *device;
 
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   kernel<<<HrpbGrid(a.npanels, 1, device->nsm), THREADS, bytes, stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
@@ -236,12 +240,38 @@ template <int SHIFTS> static HrpbError LaunchStages(const StagedArgs &a, size_t 
   return Launch<SHIFTS, 2, COLUMN_AT_MOST>(a, stream);
 }
 
-HrpbError CsrStagedRun(const CsrProduct *p)
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  const CsrSchedule *s            = p->schedule;
-  const size_t       column_bytes = (size_t)s->staged_rows * sizeof(HrpbScalar) + ZERO_BYTES;
-  const StagedArgs   a            = {p->rowptr, p->colidx, p->values, p->B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p->C, p->ldb, p->ldc, s->nrows, s->ncols, (s->nrows + s->panel_rows - 1) / s->panel_rows, s->panel_rows, p->N};
-
-  if (p->ldb % GRAIN == 0) return LaunchStages<1>(a, column_bytes, p->stream);
-  return LaunchStages<GRAIN>(a, column_bytes, p->stream);
+  return SpmmIsPlain(o) && facts->panel_rows;
 }
+
+/* A multiprocessor has a panel at a time, and the last ones may keep few of them busy */
+static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
+{
+  const SpmmCsrTimes *t      = &device->model->csr;
+  const double        panels = (double)facts->nrows / facts->panel_rows, turns = ceil(panels / device->nsm);
+
+  return 1e-12 * (t->launch + (t->staged_entry + t->staged * (double)N) * (double)facts->nnz * turns * device->nsm / panels);
+}
+
+static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  const CsrSchedule *s            = A->csr;
+  const size_t       column_bytes = (size_t)s->staged_rows * sizeof(HrpbScalar) + ZERO_BYTES;
+  CsrProduct         p;
+  StagedArgs         a;
+
+  HrpbCall(CsrProductOf(A, o, work, stream, &p));
+  a = {p.rowptr, p.colidx, p.values, p.B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, (const uint16_t *)s->places, p.C, p.ldb, p.ldc, s->nrows, s->ncols, (s->nrows + s->panel_rows - 1) / s->panel_rows, s->panel_rows, p.N};
+  return p.ldb % GRAIN == 0 ? LaunchStages<1>(a, column_bytes, stream) : LaunchStages<GRAIN>(a, column_bytes, stream);
+}
+
+SPMM_KERNEL(SpmmCsrStaged) = {
+  .name    = "csr-staged",
+  .what    = "CSR times rows of B in shared memory: for rows of up to 28 entries whose columns run with them",
+  .op      = SPMM_OP_PRODUCT,
+  .format  = SPMM_CSR,
+  .takes   = Takes,
+  .seconds = Seconds,
+  .run     = RunProduct
+};

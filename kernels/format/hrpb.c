@@ -26,6 +26,8 @@ const char *HrpbErrorString(HrpbError err)
     return "a CUDA call failed";
   case HRPB_ERR_UNSUPPORTED:
     return "no kernel for this on this device";
+  case HRPB_ERR_OPERANDS:
+    return "operands of a product must have leading dimensions that their layouts allow, Y must be another array than X and B, and the blocks of D must be as many rows as divide those of the matrix";
   }
   return "unknown HRPB error";
 }

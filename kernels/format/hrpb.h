@@ -83,7 +83,8 @@ typedef enum {
   HRPB_ERR_CORRUPT,   /* checker only: the format is not the one its CSR has */
   HRPB_ERR_DEVICE_MEMORY, /* device memory ran out; nothing is left allocated */
   HRPB_ERR_DEVICE,        /* a CUDA call failed: HrpbDeviceErrorString() says which error it was */
-  HRPB_ERR_UNSUPPORTED    /* no kernel for this on this device */
+  HRPB_ERR_UNSUPPORTED,   /* no kernel for this on this device */
+  HRPB_ERR_OPERANDS       /* a product's operands are not as spmm.h wants them */
 } HrpbError;
 
 /* First bytes of a block's pattern run */

@@ -1,7 +1,7 @@
 /*
    HRPB on an NVIDIA GPU: the same format, to the byte, with its arrays in device memory.
 
-   In all functions below rowptr, colidx, order, values, B and C are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
+   In all functions below rowptr, colidx, order and values are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
    the struct itself and its numbers are on the host. The device is the current one, work goes to stream. Functions that
    fill a struct wait for its numbers; the others do not. Memory comes from the device's default pool and is released in stream order.
 */
@@ -86,20 +86,6 @@ enum {
 
 HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s);
 void      HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream);
-
-/*
-   Bytes of device memory that HrpbMultiplyDevice() needs beside its arguments, for sums of parts of panels and for a copy of B in the order
-   that the kernel likes; zero where no panel is cut and B is staged. HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for this precision
-*/
-HrpbError HrpbMultiplyWorkDevice(const Hrpb *h, const HrpbSchedule *s, HrpbPrecision precision, int64_t N, size_t *bytes);
-
-/*
-   HrpbMultiplyHost() on tensor cores. work is aligned to 256 bytes (cudaMalloc() does) and is in use until stream is through.
-
-   A column of C depends on the matrix, its format, the precision, the device's model and that column of B alone, to the bit. Entries that do not
-   come out finite are computed again in ascending column order from the entries of the matrix, so that NaN and Inf go where HrpbMultiplyHost() sends them.
-*/
-HrpbError HrpbMultiplyDevice(const Hrpb *h, const HrpbSchedule *s, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work, HrpbStream stream);
 
 #ifdef __cplusplus
 }

@@ -63,7 +63,7 @@ typedef struct {
   int32_t        cc;        /* compute capability: 90 for 9.0 */
   int32_t        nsm;       /* multiprocessors */
   double         bandwidth; /* of its memory, bytes per second */
-  SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; zeros for a precision that the library is not compiled for */
+  SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; of the precisions that the library is compiled for those are used that it has */
   double         short_in_turn; /* not a time: with the short panels of a small matrix the panel with most blocks has so many times as many in turn */
   bool           narrow_windows_save; /* whether rows of B that narrow windows leave out show in the time of all matrices */
   SpmmCsrTimes   csr;

@@ -28,9 +28,11 @@ static unsigned int WarpGrid(int64_t rows)
 
 /* ---- How much neighbours share ---- */
 
+namespace {
 typedef struct {
   unsigned long long share, rows; /* sum of SHARES of a row's columns */
 } Shared;
+} // namespace
 
 enum {
   SHARES = 1000 /* integers, which add up to the same in any order */
@@ -90,6 +92,7 @@ HrpbError HrpbSharedNeighboursDevice(int64_t n, const HrpbInt *rowptr, const Hrp
 
 /* ---- The order ---- */
 
+namespace {
 typedef struct {
   int32_t        n;
   const HrpbInt *rowptr, *colidx;
@@ -103,6 +106,7 @@ typedef struct {
   size_t         temporary_bytes;
   int32_t        most_levels;
 } Search;
+} // namespace
 
 static __device__ uint32_t Mix(uint32_t x)
 {
@@ -305,10 +309,12 @@ static __global__ void __launch_bounds__(HRPB_THREADS) RenameColumns(const HrpbI
   }
 }
 
+namespace {
 typedef struct {
   HrpbInt *renamed, *entry; /* as they come */
   uint8_t *temporary;
 } Matrix;
+} // namespace
 
 static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix *m, cudaStream_t stream, HrpbReordered *c)
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "proxy.h"
-#include "../csr/csr.cuh"
-#include "../bricks/product.cuh"
+#include "../common/launch.cuh"
 #include "../common/rowmajor.cuh"
+#include "../csr/csr.cuh"
 #include "../format/rows.cuh"
 
 enum {
@@ -83,9 +83,11 @@ HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64
 }
 
 /* The chosen segments, and what is added to a row pointer of theirs */
+namespace {
 struct Segments {
   int64_t first[HRPB_REPRESENTATIVES], shift[HRPB_REPRESENTATIVES];
 };
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) GatherRowPointers(const HrpbInt *rowptr, const __grid_constant__ Segments s, int64_t segment_rows, int64_t nrows, HrpbInt *to)
 {
@@ -176,11 +178,11 @@ static HrpbError MakeDense(int64_t N, HrpbStream stream, HrpbProxy *p)
 
 HrpbError HrpbSegmentRowsDevice(int64_t *segment_rows)
 {
-  const DeviceInfo *device;
+  const SpmmDevice *device;
   int64_t           units;
 
   *segment_rows = 0;
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   units         = (int64_t)device->nsm * WAVE_PANELS * WAVE_ROWS / (HRPB_REPRESENTATIVES * HRPB_UNIT_ROWS);
   *segment_rows = HRPB_UNIT_ROWS * (units > 1 ? units : 1);
   return HRPB_SUCCESS;
@@ -254,38 +256,78 @@ template <typename F> static HrpbError Time(F multiply, double limit, cudaStream
   return err;
 }
 
-/* Single columns are never staged, 16 bytes at a time as that is; wider windows are, or are refused */
+static int32_t LeadingDimensionOfCopy(const SpmmKernel *kernel, int64_t N)
+{
+  return kernel && kernel->copies ? kernel->copies(N) : 0;
+}
+
+/* The kernel for N columns that the parameters get, or, once there are bricks, those */
+static HrpbError ChooseForBricks(const HrpbParams *params, const Hrpb *h, int64_t N, const SpmmKernel **kernel)
+{
+  const SpmmMatrix   A     = {.hrpb = h};
+  const SpmmFacts    facts = SpmmFactsOf(&A);
+  const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
+  const SpmmDevice  *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, &facts, params, &plain, device);
+  return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
+}
+
+/* The one that a matrix with that schedule gets */
+static HrpbError ChooseForCsr(const CsrSchedule *matrix, int64_t N, const SpmmKernel **kernel)
+{
+  const SpmmMatrix   A     = {.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix};
+  const SpmmFacts    facts = SpmmFactsOf(&A);
+  const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
+  const SpmmDevice  *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_CSR, false, &facts, NULL, &plain, device);
+  return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
+}
+
 int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params)
 {
-  return params->window_cols > 1 ? 0 : GatherLeadingDimension((int32_t)p->N);
+  const SpmmKernel *kernel;
+
+  return ChooseForBricks(params, NULL, p->N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 {
-  return CsrCopiesB(matrix, N) ? CsrLeadingDimension(p->N) : 0;
+  const SpmmKernel *kernel;
+
+  return ChooseForCsr(matrix, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
 /* With the bricks, what is needed beside them */
 static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, uint8_t **work, HrpbTiming *t)
 {
-  const Product     product = {h, s, NULL, precision, (int32_t)p->N, p->B, p->C, p->ldb, p->ldc, NULL, stream};
-  const DeviceInfo *device;
-  HrpbSchedule      few;
-  size_t            bytes;
+  const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
+  const SpmmKernel  *kernel;
+  const SpmmDevice  *device;
+  SpmmMatrix         A;
+  HrpbSchedule       few;
+  size_t             bytes;
 
-  HrpbCall(GetDeviceInfo(&device));
-  t->ldr = StagedTakes(&product, device) ? 0 : GatherLeadingDimension((int32_t)p->N);
+  HrpbCall(SpmmGetDevice(&device));
+  HrpbCall(ChooseForBricks(&h->params, h, p->N, &kernel));
+  t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   if (t->ldr && h->params.window_cols > 1) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(HrpbScheduleDevice(h, stream, s));
   HrpbCall(HrpbAllocate(values, (int64_t)HrpbValueCount(h), stream));
   HrpbCall(HrpbPackValuesDevice(h, p->rowptr, p->colidx, p->values, NULL, *values, stream));
-  HrpbCall(HrpbMultiplyWorkDevice(h, s, precision, p->N, &bytes));
+  A = {.nrows = p->nrows, .ncols = p->ncols, .hrpb = h, .schedule = s, .brick_values = *values, .precision = precision};
+  HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
   HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
   few = *s;
   if (!s->nsplit && s->nitems > device->nsm) few.nitems = device->nsm; /* panels: one for each multiprocessor */
   t->products = (double)few.nitems / (double)s->nitems;
-  HrpbCall(HrpbMultiplyDevice(h, &few, *values, precision, p->N, p->B, p->ldb, p->C, p->ldc, *work, stream));
-  return Time([&] { return HrpbMultiplyDevice(h, s, *values, precision, p->N, p->B, p->ldb, p->C, p->ldc, *work, stream); }, limit, stream, t);
+  A.schedule  = &few;
+  HrpbCall(SpmmRun(kernel, &A, &plain, *work, stream));
+  A.schedule = s;
+  return Time([&] { return SpmmRun(kernel, &A, &plain, *work, stream); }, limit, stream, t);
 }
 
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t)
@@ -319,40 +361,49 @@ static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, Hr
 /* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, counts for the share of those that have it */
 static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbTiming *t)
 {
-  const DeviceInfo *device;
+  const SpmmDevice *device;
   int64_t           npanels, turns;
 
-  HrpbCall(GetDeviceInfo(&device));
+  HrpbCall(SpmmGetDevice(&device));
   npanels = (p->nrows + s->panel_rows - 1) / s->panel_rows;
   turns   = (npanels + device->nsm - 1) / device->nsm;
   t->seconds *= (double)npanels / (double)(turns * device->nsm);
   return HRPB_SUCCESS;
 }
 
+/* The kernel is the one of the matrix and of N; a unit has whole thread blocks of the rows that rows_entries counts */
+static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, uint8_t **work, HrpbTiming *t)
+{
+  const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
+  const SpmmMatrix   A     = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
+  const SpmmKernel  *kernel;
+  size_t             bytes;
+
+  s->rows_entries  = matrix->rows_entries;
+  s->narrow_tiles  = matrix->narrow_tiles;
+  s->eight_columns = N > matrix->eight_columns ? 0 : HRPB_MAX_COLUMNS;
+  s->eight_anyway  = matrix->eight_anyway;
+  s->longest       = matrix->longest;
+  HrpbCall(ChooseForCsr(matrix, N, &kernel));
+  HrpbCall(CsrSamePanels(p, matrix, stream, s));
+  t->ldr      = LeadingDimensionOfCopy(kernel, p->N);
+  t->products = 1;
+  HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
+  HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
+  HrpbCall(SpmmRun(kernel, &A, &plain, *work, stream));
+  HrpbCall(Time([&] { return SpmmRun(kernel, &A, &plain, *work, stream); }, limit, stream, t));
+  return s->panel_rows && p->share < 1 ? CountWholeTurns(p, s, t) : HRPB_SUCCESS;
+}
+
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
 {
   CsrSchedule s;
   uint8_t    *work = NULL;
-  size_t      bytes;
   HrpbError   err;
-  const auto  multiply = [&] { return CsrMultiplyDevice(&s, p->rowptr, p->colidx, p->values, p->N, p->B, p->ldb, p->C, p->ldc, work, stream); };
 
   *t = {};
   HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
-  s.direct_columns = N > matrix->direct_columns ? 0 : matrix->direct_columns; /* the kernel is the one of the matrix and of N; a unit has whole thread blocks of the rows that rows_entries counts */
-  s.rows_entries   = matrix->rows_entries;
-  s.narrow_tiles   = matrix->narrow_tiles;
-  s.eight_columns  = N > matrix->eight_columns ? 0 : HRPB_MAX_COLUMNS;
-  s.eight_anyway   = matrix->eight_anyway;
-  s.longest        = matrix->longest;
-  err              = CsrSamePanels(p, matrix, stream, &s);
-  t->ldr           = HrpbCopyForCsr(p, matrix, N);
-  t->products      = 1;
-  if (!err) err = CsrMultiplyWorkDevice(&s, p->N, &bytes);
-  if (!err) err = HrpbAllocate(&work, (int64_t)bytes, stream);
-  if (!err) err = multiply();
-  if (!err) err = Time(multiply, limit, stream, t);
-  if (!err && s.panel_rows && p->share < 1) err = CountWholeTurns(p, &s, t);
+  err = TimeCsr(p, matrix, N, limit, stream, &s, &work, t);
   err = HrpbFree(work, err, stream);
   CsrScheduleDestroyDevice(&s, stream);
   return err;

@@ -302,7 +302,9 @@ enum cudaDeviceAttr {
   cudaDevAttrComputeCapabilityMinor,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor,
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
-  cudaDevAttrReservedSharedMemoryPerBlock
+  cudaDevAttrReservedSharedMemoryPerBlock,
+  cudaDevAttrMemoryClockRate,
+  cudaDevAttrGlobalMemoryBusWidth
 };
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -320,7 +322,7 @@ typedef struct CUevent_st  *cudaEvent_t;
 struct cudaDeviceProp {
   char   name[256];
   int    major;
-  size_t sharedMemPerBlockOptin;
+  size_t sharedMemPerBlockOptin, totalGlobalMem;
 };
 struct cudaFuncAttributes {
   int binaryVersion, ptxVersion;

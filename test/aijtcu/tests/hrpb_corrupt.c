@@ -439,7 +439,7 @@ static PetscErrorCode TestTotals(void)
 static PetscErrorCode TestErrorStrings(void)
 {
   PetscFunctionBegin;
-  for (int e = HRPB_SUCCESS; e <= HRPB_ERR_UNSUPPORTED + 1; e++) {
+  for (int e = HRPB_SUCCESS; e <= HRPB_ERR_OPERANDS + 1; e++) {
     const char *s = HrpbErrorString((HrpbError)e);
 
     if (!s || !s[0]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "error %d has no string\n", e));
