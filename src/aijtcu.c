@@ -18,7 +18,8 @@
   #include <cuda_runtime_api.h>
 #endif
 
-#define PLAN_KEY "MatAIJTCUPlan"
+#define PLAN_KEY  "MatAIJTCUPlan"
+#define OWNER_KEY "MatAIJTCUOwner"
 
 PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
 {
@@ -50,6 +51,7 @@ static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanReset(*plan));
   PetscCall(PetscFree((*plan)->other_name));
+  PetscCall(PetscFree((*plan)->parent_type));
   PetscCall(PetscFree((*plan)->prefix));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,30 +74,60 @@ PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, plan));
   if (!*plan) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!(*plan)->view_depth++ && (*plan)->own_name) {
-    AIJTCUExchangeNames(A, *plan);
-    (*plan)->parent_name = ((PetscObject)A)->type_name;
+  if (!(*plan)->view_depth++ && (*plan)->own_name) AIJTCUExchangeNames(A, *plan);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of a parallel matrix have plans for its products only */
+static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUPlan *plan)
+{
+  Mat       blocks[2];
+  PetscBool has;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &has));
+  if (plan->kind != AIJTCU_KIND_MPI || !has) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2; i++) {
+    AIJTCUPlan *block = NULL;
+
+    if (blocks[i]) PetscCall(AIJTCUGetPlan(blocks[i], &block));
+    if (!block || block->owner != plan) continue;
+    PetscCall(AIJTCUDetach(blocks[i]));
+    PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Take from A all that was hung on it, but not the name that it carries. The plan is gone then */
+static PetscErrorCode AIJTCURelease(Mat A, AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDetachBlocks(A, plan));
+  PetscCall(AIJTCUUnwrapComposed(A, plan));
+  AIJTCUUnwrapOps(A, plan);
+  plan->own_name = PETSC_FALSE; /* not twice, should the next line fail */
+  PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A is still of the parent type is asked of the characters of its name: a name that was freed and made anew may have the address of the old one, or the old name another */
 PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUPlan *now;
+  PetscBool   same;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &now));
   if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS); /* MatHeaderReplace() gave A another header: the plan went with the old one */
   if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!plan->own_name) PetscCall(AIJTCUWrapOps(A, plan));
-  else if (((PetscObject)A)->type_name == plan->parent_name) {
-    AIJTCUExchangeNames(A, plan);
-    PetscCall(AIJTCUWrapOps(A, plan));
-  } else { /* the parent made another type of A, and freed the name that it saw */
-    PetscCall(AIJTCUUnwrapComposed(A, plan));
-    AIJTCUUnwrapOps(A, plan);
-    PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
+  PetscCall(PetscStrcmp(((PetscObject)A)->type_name, plan->parent_type, &same));
+  if (!same) {
+    PetscCall(AIJTCURelease(A, plan)); /* the parent made another type of A */
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (plan->own_name) AIJTCUExchangeNames(A, plan);
+  PetscCall(AIJTCUWrapOps(A, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,6 +228,7 @@ static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_nam
   (*plan)->kind   = kind;
   (*plan)->device = device;
   PetscCall(AIJTCUComposeData((PetscObject)A, PLAN_KEY, *plan, AIJTCUPlanDestroy));
+  PetscCall(PetscStrallocpy(((PetscObject)A)->type_name, &(*plan)->parent_type));
   if (own_name) {
     PetscCall(PetscStrallocpy(own[kind], &(*plan)->other_name));
     AIJTCUExchangeNames(A, *plan);
@@ -248,7 +281,7 @@ PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Make an aijtcu a matrix of its parent type again */
+/* Make an aijtcu a matrix of its parent type again, and its blocks as well. Nothing where there is no plan */
 PetscErrorCode AIJTCUDetach(Mat A)
 {
   AIJTCUPlan *plan;
@@ -256,11 +289,33 @@ PetscErrorCode AIJTCUDetach(Mat A)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUUnwrapComposed(A, plan));
-  AIJTCUUnwrapOps(A, plan);
   if (plan->own_name && !plan->view_depth) AIJTCUExchangeNames(A, plan);
-  plan->own_name = PETSC_FALSE; /* not twice, should the next line fail */
-  PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
+  PetscCall(AIJTCURelease(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new blocks
+*/
+PetscErrorCode AIJTCUAttachBlocks(Mat A)
+{
+  AIJTCUPlan *plan;
+  Mat         blocks[2];
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(PetscStrcmp(plan->prefix, ((PetscObject)A)->prefix, &same));
+  if (!same) {
+    PetscCall(PetscFree(plan->prefix));
+    PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &plan->prefix));
+  }
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (PetscInt i = 0; i < 2; i++) {
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
+    PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, (PetscObject)plan->container)); /* the owner's plan outlives the block */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

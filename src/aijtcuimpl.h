@@ -113,7 +113,7 @@ struct _n_AIJTCUPlan {
 
   /* The parent's view of the matrix: see AIJTCUParentViewBegin() */
   char          *other_name;  /* the parent's name outside of a view, our own inside */
-  char          *parent_name; /* inside of a view: the name that A carries */
+  char          *parent_type; /* the parent's name, to compare with */
   PetscInt       view_depth;
   struct _MatOps parent;     /* the operations that ours wrap; outside of a view */
   AIJTCUFn       composed[AIJTCU_NCOMPOSED]; /* the composed functions that ours wrap */
@@ -178,6 +178,7 @@ PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where the
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
@@ -237,7 +238,6 @@ PETSC_INTERN void           AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUWrapView(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
 
 /* options.c */
 typedef enum {

@@ -167,11 +167,12 @@ void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
   A->ops->view      = MatView_AIJTCU;
 }
 
-/* PETSc's aij have these two factorizations in place. LU makes a factor of the parent type, and gives it the matrix's header */
+/* PETSc's aij have these two factorizations in place. LU puts a factor into the matrix's header, which is of the parent type from then on */
 static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  AIJTCUCallParentOp(A, lufactor, A, r, c, info);
+  PetscCall(AIJTCUDetach(A));
+  PetscUseTypeMethod(A, lufactor, r, c, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,59 +191,36 @@ static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo
 }
 
 /*
-   MatHeaderMerge() calls destroy on a matrix whose name and composed objects it has taken away, so the parent's function cannot
-   come from the plan: each parent type (there are four) has a wrapper that knows it
-*/
-typedef PetscErrorCode (*DestroyFn)(Mat);
-static DestroyFn parent_destroy[4];
+   Every way out of the type ends here or in AIJTCUDetach(): MatDestroy(), MatSetType() to another type, the old matrix of MatHeaderReplace().
 
-static PetscErrorCode AIJTCUDestroy(Mat A, DestroyFn destroy)
+   The parent's function stands in the table of operations itself, in the slot `create`, which no matrix type of PETSc sets or calls. It cannot be kept in the plan:
+   MatHeaderMerge() takes a matrix's name and all that is composed with it away before it calls destroy, and leaves the table. What copies a table copies both.
+   The matrix stays one of ours then, with new contents, and its plan
+*/
+static PetscErrorCode MatDestroy_AIJTCU(Mat A)
 {
+  PetscErrorCode (*destroy)(Mat) = A->ops->create;
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUDetach(A));
-  PetscCall((*destroy)(A));
+  PetscCall(AIJTCUDetach(A)); /* takes the function out of the slot */
+  if (destroy) PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatDestroy_AIJTCU_0(Mat A)
+/* A function that a program has put before ours, and that calls ours, stays in front */
+static void AIJTCUWrapDestroy(Mat A)
 {
-  return AIJTCUDestroy(A, parent_destroy[0]);
-}
-static PetscErrorCode MatDestroy_AIJTCU_1(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[1]);
-}
-static PetscErrorCode MatDestroy_AIJTCU_2(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[2]);
-}
-static PetscErrorCode MatDestroy_AIJTCU_3(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[3]);
-}
-static const DestroyFn own_destroy[4] = {MatDestroy_AIJTCU_0, MatDestroy_AIJTCU_1, MatDestroy_AIJTCU_2, MatDestroy_AIJTCU_3};
-
-static PetscErrorCode AIJTCUWrapDestroy(Mat A)
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < 4; i++) {
-    if (A->ops->destroy == own_destroy[i]) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscInt i = 0; i < 4; i++) {
-    if (!parent_destroy[i]) parent_destroy[i] = A->ops->destroy;
-    if (A->ops->destroy == parent_destroy[i]) {
-      A->ops->destroy = own_destroy[i];
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "More than four parent types");
+  if (A->ops->destroy == MatDestroy_AIJTCU) return;
+  if (A->ops->create && A->ops->destroy != A->ops->create) return;
+  A->ops->create  = A->ops->destroy;
+  A->ops->destroy = MatDestroy_AIJTCU;
 }
 
 static void AIJTCUUnwrapDestroy(Mat A)
 {
-  for (PetscInt i = 0; i < 4; i++) {
-    if (A->ops->destroy == own_destroy[i]) A->ops->destroy = parent_destroy[i];
-  }
+  if (A->ops->destroy != MatDestroy_AIJTCU) return;
+  A->ops->destroy = A->ops->create;
+  A->ops->create  = NULL;
 }
 
 /* Make a new parallel matrix of the type of A, or destroy it */
@@ -507,7 +485,7 @@ PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
   if (plan->own_name) { AIJTCU_OPS_OWN_ADDED(ADD) }
   if (plan->own_name && plan->device) { AIJTCU_OPS_DEVICE_ADDED(ADD) }
 #undef ADD
-  PetscCall(AIJTCUWrapDestroy(A));
+  AIJTCUWrapDestroy(A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -588,7 +566,7 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
    of a sequential matrix on a device, or go by them; those that take values of the host. The products of an aijtcu, for which PETSc finds no function under the names of the types, and
    conversions to it. Without our name: the products with dense matrices
 */
-static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt which, char key[], size_t len, AIJTCUFn *own)
+static PetscErrorCode AIJTCUComposed(const AIJTCUPlan *plan, PetscInt which, char key[], size_t len, AIJTCUFn *own)
 {
   const struct {
     const char *format; /* of the key; what is left open is the prefix of the type names, and for products the type name before it */
@@ -619,7 +597,7 @@ static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt whi
   else if (which == AIJTCU_STORE_VALUES) has = (PetscBool)(plan->own_name && plan->device);
   else has = (PetscBool)(plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ);
   *own = has ? table[which].own : NULL;
-  if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, which >= AIJTCU_PRODUCT_DENSE ? ((PetscObject)A)->type_name : prefix, prefix));
+  if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, which >= AIJTCU_PRODUCT_DENSE ? plan->parent_type : prefix, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -630,7 +608,7 @@ PetscErrorCode AIJTCUWrapComposed(Mat A, AIJTCUPlan *plan)
     char     key[128];
     AIJTCUFn own, now;
 
-    PetscCall(AIJTCUComposed(A, plan, which, key, sizeof(key), &own));
+    PetscCall(AIJTCUComposed(plan, which, key, sizeof(key), &own));
     if (!own) continue;
     PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
     if (now == own || (!now && which < AIJTCU_PRODUCT_ANY)) continue;
@@ -647,35 +625,10 @@ PetscErrorCode AIJTCUUnwrapComposed(Mat A, AIJTCUPlan *plan)
     char     key[128];
     AIJTCUFn own, now;
 
-    PetscCall(AIJTCUComposed(A, plan, which, key, sizeof(key), &own));
+    PetscCall(AIJTCUComposed(plan, which, key, sizeof(key), &own));
     if (!own) continue;
     PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
     if (now == own) PetscCall(PetscObjectComposeFunction((PetscObject)A, key, plan->composed[which]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new blocks
-*/
-PetscErrorCode AIJTCUAttachBlocks(Mat A)
-{
-  AIJTCUPlan *plan;
-  Mat         blocks[2];
-  PetscBool   same;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(PetscStrcmp(plan->prefix, ((PetscObject)A)->prefix, &same));
-  if (!same) {
-    PetscCall(PetscFree(plan->prefix));
-    PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &plan->prefix));
-  }
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (PetscInt i = 0; i < 2; i++) {
-    if (!blocks[i]) continue;
-    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
-    PetscCall(PetscObjectCompose((PetscObject)blocks[i], "MatAIJTCUOwner", (PetscObject)plan->container)); /* the owner's plan outlives the block */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
