@@ -10,6 +10,7 @@
 #include <csrdevice.h>
 #include <clusterdevice.h>
 #include <proxydevice.h>
+#include "choice.h"
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -254,7 +255,13 @@ PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscO
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
 
-/* plan.c */
+/*
+   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs: its path stays, what follows from
+   the path is that of the matrix and the options of now. Where bricks cannot be had it sets path to that of CSR and asks again
+*/
+PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);              /* path and reason, with what that needs to be known fetched */
+PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);                  /* builds or refreshes what the path needs; whether there is something to multiply with */
+PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);   /* for views: fetches nothing; whether the path is known */
 PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
@@ -294,7 +301,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceRefresh(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN void           AIJTCUDeviceUnschedule(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPath, Mat, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCluster(Mat, AIJTCUPlan *, HrpbError *);
 PETSC_INTERN void           AIJTCUDeviceUncluster(AIJTCUPlan *);

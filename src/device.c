@@ -551,10 +551,10 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = A B with what an updated plan has for the path */
-PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, HrpbError *err)
+/* C = A B with what AIJTCUPlanPrepare() made for the decision */
+PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, Mat C, HrpbError *err)
 {
-  AIJTCUArrays   x = {.path = path, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
+  AIJTCUArrays   x = {.path = decision->path, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
   PetscMemType   mem;
   PetscErrorCode ierr;
 

@@ -289,3 +289,69 @@ PetscErrorCode AIJTCUPlanUpdateScalar(Mat A, AIJTCUPlan *plan, PetscBool *usable
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
+  [AIJTCU_REASON_UNKNOWN]             = "not known yet",
+  [AIJTCU_REASON_SET]                 = "as set",
+  [AIJTCU_REASON_SCALAR_TYPE]         = "no bricks for this scalar type",
+  [AIJTCU_REASON_NO_DEVICE]           = "there is no GPU",
+  [AIJTCU_REASON_NO_KERNEL]           = "no brick kernel that pays here",
+  [AIJTCU_REASON_THRESHOLD_ABOVE_ONE] = "threshold above 1",
+  [AIJTCU_REASON_BOUND]               = "bound to the host",
+  [AIJTCU_REASON_ANY_ALPHA]           = "bricks at any alpha, as set",
+  [AIJTCU_REASON_ALPHA_HIGH]          = "alpha at or above threshold",
+  [AIJTCU_REASON_ALPHA_LOW]           = "alpha below threshold",
+  [AIJTCU_REASON_TUNED]               = "the fastest of a proxy",
+  [AIJTCU_REASON_NO_ENTRIES]          = "no entries",
+  [AIJTCU_REASON_FEW_ENTRIES]         = "too few entries for bricks",
+  [AIJTCU_REASON_SHORT_ROWS]          = "rows are short, and columns run with them",
+  [AIJTCU_REASON_NO_SYNERGY]          = "synergy is unknown",
+  [AIJTCU_REASON_SCATTERED]           = "columns are scattered",
+  [AIJTCU_REASON_REORDERED_FASTER]    = "bricks are faster in another order",
+  [AIJTCU_REASON_BRICKS_SLOWER]       = "bricks would be slower",
+  [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
+  [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the scalar path"
+};
+
+static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d)
+{
+  const char *reason;
+  PetscBool   same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(d, sizeof(*d)));
+  d->op = op;
+  d->N  = N;
+  PetscCall(AIJTCUChoosePath(A, plan, N, &d->path, &reason));
+  for (int k = 0; k < AIJTCU_NREASONS && !same; k++) {
+    PetscCall(PetscStrcmp(reason, AIJTCUReasons[k], &same));
+    if (same) d->reason = (AIJTCUReason)k;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUTuneUpdate(A, plan, N));
+#endif
+  PetscCall(AIJTCUPlanAsk(A, plan, op, N, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d, PetscBool *known)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanAsk(A, plan, op, N, d));
+  *known = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, PetscBool *usable)
+{
+  PetscFunctionBegin;
+  if (d->path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUPlanUpdate(A, plan, usable));
+  else PetscCall(AIJTCUPlanUpdateScalar(A, plan, usable));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

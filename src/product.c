@@ -339,13 +339,13 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
 /* C = A B on the path, if that can be: done says so, and the log why not */
 static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, PetscBool *done)
 {
+  AIJTCUDecision      decision = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .path = path};
   const PetscBool     tcu   = (PetscBool)(path == MAT_AIJTCU_PATH_TCU);
   const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_Scalar;
   PetscLogDouble      flops;
 
   PetscFunctionBegin;
-  if (tcu) PetscCall(AIJTCUPlanUpdate(A, plan, done));
-  else PetscCall(AIJTCUPlanUpdateScalar(A, plan, done));
+  PetscCall(AIJTCUPlanPrepare(A, plan, &decision, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   flops = 2.0 * (PetscLogDouble)(tcu ? plan->hrpb.nnz : plan->csr.nnz) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
@@ -357,7 +357,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path
   else {
     HrpbError err;
 
-    PetscCall(AIJTCUDeviceMultiply(A, plan, path, B, C, &err));
+    PetscCall(AIJTCUDeviceMultiply(A, plan, &decision, B, C, &err));
     *done = (PetscBool)!err;
     if (err) PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[path], tcu ? "the scalar path" : "the parent's product", HrpbErrorString(err)));
     else PetscCall(PetscLogGpuFlops(flops));
@@ -500,25 +500,21 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   if (dense && plan[0]) {
     if (plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(operand[0])); /* its product is made of products of the blocks */
     else {
-      MatAIJTCUPath path;
-      const char   *reason;
+      AIJTCUDecision d;
 #if AIJTCU_HAVE_BRICKS
-      PetscBool     device;
+      PetscBool      device;
 #endif
 
-#if AIJTCU_HAVE_DEVICE
-      PetscCall(AIJTCUTuneUpdate(operand[0], plan[0], operand[1]->cmap->n));
-#endif
-      PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
-      PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
-      if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));
+      PetscCall(AIJTCUPlanDecide(operand[0], plan[0], SPMM_OP_PRODUCT, operand[1]->cmap->n, &d));
+      PetscCall(AIJTCURecordChoice(operand[0], d.N, d.path, AIJTCUReasons[d.reason]));
+      if (d.path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", d.N, AIJTCUReasons[d.reason]));
 #if AIJTCU_HAVE_BRICKS
-      if (path == MAT_AIJTCU_PATH_TCU) {
+      if (d.path == MAT_AIJTCU_PATH_TCU) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
       PetscCall(AIJTCUOnDevice(operand[0], plan[0], &device));
-      if (path == MAT_AIJTCU_PATH_SCALAR && device) {
+      if (d.path == MAT_AIJTCU_PATH_SCALAR && device) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Scalar;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
