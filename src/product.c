@@ -498,8 +498,10 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A function of aijtcu was copied to a matrix without a plan");
   PetscCall(AIJTCUIsDenseProduct(C, &dense, &bysymmetry));
   if (dense && plan[0]) {
-    if (plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(operand[0])); /* its product is made of products of the blocks */
-    else {
+    if (plan[0]->kind == AIJTCU_KIND_MPI) { /* its product is made of products of the blocks */
+      PetscCall(AIJTCUAttachBlocks(operand[0]));
+      PetscCall(AIJTCURecordWhole(operand[0], operand[1]->cmap->N));
+    } else {
       AIJTCUDecision d;
 #if AIJTCU_HAVE_BRICKS
       PetscBool      device;
