@@ -169,7 +169,10 @@ PetscErrorCode AIJTCUDelegate(Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
-  if (plan && dense && plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A));
+  if (plan && dense && plan->kind == AIJTCU_KIND_MPI) {
+    PetscCall(AIJTCUAttachBlocks(A));
+    PetscCall(AIJTCURecordWhole(A, C->product->B->cmap->N));
+  }
   if (plan && !dense && plan->own_name) {
     PetscCall(AIJTCUOnDevice(A, plan, &device));
     if (device) PetscCall(AIJTCUExpandMAIJ(C->product->B, ((PetscObject)A)->type_name));
@@ -287,15 +290,15 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan)
 static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
 {
   Mat           A     = C->product->A;
-  PetscLogEvent event = MAT_AIJTCU_Scalar;
+  PetscLogEvent event = MAT_AIJTCU_CSR;
   PetscBool     device;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &device));
-  if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
-    AIJTCUGetCounts(plan)->parent++;
-    event = MAT_AIJTCU_Parent;
-  } else AIJTCUGetCounts(plan)->scalar++;
+  if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) {
+    AIJTCUGetCounts(plan)->cusparse++;
+    event = MAT_AIJTCU_CuSPARSE;
+  } else AIJTCUGetCounts(plan)->csr++;
   PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
   PetscCall(AIJTCUCallNumeric(C, plan));
   PetscCall(PetscLogEventEnd(event, A, 0, 0, 0));

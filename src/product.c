@@ -30,7 +30,7 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
 static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Mat B, Mat C, PetscBool *done)
 {
   const PetscBool     tcu   = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
-  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_Scalar;
+  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_CSR;
   PetscLogDouble      flops;
 
   PetscFunctionBegin;
@@ -48,13 +48,13 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
 
     PetscCall(AIJTCUDeviceMultiply(A, plan, d, B, C, &err));
     *done = (PetscBool)!err;
-    if (err) PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path], tcu ? "the scalar path" : "the parent's product", HrpbErrorString(err)));
+    if (err) PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path], tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
     else PetscCall(PetscLogGpuFlops(flops));
   }
   #endif
   PetscCall(PetscLogEventEnd(event, A, B, C, 0));
   if (*done && tcu) AIJTCUGetCounts(plan)->tcu++;
-  else if (*done) AIJTCUGetCounts(plan)->scalar++;
+  else if (*done) AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,7 +74,7 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
   if (plan && !changed) {
     PetscCall(AIJTCUMultiply(A, plan, &d, B, C, &done));
     if (!done && path == MAT_AIJTCU_PATH_TCU) {
-      d.path = MAT_AIJTCU_PATH_SCALAR;
+      d.path = MAT_AIJTCU_PATH_CSR;
       PetscCall(AIJTCUMultiply(A, plan, &d, B, C, &done));
     }
   }
@@ -97,7 +97,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
 static PetscErrorCode MatProductNumeric_AIJTCU_CSR(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_SCALAR));
+  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,14 +149,14 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, C->product->B->cmap->n, &d));
   PetscCall(AIJTCURecordChoice(A, d.N, d.path, AIJTCUReasons[d.reason]));
-  if (d.path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", d.N, AIJTCUReasons[d.reason]));
+  if (d.path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d.N, AIJTCUReasons[d.reason]));
 #if AIJTCU_HAVE_BRICKS
   {
     PetscBool device;
 
     PetscCall(AIJTCUOnDevice(A, plan, &device));
     if (d.path == MAT_AIJTCU_PATH_TCU) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
-    else if (d.path == MAT_AIJTCU_PATH_SCALAR && device) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_CSR;
+    else if (d.path == MAT_AIJTCU_PATH_CSR && device) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_CSR;
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -344,6 +344,6 @@ int main(int argc, char **argv)
 
     test:
       suffix: 1
-      args: -a_mat_aijtcu_path {{tcu scalar}}
+      args: -a_mat_aijtcu_path {{tcu csr}}
 
 TEST*/
