@@ -120,6 +120,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
   PetscCall(AIJTCUGlobalOptions(&attach, &view_choice));
+  AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));

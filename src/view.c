@@ -1,42 +1,59 @@
 /*
-   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice.
+   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice. Viewing builds nothing and chooses nothing: what no product has needed yet is said not to be known.
 */
 #include "aijtcuimpl.h"
 #include <petscviewer.h>
 
-/* The path for N columns as the whole parallel matrix sees it: bricks where a block of any process takes them */
-static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
+static const char unknown[] = "not known yet";
+
+/* The path for N columns as the whole parallel matrix sees it: bricks where a block of any process takes them. In words */
+static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
 {
+  enum {
+    TCU,
+    UNKNOWN,
+    CUSPARSE,
+    NANSWERS
+  };
   Mat         blocks[2];
-  const char *reason;
-  PetscBool   tcu = PETSC_FALSE;
   AIJTCUPlan *plan;
+  PetscBool   any[NANSWERS] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   for (PetscInt i = 0; i < 2; i++) {
+    AIJTCUDecision d;
+    PetscBool      known;
+
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
     if (i && !plan->device) continue; /* on the host PETSc multiplies the off-diagonal block itself */
-    PetscCall(AIJTCUChoosePath(blocks[i], plan, N, path, &reason));
-    if (*path == MAT_AIJTCU_PATH_TCU) tcu = PETSC_TRUE;
+    PetscCall(AIJTCUPlanPeek(blocks[i], plan, SPMM_OP_PRODUCT, N, &d, &known));
+    if (!known) any[UNKNOWN] = PETSC_TRUE;
+    else if (d.path == MAT_AIJTCU_PATH_TCU) any[TCU] = PETSC_TRUE;
+    else if (d.path == MAT_AIJTCU_PATH_CUSPARSE) any[CUSPARSE] = PETSC_TRUE; /* as set, and then of all blocks */
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &tcu, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (*path != MAT_AIJTCU_PATH_CUSPARSE) *path = tcu ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_CSR; /* the parent's is the choice of no block by itself */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, NANSWERS, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  if (any[TCU]) *path = MatAIJTCUPaths[MAT_AIJTCU_PATH_TCU];
+  else if (any[UNKNOWN]) *path = unknown;
+  else *path = MatAIJTCUPaths[any[CUSPARSE] ? MAT_AIJTCU_PATH_CUSPARSE : MAT_AIJTCU_PATH_CSR];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The format of this process's bricks where they exist, what the options say where they do not */
-static PetscErrorCode AIJTCUGetParams(Mat A, HrpbParams *params)
+/* The format of this process's bricks where they exist. Where they do not: the one that is set or, on the host, the default one. A device chooses it when it builds them: zeros */
+static PetscErrorCode AIJTCUViewFormat(Mat A, HrpbParams *params)
 {
   Mat         blocks[2];
   AIJTCUPlan *plan;
+  PetscBool   device;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
-  *params = AIJTCUGetFormat(plan);
-  if (plan->built) *params = plan->params;
+  PetscCall(AIJTCUOnDevice(blocks[0], plan, &device));
+  if (plan->bricks.state == AIJTCU_READY) *params = plan->bricks.format;
+  else if (device && !AIJTCUGetOptions(plan)->format.brick_rows) PetscCall(PetscMemzero(params, sizeof(*params)));
+  else *params = AIJTCUGetFormat(plan);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,13 +69,13 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
-  for (PetscInt k = 0; k < plan->ntuned; k++) {
+  for (PetscInt k = 0; k < plan->tunings.n; k++) {
     const AIJTCUTuned *tuned;
 
-    PetscCall(AIJTCUTuneFind(blocks[0], plan, plan->tuned[k].N, &tuned));
+    PetscCall(AIJTCUPlanTuned(blocks[0], plan, plan->tunings.tuned[k].choice.op, plan->tunings.tuned[k].choice.N, &tuned));
     if (!tuned) continue; /* it was for another pattern, or before something was set */
-    PetscCall(AIJTCUTuneOptions(blocks[0], tuned, &text));
-    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->N, blocks[0] == A ? "" : " (diagonal block of the first process)", text);
+    PetscCall(AIJTCUTuningOptions(blocks[0], tuned, &text));
+    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->choice.N, blocks[0] == A ? "" : " (diagonal block of the first process)", text);
     PetscCall(PetscFree(text));
     PetscCall(ierr);
   }
@@ -70,8 +87,8 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 }
 
 /*
-   The lines that follow the parent's in the formats info and info_detail, where a matrix is viewed by itself: in the view of a solver
-   they would be noise. Sums over the processes; collective
+   The lines that follow the parent's in the format info, where a matrix is viewed by itself: in the view of a solver they would be noise, and so they would be in the format
+   info_detail, in which a MATIS prints its local matrices. Sums over the processes; collective
 */
 PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
 {
@@ -84,12 +101,12 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
     CSR_BYTES,
     DEVICE_BYTES,
     BUILT,
-    CLUSTERED,
+    REORDERED,
     NSUM
   };
   const PetscInt       widths[] = {1, 8, 32, 128};
   PetscViewerFormat    format;
-  PetscBool            isascii;
+  PetscBool            isascii, known;
   AIJTCUPlan          *plan;
   const AIJTCUOptions *o;
   HrpbParams           params = {0, 0, 0, 0};
@@ -103,17 +120,17 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (isascii) PetscCall(PetscViewerASCIIGetTab(viewer, &tab));
-  if (!isascii || tab > 2 || !plan || !A->assembled || (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!isascii || tab > 2 || !plan || !A->assembled || format != PETSC_VIEWER_ASCII_INFO) PetscFunctionReturn(PETSC_SUCCESS);
   o = AIJTCUGetOptions(plan);
-  PetscCall(AIJTCUGetParams(A, &params));
+  PetscCall(AIJTCUViewFormat(A, &params));
   PetscCall(MatAIJTCUGetSynergy(A, &s));
-  PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
+  PetscCall(AIJTCULocalCounts(A, PETSC_TRUE, &sum[NNZ], &sum[COLS8], &sum[COLS16], &known));
   sum[BRICKS]       = s.bricks;
   sum[HRPB_BYTES]   = s.hrpb_bytes;
   sum[CSR_BYTES]    = s.csr_bytes;
   sum[DEVICE_BYTES] = s.device_bytes;
   sum[BUILT]        = s.built;
-  sum[CLUSTERED]    = s.reordered;
+  sum[REORDERED]    = s.reordered;
   weighted[0]       = s.fill * (PetscReal)s.bricks;
   weighted[1]       = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
@@ -121,19 +138,23 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(AIJTCUSynergyFromCounts(sum[NNZ], sum[COLS8], sum[COLS16], &s));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha, (double)s.alpha8, (double)s.intensity));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d; bytes of CSR %" PetscInt64_FMT "\n", (int)params.brick_rows, HRPB_BRICK_COLS, (int)params.panel_rows, (int)params.block_cols, (int)params.window_cols, sum[CSR_BYTES]));
+  if (params.brick_rows) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d; ", (int)params.brick_rows, HRPB_BRICK_COLS, (int)params.panel_rows, (int)params.block_cols, (int)params.window_cols));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  format of bricks %s; ", unknown));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  PetscCall(PetscViewerASCIIPrintf(viewer, "bytes of CSR %" PetscInt64_FMT "\n", sum[CSR_BYTES]));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (sum[BUILT]) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(sum[BRICKS] ? weighted[0] / (PetscReal)sum[BRICKS] : 0), (double)(sum[BRICKS] ? (PetscReal)sum[BRICKS] / weighted[1] : 0), sum[HRPB_BYTES]));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
-  if (sum[CLUSTERED]) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the matrix in another order\n"));
+  if (sum[REORDERED]) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the reordered matrix\n"));
   if (sum[DEVICE_BYTES]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bytes of device memory beside the matrix\n", sum[DEVICE_BYTES]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {
-    MatAIJTCUPath path;
+    const char *path = NULL;
 
     PetscCall(AIJTCUPathOfAll(A, widths[i], &path));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s N = %" PetscInt_FMT ": %s", i ? "," : ";", widths[i], MatAIJTCUPaths[path]));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s N = %" PetscInt_FMT ": %s", i ? "," : ";", widths[i], path));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -142,16 +163,21 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One line of -mat_aijtcu_view_choice */
+/*
+   -mat_aijtcu_view_choice: what products were set up, in the order in which they first were. A product of a parallel matrix counts once. PETSc makes it of products of the
+   blocks of each process; those of the first process are listed below it, without their number, which is PETSc's affair
+*/
 typedef struct _n_AIJTCUChoice AIJTCUChoice;
 struct _n_AIJTCUChoice {
-  char          name[64];
-  PetscInt      rows, cols, N;
-  MatAIJTCUPath path;
-  const char   *reason;  /* static strings */
-  char         *options; /* that replay what was tuned; empty where nothing was */
-  PetscInt64    times;
-  AIJTCUChoice *next;
+  char          *name;
+  PetscInt       rows, cols, N;
+  PetscMPIInt    processes; /* of a parallel matrix, more than one; otherwise: */
+  MatAIJTCUPath  path;
+  const char    *reason;  /* a static string */
+  char          *options; /* that replay what was tuned; empty where nothing was */
+  PetscInt64     times;
+  PetscObjectId  plan, diagonal; /* of a parallel matrix, when it was last set up: of its plan's container, and of its diagonal block */
+  AIJTCUChoice  *blocks, *next;
 };
 static AIJTCUChoice *choices     = NULL;
 static PetscBool     view_choice = PETSC_FALSE;
@@ -166,8 +192,8 @@ static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
   const AIJTCUTuned *tuned;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUTuneFind(A, plan, N, &tuned));
-  if (tuned) PetscCall(AIJTCUTuneOptions(A, tuned, text));
+  PetscCall(AIJTCUPlanTuned(A, plan, SPMM_OP_PRODUCT, N, &tuned));
+  if (tuned) PetscCall(AIJTCUTuningOptions(A, tuned, text));
 #else
   (void)A;
   (void)N;
@@ -176,66 +202,139 @@ static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCountChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[], const char name[], const char options[])
+static PetscErrorCode AIJTCUChoiceDestroy(AIJTCUChoice **c)
 {
-  AIJTCUChoice **last = &choices, *added;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  for (; *last; last = &(*last)->next) {
-    PetscBool same, replayed;
+  while (*c) {
+    AIJTCUChoice *next = (*c)->next;
 
-    PetscCall(PetscStrncmp((*last)->name, name, sizeof((*last)->name) - 1, &same));
-    PetscCall(PetscStrcmp((*last)->options, options, &replayed));
-    if (same && replayed && (*last)->rows == A->rmap->n && (*last)->cols == A->cmap->n && (*last)->N == N && (*last)->path == path && (*last)->reason == reason) break;
+    PetscCall(AIJTCUChoiceDestroy(&(*c)->blocks));
+    PetscCall(PetscFree((*c)->name));
+    PetscCall(PetscFree((*c)->options));
+    PetscCall(PetscFree(*c));
+    *c = next;
   }
-  if (!*last) {
-    PetscCall(PetscNew(&added));
-    ierr = PetscStrallocpy(options, &added->options);
-    if (ierr) PetscCall(PetscFree(added));
-    PetscCall(ierr);
-    added->rows   = A->rmap->n;
-    added->cols   = A->cmap->n;
-    added->N      = N;
-    added->path   = path;
-    added->reason = reason;
-    *last         = added; /* whole but for its name */
-    PetscCall(PetscStrncpy(added->name, name, sizeof(added->name)));
-  }
-  (*last)->times++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Count one like c, which is copied where there is none yet */
+static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice *c, AIJTCUChoice **counted)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (; *list; list = &(*list)->next) {
+    const AIJTCUChoice *l = *list;
+    PetscBool           named, replayed;
+
+    PetscCall(PetscStrcmp(l->name, c->name, &named));
+    PetscCall(PetscStrcmp(l->options, c->options, &replayed));
+    if (named && replayed && l->rows == c->rows && l->cols == c->cols && l->N == c->N && l->processes == c->processes && l->path == c->path && l->reason == c->reason) break;
+  }
+  if (!*list) {
+    AIJTCUChoice *added;
+
+    PetscCall(PetscNew(&added));
+    *added      = *c;
+    added->name = added->options = NULL;
+    ierr        = PetscStrallocpy(c->name, &added->name);
+    if (!ierr) ierr = PetscStrallocpy(c->options, &added->options);
+    if (ierr) PetscCall(AIJTCUChoiceDestroy(&added));
+    PetscCall(ierr);
+    *list = added;
+  }
+  (*list)->times++;
+  *counted = *list;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The line of the parallel matrix whose block A is, for N columns if there is one; NULL for another matrix */
+static PetscErrorCode AIJTCUChoiceOfWhole(Mat A, PetscInt N, AIJTCUChoice **whole)
+{
+  AIJTCUPlan   *plan;
+  PetscObjectId id;
+
+  PetscFunctionBegin;
+  *whole = NULL;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (!plan->owner) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectGetId((PetscObject)plan->owner->container, &id));
+  for (AIJTCUChoice *c = choices; c; c = c->next) {
+    if (c->plan == id && (!*whole || c->N == N)) *whole = c;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *AIJTCUChoiceName(Mat A)
+{
+  return ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
+}
+
+/* A product of a sequential matrix with N columns is set up */
 PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
 {
-  const char    *name;
-  char          *options; /* of this product: of another pattern, say, others may have been tuned since */
+  AIJTCUChoice   c = {.rows = A->rmap->n, .cols = A->cmap->n, .N = N, .path = path, .reason = reason}, *whole, *counted;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
-  name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
-  PetscCall(AIJTCUReplay(A, N, &options));
-  ierr = AIJTCUCountChoice(A, N, path, reason, name, options);
-  PetscCall(PetscFree(options));
+  PetscCall(AIJTCUChoiceOfWhole(A, N, &whole));
+  c.name = (char *)AIJTCUChoiceName(A); /* read only */
+  if (whole) {
+    PetscObjectId id;
+
+    PetscCall(PetscObjectGetId((PetscObject)A, &id));
+    c.name = (char *)(id == whole->diagonal ? "diagonal block" : "off-diagonal block");
+  }
+  PetscCall(AIJTCUReplay(A, N, &c.options)); /* of this product: of another pattern, say, others may have been tuned since */
+  ierr = AIJTCUChoiceCount(whole ? &whole->blocks : &choices, &c, &counted);
+  PetscCall(PetscFree(c.options));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product of a parallel matrix is */
+PetscErrorCode AIJTCURecordWhole(Mat A, PetscInt N)
+{
+  AIJTCUChoice c = {.name = (char *)AIJTCUChoiceName(A), .options = (char *)"", .rows = A->rmap->N, .cols = A->cmap->N, .N = N}, *counted;
+  AIJTCUPlan  *plan;
+  Mat          diagonal;
+
+  PetscFunctionBegin;
+  if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &c.processes));
+  PetscCall(AIJTCUChoiceCount(&choices, &c, &counted));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
+  PetscCall(PetscObjectGetId((PetscObject)plan->container, &counted->plan));
+  PetscCall(PetscObjectGetId((PetscObject)diagonal, &counted->diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUChoicePrint(const AIJTCUChoice *c)
+{
+  const MPI_Comm comm = PETSC_COMM_WORLD;
+  const char    *s    = c->times == 1 ? "" : "s";
+
+  PetscFunctionBegin;
+  if (c->processes) {
+    PetscCall(PetscPrintf(comm, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT " on %d process%s, N = %" PetscInt_FMT ": in blocks, %" PetscInt64_FMT " time%s\n", c->name, c->rows, c->cols, (int)c->processes, c->processes == 1 ? "" : "es", c->N, c->times, s));
+    for (const AIJTCUChoice *b = c->blocks; b; b = b->next) PetscCall(PetscPrintf(comm, "    %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s (%s)%s%s\n", b->name, b->rows, b->cols, b->N, MatAIJTCUPaths[b->path], b->reason, b->options[0] ? ": " : "", b->options));
+  } else PetscCall(PetscPrintf(comm, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " time%s (%s)%s%s\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, s, c->reason, c->options[0] ? ": " : "", c->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUViewChoice(void)
 {
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
   PetscFunctionBegin;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aijtcu: products with dense matrices set up by the first process\n"));
-  if (!choices) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none\n"));
-  while (choices) {
-    AIJTCUChoice *c = choices;
-
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " times (%s)%s%s\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, c->reason, c->options[0] ? ": " : "", c->options));
-    choices = c->next;
-    PetscCall(PetscFree(c->options));
-    PetscCall(PetscFree(c));
-  }
+  if (!choices) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none: a product of an aijtcu matrix with a dense one is counted (MatMatMult()), a product with a vector is not (MatMult())\n"));
+  for (const AIJTCUChoice *c = choices; c && !ierr; c = c->next) ierr = AIJTCUChoicePrint(c);
+  PetscCall(AIJTCUChoiceDestroy(&choices));
   view_choice = PETSC_FALSE;
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -826,6 +826,74 @@ static PetscErrorCode TestSettings(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Setting what was got changes nothing, neither what is got next nor the threshold in force; of A or of a block of it */
+static PetscErrorCode SetWhatIsSet(Mat A, Mat whole)
+{
+  MatAIJTCUPath      path[2];
+  MatAIJTCUFormat    format[2];
+  MatAIJTCUPrecision precision[2];
+  MatAIJTCUReorder   reorder[2];
+  MatAIJTCUTune      tune[2];
+  PetscReal          threshold[2];
+  MatAIJTCUSynergy   s[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    Mat B = k ? whole : A;
+
+    PetscCall(MatAIJTCUGetPath(B, &path[k]));
+    PetscCall(MatAIJTCUGetFormat(B, &format[k]));
+    PetscCall(MatAIJTCUGetPrecision(B, &precision[k]));
+    PetscCall(MatAIJTCUGetReorder(B, &reorder[k]));
+    PetscCall(MatAIJTCUGetTune(B, &tune[k]));
+    PetscCall(MatAIJTCUGetSynergyThreshold(B, &threshold[k]));
+    PetscCall(MatAIJTCUGetSynergy(B, &s[k]));
+    if (k) break;
+    PetscCall(MatAIJTCUSetPath(B, path[0]));
+    PetscCall(MatAIJTCUSetFormat(B, &format[0]));
+    PetscCall(MatAIJTCUSetPrecision(B, precision[0]));
+    PetscCall(MatAIJTCUSetReorder(B, reorder[0]));
+    PetscCall(MatAIJTCUSetTune(B, tune[0]));
+    PetscCall(MatAIJTCUSetSynergyThreshold(B, threshold[0]));
+  }
+  if (path[0] != path[1] || memcmp(&format[0], &format[1], sizeof(format[0])) || precision[0] != precision[1] || reorder[0] != reorder[1] || tune[0] != tune[1] || threshold[0] != threshold[1] || s[0].threshold != s[1].threshold) PetscCall(PetscPrintf(PETSC_COMM_SELF, "what is set is not what was got\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestInverse(void)
+{
+  const MatAIJTCUFormat format = {16, 32, 64, 4};
+  Mat                   A, diagonal;
+  MatAIJTCUPath         path;
+  PetscReal             alpha;
+  PetscBool             parallel;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 64, 64, &A));
+  PetscCall(IsFormat(A, 0, 0, 0, 0, "no format is set"));
+  PetscCall(MatAIJTCUGetSynergyThreshold(A, &alpha));
+  if (alpha != (PetscReal)PETSC_DEFAULT) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the threshold is %g while none is set\n", (double)alpha));
+  PetscCall(SetWhatIsSet(A, A));
+  PetscCall(MatAIJTCUSetFormat(A, &format));
+  PetscCall(MatAIJTCUSetReorder(A, MAT_AIJTCU_REORDER_NEVER));
+  PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.5));
+  PetscCall(SetWhatIsSet(A, A));
+  PetscCall(IsFormat(A, 16, 32, 64, 4, "a format that is set"));
+  PetscCall(MatAIJTCUSetFormat(A, NULL));
+  PetscCall(IsFormat(A, 0, 0, 0, 0, "the format is given back"));
+  PetscCall(SameProducts(A, A, "a format that was given back")); /* and the blocks of a parallel matrix are attached to */
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) { /* a block has the options of the whole */
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
+    PetscCall(MatAIJTCUSetPath(diagonal, MAT_AIJTCU_PATH_CUSPARSE));
+    PetscCall(MatAIJTCUGetPath(diagonal, &path));
+    if (path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path of a block is %s, not what was set\n", MatAIJTCUPaths[path]));
+    PetscCall(SetWhatIsSet(diagonal, A));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", NULL}; /* none of them is one that may be; the last is no value */
 
 /* Before the library is made known: then it reads them */
@@ -935,6 +1003,7 @@ int main(int argc, char **argv)
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
+  PetscCall(TestInverse());
   if (!PetscDefined(USE_COMPLEX)) PetscCall(TestSynergy()); /* with bricks */
   PetscCall(PetscFinalize());
   return 0;
@@ -965,7 +1034,7 @@ int main(int argc, char **argv)
     suffix: complex
     requires: complex
     args: -a_mat_aijtcu_path tcu -info
-    filter: grep -o "on the scalar path: no bricks for this scalar type" | sort -u
+    filter: grep -o "on the CSR path: no bricks for this scalar type" | sort -u
 
   test:
     suffix: wrong_options
