@@ -1,5 +1,6 @@
 /*
-   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice. Viewing builds nothing and chooses nothing: what no product has needed yet is said not to be known.
+   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice. Viewing builds nothing and chooses nothing: what no
+   product has needed yet is said not to be known.
 */
 #include "aijtcuimpl.h"
 #include <petscviewer.h>
@@ -87,8 +88,9 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 }
 
 /*
-   The lines that follow the parent's in the format info, where a matrix is viewed by itself: in the view of a solver they would be noise, and so they would be in the format
-   info_detail, in which a MATIS prints its local matrices. Sums over the processes; collective
+   The lines that follow the parent's in the format info, where a matrix is viewed by itself: in the view of a solver
+   they would be noise, and so they would be in the format info_detail, in which a MATIS prints its local matrices. Sums
+   over the processes; collective
 */
 PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
 {
@@ -164,8 +166,9 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
 }
 
 /*
-   -mat_aijtcu_view_choice: what products were set up, in the order in which they first were. A product of a parallel matrix counts once. PETSc makes it of products of the
-   blocks of each process; those of the first process are listed below it, without their number, which is PETSc's affair
+   -mat_aijtcu_view_choice: what products were set up, in the order in which they first were. A product of a parallel
+   matrix counts once. PETSc makes it of products of the blocks of each process; those of the first process are listed
+   below it, without their number, which is PETSc's affair
 */
 typedef struct _n_AIJTCUChoice AIJTCUChoice;
 struct _n_AIJTCUChoice {
