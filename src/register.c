@@ -3,14 +3,6 @@
 */
 #include "aijtcuimpl.h"
 
-PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;
-
-const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "csr", "cusparse", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
-const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
-const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAIJTCUReorder", "MAT_AIJTCU_REORDER_", NULL};
-const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
-const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
-
 /*
    A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every minor version,
    numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything else, in an order in which every answer fits its variable
@@ -50,10 +42,6 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-#if AIJTCU_HAVE_DEVICE
-PetscReal AIJTCUWorkspaceMax = 0;
-#endif
 
 static PetscErrorCode AIJTCUGlobalSwitch(PetscOptionItems PetscOptionsObject, const char name[], const char text[], PetscBool *on)
 {
