@@ -37,11 +37,6 @@ template <int P, int BM, int NT, int STAGES> struct GatherRing {
   int4                   rows[32]; /* of B, of the next bricks */
 };
 
-/* Two neighbours of a row */
-template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
-  Scalar x, y;
-};
-
 /* sum += the bricks of a stage times its rows, for as many of the tiles as there are */
 template <int P, int BM, int NT> __device__ __forceinline__ void MultiplyStage(const GatherStage<P, BM, NT> &s, uint32_t lane, int32_t tiles, typename Mma<P>::Scalar (&sum)[NT][BM / 2])
 {
