@@ -14,6 +14,8 @@ enum {
   VALUE_BITS  = 20   /* a count of values, at most HRPB_MAX_SLOTS, and one of bricks, at most 2048, share 32 bits and add as one number */
 };
 
+namespace
+{
 typedef struct {
   unsigned long long nbricks, nbrick_cols;
   unsigned long long pattern, values; /* in units */
@@ -29,6 +31,7 @@ typedef struct {
   uint32_t         *used;         /* [nblocks][words] bits: the block's columns with an entry */
   int32_t           words;
 } Workspace;
+} // namespace
 
 /*
    Move the cursors of one half of a strip behind a block. Bit i of mask says that the lane found an entry in the block's local column i; each of the

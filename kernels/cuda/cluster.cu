@@ -28,9 +28,12 @@ static unsigned int WarpGrid(int64_t rows)
 
 /* ---- How much neighbours share ---- */
 
+namespace
+{
 typedef struct {
   unsigned long long share, rows; /* sum of SHARES of a row's columns */
 } Shared;
+} // namespace
 
 enum {
   SHARES = 1000 /* integers, which add up to the same in any order */
@@ -90,6 +93,8 @@ HrpbError HrpbSharedNeighboursDevice(int64_t n, const HrpbInt *rowptr, const Hrp
 
 /* ---- The order ---- */
 
+namespace
+{
 typedef struct {
   int32_t        n;
   const HrpbInt *rowptr, *colidx;
@@ -103,6 +108,7 @@ typedef struct {
   size_t         temporary_bytes;
   int32_t        most_levels;
 } Search;
+} // namespace
 
 static __device__ uint32_t Mix(uint32_t x)
 {
@@ -137,6 +143,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, int32_t be
   }
 }
 
+namespace
+{
 struct IsNext { /* told, and without a position */
   const int32_t  *position;
   const uint32_t *parent;
@@ -149,6 +157,7 @@ struct IsLeft {
 
   __device__ bool operator()(int32_t row) const { return position[row] < 0; }
 };
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) MakeKeys(Search s, int32_t n)
 {
@@ -305,10 +314,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) RenameColumns(const HrpbI
   }
 }
 
+namespace
+{
 typedef struct {
   HrpbInt *renamed, *entry; /* as they come */
   uint8_t *temporary;
 } Matrix;
+} // namespace
 
 static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix *m, cudaStream_t stream, HrpbClustered *c)
 {

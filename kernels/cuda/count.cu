@@ -12,10 +12,13 @@ enum {
 };
 #define NO_COLUMN INT32_MAX
 
+namespace
+{
 typedef struct {
   unsigned long long count8, count16;
   unsigned int       nlong; /* strips in the list */
 } StripTotals;
+} // namespace
 
 /*
    Columns of the strips of 16 rows, and of their halves, by merging their rows, one a lane: the least column at the head of a row is the next. Strips with a long row go to a
@@ -77,6 +80,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountLongStrips(HrpbSegme
   }
 }
 
+namespace
+{
 typedef struct {
   StripTotals      strips;
   HrpbWindowTotals windows;
@@ -87,6 +92,7 @@ typedef struct {
   int32_t  *long_strips;
   uint32_t *ncolumns, *nwindows; /* of segments of panels */
 } Workspace;
+} // namespace
 
 static HrpbError CountStrips(const HrpbSegments *strips, const HrpbSegments *halves, int64_t ncols, const Workspace *w, HrpbStream stream)
 {

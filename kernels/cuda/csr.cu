@@ -10,6 +10,8 @@
 #include "launch.cuh"
 #include "rowmajor.cuh"
 
+namespace
+{
 struct CsrArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values;
@@ -26,6 +28,7 @@ struct CsrArgs {
 template <int W> struct alignas(W * sizeof(HrpbScalar)) CsrVector {
   HrpbScalar x[W];
 };
+} // namespace
 
 template <int G, typename T> static __device__ __forceinline__ T FromLane(T x, int lane)
 {

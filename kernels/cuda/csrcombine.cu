@@ -10,6 +10,8 @@ enum {
   EXACT_READS     = 4 /* entries of a lane that are on their way together */
 };
 
+namespace
+{
 struct CombineArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B, *partial;
@@ -18,6 +20,7 @@ struct CombineArgs {
   int64_t           ldb, ldc, ldpartial, N;
   int32_t           nhuge, nrows; /* huge rows, and all */
 };
+} // namespace
 
 /*
    An entry of C in one go, by all lanes of a warp: they read together, and each adds all in their order. When the sum is infinite, order is of no concern: it stays so, unless one of the entries that

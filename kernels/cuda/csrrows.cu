@@ -11,6 +11,8 @@ enum {
   ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the rows by which tuning times this kernel have (proxy.cu), so that these are multiplied like a large matrix */
 };
 
+namespace
+{
 struct RowsArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B;
@@ -25,6 +27,7 @@ struct Row {
   const int32_t    *columns;
   int32_t           row, begin, end;
 };
+} // namespace
 
 /* U columns from n on */
 template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)

@@ -16,23 +16,29 @@ enum {
   SLOTS       = 1 << SLOTS_SHIFT
 };
 
+namespace
+{
 /* Of a row, and, summed up, of those before a row */
 struct Counts {
   int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant: longer than a section */
 
   __host__ __device__ Counts operator+(const Counts &b) const { return {nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
 };
+} // namespace
 
 static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
 {
   return rowptr[row + 1] - rowptr[row];
 }
 
+namespace
+{
 /* What sections have: so many entries at most, and entries and rows that several rows begin in */
 struct Limits {
   int32_t most, shared;
 };
 static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED};
+} // namespace
 
 /* A longer row has sections of its own, of so many entries: whole parts */
 static __host__ __device__ int32_t Piece(Limits limits)
@@ -83,6 +89,8 @@ static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits
   return rowptr[row + 1] - rowptr[FirstRow(rowptr, limits.shared, nrows, SharedSection(rowptr, limits.shared, row))];
 }
 
+namespace
+{
 /* What the host needs to know beside the counts */
 struct Needs {
   HrpbInt            first, end;      /* of the matrix' entries */
@@ -93,6 +101,7 @@ struct Needs {
   int32_t            section_entries; /* of the largest section */
   int32_t            columns;         /* of all samples, each by itself */
 };
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbInt *rowptr, int32_t nrows, Needs *needs)
 {
@@ -265,11 +274,14 @@ static HrpbError EightColumns(CsrSchedule *s)
   return HRPB_SUCCESS;
 }
 
+namespace
+{
 typedef struct {
   Counts *count;
   Needs  *needs;
   Limits  limits;
 } Workspace;
+} // namespace
 
 /* The matrix as a whole, and what follows from that */
 static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s)

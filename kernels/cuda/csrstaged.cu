@@ -27,6 +27,8 @@ enum {
   ZERO_BYTES      = CSR_STAGED_ZEROS * sizeof(HrpbScalar)
 };
 
+namespace
+{
 struct StagedArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B;
@@ -37,6 +39,7 @@ struct StagedArgs {
   int64_t           ldb, ldc;
   int32_t           nrows, ncols, npanels, panel_rows, N;
 };
+} // namespace
 
 #if HAVE_COPY_ENGINE
 /* Scalars from where 16 bytes begin up to the first one of column n: they come with it */

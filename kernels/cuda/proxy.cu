@@ -82,10 +82,13 @@ HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64
   return HrpbFree(f, err, stream);
 }
 
+namespace
+{
 /* The chosen segments, and what is added to a row pointer of theirs */
 struct Segments {
   int64_t first[HRPB_REPRESENTATIVES], shift[HRPB_REPRESENTATIVES];
 };
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) GatherRowPointers(const HrpbInt *rowptr, const __grid_constant__ Segments s, int64_t segment_rows, int64_t nrows, HrpbInt *to)
 {
