@@ -6,10 +6,9 @@
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
 #include <petsc/private/vecimpl.h>
-#include <hrpbdevice.h>
-#include <csrdevice.h>
-#include <clusterdevice.h>
-#include <proxydevice.h>
+#include <spmm.h>
+#include <order/reorder.h>
+#include <proxy/proxy.h>
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -153,7 +152,7 @@ struct _n_AIJTCUPlan {
   PetscBool        cluster_forced; /* and whether it was made whatever neighbours share; */
   PetscReal        cluster_shared; /* so many percent of their columns */
   AIJTCUPatternKey cluster_key;
-  HrpbClustered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
+  HrpbReordered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
   HrpbSurvey       clustered_survey;
   PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
 

@@ -238,13 +238,13 @@ void AIJTCUDeviceDestroy(AIJTCUPlan *plan)
 
 static void AIJTCUUncluster(AIJTCUPlan *plan, cudaStream_t stream)
 {
-  HrpbClusterDestroyDevice(&plan->clustered, stream);
+  HrpbReorderDestroyDevice(&plan->clustered, stream);
   AIJTCUWorkspaceUser(PETSC_FALSE);
 }
 
 static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  HrpbClustered *c = &plan->clustered;
+  HrpbReordered *c = &plan->clustered;
   double         shared;
 
   PetscFunctionBegin;
@@ -252,7 +252,7 @@ static PetscErrorCode AIJTCUDeviceClusterCSR(Mat A, AIJTCUPlan *plan, const AIJT
   AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
   plan->cluster_shared = 100 * (PetscReal)shared;
   if (*err || (!plan->cluster_forced && plan->cluster_shared < AIJTCU_LEAST_SHARED)) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbClusterDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
+  AIJTCUCallDevice(*err, HrpbReorderDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)plan->cluster_levels, csr->stream, c));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUWorkspaceUser(PETSC_TRUE);
   AIJTCUCallDevice(*err, HrpbSurveyDevice(c->n, c->n, c->rowptr, c->colidx, csr->stream, &plan->clustered_survey));
@@ -299,12 +299,21 @@ void AIJTCUDeviceUnschedule(AIJTCUPlan *plan)
   plan->csr_scheduled = PETSC_FALSE;
 }
 
-/* What multiplies: the bricks of a plan or, for the scalar path, the matrix itself */
+/* What multiplies: a kernel of the table, with the bricks of a plan or the matrix itself */
 typedef struct {
-  const AIJTCUPlan      *plan;
-  MatAIJTCUPath          path;
-  const AIJTCUDeviceCSR *csr;
-} AIJTCUKernel;
+  const AIJTCUPlan *plan;
+  const SpmmKernel *kernel;
+  SpmmMatrix        A;
+  PetscBool         reordered;
+  cudaStream_t      stream;
+} AIJTCUProduct;
+
+/* The matrix as the kernels see it, with what the plan has for the path */
+static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, MatAIJTCUPath path, const AIJTCUDeviceCSR *csr)
+{
+  if (path == MAT_AIJTCU_PATH_SCALAR) return (SpmmMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .csr = &plan->csr};
+  return (SpmmMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .hrpb = &plan->hrpb, .schedule = &plan->schedule, .brick_values = plan->values, .precision = AIJTCUGetPrecision(plan)};
+}
 
 /* Leading dimension of a buffer: whole units of 16 bytes */
 static PetscInt AIJTCUSlotLDA(PetscInt rows)
@@ -315,45 +324,42 @@ static PetscInt AIJTCUSlotLDA(PetscInt rows)
 }
 
 /* Scalars of B or C in the order of the bricks */
-static size_t AIJTCUClusteredScalars(const HrpbClustered *c, PetscInt N)
+static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
 
-  return ((size_t)AIJTCUSlotLDA(c->n) * (size_t)N + unit - 1) / unit * unit;
+  return ((size_t)AIJTCUSlotLDA(order->n) * (size_t)N + unit - 1) / unit * unit;
 }
 
-static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *bytes)
+static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
 {
-  const AIJTCUPlan *plan = k->plan;
-  HrpbError         err;
+  const SpmmOperands plain = SpmmPlain(N, NULL, AIJTCUSlotLDA((PetscInt)p->A.ncols), NULL, AIJTCUSlotLDA((PetscInt)p->A.nrows));
+  const HrpbError    err   = SpmmWork(p->kernel, &p->A, &plain, bytes);
 
-  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyWorkDevice(&plan->csr, N, bytes);
-  err = HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, bytes);
-  if (!err && plan->bricks_clustered) *bytes += 2 * AIJTCUClusteredScalars(&plan->clustered, N) * sizeof(PetscScalar);
+  if (!err && p->reordered) *bytes += 2 * AIJTCUReorderedScalars(&p->plan->clustered, N) * sizeof(PetscScalar);
   return err;
 }
 
 /* B to the order of the bricks, and C from it. What the kernel for bricks needs comes behind both copies */
-static HrpbError AIJTCUClusteredRun(const AIJTCUPlan *plan, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, cudaStream_t stream)
+static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
-  const HrpbClustered *order = &plan->clustered;
+  const HrpbReordered *order = &p->plan->clustered;
   const PetscInt       ld    = AIJTCUSlotLDA(order->n);
-  PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUClusteredScalars(order, N);
+  PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUReorderedScalars(order, N);
+  const SpmmOperands   plain = SpmmPlain(N, x, ld, y, ld);
   HrpbError            err;
 
-  err = HrpbPermuteRowsDevice(order->order, order->n, N, b, ldb, x, ld, stream);
-  if (!err) err = HrpbMultiplyDevice(&plan->hrpb, &plan->schedule, plan->values, AIJTCUGetPrecision(plan), N, x, ld, y, ld, y + AIJTCUClusteredScalars(order, N), stream);
-  if (!err) err = HrpbPermuteRowsDevice(order->position, order->n, N, y, ld, c, ldc, stream);
+  err = HrpbPermuteRowsDevice(order->order, order->n, N, b, ldb, x, ld, p->stream);
+  if (!err) err = SpmmRun(p->kernel, &p->A, &plain, y + AIJTCUReorderedScalars(order, N), p->stream);
+  if (!err) err = HrpbPermuteRowsDevice(order->position, order->n, N, y, ld, c, ldc, p->stream);
   return err;
 }
 
-static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
+static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
-  const AIJTCUDeviceCSR *csr = k->csr;
+  const SpmmOperands plain = SpmmPlain(N, b, ldb, c, ldc);
 
-  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyDevice(&k->plan->csr, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
-  if (k->plan->bricks_clustered) return AIJTCUClusteredRun(k->plan, N, b, ldb, c, ldc, work, csr->stream);
-  return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, csr->stream);
+  return p->reordered ? AIJTCURunReordered(p, N, b, ldb, c, ldc, work) : SpmmRun(p->kernel, &p->A, &plain, work, p->stream);
 }
 
 /* A product's arrays. Those on the host go through buffers behind the kernel's own workspace, two of each: one is copied while the other is multiplied */
@@ -373,12 +379,12 @@ enum {
 };
 
 /* Workspace for pieces of width columns, and of it what the kernel needs for itself; a product in one piece needs one buffer of each */
-static PetscErrorCode AIJTCUWorkBytes(const AIJTCUKernel *k, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
+static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, AIJTCUKernelWork(k, width, kernel));
+  AIJTCUCallDevice(*err, AIJTCUKernelWork(p, width, kernel));
   *kernel    = (*kernel + 255) / 256 * 256;
   x->ldbslot = AIJTCUSlotLDA(x->n);
   x->ldcslot = AIJTCUSlotLDA(x->m);
@@ -405,7 +411,7 @@ static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const Pe
 }
 
 /* As many columns at a time as the workspace allows, and their workspace; of matrices on the host, if large, a part, so that copies overlap */
-static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
 {
   size_t all = 0;
 
@@ -416,10 +422,10 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, 
   for (;; *piece = (*piece / 2 + 15) / 16 * 16) {
     PetscBool fits;
 
-    PetscCall(AIJTCUWorkBytes(k, x, *piece, kernel, &all, err));
+    PetscCall(AIJTCUWorkBytes(p, x, *piece, kernel, &all, err));
     if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUWorkspaceFits(all, &fits));
-    if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, k->csr->stream, (void **)work));
+    if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, p->stream, (void **)work));
     if (*work) PetscFunctionReturn(PETSC_SUCCESS);
     if (*piece <= 16) {
       *err = HRPB_ERR_DEVICE_MEMORY;
@@ -429,11 +435,11 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUKernel *k, AIJTCUArrays *x, 
 }
 
 /* One piece of a product */
-static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUKernel *k, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = AIJTCUKernelRun(k, N, b, ldb, c, ldc, work);
+  *err = AIJTCUKernelRun(p, N, b, ldb, c, ldc, work);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -453,9 +459,9 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
    The product of matrices of which one at least is on the host. The next columns of B come before the last ones of C go, because a copy of memory that is
    not page-locked keeps the host until it is made
 */
-static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
 {
-  const cudaStream_t stream = k->csr->stream;
+  const cudaStream_t stream = p->stream;
   PetscScalar       *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
   PetscInt           first;
   int                slot = 0;
@@ -486,7 +492,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUAr
       ldc = x->ldcslot;
       PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
     }
-    PetscCall(AIJTCUMultiplyPiece(k, width, b, ldb, c, ldc, work, err));
+    PetscCall(AIJTCUMultiplyPiece(p, width, b, ldb, c, ldc, work, err));
     PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
     if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
   }
@@ -495,7 +501,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUKernel *k, const AIJTCUAr
 }
 
 /* Also after an error nothing is under way between these arrays and the device when this returns: they may be freed next */
-static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
 {
   AIJTCUTransfers *t;
   PetscErrorCode   ierr;
@@ -503,8 +509,8 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCU
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  ierr      = AIJTCUMultiplyPieces(k, x, piece, work, kernel, t, err);
-  waited[0] = cudaStreamSynchronize(k->csr->stream);
+  ierr      = AIJTCUMultiplyPieces(p, x, piece, work, kernel, t, err);
+  waited[0] = cudaStreamSynchronize(p->stream);
   waited[1] = cudaStreamSynchronize(t->in);
   waited[2] = cudaStreamSynchronize(t->out);
   PetscCall(ierr);
@@ -512,27 +518,36 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUKernel *k, const AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUKernel *k, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
   PetscFunctionBegin;
-  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(k, PetscMin(piece, x->N - first), x->b + (size_t)first * (size_t)x->ldb, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, err));
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * (size_t)x->ldb, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The kernel is chosen for all columns, and takes each piece of them */
 static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  AIJTCUArrays      *x = (AIJTCUArrays *)ctx;
-  const AIJTCUKernel k = {plan, x->path, csr};
+  AIJTCUArrays      *x     = (AIJTCUArrays *)ctx;
+  const PetscBool    tcu   = (PetscBool)(x->path == MAT_AIJTCU_PATH_TCU);
+  const SpmmOperands plain = SpmmPlain(x->N, x->b, x->ldb, x->c, x->ldc);
+  const SpmmDevice  *device;
+  AIJTCUProduct      p = {.plan = plan, .A = AIJTCUMatrixOf(A, plan, x->path, csr), .reordered = (PetscBool)(tcu && plan->bricks_clustered), .stream = csr->stream};
+  SpmmFacts          facts = SpmmFactsOf(&p.A);
   PetscInt           piece;
   size_t             kernel = 0;
   char              *work;
 
   PetscFunctionBegin;
-  (void)A;
-  PetscCall(AIJTCUChoosePiece(&k, x, &piece, &kernel, &work, err));
+  AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(&k, x, piece, work, kernel, err));
-  else PetscCall(AIJTCUMultiplyOnDevice(&k, x, piece, work, err));
+  p.kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, tcu ? SPMM_BRICKS : SPMM_CSR, false, &facts, tcu ? &plan->hrpb.params : NULL, &plain, device);
+  if (!p.kernel) *err = HRPB_ERR_UNSUPPORTED;
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUChoosePiece(&p, x, &piece, &kernel, &work, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(&p, x, piece, work, kernel, err));
+  else PetscCall(AIJTCUMultiplyOnDevice(&p, x, piece, work, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -240,7 +240,7 @@ static PetscReal AIJTCUTimeOfScattered(Mat A, const AIJTCUPlan *plan, PetscInt N
   const AIJTCUCSRRates *r    = &csr_rates;
   const PetscReal       rate = PetscMax(r->scattered, r->spread + r->spread_byte * CSR_TILE_BYTES * (PetscReal)A->cmap->n);
 
-  if (!CsrCopiesB(&plan->csr, N)) return AIJTCUTimeOfCSR(A, plan, N);
+  if (N <= plan->csr.direct_columns || plan->csr.panel_rows || plan->csr.rows_entries) return AIJTCUTimeOfCSR(A, plan, N);
   return AIJTCUTimeOfCSR(A, plan, N) + (rate * (PetscReal)PetscMax(N, FEWEST_SCATTERED) - r->entry_column * AIJTCUMultipliedColumns(A, N)) * (PetscReal)plan->survey.nnz;
 }
 
@@ -415,7 +415,7 @@ static PetscInt64 AIJTCUBytesOnDevice(const AIJTCUPlan *plan)
 {
   PetscInt64 bytes = plan->csr_scheduled ? plan->csr.bytes : 0;
 
-  if (plan->clustered.n) bytes += (PetscInt64)HrpbClusteredBytes(&plan->clustered);
+  if (plan->clustered.n) bytes += (PetscInt64)HrpbReorderedBytes(&plan->clustered);
   if (plan->built && plan->on_device) bytes += AIJTCUBytesOfBricks(plan) + plan->schedule.bytes + (plan->map ? HrpbValueCount(&plan->hrpb) * (PetscInt64)sizeof(*plan->map) : 0);
   return bytes;
 }
@@ -469,7 +469,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
       synergy->built = PETSC_TRUE;
       if (plan->bricks_clustered) synergy->clustered = PETSC_TRUE;
       synergy->bricks += plan->hrpb.nbricks;
-      synergy->hrpb_bytes += AIJTCUBytesOfBricks(plan) + (plan->bricks_clustered ? (PetscInt64)HrpbClusteredBytes(&plan->clustered) : 0);
+      synergy->hrpb_bytes += AIJTCUBytesOfBricks(plan) + (plan->bricks_clustered ? (PetscInt64)HrpbReorderedBytes(&plan->clustered) : 0);
       slots += (PetscInt64)plan->hrpb.nbricks * plan->params.brick_rows * HRPB_BRICK_COLS;
       brick_nnz += plan->hrpb.nnz;
       brick_cols += plan->hrpb.nbrick_cols;

@@ -1,5 +1,5 @@
 /*
-   Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxydevice.h), instead of a model of the time. What is found is kept for a pattern and a number of columns.
+   Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxy/proxy.h), instead of a model of the time. What is found is kept for a pattern and a number of columns.
 
    A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all of B whatever rows there are, so it is timed by itself and
    neither scaled nor left out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants, and the proxy is large enough.
