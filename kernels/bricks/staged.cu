@@ -32,6 +32,7 @@ static constexpr __host__ __device__ int Pitch(int brick_rows)
   return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
 }
 
+namespace {
 /* What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of all that further on each time */
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
@@ -90,26 +91,28 @@ private:
 struct BlockPlace {
   uint32_t pattern, pattern_end, value, value_end, window, window_end;
 };
+} // namespace
 
-template <typename Scalar> __device__ __forceinline__ BlockPlace GetPlace(const Format<Scalar> &f, uint32_t block, uint32_t end)
+template <typename Scalar> static __device__ __forceinline__ BlockPlace GetPlace(const Format<Scalar> &f, uint32_t block, uint32_t end)
 {
   if (block >= end) return {};
   return {f.pattern_ptr[block], f.pattern_ptr[block + 1], f.value_ptr[block], f.value_ptr[block + 1], f.window_ptr[block], f.window_ptr[block + 1]};
 }
 
 /* The place that lane i has */
-__device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t i)
+static __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t i)
 {
   return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_end, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_end, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.window_end, i)};
 }
 
 /* What lies next to each other in so many columns of B, from_step scalars apart, to places TO_STEP bytes apart */
-template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
+template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
 {
 #pragma unroll
   for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES>(to + c * TO_STEP, from);
 }
 
+namespace {
 /*
    How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many rows as 16 bytes hold, and windows consist of whole chunks.
 
@@ -206,6 +209,7 @@ template <typename Scalar> struct NoCopies {
   __device__ __forceinline__ void Take(const Format<Scalar> &) { }
   __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, const BlockPlace &, uint32_t, int32_t, int32_t) const { }
 };
+} // namespace
 
 /*
    A producer warp.
@@ -215,7 +219,7 @@ template <typename Scalar> struct NoCopies {
    COPIES  how it copies rows of B; it is number warp of those that do
    RUNS    whether it brings the packed blocks
 */
-template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
 {
   constexpr uint32_t    SIZE = sizeof(Scalar);
   const Format<Scalar> &f    = a.f;
@@ -254,7 +258,7 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
    The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
    shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
 */
-template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
 {
   const StagedArgs<Scalar> a = args;
 
@@ -271,7 +275,7 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
    NP      producer warps: one for all, or one for the packed blocks and the others for B
    HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the compiler does not know this costs more than it saves
 */
-template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HALF> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
+template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HALF> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
@@ -342,6 +346,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   }
 }
 
+namespace {
 /* How many columns of B are multiplied together, and by what: see Staged() */
 typedef struct {
   int  nt, wn, ctas; /* as many thread blocks on a multiprocessor as there is shared memory for */
@@ -349,6 +354,7 @@ typedef struct {
   int  columns, ntiles; /* of a tile; and how many tiles there are */
   int  nstages, stage_bytes;
 } Tiling;
+} // namespace
 
 enum {
   TILE_COLS  = 16,
