@@ -74,8 +74,8 @@ LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
 LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
-# examples/<name>/<name>.c is a program; the other sources there, but for programs that only test, are what they share
-PROGRAM_SRC := $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
+# examples/<name>.c and examples/<name>/<name>.c are programs; the other sources there, but for programs that only test, are what they share
+PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
 EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
 # Programs that test kernels with plain arrays; they need a GPU to run
 DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
@@ -217,7 +217,7 @@ fuzz: $(FUZZERS)
 test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
 test-headers: | need-slepc
 	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
-	  SOURCES='$(HOST_SRC) $(wildcard src/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+	  SOURCES='$(HOST_SRC) $(wildcard src/*.c examples/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
 
 test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'

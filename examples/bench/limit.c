@@ -56,7 +56,7 @@ static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 /* Flops per second of a product of large dense matrices */
 static PetscErrorCode MeasureTensor(Machine *machine)
 {
-  const PetscInt n = machine->device ? 8192 : 256; /* on the host it only has to be some number */
+  const PetscInt n    = machine->device ? 8192 : 256; /* on the host it only has to be some number */
   Operand        o[3] = {{NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_FALSE}};
   Mat            M[3];
   Subject        s;

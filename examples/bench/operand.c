@@ -5,10 +5,7 @@ PetscErrorCode OperandMostColumns(PetscInt n, const PetscInt N[], PetscInt *most
 {
   PetscFunctionBegin;
   *most = 0;
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCheck(N[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", N[k]);
-    *most = PetscMax(*most, N[k]);
-  }
+  for (PetscInt k = 0; k < n; k++) *most = PetscMax(*most, N[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -82,6 +82,9 @@ static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, Pet
 typedef struct {
   PetscInt  converged;    /* at the last iteration */
   PetscReal least, error; /* of the first eigenvalue that has not converged: the least error so far, and the last one */
+  PetscReal rounding;     /* of an eigenvalue that is zero */
+  PetscBool check;        /* for eigenvalues below zero, of which: */
+  PetscReal negative;
 } Stagnation;
 
 static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
@@ -89,7 +92,11 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
   Stagnation *s = (Stagnation *)ctx;
 
   PetscFunctionBegin;
-  (void)eps, (void)its, (void)eigr, (void)eigi;
+  (void)eps, (void)its, (void)eigi;
+  /* A Rayleigh quotient below zero: there is an eigenvalue below it */
+  for (PetscInt k = 0; s->check && k < nest; k++) {
+    if (PetscRealPart(eigr[k]) < PetscMin(s->negative, -s->rounding)) s->negative = PetscRealPart(eigr[k]);
+  }
   if (nconv >= nest) PetscFunctionReturn(PETSC_SUCCESS);
   if (nconv != s->converged) s->least = PETSC_MAX_REAL;
   s->converged = nconv;
@@ -101,7 +108,8 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
 /*
    Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X: preconditioned residuals are
    largest in the softest modes, which are X, and are not made orthogonal to it. The Gram matrix of (X R P) is then singular to working
-   precision, residuals rise again, and some iterations later its Cholesky factorization fails.
+   precision, residuals rise again, and some iterations later its Cholesky factorization fails. Stop as well at an eigenvalue below zero: the
+   preconditioners here are for matrices that have none.
 */
 static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
 {
@@ -109,7 +117,7 @@ static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, Pet
 
   PetscFunctionBegin;
   PetscCall(EPSStoppingBasic(eps, its, max_it, nconv, nev, reason, NULL));
-  if (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged && s->error > RISE * s->least) *reason = EPS_DIVERGED_BREAKDOWN;
+  if (s->negative < 0 || (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged && s->error > RISE * s->least)) *reason = EPS_DIVERGED_BREAKDOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +151,7 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PC        pc;
   PetscInt  n, nev, bs;
   PetscReal norm;
-  PetscBool lobpcg;
+  PetscBool lobpcg, shift;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(K, &n, NULL));
@@ -164,8 +172,9 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(DefaultPreconditioner(b, K, norm, st, pc));
   PetscCall(EPSSetFromOptions(*eps));
-  PetscCall(DefaultPreconditionerOptions(pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
+  PetscCall(PetscObjectTypeCompare((PetscObject)st, STSHIFT, &shift));
+  if (M || !shift) PetscCall(DefaultPreconditionerOptions(pc)); /* else nothing is solved */
   if (lobpcg) {
     /* A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block */
     PetscCall(EPSGetDimensions(*eps, &nev, NULL, NULL));
@@ -176,20 +185,17 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
 }
 
 /*
-   Start from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first preconditioned residuals would be
+   LOBPCG starts from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first preconditioned residuals would be
    almost parallel
 */
 static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 {
-  PetscInt  n;
-  Vec       v, *x;
-  BV        basis, noise, smooth;
-  Mat       B, X;
-  PetscBool lobpcg;
+  PetscInt n;
+  Vec      v, *x;
+  BV       basis, noise, smooth;
+  Mat      B, X;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)eps, EPSLOBPCG, &lobpcg));
-  if (!lobpcg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EPSLOBPCGGetBlockSize(eps, &n));
   /* Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension, for the next block */
   PetscCall(EPSGetBV(eps, &basis));
@@ -221,7 +227,7 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *profile, EPS *eps, SolveStatistics *s)
 {
   ProgressContext    progress   = {0};
-  Stagnation         stagnation = {0, PETSC_MAX_REAL, 0};
+  Stagnation         stagnation = {.least = PETSC_MAX_REAL};
   PetscReal          rounding;
   ST                 st;
   KSP                ksp;
@@ -237,14 +243,18 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *prof
   if (!quiet) PetscCall(EPSMonitorSet(*eps, Progress, &progress, NULL));
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
   if (lobpcg) {
+    stagnation.rounding = rounding;
+    stagnation.check    = (PetscBool)!b; /* a beam's matrices have none */
     PetscCall(EPSMonitorSet(*eps, StagnationMonitor, &stagnation, NULL));
     PetscCall(EPSSetStoppingTestFunction(*eps, StagnationTest, &stagnation, NULL));
   }
   PetscCall(EPSSetUp(*eps));
   PetscCall(EPSGetST(*eps, &st));
-  PetscCall(STGetKSP(st, &ksp));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(SetInitialVectors(*eps, ksp, K, M));
+  if (lobpcg) { /* other solvers may use no preconditioner */
+    PetscCall(STGetKSP(st, &ksp));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(SetInitialVectors(*eps, ksp, K, M));
+  }
   PetscCall(PetscTime(&s->time));
   s->setup = s->time - s->setup;
 
@@ -268,33 +278,6 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *prof
   s->converged = PetscMin(s->converged, s->wanted);
   PetscCall(EPSGetConvergedReason(*eps, &reason));
   s->stagnated = (PetscBool)(reason == EPS_DIVERGED_BREAKDOWN);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Raise an error for a matrix that is plainly not symmetric: y'Kx and x'Ky differ for two random vectors */
-PetscErrorCode SymmetryCheck(Mat K)
-{
-  Vec         x, y, z;
-  PetscRandom random;
-  PetscScalar xy, yx;
-  PetscReal   nx, nz;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(K, &x, &z));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)K), &random));
-  PetscCall(VecSetRandom(x, random));
-  PetscCall(VecSetRandom(y, random));
-  PetscCall(MatMult(K, x, z));
-  PetscCall(VecTDot(z, y, &xy));
-  PetscCall(VecNorm(z, NORM_2, &nz));
-  PetscCall(MatMult(K, y, z));
-  PetscCall(VecTDot(z, x, &yx));
-  PetscCall(VecNorm(x, NORM_2, &nx));
-  PetscCall(PetscRandomDestroy(&random));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscCheck(PetscAbsScalar(xy - yx) <= 1e4 * PETSC_MACHINE_EPSILON * nx * nz, PetscObjectComm((PetscObject)K), PETSC_ERR_ARG_WRONG, "The matrix is not symmetric: y'Kx = %g for two random vectors, and x'Ky differs from it by %g", (double)PetscRealPart(xy), (double)PetscAbsScalar(xy - yx));
+  s->negative  = stagnation.negative;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
