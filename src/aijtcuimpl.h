@@ -49,10 +49,9 @@ _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == size
 
 typedef struct {
   MatAIJTCUPath      path;
-  PetscInt           brick_rows, panel_rows, block_cols, window_cols;
-  PetscBool          format_set; /* one of these was set: otherwise a device chooses its own */
+  MatAIJTCUFormat    format; /* zeros while none is set: see AIJTCUGetFormat() */
   MatAIJTCUPrecision precision;
-  MatAIJTCUCluster   cluster;
+  MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
   PetscReal          threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
 } AIJTCUOptions;
@@ -162,7 +161,7 @@ struct _n_AIJTCUPlan {
   AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
   AIJTCUPatternKey   tune_key;
   MatAIJTCUPrecision tune_precision;
-  MatAIJTCUCluster   tune_cluster;
+  MatAIJTCUReorder   tune_cluster;
   HrpbParams         tune_format;
 
   /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
@@ -250,9 +249,13 @@ typedef enum {
 PETSC_INTERN PetscErrorCode       AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
 PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
+PETSC_INTERN HrpbParams           AIJTCUGetFormat(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
+
+/* deprecated.c: options of before */
+PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const MatAIJTCUFormat *);
 
 /* plan.c */
 PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
@@ -370,4 +373,4 @@ PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
-PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;

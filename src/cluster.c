@@ -7,7 +7,7 @@
 
 PetscBool AIJTCUClusterForced(const AIJTCUPlan *plan)
 {
-  return (PetscBool)(AIJTCUGetOptions(plan)->cluster == MAT_AIJTCU_CLUSTER_ALWAYS);
+  return (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS);
 }
 
 /*
@@ -21,7 +21,7 @@ PetscErrorCode AIJTCUWantsCluster(Mat A, AIJTCUPlan *plan, PetscBool *wants)
   HrpbParams           tuned  = {0, 0, 0, 0};
 
   PetscFunctionBegin;
-  *wants = (PetscBool)(A->rmap->n == A->cmap->n && (forced || (o->cluster == MAT_AIJTCU_CLUSTER_AUTO && o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT)));
+  *wants = (PetscBool)(A->rmap->n == A->cmap->n && (forced || (o->reorder == MAT_AIJTCU_REORDER_AUTO && o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT)));
   if (!*wants || forced) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUTuneFormat(A, plan, &tuned));
   *wants = (PetscBool)!tuned.brick_rows;
@@ -54,7 +54,7 @@ PetscErrorCode AIJTCUClusterUpdate(Mat A, AIJTCUPlan *plan, PetscInt levels)
   PetscCall(AIJTCUPatternKeyGet(A, &key));
   if (plan->cluster_tried && AIJTCUPatternKeyEqual(&key, &plan->cluster_key) && (plan->clustered.n || (plan->cluster_forced >= forced && plan->cluster_levels >= levels))) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUClusterReset(plan);
-  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Cluster, A, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Reorder, A, 0, 0, 0));
   plan->cluster_levels = levels;
   plan->cluster_forced = forced;
   PetscCall(AIJTCUDeviceCluster(A, plan, &err));
@@ -62,7 +62,7 @@ PetscErrorCode AIJTCUClusterUpdate(Mat A, AIJTCUPlan *plan, PetscInt levels)
   plan->cluster_key   = key;
   if (plan->clustered.n) PetscCall(PetscInfo(A, "aijtcu: another order, found through %" PetscInt_FMT " levels, where strips of 16 rows have %" PetscInt64_FMT " columns\n", (PetscInt)plan->clustered.levels, (PetscInt64)plan->clustered_survey.strip_cols16));
   else PetscCall(PetscInfo(A, "aijtcu: no other order: %s\n", err == HRPB_ERR_UNSUPPORTED ? "too many levels, or 2^31 entries" : err ? HrpbErrorString(err) : "neighbours share too little"));
-  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Cluster, A, 0, 0, 0));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Reorder, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -327,7 +327,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUKernel *k, PetscInt N, size_t *byt
   const AIJTCUPlan *plan = k->plan;
   HrpbError         err;
 
-  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyWorkDevice(&plan->csr, N, bytes);
+  if (k->path == MAT_AIJTCU_PATH_CSR) return CsrMultiplyWorkDevice(&plan->csr, N, bytes);
   err = HrpbMultiplyWorkDevice(&plan->hrpb, &plan->schedule, AIJTCUGetPrecision(plan), N, bytes);
   if (!err && plan->bricks_clustered) *bytes += 2 * AIJTCUClusteredScalars(&plan->clustered, N) * sizeof(PetscScalar);
   return err;
@@ -351,7 +351,7 @@ static HrpbError AIJTCUKernelRun(const AIJTCUKernel *k, PetscInt N, const PetscS
 {
   const AIJTCUDeviceCSR *csr = k->csr;
 
-  if (k->path == MAT_AIJTCU_PATH_SCALAR) return CsrMultiplyDevice(&k->plan->csr, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
+  if (k->path == MAT_AIJTCU_PATH_CSR) return CsrMultiplyDevice(&k->plan->csr, csr->rowptr, csr->colidx, csr->values, N, b, ldb, c, ldc, work, csr->stream);
   if (k->plan->bricks_clustered) return AIJTCUClusteredRun(k->plan, N, b, ldb, c, ldc, work, csr->stream);
   return HrpbMultiplyDevice(&k->plan->hrpb, &k->plan->schedule, k->plan->values, AIJTCUGetPrecision(k->plan), N, b, ldb, c, ldc, work, csr->stream);
 }
@@ -545,7 +545,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUAr
   PetscFunctionBegin;
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &x->c, &mem));
   x->chost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
-  ierr     = AIJTCUDeviceCall(A, plan, x->path == MAT_AIJTCU_PATH_SCALAR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err);
+  ierr     = AIJTCUDeviceCall(A, plan, x->path == MAT_AIJTCU_PATH_CSR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err);
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x->c));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

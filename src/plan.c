@@ -206,7 +206,7 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 #if AIJTCU_HAVE_BRICKS
   {
     const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
-    HrpbParams           wanted = {(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
+    HrpbParams           wanted = AIJTCUGetFormat(plan);
     PetscBool            device, cluster = PETSC_FALSE;
     AIJTCUPatternKey     key;
     PetscObjectState     state;
@@ -224,7 +224,7 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
       PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
     }
   #endif
-    if (device && !o->format_set) {
+    if (device && !o->format.brick_rows) {
       PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
   #if AIJTCU_HAVE_DEVICE
       PetscCall(AIJTCUTuneFormat(A, plan, &wanted));
@@ -247,9 +247,9 @@ PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
       plan->values_state = state;
     }
   #if AIJTCU_HAVE_DEVICE
-    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) { /* no bricks are of the other order any more, nor does anything find it again for what was tuned with it */
+    if (o->reorder == MAT_AIJTCU_REORDER_NEVER) { /* no bricks are of the other order any more, nor does anything find it again for what was tuned with it */
       AIJTCUClusterReset(plan);
-      if (plan->tune_cluster != MAT_AIJTCU_CLUSTER_NEVER) PetscCall(AIJTCUTuneReset(plan));
+      if (plan->tune_cluster != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuneReset(plan));
     }
   #endif
     *usable = plan->built;

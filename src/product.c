@@ -279,7 +279,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
   AIJTCUParentProduct *pp, kept;
   AIJTCUPlan          *plan;
   PetscBool            dense, bysymmetry, changed, stale, device;
-  PetscLogEvent        event = MAT_AIJTCU_Scalar;
+  PetscLogEvent        event = MAT_AIJTCU_CSR;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
@@ -299,10 +299,10 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Parent(Mat C)
     if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
     else {
       PetscCall(AIJTCUOnDevice(A, plan, &device));
-      if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_PARENT) {
-        AIJTCUGetCounts(plan)->parent++;
-        event = MAT_AIJTCU_Parent;
-      } else AIJTCUGetCounts(plan)->scalar++; /* on the host this is the scalar path */
+      if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) {
+        AIJTCUGetCounts(plan)->cusparse++;
+        event = MAT_AIJTCU_CuSPARSE;
+      } else AIJTCUGetCounts(plan)->csr++; /* on the host this is the scalar path */
       PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
     }
   }
@@ -340,7 +340,7 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
 static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path, Mat B, Mat C, PetscBool *done)
 {
   const PetscBool     tcu   = (PetscBool)(path == MAT_AIJTCU_PATH_TCU);
-  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_Scalar;
+  const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_CSR;
   PetscLogDouble      flops;
 
   PetscFunctionBegin;
@@ -365,7 +365,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, MatAIJTCUPath path
   #endif
   PetscCall(PetscLogEventEnd(event, A, B, C, 0));
   if (*done && tcu) AIJTCUGetCounts(plan)->tcu++;
-  else if (*done) AIJTCUGetCounts(plan)->scalar++;
+  else if (*done) AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -383,7 +383,7 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
              B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
   if (plan && !changed) {
     PetscCall(AIJTCUMultiply(A, plan, path, B, C, &done));
-    if (!done && path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUMultiply(A, plan, MAT_AIJTCU_PATH_SCALAR, B, C, &done));
+    if (!done && path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUMultiply(A, plan, MAT_AIJTCU_PATH_CSR, B, C, &done));
   }
   if (!done) {
     PetscCall(AIJTCUComputeAnew(C)); /* also where A, or what is known of it, changed since the product was set up */
@@ -404,7 +404,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
 static PetscErrorCode MatProductNumeric_AIJTCU_Scalar(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_SCALAR));
+  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -511,14 +511,14 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 #endif
       PetscCall(AIJTCUChoosePath(operand[0], plan[0], operand[1]->cmap->n, &path, &reason));
       PetscCall(AIJTCURecordChoice(operand[0], operand[1]->cmap->n, path, reason));
-      if (path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));
+      if (path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(operand[0], "aijtcu: product with %" PetscInt_FMT " columns on the scalar path: %s\n", operand[1]->cmap->n, reason));
 #if AIJTCU_HAVE_BRICKS
       if (path == MAT_AIJTCU_PATH_TCU) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
         PetscFunctionReturn(PETSC_SUCCESS);
       }
       PetscCall(AIJTCUOnDevice(operand[0], plan[0], &device));
-      if (path == MAT_AIJTCU_PATH_SCALAR && device) {
+      if (path == MAT_AIJTCU_PATH_CSR && device) {
         C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Scalar;
         PetscFunctionReturn(PETSC_SUCCESS);
       }

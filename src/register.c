@@ -3,11 +3,11 @@
 */
 #include "aijtcuimpl.h"
 
-PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
+PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;
 
-const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "parent", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
+const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "csr", "cusparse", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
 const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
-const char *const MatAIJTCUClusters[]       = {"auto", "never", "always", "MatAIJTCUCluster", "MAT_AIJTCU_CLUSTER_", NULL};
+const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAIJTCUReorder", "MAT_AIJTCU_REORDER_", NULL};
 const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
@@ -124,12 +124,12 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
-  PetscCall(PetscLogEventRegister("MatTCUCluster", MAT_CLASSID, &MAT_AIJTCU_Cluster));
+  PetscCall(PetscLogEventRegister("MatTCUReorder", MAT_CLASSID, &MAT_AIJTCU_Reorder));
   PetscCall(PetscLogEventRegister("MatTCUTune", MAT_CLASSID, &MAT_AIJTCU_Tune));
   PetscCall(PetscLogEventRegister("MatTCURefresh", MAT_CLASSID, &MAT_AIJTCU_Refresh));
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
-  PetscCall(PetscLogEventRegister("MatTCUScalar", MAT_CLASSID, &MAT_AIJTCU_Scalar));
-  PetscCall(PetscLogEventRegister("MatTCUParent", MAT_CLASSID, &MAT_AIJTCU_Parent));
+  PetscCall(PetscLogEventRegister("MatTCUCSR", MAT_CLASSID, &MAT_AIJTCU_CSR));
+  PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
   PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done, and after an error a further call does it again */

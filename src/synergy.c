@@ -285,7 +285,7 @@ static PetscErrorCode AIJTCUChooseByTime(Mat A, AIJTCUPlan *plan, PetscInt N, Ma
     *reason = tuned->reason;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *path = MAT_AIJTCU_PATH_SCALAR;
+  *path = MAT_AIJTCU_PATH_CSR;
   PetscCall(AIJTCUPlanUpdateScalar(A, plan, &usable)); /* which kernel it would be */
   if (usable && plan->csr.rows_entries && plan->csr.nnz <= FEW_ENTRIES * (PetscInt64)A->rmap->n) { /* what needs no look at the columns, which takes as long as some products */
     *reason = "rows are short, and columns run with them";
@@ -323,8 +323,8 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
   PetscFunctionBegin;
   (void)N; /* where there is no device */
   *path = AIJTCUGetOptions(plan)->path;
-  if (!AIJTCU_HAVE_BRICKS && *path != MAT_AIJTCU_PATH_PARENT) {
-    *path   = MAT_AIJTCU_PATH_SCALAR;
+  if (!AIJTCU_HAVE_BRICKS && *path != MAT_AIJTCU_PATH_CUSPARSE) {
+    *path   = MAT_AIJTCU_PATH_CSR;
     *reason = "no bricks for this scalar type";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -335,7 +335,7 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
     PetscCall(AIJTCUOnDevice(A, plan, &device));
     if (device) PetscCall(AIJTCUDeviceSupports(plan, &supports));
     if (!supports) {
-      *path   = MAT_AIJTCU_PATH_SCALAR;
+      *path   = MAT_AIJTCU_PATH_CSR;
       *reason = "no brick kernel that pays here";
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -345,7 +345,7 @@ PetscErrorCode AIJTCUChoosePath(Mat A, AIJTCUPlan *plan, PetscInt N, MatAIJTCUPa
     *reason = "as set";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *path = MAT_AIJTCU_PATH_SCALAR;
+  *path = MAT_AIJTCU_PATH_CSR;
   PetscCall(AIJTCUThreshold(plan, &threshold));
   PetscCall(MatBoundToCPU(A, &bound));
   if (threshold > 1) *reason = unset ? "no brick kernel that pays here" : "threshold above 1";
@@ -459,6 +459,8 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   PetscCall(PetscMemzero(synergy, sizeof(*synergy)));
   PetscCall(AIJTCULocalCounts(A, &nnz, &cols8, &cols16));
   PetscCall(AIJTCUSynergyFromCounts(nnz, cols8, cols16, synergy));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUThreshold(plan, &synergy->threshold));
   PetscCall(AIJTCUGetBlocks(A, blocks));
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
@@ -467,7 +469,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
 #if AIJTCU_HAVE_BRICKS
     if (plan->built) {
       synergy->built = PETSC_TRUE;
-      if (plan->bricks_clustered) synergy->clustered = PETSC_TRUE;
+      if (plan->bricks_clustered) synergy->reordered = PETSC_TRUE;
       synergy->bricks += plan->hrpb.nbricks;
       synergy->hrpb_bytes += AIJTCUBytesOfBricks(plan) + (plan->bricks_clustered ? (PetscInt64)HrpbClusteredBytes(&plan->clustered) : 0);
       slots += (PetscInt64)plan->hrpb.nbricks * plan->params.brick_rows * HRPB_BRICK_COLS;

@@ -40,7 +40,7 @@ static PetscErrorCode AIJTCUTuneApplies(Mat A, const AIJTCUPlan *plan, PetscBool
   const AIJTCUOptions *o = AIJTCUGetOptions(plan);
 
   PetscFunctionBegin;
-  *applies = (PetscBool)(o->tune == MAT_AIJTCU_TUNE_PROXY && o->path == MAT_AIJTCU_PATH_AUTO && !o->format_set && o->threshold == (PetscReal)PETSC_DEFAULT && o->cluster != MAT_AIJTCU_CLUSTER_ALWAYS);
+  *applies = (PetscBool)(o->tune == MAT_AIJTCU_TUNE_PROXY && o->path == MAT_AIJTCU_PATH_AUTO && !o->format.brick_rows && o->threshold == (PetscReal)PETSC_DEFAULT && o->reorder != MAT_AIJTCU_REORDER_ALWAYS);
   if (*applies) PetscCall(AIJTCUOnDevice(A, plan, applies));
   if (*applies) PetscCall(AIJTCUDeviceSupports(plan, applies));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -56,7 +56,7 @@ static PetscErrorCode AIJTCUTuneIsValid(Mat A, const AIJTCUPlan *plan, PetscBool
   *valid = PETSC_FALSE;
   if (!plan->ntuned) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPatternKeyGet(A, &key));
-  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == o->precision && plan->tune_cluster == o->cluster) PetscCall(AIJTCUTuneApplies(A, plan, valid));
+  if (AIJTCUPatternKeyEqual(&key, &plan->tune_key) && plan->tune_precision == o->precision && plan->tune_cluster == o->reorder) PetscCall(AIJTCUTuneApplies(A, plan, valid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,28 +112,18 @@ static PetscErrorCode AIJTCUAppendOption(const char prefix[], const char name[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUAppendNumber(const char prefix[], const char name[], int32_t value, char text[], size_t len)
-{
-  char number[16];
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(number, sizeof(number), "%d", (int)value));
-  PetscCall(AIJTCUAppendOption(prefix, name, number, text, len));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode AIJTCUAppendChoice(const char prefix[], const AIJTCUTuned *t, char text[], size_t len)
 {
   const HrpbParams *f = &t->format;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_path", MatAIJTCUPaths[t->path], text, len));
-  if (t->clustered) PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_cluster", MatAIJTCUClusters[MAT_AIJTCU_CLUSTER_ALWAYS], text, len));
+  if (t->clustered) PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_reorder", MatAIJTCUReorders[MAT_AIJTCU_REORDER_ALWAYS], text, len));
   if (f->brick_rows) {
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_brick_rows", f->brick_rows, text, len));
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_panel_rows", f->panel_rows, text, len));
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_block_cols", f->block_cols, text, len));
-    PetscCall(AIJTCUAppendNumber(prefix, "mat_aijtcu_window_cols", f->window_cols, text, len));
+    char numbers[64];
+
+    PetscCall(PetscSNPrintf(numbers, sizeof(numbers), "%d,%d,%d,%d", (int)f->brick_rows, (int)f->panel_rows, (int)f->block_cols, (int)f->window_cols));
+    PetscCall(AIJTCUAppendOption(prefix, "mat_aijtcu_format", numbers, text, len));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -142,7 +132,7 @@ static PetscErrorCode AIJTCUAppendChoice(const char prefix[], const AIJTCUTuned 
 PetscErrorCode AIJTCUTuneOptions(Mat A, const AIJTCUTuned *t, char **text)
 {
   enum {
-    OPTIONS = 6,
+    OPTIONS = 3,
     WITHOUT = 64 /* characters of an option and its value beside the prefix */
   };
   const char    *prefix;
@@ -320,7 +310,7 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, AIJTCUTuned *t)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
     const HrpbParams *v = &variants[k];
 
-    t->variant[k] = (MatAIJTCUVariant){v->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols, 0};
+    t->variant[k] = (MatAIJTCUVariant){v->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_CSR, {v->brick_rows, v->panel_rows, v->block_cols, v->window_cols}, 0};
   }
   t->tuning.nvariants = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(variants);
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
@@ -381,7 +371,7 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
     PetscCall(PetscCalloc1(AIJTCU_MOST_TUNED, &plan->tuned));
     PetscCall(AIJTCUPatternKeyGet(A, &plan->tune_key));
     plan->tune_precision = AIJTCUGetOptions(plan)->precision;
-    plan->tune_cluster   = AIJTCUGetOptions(plan)->cluster;
+    plan->tune_cluster   = AIJTCUGetOptions(plan)->reorder;
   }
   t = &plan->tuned[plan->ntuned];
   PetscCall(PetscMemzero(t, sizeof(*t))); /* after an error in what follows it is used again */
@@ -415,7 +405,7 @@ PetscErrorCode AIJTCUTuneUpdate(Mat A, AIJTCUPlan *plan, PetscInt N)
 
   Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest one, and its times are those of products with as many columns as that.
 
-  The variants are there until the pattern changes or the matrix is destroyed, and until the first product after `MatAIJTCUSetPrecision()` or `MatAIJTCUSetCluster()` has set something else.
+  The variants are there until the pattern changes or the matrix is destroyed, and until the first product after `MatAIJTCUSetPrecision()` or `MatAIJTCUSetReorder()` has set something else.
 
   Of a `MATMPIAIJTCU` this is what was found for the diagonal block of this process.
 

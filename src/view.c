@@ -22,22 +22,20 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, MatAIJTCUPath *path)
     if (*path == MAT_AIJTCU_PATH_TCU) tcu = PETSC_TRUE;
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &tcu, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
-  if (*path != MAT_AIJTCU_PATH_PARENT) *path = tcu ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_SCALAR; /* the parent's is the choice of no block by itself */
+  if (*path != MAT_AIJTCU_PATH_CUSPARSE) *path = tcu ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_CSR; /* the parent's is the choice of no block by itself */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The format of this process's bricks where they exist, what the options say where they do not */
 static PetscErrorCode AIJTCUGetParams(Mat A, HrpbParams *params)
 {
-  Mat                  blocks[2];
-  AIJTCUPlan          *plan;
-  const AIJTCUOptions *o;
+  Mat         blocks[2];
+  AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
-  o       = AIJTCUGetOptions(plan);
-  *params = (HrpbParams){(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
+  *params = AIJTCUGetFormat(plan);
   if (plan->built) *params = plan->params;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,7 +113,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   sum[CSR_BYTES]    = s.csr_bytes;
   sum[DEVICE_BYTES] = s.device_bytes;
   sum[BUILT]        = s.built;
-  sum[CLUSTERED]    = s.clustered;
+  sum[CLUSTERED]    = s.reordered;
   weighted[0]       = s.fill * (PetscReal)s.bricks;
   weighted[1]       = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));

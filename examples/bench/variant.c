@@ -1,15 +1,15 @@
 #include "variant.h"
 
 static const Variant variants[] = {
-  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_SCALAR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"cluster", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_ALWAYS, MAT_AIJTCU_TUNE_NONE},
-  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
+  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_CUSPARSE, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_CSR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"cluster", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_ALWAYS, MAT_AIJTCU_TUNE_NONE},
+  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
 
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
@@ -34,9 +34,17 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* a format; what the variant says comes after */
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
-  PetscCall(MatAIJTCUSetCluster(*A, variant->cluster));
+  PetscCall(MatAIJTCUSetReorder(*A, variant->cluster));
   PetscCall(MatAIJTCUSetTune(*A, variant->tune));
-  if (variant->brick_rows) PetscCall(MatAIJTCUSetBrickRows(*A, variant->brick_rows));
+  if (variant->brick_rows) { /* the other numbers are those of the options, or of the host's format */
+    MatAIJTCUFormat format;
+
+    PetscCall(MatAIJTCUGetFormat(*A, &format));
+    if (!format.brick_rows) format = (MatAIJTCUFormat){8, 64, 32, 1};
+    format.brick_rows = variant->brick_rows;
+    format.panel_rows = (format.panel_rows + format.brick_rows - 1) / format.brick_rows * format.brick_rows;
+    PetscCall(MatAIJTCUSetFormat(*A, &format));
+  }
   /* There and back again: the matrix is on the device, and no product pays for that */
   for (int k = 0; k < 2; k++) PetscCall(MatScale(*A, -1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -12,7 +12,7 @@ typedef struct {
   MatAIJTCUPath      path;
   PetscInt           brick_rows; /* 0: the device chooses the format */
   MatAIJTCUPrecision precision;
-  MatAIJTCUCluster   cluster;
+  MatAIJTCUReorder   cluster;
   MatAIJTCUTune      tune;
 } Variant;
 

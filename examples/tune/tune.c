@@ -73,15 +73,12 @@ static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUVar
 {
   PetscFunctionBegin;
   if (c->subject.A) PetscFunctionReturn(PETSC_SUCCESS);
-  if (v->path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscStrncpy(c->name, "scalar", sizeof(c->name)));
-  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols));
-  c->variant         = (Variant){c->name, PETSC_TRUE, v->path, v->brick_rows, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_NEVER, MAT_AIJTCU_TUNE_NONE};
+  if (v->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscStrncpy(c->name, "scalar", sizeof(c->name)));
+  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->format.brick_rows, v->format.panel_rows, v->format.block_cols, v->format.window_cols));
+  c->variant         = (Variant){c->name, PETSC_TRUE, v->path, v->format.brick_rows, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_NEVER, MAT_AIJTCU_TUNE_NONE};
   c->subject.variant = &c->variant;
   PetscCall(VariantCreateMat(&c->variant, csr, MATSEQAIJ, &c->subject.A));
-  if (!v->brick_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAIJTCUSetPanelRows(c->subject.A, v->panel_rows));
-  PetscCall(MatAIJTCUSetWindowCols(c->subject.A, v->window_cols));
-  PetscCall(MatAIJTCUSetBlockCols(c->subject.A, v->block_cols));
+  PetscCall(MatAIJTCUSetFormat(c->subject.A, &v->format));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,14 +204,14 @@ static PetscErrorCode Compare(const Options *o, const char name[], const Generat
 /* What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide as those of the variants with bricks of as many rows, half as wide, or of single columns */
 static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
 {
-  const PetscInt         cols     = tuning->variant[0].block_cols, cols8 = tuning->variant[2].block_cols; /* of bricks of 16 and of 8 rows */
+  const PetscInt         cols     = tuning->variant[0].format.block_cols, cols8 = tuning->variant[2].format.block_cols; /* of bricks of 16 and of 8 rows */
   const MatAIJTCUVariant others[] = {
-    {MAT_AIJTCU_PATH_TCU, 16, 128, cols,      16, 0},
-    {MAT_AIJTCU_PATH_TCU, 16, 64,  cols,      8,  0},
-    {MAT_AIJTCU_PATH_TCU, 16, 128, cols / 2,  8,  0},
-    {MAT_AIJTCU_PATH_TCU, 8,  64,  cols8 / 2, 8,  0},
-    {MAT_AIJTCU_PATH_TCU, 8,  64,  256,       1,  0},
-    {MAT_AIJTCU_PATH_TCU, 16, 16,  256,       1,  0}
+    {MAT_AIJTCU_PATH_TCU, {16, 128, cols, 16}, 0},
+    {MAT_AIJTCU_PATH_TCU, {16, 64, cols, 8}, 0},
+    {MAT_AIJTCU_PATH_TCU, {16, 128, cols / 2, 8}, 0},
+    {MAT_AIJTCU_PATH_TCU, {8, 64, cols8 / 2, 8}, 0},
+    {MAT_AIJTCU_PATH_TCU, {8, 64, 256, 1}, 0},
+    {MAT_AIJTCU_PATH_TCU, {16, 16, 256, 1}, 0}
   };
   const PetscInt nothers = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(others);
 

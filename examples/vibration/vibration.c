@@ -311,7 +311,7 @@ int main(int argc, char **args)
       suffix: beam_paths
       requires: double
       nsize: {{1 3}}
-      args: -test_output -nx 24 -ny 2 -nz 3 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}}
+      args: -test_output -nx 24 -ny 2 -nz 3 -mat_type aijtcu -mat_aijtcu_path {{tcu csr}}
       output_file: output/vibration_beam.out
       diff_args: -j
 

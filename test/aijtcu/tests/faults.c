@@ -329,7 +329,7 @@ int main(int argc, char **argv)
     test:
       suffix: call
       timeoutfactor: 5
-      args: -fail call -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
+      args: -fail call -mat_aijtcu_path {{tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
     test: # on the host: types of the device that fail halfway leave matrices that cannot be used
       suffix: petsc
       env: CUDA_VISIBLE_DEVICES=
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
     requires: cuda !complex
     output_file: output/empty.out
     timeoutfactor: 5
-    args: -for_device -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
+    args: -for_device -mat_aijtcu_path {{tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda
       args: -fail cuda -dense_cuda {{0 1}}
@@ -367,7 +367,7 @@ int main(int argc, char **argv)
   testset: # bricks in another order
     requires: cuda !complex
     output_file: output/empty.out
-    args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_cluster always -malloc_dump 0 -checkfunctionlist 0
+    args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_reorder always -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda_cluster
       timeoutfactor: 5
@@ -377,7 +377,7 @@ int main(int argc, char **argv)
     requires: cuda !complex
     output_file: output/empty.out
     timeoutfactor: 5
-    args: -mat_aijtcu_attach -mat_aijtcu_path {{tcu scalar}separate output} -fail {{cuda memory call}separate output} -malloc_dump 0 -checkfunctionlist 0
+    args: -mat_aijtcu_attach -mat_aijtcu_path {{tcu csr}separate output} -fail {{cuda memory call}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda_attach
       args: -only "first product"

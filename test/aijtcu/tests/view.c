@@ -56,29 +56,29 @@ int main(int argc, char **argv)
 
     test:
       suffix: tcu
-      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+      args: -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
 
     test: # on a device both blocks are multiplied by products of ours, on the host the diagonal one
       suffix: tcu_parallel
       nsize: 2
       filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "s/, [24] times/, counted/"
-      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+      args: -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
 
     test:
-      suffix: scalar
-      args: -mat_aijtcu_path scalar -mat_aijtcu_brick_rows 16
+      suffix: csr
+      args: -mat_aijtcu_path csr -mat_aijtcu_format 16,64,32,1
 
     test:
-      suffix: parent
-      args: -mat_aijtcu_path parent -mat_aijtcu_brick_rows 16
+      suffix: cusparse
+      args: -mat_aijtcu_path cusparse -mat_aijtcu_format 16,64,32,1
 
     test:
       suffix: threshold
-      args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_brick_rows 8
+      args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_format 8,64,32,1
 
     test:
       suffix: detail
-      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
 
   testset: # the format that a device chooses: panels of 64 rows while there are fewer than 165 of 128; narrow windows where wide ones would stage rows in vain
     requires: cuda
