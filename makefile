@@ -19,6 +19,7 @@ make docs         write the manual pages as man pages and HTML to build/docs
 make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
 make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
+make clean-cache  delete that, too: 0.4 GB, and 0.15 GB more for each other SCALAR, DEBUG, INDEX or CUDA_ARCH it was built for
 make help         this text
 
 PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once
@@ -38,13 +39,19 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc bundle docs install env clean help FORCE
+.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
 	rm -rf build
+clean-cache:
+	@PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/clean-cache
 
-ifneq ($(filter-out clean help,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean clean-cache help,$(or $(MAKECMDGOALS),all)),)
+
+ifneq ($(words $(CURDIR)),1)
+$(error the folder '$(CURDIR)' has a space in its name, with which make and PETSc cannot build: move this clone to a folder without one)
+endif
 
 # What the user says about PETSc, kept before config.mk gives these names the values that were found
 ASKED := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
@@ -76,7 +83,8 @@ DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC)
 # Fuzzers, and what they try, compiled again with the sanitizers of the compiler; none where it has no sanitizers, or they do not work here
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
 ifneq ($(filter test fuzz test-emulated,$(MAKECMDGOALS)),)
-SANITIZERS  := $(shell { echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $(BUILD)/sanitized && $(BUILD)/sanitized && echo yes || rm -rf $(BUILD)/fuzz; } 2>/dev/null)
+SANITIZERS  := $(shell { try=$$(mktemp -p $(BUILD)) && echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $$try && \
+                 $$try && echo yes || rm -rf $(BUILD)/fuzz; rm -f $$try; } 2>/dev/null)
 FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
 endif
 # Programs that test kernels, and these, as C++ for a host; compiled for Hopper and, where the kernels differ, for Ampere
@@ -89,6 +97,12 @@ PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir 
 
 # build.c and build.cu lie side by side: build.o and build.cu.o
 object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
+# Several makes may work in one tree. What a command makes has a name of its own until it is whole: no other make ever reads half a file
+new    = $@.$$$$
+whole  = { $(1) && mv $(new) $@ || { rm -f $(new); exit 1; }; }
+# The same with the list of the headers that were read
+DEPEND   = -MMD -MP -MT $@ -MF $(new).d
+compiled = { $(1) -o $(new) && mv $(new).d $(@:.o=.d) && mv $(new) $@ || { rm -f $(new) $(new).d; exit 1; }; }
 # A short line for each command, on stderr because stdout is for make env
 ifneq ($(V),1)
 short = @printf '%9s %s\n' $(1) $(subst $(BUILD)/,,$@) >&2;
@@ -99,68 +113,70 @@ INCLUDE         := -I$(CURDIR)/include -I$(CURDIR)/kernels
 EXAMPLE_INCLUDE := $(patsubst %,-I$(CURDIR)/%,$(sort $(dir $(EXAMPLE_SRC)))) $(SLEPC_INCLUDE)
 EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz
 COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
-COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) -MMD -MP
-COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
+COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) $(DEPEND)
+COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) $(DEPEND)
 COMPILE_NO_GPU   = $(CUDAC) -cubin $(shell sed 's/-gencode [^ ]*//g' <<<'$(CUDAC_FLAGS)') $(INCLUDE)
-COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels test/device) $(HRPB_FLAGS) -MMD -MP
+COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels test/device) $(HRPB_FLAGS) $(DEPEND)
 LINK             = $(CLINKER) -Wl,--as-needed
+LINK_SANITIZED   = $(CC) $(SANITIZE) -Wl,--as-needed
+LIBRARY_FLAGS    = -Wl,--no-undefined -Wl,-z,lazy -Wl,-soname,$(@F)
 
 all: $(LIBRARY)
 
 $(LIBRARY): $(call object,$(LIB_SRC))
 	@mkdir -p $(@D)
-	$(call short,LINK) $(LINK) -shared -Wl,--no-undefined,-z,lazy -Wl,-soname,$(@F) -o $@ $^ $(PETSC_LIB)
+	$(call short,LINK) $(call whole,$(LINK) -shared $(LIBRARY_FLAGS) -o $(new) $^ $(PETSC_LIB))
 
 $(LIBHRPB): $(call object,$(HOST_SRC))
 $(LIBEXAMPLES): $(call object,$(EXAMPLE_SRC))
 $(LIBHRPB) $(LIBEXAMPLES):
-	@mkdir -p $(@D) && rm -f $@
-	$(call short,AR) $(AR) cr $@ $^
+	@mkdir -p $(@D)
+	$(call short,AR) $(call whole,$(AR) cr $(new) $^)
 
 $(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
 	@mkdir -p $(@D)
-	$(call short,LINK) $(LINK) -o $@ $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS)
+	$(call short,LINK) $(call whole,$(LINK) -o $(new) $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS))
 $(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
 
 $(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
-	$(call short,LINK) $(LINK) -o $@ $^ $(PETSC_LIB) -lstdc++
+	$(call short,LINK) $(call whole,$(LINK) -o $(new) $^ $(PETSC_LIB) -lstdc++)
 
 $(BUILD)/fuzz/hrpb: $(call sanitized,test/fuzz/hrpb.c test/fuzz/fuzz.c $(HOST_SRC))
 $(BUILD)/fuzz/mtx: $(call sanitized,test/fuzz/mtx.c test/fuzz/fuzz.c examples/common/matload.c examples/common/mtxreader.c)
 $(BUILD)/fuzz/%:
 	@mkdir -p $(@D)
-	$(call short,LINK) $(CC) $(SANITIZE) -Wl,--as-needed -o $@ $^ $(PETSC_LIB) -lz -lm
+	$(call short,LINK) $(call whole,$(LINK_SANITIZED) -o $(new) $^ $(PETSC_LIB) -lz -lm)
 
 $(BUILD)/sanitize/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
-	$(call short,SANITIZE) $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP -o $@ $<
+	$(call short,SANITIZE) $(call compiled,$(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) $(DEPEND) $<)
 -include $(wildcard $(BUILD)/sanitize/*/*.d $(BUILD)/sanitize/*/*/*.d)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
-	$(call short,CC) $(COMPILE) -o $@ $<
+	$(call short,CC) $(call compiled,$(COMPILE) $<)
 $(BUILD)/obj/%.cu.o: %.cu $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
-	$(call short,CUDAC) $(COMPILE_CUDA) -o $@ $<
+	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
 $(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
 -include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_TEST_SRC)))
 
 .PRECIOUS: $(EMULATED)/% $(EMULATED)/%.h
 $(EMULATED)/%.h: %.h
-	@mkdir -p $(@D) && cp $< $@.new && mv $@.new $@
+	@mkdir -p $(@D); $(call whole,cp $< $(new))
 $(EMULATED)/%: % test/emulator/translate
-	@mkdir -p $(@D) && test/emulator/translate $< $@
+	@mkdir -p $(@D); $(call whole,test/emulator/translate $< $(new))
 define emulated_for
 $(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(BUILD)/config.mk makefile | $(EMULATED_TEXT) need-cxx
 	@mkdir -p $$(@D)
-	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
+	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
 $(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(BUILD)/config.mk makefile | need-cxx
 	@mkdir -p $$(@D)
-	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
+	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
 $(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
-	$$(call short,LINK) $(CXX) -no-pie $(EMULATED_SANITIZE) -o $$@ $$^
+	$$(call short,LINK) $$(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $$(new) $$^)
 endef
 $(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
 -include $(wildcard $(EMULATED)/*/obj/*.d $(EMULATED)/*/obj/*/*/*.d)
@@ -190,6 +206,7 @@ test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
 	@rm -rf '$(BUILD)/install'
 	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/prefix'
 	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(BUILD)/install/destdir' PREFIX=/usr
+	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/a prefix'
 	@$(TEST_ENV) test/run
 
 RUNS ?= 1000000
@@ -232,7 +249,6 @@ install: $(LIBRARY) docs
 	sed -e 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#; s#@PETSC@#$(PETSC_VERSION_RANGE)#' src/config/petscaijtcu.pc.in >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
 
 env: $(LIBRARY)
-	@. src/config/mpi-env.sh; printf 'export %s\n' "PETSC_DIR='$(PETSC_DIR)'" "PETSC_ARCH='$(PETSC_ARCH)'" "SLEPC_DIR='$(SLEPC_DIR)'" \
-	  "PETSC_OPTIONS='-dll_append $(LIBRARY) -mat_type aijtcu$${gpu_mpi_options:+ $$gpu_mpi_options}'"
+	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' src/config/env $(LIBRARY)
 
 endif

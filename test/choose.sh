@@ -1,8 +1,16 @@
-# choose_tests TESTDIR: write the names of the tests to run here, those that match the pattern TESTS if it is set, to TESTDIR/chosen.
-# Sets gpu (empty where there is none), skipped (how many need one and are left out) and PETSC_OPTIONS, to what every test needs here.
+# choose_tests TESTDIR [NAME...]: write the names of the tests to run here, those that match the pattern TESTS if it is set, to TESTDIR/chosen.
+# Sets gpu (empty where there is none), skipped (how many of those that match need one and are left out) and PETSC_OPTIONS, to what every
+# test needs here. The further names are those of test scripts. Where nothing matches that is an error.
+
+matching() { # the lines that match TESTS
+  local name
+  while read -r name; do
+    # shellcheck disable=SC2254 # TESTS is a pattern
+    case $name in ${TESTS:-*}) echo "$name" ;; esac
+  done
+}
 
 choose_tests() {
-  local name
   unset PETSC_OPTIONS # of the caller's shell, perhaps from make env
   gpu='' # a PETSc without CUDA has no tests for it
   if [ -s "$1/device" ] && nvidia-smi -L 2>/dev/null | grep -q GPU; then
@@ -12,9 +20,11 @@ choose_tests() {
   else
     comm -23 "$1/all" "$1/device" >"$1/runnable"
   fi
-  skipped=$(($(wc -l <"$1/all") - $(wc -l <"$1/runnable")))
-  while read -r name; do
-    # shellcheck disable=SC2254 # TESTS is a pattern
-    case $name in ${TESTS:-*}) echo "$name" ;; esac
-  done <"$1/runnable" >"$1/chosen"
+  matching <"$1/runnable" >"$1/chosen"
+  skipped=$(($(matching <"$1/all" | wc -l) - $(wc -l <"$1/chosen")))
+  if [ ! -s "$1/chosen" ] && [ "$skipped" = 0 ] && [ -z "$(printf '%s\n' "${@:2}" | matching)" ]; then
+    printf "error: no test matches TESTS='%s'\n" "$TESTS"
+    printf '  it is a pattern for whole names: %s, and those in %s/all\n' "$(printf '%s\n' "${@:2}" | paste -sd, | sed 's/,/, /g')" "$1"
+    return 1
+  fi >&2
 }

@@ -12,6 +12,7 @@ enum {
   GATHER_WARPS = 4
 };
 
+namespace {
 template <typename Scalar> struct GatherArgs {
   Format<Scalar>    f;
   DenseArgs<Scalar> d;
@@ -36,14 +37,10 @@ template <int P, int BM, int NT, int STAGES> struct GatherRing {
   GatherStage<P, BM, NT> stages[STAGES];
   int4                   rows[32]; /* of B, of the next bricks */
 };
-
-/* Two neighbours of a row */
-template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
-  Scalar x, y;
-};
+} // namespace
 
 /* sum += the bricks of a stage times its rows, for as many of the tiles as there are */
-template <int P, int BM, int NT> __device__ __forceinline__ void MultiplyStage(const GatherStage<P, BM, NT> &s, uint32_t lane, int32_t tiles, typename Mma<P>::Scalar (&sum)[NT][BM / 2])
+template <int P, int BM, int NT> static __device__ __forceinline__ void MultiplyStage(const GatherStage<P, BM, NT> &s, uint32_t lane, int32_t tiles, typename Mma<P>::Scalar (&sum)[NT][BM / 2])
 {
   typedef typename Mma<P>::Scalar Scalar;
   typedef GatherStage<P, BM, NT>  Stage;
@@ -80,7 +77,7 @@ template <int P, int BM, int NT> __device__ __forceinline__ void MultiplyStage(c
    STAGES of a warp's ring
    DIRECT a panel is one strip, and windows are columns: the columns of a brick are the next four, and so a block says nothing that its windows do not
 */
-template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __launch_bounds__(GATHER_WARPS * 32) Gather(const __grid_constant__ GatherArgs<typename Mma<P>::Scalar> a)
+template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void __launch_bounds__(GATHER_WARPS * 32) Gather(const __grid_constant__ GatherArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar       Scalar;
   typedef GatherStage<P, BM, NT>        Stage;

@@ -14,10 +14,12 @@ enum {
   MANY = 2 /* parts that a panel must have to be cut */
 };
 
+namespace {
 /* A panel that was cut: its parts have the slots first, first + 1, ... */
 struct SplitPanel {
   int32_t panel, first, nslots;
 };
+} // namespace
 
 static __global__ void LongestPanel(const uint32_t *blocked_row_ptr, int32_t npanels, uint32_t *longest)
 {
@@ -112,7 +114,7 @@ void HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream)
 }
 
 /* A thread for each row and column of a panel that was cut: adds with compensation, in the order of the parts */
-template <int BM, typename Scalar> __global__ void __launch_bounds__(256) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
+template <int BM, typename Scalar> static __global__ void __launch_bounds__(256) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
 {
   const SplitPanel s = split[blockIdx.x];
 

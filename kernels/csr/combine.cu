@@ -10,6 +10,7 @@ enum {
   EXACT_READS     = 4 /* entries of a lane that are on their way together */
 };
 
+namespace {
 struct CombineArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *B, *partial;
@@ -21,6 +22,7 @@ struct CombineArgs {
   const HrpbScalar *C0;
   int64_t           ldc0;
 };
+} // namespace
 
 static __device__ __forceinline__ void Store(const CombineArgs &a, int32_t row, int64_t n, HrpbScalar sum)
 {

@@ -12,6 +12,7 @@
 #include "../common/launch.cuh"
 #include "../common/rowmajor.cuh"
 
+namespace {
 struct CsrArgs {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values;
@@ -30,6 +31,7 @@ struct CsrArgs {
 template <int W> struct alignas(W * sizeof(HrpbScalar)) CsrVector {
   HrpbScalar x[W];
 };
+} // namespace
 
 template <int G, typename T> static __device__ __forceinline__ T FromLane(T x, int lane)
 {

@@ -26,6 +26,7 @@ static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART &
 static_assert(1 << LEAST_SHIFT == CSR_CHUNK && DIRECT_THREADS % (1 << MOST_SHIFT) == 0, "lanes with a chunk each do not meet, and the terms that a thread writes are equally far apart");
 static_assert(CSR_CHUNK == 8 && CSR_LEAST_PART % CSR_CHUNK == 0, "a byte of marks for a thread, and parts of a row begin with a chunk");
 
+namespace {
 /* How rows are added up from what is in shared memory */
 enum Adding {
   BY_THREADS, /* a row each */
@@ -41,6 +42,7 @@ struct DirectArgs {
   int64_t           ldb, ldc, ldpartial;
   int32_t           part_entries;
 };
+} // namespace
 
 /* *p where has, without a branch: all reads of a thread are on their way before it waits for the first. What is read once need not take the place of numbers of B in the multiprocessor's cache */
 template <typename T> static __device__ __forceinline__ T ReadOnce(const T *p, bool has)
@@ -62,10 +64,12 @@ template <typename T> static __device__ __forceinline__ T ReadOnce(const T *p, b
   return x;
 }
 
+namespace {
 /* An entry and the number of B that it meets */
 struct alignas(2 * sizeof(HrpbScalar)) Term {
   HrpbScalar a, b;
 };
+} // namespace
 
 /*
    A place is left out after 2^Shift() terms, so that threads of a warp do not meet in a bank: those with chunks that follow each other, and those with rows of so many entries each, whose terms begin an odd number of places
@@ -170,10 +174,12 @@ static __device__ __forceinline__ void AddChunks(Term *term, const uint32_t *mar
   }
 }
 
+namespace {
 /* A row that is cut */
 struct CutRow {
   int32_t row, begin, end;
 };
+} // namespace
 
 template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8) CsrDirect(const __grid_constant__ DirectArgs a)
 {

@@ -16,11 +16,13 @@ enum {
   LEAST_RUN    = 128                      /* rows of a run, on average: a copy costs as much as some rows */
 };
 
+namespace {
 struct PanelTotals {
   unsigned long long nwindows, nruns;
   unsigned int       most;     /* rows of B of a panel, with what pads them */
   unsigned int       unsorted; /* whether an entry was not met where its row, sorted, would have it */
 };
+} // namespace
 
 /* Of the runs of active windows: bits of a word at which one begins, and those at which one ends. They look at the words of other threads, so that HrpbNextRange(), which clears them, wants all threads to be through */
 static __device__ uint32_t RunStarts(const HrpbPanel *s, uint32_t word)

@@ -4,6 +4,7 @@ enum {
   MOST_BLOCKS = 1024 /* enough to fill a device; each warp ends with an atomic operation on the same number */
 };
 
+namespace {
 typedef struct {
   int32_t bad_rowptr, bad_column, bad_order;
   /* entries that do not ascend, less the rows that begin with such an entry: zero if only first entries of rows are among them */
@@ -11,6 +12,7 @@ typedef struct {
   unsigned long long heaviest;
   int64_t            nnz;
 } Findings;
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows, const HrpbInt *rowptr, Findings *findings)
 {

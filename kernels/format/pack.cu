@@ -6,6 +6,7 @@ enum {
   TAKEN = 4  /* values of a thread that are on their way together */
 };
 
+namespace {
 /* What goes to the place of an entry of the CSR: its value, */
 struct ValueOfEntry {
   typedef HrpbScalar Type;
@@ -22,6 +23,7 @@ struct NumberOfEntry {
   __device__ __forceinline__ int32_t operator()(int64_t k) const { return (int32_t)k; }
   static __device__ __forceinline__ int32_t None(void) { return -1; }
 };
+} // namespace
 
 template <int HALVES, typename What> static __global__ void __launch_bounds__(HRPB_THREADS) PackStrips(HrpbRows rows, Hrpb h, HrpbUnits units, What what, const HrpbInt *__restrict__ entry, typename What::Type *__restrict__ packed)
 {

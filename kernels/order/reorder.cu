@@ -141,6 +141,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, int32_t be
   }
 }
 
+namespace {
 struct IsNext { /* told, and without a position */
   const int32_t  *position;
   const uint32_t *parent;
@@ -153,6 +154,7 @@ struct IsLeft {
 
   __device__ bool operator()(int32_t row) const { return position[row] < 0; }
 };
+} // namespace
 
 static __global__ void __launch_bounds__(HRPB_THREADS) MakeKeys(Search s, int32_t n)
 {

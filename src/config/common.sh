@@ -6,6 +6,9 @@ release() { awk -v version="${PETSC_VERSION:-3.26}" -v package="$1" '$1 == versi
 # Where that is
 cache_folder() { echo "${PETSCAIJTCU_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/petsc-aijtcu}"; }
 
+# What that takes on the disk, such as 650 MB
+cache_size() { du -sm "$1" 2>/dev/null | awk '{ print $1 " MB" }'; }
+
 # The name under which pkg-config knows PETSc or SLEPc, nothing where it does not
 pkg_config_name() {
   local name

@@ -11,7 +11,9 @@
 
 #if defined(__SANITIZE_ADDRESS__)
   #include <sanitizer/asan_interface.h>
+  #define UNCHECKED __attribute__((no_sanitize_address)) /* what all time is spent on, and has no address from a kernel */
 #else
+  #define UNCHECKED
   #define ASAN_POISON_MEMORY_REGION(p, bytes)   ((void)0)
   #define ASAN_UNPOISON_MEMORY_REGION(p, bytes) ((void)0)
 #endif
@@ -19,9 +21,11 @@
 enum {
   LANES        = 32,
   MOST_THREADS = 1024,
-  STACK_BYTES  = 64 << 10, /* of which the first page is not there, so that one who needs more is stopped */
+  STACK_BYTES  = 80 << 10, /* of which the first page is not there, so that one who needs more is stopped */
   PAGE_BYTES   = 4 << 10,
   SHARED_BYTES = EMULATED_ARCH >= 900 ? 227 << 10 : 163 << 10, /* that a thread block can have at most */
+  COLORS       = 61, /* places in which stacks begin: in one place, so many bytes apart, all would share a few lines of a cache */
+  COLOR_BYTES  = 5 * 64,
   JUNK         = 0x41       /* each byte of shared memory at first: numbers that are finite, or what is not would be computed again, and nobody see that it was not written */
 };
 
@@ -47,12 +51,11 @@ struct Warp {
 
 struct Fiber {
   void               *stack; /* where it is to go on */
-  dim3                index;
-  bool                done;
-  const uint32_t     *turn; /* it waits until this is another than before, */
-  uint32_t            before;
+  const uint32_t     *turn;  /* it waits until this is another than before, */
   const Barrier      *barrier; /* or until this phase is over */
-  uint32_t            phase;
+  uint32_t            before, phase;
+  bool                done;
+  dim3                index;
   std::vector<Copy>   copies; /* that are under way, */
   std::vector<size_t> groups; /* and where groups of them end; those behind the last are not of a group yet */
 };
@@ -63,7 +66,9 @@ static struct {
   Fiber          fiber[MOST_THREADS];
   Warp           warp[MOST_THREADS / LANES];
   uint32_t       turn, arrived, any; /* __syncthreads() */
-  int            current, nthreads;
+  int            current, nthreads, nwarps;
+  int            warp_at, lane_at; /* who is to be looked at next: so many warps and lanes from the first, or from the last */
+  bool           last_warp_first, last_lane_first, lanes_went, warps_went;
   size_t         shared_bytes;
   void          *scheduler; /* where it is to go on */
   void (*kernel)(const void *);
@@ -86,38 +91,8 @@ static void Fail(const char *what)
   abort();
 }
 
-static void Yield(void)
-{
-  EmulatedSwitch(&e.fiber[e.current].stack, e.scheduler);
-}
-
-static void Begin(void)
-{
-  e.kernel(e.arguments);
-  e.fiber[e.current].done = true;
-  Yield();
-}
-
-static bool Ready(const Fiber &f)
-{
-  return !f.done && (!f.turn || *f.turn != f.before) && (!f.barrier || f.barrier->phase != f.phase);
-}
-
-static bool Resume(int i)
-{
-  Fiber &f = e.fiber[i];
-
-  if (!Ready(f)) return false;
-  f.turn          = NULL;
-  f.barrier       = NULL;
-  e.current       = i;
-  emulated_thread = f.index;
-  EmulatedSwitch(&e.scheduler, f.stack);
-  return true;
-}
-
 /* The same in each run */
-static bool TossCoin(void)
+UNCHECKED static bool TossCoin(void)
 {
   static uint64_t x = 88172645463325252ull;
 
@@ -127,18 +102,77 @@ static bool TossCoin(void)
   return x >> 40 & 1;
 }
 
-/* The lanes of a warp until all of them wait, then another warp; from the first to the last or from the last to the first: who relies on an order is wrong half of the time */
-static void RunBlock(void)
+UNCHECKED static inline bool Ready(const Fiber &f)
 {
-  const int n = e.nthreads, nwarps = n / LANES;
-  bool      going;
+  return !f.done && (!f.turn || *f.turn != f.before) && (!f.barrier || f.barrier->phase != f.phase);
+}
+
+/* The lanes of a warp until all of them wait, then another warp; from the first to the last or from the last to the first: who relies on an order is wrong half of the time. NULL if all wait */
+UNCHECKED static Fiber *Next(void)
+{
+  for (;;) {
+    const int first = LANES * (e.last_warp_first ? e.nwarps - 1 - e.warp_at : e.warp_at);
+
+    while (e.lane_at < LANES) {
+      const int i = first + (e.last_lane_first ? LANES - 1 - e.lane_at : e.lane_at);
+
+      e.lane_at++;
+      if (Ready(e.fiber[i])) {
+        e.current    = i;
+        e.lanes_went = true;
+        return &e.fiber[i];
+      }
+    }
+    if (e.lanes_went) e.warps_went = true;
+    else if (++e.warp_at == e.nwarps) {
+      if (!e.warps_went) return NULL;
+      e.warps_went      = false;
+      e.warp_at         = 0;
+      e.last_warp_first = TossCoin();
+    }
+    e.lane_at         = 0;
+    e.lanes_went      = false;
+    e.last_lane_first = TossCoin();
+  }
+}
+
+/* From here, which goes on when it is called, to the next fiber that does not wait, or back to RunBlock() */
+UNCHECKED static void Yield(void **here)
+{
+  Fiber *f = Next();
+
+  if (!f) EmulatedSwitch(here, e.scheduler);
+  else {
+    f->turn         = NULL;
+    f->barrier      = NULL;
+    emulated_thread = f->index;
+    if (&f->stack != here) EmulatedSwitch(here, f->stack);
+  }
+}
+
+UNCHECKED static void Yield(void)
+{
+  Yield(&e.fiber[e.current].stack);
+}
+
+static void Begin(void)
+{
+  e.kernel(e.arguments);
+  e.fiber[e.current].done = true;
+  Yield();
+}
+
+UNCHECKED static void RunBlock(void)
+{
+  const int n = e.nthreads;
 
   memset(e.shared, JUNK, e.shared_bytes);
-  for (int i = 0; i < nwarps; i++) e.warp[i].turn = e.warp[i].arrived = 0;
+  e.nwarps = n / LANES;
+  for (int i = 0; i < e.nwarps; i++) e.warp[i].turn = e.warp[i].arrived = 0;
   e.turn = e.arrived = e.any = 0;
   for (int i = 0; i < n; i++) {
     Fiber &f     = e.fiber[i];
-    void **stack = (void **)(e.stacks + (size_t)(i + 1) * STACK_BYTES) - 8; /* six registers, Begin() to return to, and a place to make it look called */
+    void **stack = (void **)(e.stacks + (size_t)(i + 1) * STACK_BYTES - (size_t)(i % COLORS) * COLOR_BYTES) - 8; /* six registers, Begin() to return to, and a place to make it look called */
 
     stack[6]  = (void *)Begin;
     f.stack   = stack;
@@ -146,25 +180,14 @@ static void RunBlock(void)
     f.done    = false;
     f.turn    = NULL;
     f.barrier = NULL;
-    f.copies.clear();
-    f.groups.clear();
+    if (!f.copies.empty()) f.copies.clear();
+    if (!f.groups.empty()) f.groups.clear();
   }
-  do {
-    const bool last_warp_first = TossCoin();
-
-    going = false;
-    for (int w = 0; w < nwarps; w++) {
-      const int first = LANES * (last_warp_first ? nwarps - 1 - w : w);
-
-      for (bool more = true; more;) {
-        const bool last_lane_first = TossCoin();
-
-        more = false;
-        for (int i = 0; i < LANES; i++) more |= Resume(first + (last_lane_first ? LANES - 1 - i : i));
-        going |= more;
-      }
-    }
-  } while (going);
+  e.warp_at = e.lane_at = 0;
+  e.lanes_went = e.warps_went = false;
+  e.last_warp_first           = TossCoin();
+  e.last_lane_first           = TossCoin();
+  Yield(&e.scheduler);
   for (int i = 0; i < n; i++) {
     if (!e.fiber[i].done) Fail("all threads wait");
   }
@@ -188,7 +211,7 @@ void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const 
   e.shared_bytes   = shared;
   e.kernel         = kernel;
   e.arguments      = arguments;
-  if (e.nthreads > MOST_THREADS || e.nthreads % LANES || threads.z > 1 || shared > SHARED_BYTES) Fail("a launch that is not possible");
+  if (e.nthreads < 1 || e.nthreads > MOST_THREADS || e.nthreads % LANES || threads.z > 1 || shared > SHARED_BYTES) Fail("a launch that is not possible");
   ASAN_UNPOISON_MEMORY_REGION(e.shared, shared);
   ASAN_POISON_MEMORY_REGION(e.shared + shared, SHARED_BYTES - shared);
   emulated_block.z = 0;
@@ -203,13 +226,16 @@ void *EmulatedShared(void)
 }
 
 /* Two buffers are enough: nobody can be two exchanges ahead of a lane that has not read yet */
-const unsigned char *EmulatedExchange(const void *x, size_t bytes)
+UNCHECKED const unsigned char *EmulatedExchange(const void *x, size_t bytes)
 {
   Warp          &w      = e.warp[e.current / LANES];
-  unsigned char *buffer = w.buffer[w.turn % 2][0];
+  unsigned char *all = w.buffer[w.turn % 2][0], *buffer = all;
 
   if (bytes > sizeof(w.buffer[0][0])) Fail("an exchange of too many bytes");
-  if (bytes) memcpy(buffer + sizeof(w.buffer[0][0]) * (e.current % LANES), x, bytes);
+  buffer += 64 * (e.current % LANES);
+  if (bytes == 4) __builtin_memcpy(buffer, x, 4);
+  else if (bytes == 8) __builtin_memcpy(buffer, x, 8);
+  else if (bytes) memcpy(buffer, x, bytes);
   if (++w.arrived == LANES) {
     w.arrived = 0;
     w.turn++;
@@ -218,10 +244,10 @@ const unsigned char *EmulatedExchange(const void *x, size_t bytes)
     e.fiber[e.current].before = w.turn;
     Yield();
   }
-  return buffer;
+  return all;
 }
 
-int __syncthreads_or(int x)
+UNCHECKED int __syncthreads_or(int x)
 {
   static uint32_t result[2];
   const uint32_t  turn = e.turn;
@@ -331,13 +357,13 @@ void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t b
 }
 
 /* Fragments: PTX ISA, warp-level matrix instructions. Lane 4 g + k: rows g and g + 8 of A and C, column g of B; columns k of A and rows k of B; columns 2 k and 2 k + 1 of C */
-static double Product4(const unsigned char *all, int a, int row, int col, double c)
+UNCHECKED static inline double Product4(const unsigned char *all, int a, int row, int col, double c)
 {
   for (int k = 0; k < 4; k++) c = std::fma(EmulatedLane<double>(all + 8 * a, 4 * row + k), EmulatedLane<double>(all + 16, 4 * col + k), c);
   return c;
 }
 
-void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b)
+UNCHECKED void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b)
 {
   const double         mine[] = {a0, a1, b};
   const unsigned char *all    = EmulatedExchange(mine, sizeof(mine));
@@ -356,14 +382,14 @@ void ptx_mma_m8n8k4(double &c0, double &c1, double a, double b)
   ptx_mma_m16n8k4(c0, c1, unused0, unused1, a, 0, b);
 }
 
-static float TowardZero(double x)
+UNCHECKED static inline float TowardZero(double x)
 {
   const float y = (float)x;
 
   return std::isfinite(y) && std::fabs((double)y) > std::fabs(x) ? std::nextafter(y, 0.0f) : y;
 }
 
-void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
+UNCHECKED void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
 {
   const uint32_t       mine[] = {a0, a1, a2, a3, b0, b1};
   const unsigned char *all    = EmulatedExchange(mine, sizeof(mine));
