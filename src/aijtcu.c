@@ -1,17 +1,21 @@
 /*
-   The identity of MATAIJTCU: a matrix of the parent type (MATAIJCUSPARSE, or MATAIJ where there is no device) that carries a plan
-   and a name of its own.
+   The type MATAIJTCU: creation and conversion.
 
-   The name begins with the parent's, which is what PetscObjectBaseTypeCompare() and MatSetType() look at. Some functions of the
-   parent compare the exact name; around a call to them the matrix takes the parent's view: the pointer to its name is exchanged
-   (never the characters: others hold the pointer). Operations that the parent sets meanwhile are wrapped when the view ends.
+   A MATAIJTCU is a matrix of the parent type (MATAIJCUSPARSE, or MATAIJ where there is no device) that carries a plan
+   and a name of its own. identity.c has the mechanism.
 
-   Why not under the parent's name with a plan hung on it: MatSetType() to the type of an assembled aijcusparse would do nothing, a
-   conversion back could not be asked for, and no program could tell the two apart. What the own name costs was tried with PETSc's 327
-   test runs that name aijcusparse, on an H200: 251 passed when only products were caught, all but the few that the README lists once
-   views, wrapped operations and factors were in place, in optimized and debug builds. Two lessons of that: PETSc copies a matrix's
-   table of operations (hash assembly) and its composed functions (MatDuplicate(), ILU), so a wrapper calls the saved pointer of the
-   plan, never "the operation of A", and what is composed is taken away while the parent copies.
+   The name begins with the parent's. PetscObjectBaseTypeCompare() and MatSetType() look at the beginning, so that what
+   PETSc does for the parent type it does for ours.
+
+   Why a name of its own, and not a plan alone on a matrix of the parent type? With the parent's name MatSetType() of an
+   assembled aijcusparse would do nothing, a conversion back could not be asked for, and no program could tell the two
+   types apart. The price is that some functions of PETSc compare the exact name. PETSc has 327 test runs that name
+   aijcusparse. With aijtcu in its place, on an H200, 251 passed when only products were caught. All but a few pass
+   since the parent's functions are called in the parent's view, and its operations and factors are wrapped.
+
+   Two lessons of that. PETSc copies a matrix's table of operations (hash assembly), so a wrapper calls the pointer that
+   the plan has saved, never "the operation of A". PETSc copies composed functions (MatDuplicate(), ILU), so ours are
+   taken away while the parent copies.
 */
 #include "aijtcuimpl.h"
 
@@ -31,14 +35,18 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, MAT_COPY_VALUES, &P));
   ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for them */
-  if (!ierr) ierr = MatConvert(P, newtype, reuse == MAT_INITIAL_MATRIX ? MAT_INPLACE_MATRIX : reuse, reuse == MAT_INITIAL_MATRIX ? &P : M);
+  if (!ierr && reuse == MAT_INITIAL_MATRIX) ierr = MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P);
+  else if (!ierr) ierr = MatConvert(P, newtype, reuse, M);
   if (!ierr && reuse == MAT_INITIAL_MATRIX) *M = P;
   else PetscCall(MatDestroy(&P));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From a parent type; also from the type itself, asked for by another of its names. PETSc converts other types by way of MatSetValues() */
+/*
+   From a parent type; also from the type itself, asked for by another of its names. PETSc converts other types by way
+   of MatSetValues()
+*/
 PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat *M)
 {
   AIJTCUPlan *plan;

@@ -1,12 +1,14 @@
 /*
    Products that are the parent type's.
 
-   PETSc's own selection runs again while the operands look like matrices of their parent types, and the functions that it selects are called in the
-   same view. They stay with C: what hangs on C is their pointers, and which A they were set up for.
+   PETSc's own selection runs again while the operands look like matrices of their parent types, and the functions that
+   it selects are called in the same view. They stay with C: what hangs on C is their pointers, and which A they were
+   set up for.
 
-   A product is set up anew where what the parent's symbolic phase has made does not fit any more; see AIJTCUProductIsStale() for why PETSc
-   does not do so itself. PETSc lends a shell's product to the matrix inside of it for one numeric phase (MatProductNumericPhase_CF()): such a product
-   has what the symbolic phase made, which PETSc keeps, and must be given back as it was.
+   A product is set up anew where what the parent's symbolic phase has made does not fit any more; see
+   AIJTCUProductIsStale() for why PETSc does not do so itself. PETSc lends a shell's product to the matrix inside of it
+   for one numeric phase (MatProductNumericPhase_CF()): such a product has what the symbolic phase made, which PETSc
+   keeps, and must be given back as it was.
 */
 #include "aijtcuimpl.h"
 
@@ -40,7 +42,10 @@ static PetscErrorCode AIJTCUDelegatedGet(Mat C, AIJTCUDelegated **dp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B, or A^T B with A known to be symmetric, with B dense: the products that kernels can do. The same answer on every process */
+/*
+   A B, or A^T B with A known to be symmetric, with B dense: the products that kernels can do. The same answer on every
+   process
+*/
 PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
   Mat_Product *product = C->product;
@@ -60,7 +65,10 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B was set up as A B and A is not known to be symmetric any more, or the other way round: assembly drops what was known */
+/*
+   A^T B was set up as A B and A is not known to be symmetric any more, or the other way round: assembly drops what was
+   known
+*/
 PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 {
   PetscBool dense, bysymmetry;
@@ -76,8 +84,8 @@ PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 }
 
 /*
-   Call a function of the parents on the product C. With a symmetric A the parent, too, is given A B rather than A^T B: as fast, and
-   the same bits every time (cuSPARSE transposes with atomics)
+   Call a function of the parents on the product C. With a symmetric A the parent, too, is given A B rather than A^T B:
+   as fast, and the same bits every time (cuSPARSE transposes with atomics)
 */
 static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 {
@@ -182,8 +190,8 @@ PetscErrorCode AIJTCUDelegate(Mat C)
 }
 
 /*
-   In a view of the parents nothing of ours is to be found: what is asked then is what they would do. PETSc stops looking at the first matrix
-   with a function for any type, so ask the others
+   In a view of the parents nothing of ours is to be found: what is asked then is what they would do. PETSc stops
+   looking at the first matrix with a function for any type, so ask the others
 */
 PetscErrorCode AIJTCUDelegateInView(Mat C, PetscErrorCode (*own)(Mat))
 {
@@ -219,7 +227,8 @@ static PetscErrorCode AIJTCURestart(Mat C)
   product->data                                  = NULL;
   product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
   PetscCall(AIJTCUSelect(C));
-  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s", ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
+  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s",
+             ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
   PetscCall((*C->ops->productsymbolic)(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,7 +247,8 @@ PetscErrorCode AIJTCUDelegateNumeric(Mat C)
     PetscCall((*C->ops->productnumeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* all of what is lent is given back as it was, after an error, too, so that the next numeric phase is set up anew as well */
+  /* all of what is lent is given back as it was, after an error, too, so that the next numeric phase is set up anew as
+     well */
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   kept                          = *dp;
   product->destroy              = NULL;
@@ -286,7 +296,10 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The product of a sequential matrix with a dense one counts as one of the parent's or, on the host, of the path for CSR, which the parent's product is there */
+/*
+   The product of a sequential matrix with a dense one is counted: as cuSPARSE's on a device, and as one of the CSR path
+   on the host, where that path is the parent's product
+*/
 static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
 {
   Mat           A     = C->product->A;

@@ -1,12 +1,12 @@
 /*
    How a plan hangs on a matrix: the name, the operations and the composed functions of ours, and how they come and go.
 
-   A matrix of a parent type gets a plan and, if it is to be an aijtcu, a name. What stands in for the parent's operations comes in a table,
-   see AIJTCUClass; this file knows none of them, nor what is in a plan beside this.
+   A matrix of a parent type gets a plan and, if it is to be an aijtcu, a name. What stands in for the parent's
+   operations comes in a table, see AIJTCUClass; this file knows none of them, nor what is in a plan beside this.
 
-   In the parent's view a matrix carries the parent's name: the pointer to the name is exchanged, never the characters, for others hold the
-   pointer. Functions of the parent are called in the view, because some of them compare the exact name. When the view ends, operations that
-   the parent has set meanwhile are wrapped.
+   In the parent's view a matrix carries the parent's name: the pointer to the name is exchanged, never the characters,
+   for others hold the pointer. Functions of the parent are called in the view, because some of them compare the exact
+   name. When the view ends, operations that the parent has set meanwhile are wrapped.
 
    Every way out of the type goes through AIJTCURelease(). The blocks of a parallel matrix go with it.
 */
@@ -65,8 +65,9 @@ static AIJTCUFn *AIJTCUSlot(struct _MatOps *ops, const AIJTCUOp *op)
 }
 
 /*
-   Every way out of the type that does not begin with AIJTCUDetach() comes by here: MatDestroy(), MatSetType(), and the old matrix of MatHeaderReplace().
-   MatHeaderMerge() calls this, too, but takes all that is composed away before: the matrix has no plan then, stays what it is, and gets its plan back
+   Every way out of the type that does not begin with AIJTCUDetach() comes by here: MatDestroy(), MatSetType(), and the
+   old matrix of MatHeaderReplace(). MatHeaderMerge() calls this, too, but takes all that is composed away before: the
+   matrix has no plan then, stays what it is, and gets its plan back
 */
 static PetscErrorCode MatDestroy_AIJTCU(Mat A)
 {
@@ -78,7 +79,10 @@ static PetscErrorCode MatDestroy_AIJTCU(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Absent operations stay absent, unless they are to be added. While values are collected in a hash table PETSc has put the operations aside, ours among them */
+/*
+   Absent operations stay absent, unless they are to be added. While values are collected in a hash table PETSc has put
+   the operations aside, ours among them
+*/
 static void AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
 {
   if (A->hash_active) return;
@@ -105,8 +109,8 @@ static void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   Once, when the plan is attached, and not again at the end of each view: a view operation that the user (or a DMDA) sets later is to stay,
-   with ours as the native one behind it
+   Once, when the plan is attached, and not again at the end of each view: a view operation that the user (or a DMDA)
+   sets later is to stay, with ours as the native one behind it
 */
 static void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
 {
@@ -218,7 +222,8 @@ static PetscErrorCode AIJTCURelease(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   Let A be a matrix of its parent type until AIJTCUParentViewEnd() gets what this returns in plan. Views nest. A may be any matrix.
+   Let A be a matrix of its parent type until AIJTCUParentViewEnd() gets what this returns in plan. Views nest. A may be
+   any matrix.
 */
 PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
 {
@@ -230,8 +235,8 @@ PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
 }
 
 /*
-   Whether A is still of the parent type is read from the characters of its name. Its address says nothing: PetscObjectChangeTypeName() frees the
-   name and makes another, which may get the same address
+   Whether A is still of the parent type is read from the characters of its name. Its address says nothing:
+   PetscObjectChangeTypeName() frees the name and makes another, which may get the same address
 */
 PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
 {
@@ -240,7 +245,8 @@ PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &now));
-  if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS); /* MatHeaderReplace() gave A another header: the plan went with the old one */
+  /* MatHeaderReplace() gave A another header: the plan went with the old one */
+  if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS);
   if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcmp(((PetscObject)A)->type_name, plan->parent_type, &same));
   if (!same) {
@@ -275,7 +281,10 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
       PetscCallMPI(MPIU_Allreduce(&mine, has, 1, MPI_C_BOOL, MPI_LAND, comm));
       value = *has ? (void *)&keyval : NULL;
       PetscCallMPI(MPI_Comm_set_attr(comm, keyval, value));
-      if (!*has) PetscCall(PetscInfo(NULL, "aijtcu: %s on this process; matrices of this communicator stay on the host\n", mine ? "a device here, but not on every process" : "no CUDA device"));
+      if (!*has) {
+        PetscCall(PetscInfo(NULL, "aijtcu: %s on this process; matrices of this communicator stay on the host\n",
+                            mine ? "a device here, but not on every process" : "no CUDA device"));
+      }
     }
     *has = (PetscBool)(value != NULL);
   }
@@ -324,8 +333,9 @@ static PetscErrorCode AIJTCUWrap(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   Hang a plan on a matrix of a parent type. With our name the matrix becomes an aijtcu; without it, it stays what it was and only
-   gets its dense products caught. A block takes options from its owner. Cheap when already attached. After an error there is no new plan. Collective
+   Hang a plan on a matrix of a parent type. With our name the matrix becomes an aijtcu; without it, it stays what it
+   was and only gets its dense products caught. A block takes options from its owner. Cheap when already attached. After
+   an error there is no new plan. Collective
 */
 PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan *owner)
 {
@@ -373,7 +383,8 @@ PetscErrorCode AIJTCUDetach(Mat A)
 }
 
 /*
-   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new blocks
+   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new
+   blocks
 */
 PetscErrorCode AIJTCUAttachBlocks(Mat A)
 {
@@ -392,7 +403,8 @@ PetscErrorCode AIJTCUAttachBlocks(Mat A)
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
     PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
-    PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, (PetscObject)plan->container)); /* the owner's plan outlives the block */
+    /* the owner's plan outlives the block */
+    PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, (PetscObject)plan->container));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,10 @@
 /*
-   Our product C = A B with a dense B, or A^T B with a symmetric A: what PETSc calls to set it up, its symbolic and its numeric phase.
+   Our product C = A B with a dense B, or A^T B with a symmetric A: what PETSc calls to set it up, its symbolic and its
+   numeric phase.
 
-   How it is made is decided in plan.c, once when it is set up. The numeric phase has the plan prepare what the path needs, and calls a kernel. Bricks
-   that cannot be had give way to the path for CSR, and that to the parent's product. What is not our product is the parent's, see delegate.c.
+   How it is made is decided in plan.c, once when it is set up. The numeric phase has the plan prepare what the path
+   needs, and calls a kernel. Bricks that cannot be had give way to the CSR path, and that to the parent's product. What
+   is not our product is the parent's, see delegate.c.
 
    Callers such as SLEPc make, set up, run and clear a product at every call: what can be kept hangs on A.
 */
@@ -48,8 +50,10 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
 
     PetscCall(AIJTCUDeviceMultiply(A, plan, d, B, C, &err));
     *done = (PetscBool)!err;
-    if (err) PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path], tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
-    else PetscCall(PetscLogGpuFlops(flops));
+    if (err) {
+      PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path],
+                          tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
+    } else PetscCall(PetscLogGpuFlops(flops));
   }
   #endif
   PetscCall(PetscLogEventEnd(event, A, B, C, 0));
@@ -69,8 +73,9 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
-  PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT " x %" PetscInt_FMT, A->rmap->n, A->cmap->n,
-             B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+  PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
+             " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
   if (plan && !changed) {
     PetscCall(AIJTCUMultiply(A, plan, &d, B, C, &done));
     if (!done && path == MAT_AIJTCU_PATH_TCU) {
@@ -140,7 +145,9 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_CSR(Mat C)
 }
 #endif
 
-/* Set up the product of a sequential A with a dense B, if it is ours. On the host the parent's product is the path for CSR */
+/*
+   Set up the product of a sequential A with a dense B, if it is ours. On the host the parent's product is the CSR path
+*/
 static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
 {
   Mat            A = C->product->A;
@@ -149,7 +156,9 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, C->product->B->cmap->n, &d));
   PetscCall(AIJTCURecordChoice(A, d.N, d.path, AIJTCUReasons[d.reason]));
-  if (d.path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d.N, AIJTCUReasons[d.reason]));
+  if (d.path == MAT_AIJTCU_PATH_CSR) {
+    PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d.N, AIJTCUReasons[d.reason]));
+  }
 #if AIJTCU_HAVE_BRICKS
   {
     PetscBool device;
@@ -162,7 +171,10 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called by PETSc for every product in which a MATAIJTCU takes part, or a matrix of a parent type with a plan and a dense one */
+/*
+   Called by PETSc for every product in which a MATAIJTCU takes part, or a matrix of a parent type with a plan and a
+   dense one
+*/
 PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 {
   Mat         operand[3] = {C->product->A, C->product->B, C->product->C};
@@ -177,7 +189,8 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
-  PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "A function of aijtcu was copied to a matrix without a plan");
+  PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB,
+             "A function of aijtcu was copied to a matrix without a plan");
   C->ops->productsymbolic = NULL;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0]));

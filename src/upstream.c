@@ -1,9 +1,10 @@
 /*
    What works around defects of PETSc, matrix by matrix; products are in upstreamproduct.c. Nothing here knows of plans.
 
-   Each piece begins with a text that can be sent to PETSc as it is: a title, what is wrong, and a few lines that show it. "Needed" says with which
-   versions; "Gone when" names the test that says when a PETSc does not need it any more. test/aijtcu/tests/upstream.c asks PETSc's own
-   types, without ours, and prints what has been repaired; the other tests named here show that ours does what is right.
+   Each piece begins with a text that can be sent to PETSc as it is: a title, what is wrong, and a few lines that show
+   it. "Needed" says with which versions; "Gone when" names the test that says when a PETSc does not need it any more.
+   test/aijtcu/tests/upstream.c asks PETSc's own types, without ours, and prints what has been repaired; the other tests
+   named here show that ours does what is right.
 
    With a new version of PETSc: run that test, delete what it prints here and there, and run the others.
 */
@@ -12,19 +13,23 @@
 /*
    MatHeaderMerge() calls a matrix's destroy function without the matrix's name and what is composed with it
 
-     MatHeaderMerge(A, &C) sets A's type name and its lists of composed objects and functions to NULL, then calls A->ops->destroy. A type that is
-     derived from another one outside of PETSc keeps its data in a composed container. Its destroy function cannot find them then, nor the
-     destroy function of the parent type, and cannot tell from what PETSc passes that A will get all of it back.
+     MatHeaderMerge(A, &C) sets A's type name and its lists of composed objects and functions to NULL, then calls
+     A->ops->destroy. A type that is derived from another one outside of PETSc keeps its data in a composed container.
+     Its destroy function cannot find them then, nor the destroy function of the parent type, and cannot tell from what
+     PETSc passes that A will get all of it back.
 
-       MatSetType(A, MATSEQAIJ); original = A->ops->destroy; A->ops->destroy = MyDestroy; PetscObjectCompose(A, "MyData", data);
-       MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN);   with MyDestroy(A): PetscObjectQuery(A, "MyData", &data) gives NULL
+       MatSetType(A, MATSEQAIJ); original = A->ops->destroy; A->ops->destroy = MyDestroy; PetscObjectCompose(A,
+       "MyData", data); MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN); with MyDestroy(A): PetscObjectQuery(A, "MyData",
+       &data) gives NULL
 
-     What would help: keep the lists while destroy runs, or an operation that exchanges the data of two matrices of a type.
+     What would help: keep the lists while destroy runs, or an operation that exchanges the data of two matrices of a
+     type.
 
    Needed: 3.24 to 3.26. Gone when: "MatHeaderMerge()" of upstream.c. Ours: identity.c.
 
-   The parent's function is kept in the table of operations, which MatHeaderMerge() leaves as it is: in the slot `create`, which no matrix type of
-   PETSc sets or calls. A function that a program has put before ours, and that calls ours, stays in front
+   The parent's function is kept in the table of operations, which MatHeaderMerge() leaves as it is: in the slot
+   `create`, which no matrix type of PETSc sets or calls. A function that a program has put before ours, and that calls
+   ours, stays in front
 */
 PetscErrorCode (*AIJTCUKeptDestroy(Mat A))(Mat)
 {
@@ -48,8 +53,9 @@ void AIJTCUGiveDestroyBack(Mat A, PetscErrorCode (*own)(Mat))
 /*
    MATAIJCUSPARSE takes vectors of the host for vectors of the device
 
-     MatMult() and its kin, MatGetDiagonal(), MatDiagonalScale() and MatSolve() of a MATAIJCUSPARSE do not ask what type their vectors are. With
-     vectors of type VECSEQ or VECMPI the result is computed on the device and stays there: the program reads the vector's old entries.
+     MatMult() and its kin, MatGetDiagonal(), MatDiagonalScale() and MatSolve() of a MATAIJCUSPARSE do not ask what type
+     their vectors are. With vectors of type VECSEQ or VECMPI the result is computed on the device and stays there: the
+     program reads the vector's old entries.
 
        MatCreateSeqAIJCUSPARSE(..., &A); VecCreateSeq(PETSC_COMM_SELF, n, &x); VecDuplicate(x, &y); VecSet(x, 1);
        MatMult(A, x, y); VecView(y, ...)   is not A x
@@ -114,18 +120,21 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
 /*
    MatEliminateZeros(), MatStoreValues() and MatRetrieveValues() of a MATSEQAIJCUSPARSE use old values
 
-     They read and write the array on the host, wherever the newest values are, and do not say that the host's have changed. After an operation on the
-     device (MatScale(), MatSetValuesCOO()) zeros are looked for among old values, old values are stored, and what is retrieved is not seen
-     by the device. Before 3.26 MatRetrieveValues() did not increase the object state either, of a matrix on the host as well.
+     They read and write the array on the host, wherever the newest values are, and do not say that the host's have
+     changed. After an operation on the device (MatScale(), MatSetValuesCOO()) zeros are looked for among old values,
+     old values are stored, and what is retrieved is not seen by the device. Before 3.26 MatRetrieveValues() did not
+     increase the object state either, of a matrix on the host as well.
 
-       MatScale(A, 2) on the device; MatStoreValues(A); MatScale(A, 3); MatRetrieveValues(A); MatMult(A, x, y)   is not 2 A x
+       MatScale(A, 2) on the device; MatStoreValues(A); MatScale(A, 3); MatRetrieveValues(A); MatMult(A, x, y) is not 2
+       A x
 
      What would help: MatSeqAIJGetArrayRead() and MatSeqAIJGetArray() in place of a->a.
 
-   Needed: 3.24 to 3.26. Gone when: "MatEliminateZeros()" and "MatStoreValues()" of upstream.c. Ours: type.c, "MatEliminateZeros()" and
-   "MatStoreValues() and MatRetrieveValues()".
+   Needed: 3.24 to 3.26. Gone when: "MatEliminateZeros()" and "MatStoreValues()" of upstream.c. Ours: type.c,
+   "MatEliminateZeros()" and "MatStoreValues() and MatRetrieveValues()".
 
-   Here the newest values of an assembled matrix come to the host; if they are to be written there they count as changed, and the device takes them again
+   Here the newest values of an assembled matrix come to the host; if they are to be written there they count as
+   changed, and the device takes them again
 */
 PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 {
@@ -155,14 +164,17 @@ PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 /*
    A MATSEQAIJCUSPARSE cannot be destroyed after MatILUFactor()
 
-     MatILUFactor_SeqAIJ() writes the factor over the matrix on the host and sets factortype; type and spptr stay those of a matrix on the device.
-     MatDestroy() then takes what is on the device for triangular factors, and frees it as these.
+     MatILUFactor_SeqAIJ() writes the factor over the matrix on the host and sets factortype; type and spptr stay those
+     of a matrix on the device. MatDestroy() then takes what is on the device for triangular factors, and frees it as
+     these.
 
-       MatCreateSeqAIJCUSPARSE(..., &A); ...; MatILUFactor(A, rows, rows, &info); MatDestroy(&A)   ends in an error or a crash
+       MatCreateSeqAIJCUSPARSE(..., &A); ...; MatILUFactor(A, rows, rows, &info); MatDestroy(&A) ends in an error or a
+       crash
 
      What would help: ILU in place only for exactly MATSEQAIJ, or a conversion first.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it, for a failure is a crash: try the lines above. Ours: solvers.c and "ilu in place" of faults.c.
+   Needed: 3.24 to 3.26. Gone when: nothing says it, for a failure is a crash: try the lines above. Ours: solvers.c and
+   "ilu in place" of faults.c.
 
    Here the matrix becomes a seqaij. Not for what PETSc refuses anyway
 */
@@ -177,15 +189,16 @@ PetscErrorCode AIJTCUILUFactorInPlace(Mat A, IS r, IS c, const MatFactorInfo *in
 /*
    MatCreateSubMatrices() with MAT_REUSE_MATRIX leaves old values on the device
 
-     For a parallel matrix it fills sequential submatrices that there are already on the host, through a->a, and does not say so. A submatrix of
-     type MATSEQAIJCUSPARSE that has been multiplied keeps its old values on the device.
+     For a parallel matrix it fills sequential submatrices that there are already on the host, through a->a, and does
+     not say so. A submatrix of type MATSEQAIJCUSPARSE that has been multiplied keeps its old values on the device.
 
        MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &sub); MatMult(sub[0], x, y); MatScale(A, 2);
        MatCreateSubMatrices(A, 1, &is, &is, MAT_REUSE_MATRIX, &sub); MatMult(sub[0], x, z)   gives z = y
 
      What would help: offloadmask and the object state set where the values are filled in.
 
-   Needed: 3.24 to 3.26. Gone when: "MatCreateSubMatrices()" of upstream.c, 2 processes. Ours: solvers.c (PCASM, PCGASM).
+   Needed: 3.24 to 3.26. Gone when: "MatCreateSubMatrices()" of upstream.c, 2 processes. Ours: solvers.c (PCASM,
+   PCGASM).
 */
 PetscErrorCode AIJTCUSubMatricesFilled(PetscInt n, Mat B[])
 {
@@ -206,14 +219,16 @@ PetscErrorCode AIJTCUSubMatricesFilled(PetscInt n, Mat B[])
 /*
    MatPermute() of a MATMPIAIJCUSPARSE is a MATMPIAIJ, and MatCreateSubMatrix() is not of a derived type
 
-     MatPermute_MPIAIJ() makes its result with MatCreateAIJ(), on the host whatever A is. MatCreateSubMatrix() of a parallel matrix takes the type of
-     the result from that of the blocks where rows stay on their processes: of a type that is derived from MATMPIAIJCUSPARSE it is the parent.
+     MatPermute_MPIAIJ() makes its result with MatCreateAIJ(), on the host whatever A is. MatCreateSubMatrix() of a
+     parallel matrix takes the type of the result from that of the blocks where rows stay on their processes: of a type
+     that is derived from MATMPIAIJCUSPARSE it is the parent.
 
        MatPermute(A, rows, cols, &P); MatGetType(P, &type)   gives mpiaij for an A of type mpiaijcusparse
 
      What would help: MatSetType(*B, ((PetscObject)A)->type_name) in both.
 
-   Needed: 3.24 to 3.26. Gone when: "MatPermute()" of upstream.c, 2 processes. Ours: type.c, "MatPermute()" and "MatCreateSubMatrix()".
+   Needed: 3.24 to 3.26. Gone when: "MatPermute()" of upstream.c, 2 processes. Ours: type.c, "MatPermute()" and
+   "MatCreateSubMatrix()".
 
    Here a new parallel matrix gets the type of A, or is destroyed
 */
@@ -234,12 +249,14 @@ PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
 /*
    PCPBJACOBI and PCVPBJACOBI go to the device by the exact name of a matrix's type
 
-     They compare the type of the matrix, and of what MatGetBlockDiagonal() gives, with MATSEQAIJCUSPARSE and MATMPIAIJCUSPARSE. A matrix of a
-     type that is derived from these is preconditioned on the host, with vectors copied both ways in each iteration.
+     They compare the type of the matrix, and of what MatGetBlockDiagonal() gives, with MATSEQAIJCUSPARSE and
+     MATMPIAIJCUSPARSE. A matrix of a type that is derived from these is preconditioned on the host, with vectors copied
+     both ways in each iteration.
 
      What would help: PetscObjectBaseTypeCompareAny(), or a look at the matrix's vector type.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: residency.c, with a GPU.
+   Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: residency.c,
+   with a GPU.
 */
 /* Rows of diagonal blocks as CSR; at is for the numbers of rows */
 static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
@@ -272,7 +289,10 @@ static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[],
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The diagonal blocks, of sizes[] or of bs rows each, as a matrix of type MATSEQAIJCUSPARSE on this process. Whoever gets it inverts it on the host, as it does for an aijcusparse */
+/*
+   The diagonal blocks, of sizes[] or of bs rows each, as a matrix of type MATSEQAIJCUSPARSE on this process. Whoever
+   gets it inverts it on the host, as it does for an aijcusparse
+*/
 static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
 {
   Mat            local;

@@ -1,10 +1,10 @@
 /*
-   The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. What more than a call of the parent is
-   needed because PETSc is wrong somewhere is in upstream.c.
+   The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. What more
+   than a call of the parent is needed because PETSc is wrong somewhere is in upstream.c.
 
-   On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of PETSc only) is
-   called through the parent's view, and those that take vectors accept vectors of the host. On the host next to nothing compares, so
-   little more is wrapped than what must know the plan.
+   On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of
+   PETSc only) is called through the parent's view, and those that take vectors accept vectors of the host. On the host
+   next to nothing compares, so little more is wrapped than what must know the plan.
 */
 #include "aijtcuimpl.h"
 
@@ -153,11 +153,16 @@ static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
   if (plan) {
     AIJTCUCallParentOp(A, view, A, viewer);
     PetscCall(AIJTCUView(A, viewer));
-  } else PetscUseTypeMethod(A, viewnative, viewer); /* MatDuplicate() passes this operation on, also to a matrix of the parent type */
+  } else { /* MatDuplicate() passes this operation on, also to a matrix of the parent type */
+    PetscUseTypeMethod(A, viewnative, viewer);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LU in place puts a factor into the matrix's header, which is of the parent type from then on. PETSc's aij have this one and ILU in place, and no others */
+/*
+   LU in place puts a factor into the matrix's header, which is of the parent type from then on. PETSc's aij have this
+   one and ILU in place, and no others
+*/
 static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
@@ -285,11 +290,14 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 }
 
 /*
-   The operations. Those for all, and FOR_OTHERS, are for matrices that keep the parent's name, too: blocks of a parallel matrix, and what -mat_aijtcu_attach has
-   attached to. On a device: what takes vectors or values of the host, what stands for the name, and, of a sequential matrix, where names are compared
+   The operations. Those without FOR_OWN are there for matrices that keep the parent's name, too: the blocks of a
+   parallel matrix, and what -mat_aijtcu_attach has attached to. On a device three kinds are wrapped: what takes vectors
+   or values of the host; the block diagonals, by which PETSc would find the name; and, of a sequential matrix, what
+   compares names
 */
 static const AIJTCUOp ops[] = {
-  AIJTCU_OP(duplicate, MatDuplicate_AIJTCU, 0), /* these three copy, compose or remove what we composed, or read options */
+  /* these three copy, compose or remove what we composed, or read options */
+  AIJTCU_OP(duplicate, MatDuplicate_AIJTCU, 0),
   AIJTCU_OP(bindtocpu, MatBindToCPU_AIJTCU, 0),
   AIJTCU_OP(setfromoptions, MatSetFromOptions_AIJTCU, AIJTCU_ADDED),
   AIJTCU_OP(lufactor, MatLUFactor_AIJTCU, AIJTCU_FOR_OWN),
@@ -320,8 +328,9 @@ static const AIJTCUOp ops[] = {
 };
 
 /*
-   The composed functions. Those with values are there for the same reasons as operations; the first one makes blocks by the name of the whole, or sets the operations
-   anew. PETSc finds no function for the products of an aijtcu under the names of types, so that one for any type is added, and one for each product where we have no name
+   The composed functions. MatSetPreallocationCOO() makes blocks by the name of the whole, or sets the operations anew.
+   The other functions of values are there for the same reasons as operations. Products of an aijtcu are found under a
+   key for any type; those of a matrix that keeps the parent's name, under the keys of the parent's products
 */
 #define CONVERSION (AIJTCU_FOR_OWN | AIJTCU_ADDED)
 #define PRODUCT    (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)

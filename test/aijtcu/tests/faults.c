@@ -61,7 +61,10 @@ static PetscErrorCode Destroy(World *w)
   return first ? first : ierr;
 }
 
-/* In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions twice: what is on it is put back */
+/*
+   In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions
+   twice: what is on it is put back
+*/
 static PetscErrorCode Act(const Scenario *s, World *w)
 {
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
@@ -75,13 +78,19 @@ static PetscErrorCode Act(const Scenario *s, World *w)
 #endif
 }
 
-/* What PETSc leaves after an error in these: a matrix that it has made and could not fill or convert, and our plan with it; and what was not destroyed when that failed */
+/*
+   What PETSc leaves after an error in these: a matrix that it has made and could not fill or convert, and our plan with
+   it; and what was not destroyed when that failed
+*/
 static PetscBool LeavesMatrix(const Scenario *s)
 {
   return (PetscBool)(s->act == DoDestroy || s->act == DoSubmatrices || s->act == DoSubmatrix || s->act == DoPermute);
 }
 
-/* Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once and keeps is made */
+/*
+   Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once
+   and keeps is made
+*/
 static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 {
   World          w;
@@ -189,7 +198,10 @@ static PetscErrorCode GetMode(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The library is made known anew after each PetscInitialize(). This is not on PETSc's stack of functions, which PetscFinalize() empties */
+/*
+   The library is made known anew after each PetscInitialize(). This is not on PETSc's stack of functions, which
+   PetscFinalize() empties
+*/
 static PetscErrorCode RunRegister(int argc, char **argv)
 {
   const Scenario s = {"register", NULL, NULL, PETSC_FALSE};

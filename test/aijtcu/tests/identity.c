@@ -230,8 +230,9 @@ OWN(5)
 static PetscErrorCode (*const own[NOWN])(Mat) = {Destroy0, Destroy1, Destroy2, Destroy3, Destroy4, Destroy5};
 
 /*
-   A matrix keeps a MATOP_DESTROY of its own when it becomes an aijtcu, however many of them a program has. MatAXPY() with another pattern exchanges what the matrix is (MatHeaderMerge()): its
-   function is called for that, too, and once more at the end
+   A matrix keeps a MATOP_DESTROY of its own when it becomes an aijtcu, however many of them a program has. MatAXPY()
+   with another pattern exchanges what the matrix is (MatHeaderMerge()): its function is called for that, too, and once
+   more at the end
 */
 static PetscErrorCode TestOwnDestroy(PetscInt m)
 {

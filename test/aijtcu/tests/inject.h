@@ -1,5 +1,6 @@
 /*
-   Calls that the library makes, one of which fails: counted, chosen and answered here. Needs _GNU_SOURCE, and a loader and calling conventions as on Linux.
+   Calls that the library makes, one of which fails: counted, chosen and answered here. Needs _GNU_SOURCE, and a loader
+   and calling conventions as on Linux.
 */
 #pragma once
 
@@ -10,11 +11,11 @@
 #include <unistd.h>
 
 /*
-   Between the library and all others: the table of functions that its loader filled in (the GOT) is changed, so that its calls come by
-   here, and only its own.
+   Between the library and all others: the table of functions that its loader filled in (the GOT) is changed, so that
+   its calls come by here, and only its own.
 
-   What a function takes is not known, but where the calling conventions of x86-64 and AArch64 put it: in so many registers for integers
-   and for floating-point numbers, and the rest on the stack. All of that is handed on.
+   What a function takes is not known, but where the calling conventions of x86-64 and AArch64 put it: in so many
+   registers for integers and for floating-point numbers, and the rest on the stack. All of that is handed on.
 */
 #define INTEGERS(X)  X(long, a0), X(long, a1), X(long, a2), X(long, a3), X(long, a4), X(long, a5), X(long, a6), X(long, a7)
 #define REALS(X)     X(double, r0), X(double, r1), X(double, r2), X(double, r3), X(double, r4), X(double, r5), X(double, r6), X(double, r7)
@@ -98,7 +99,10 @@ static void Unmake(const void *what)
   }
 }
 
-/* Whether the call at hand is to fail; counts says whether it is of the kind that does, lasting that all after the first do */
+/*
+   Whether the call at hand is to fail; counts says whether it is of the kind that does, lasting that all after the
+   first do
+*/
 static PetscBool Due(const char *name, PetscBool counts, PetscBool lasting)
 {
   if (!armed || !counts) return PETSC_FALSE;
@@ -306,8 +310,9 @@ static PetscErrorCode InterposeLibrary(void)
 }
 
 /*
-   PETSc's functions destroy their temporary matrices once, and leave them if that fails. And where they exchange the data of two matrices, a failure to destroy
-   the old ones leaves a matrix without a type, of whatever type it was, which is good for nothing, not even to be destroyed
+   PETSc's functions destroy their temporary matrices once, and leave them if that fails. And where they exchange the
+   data of two matrices, a failure to destroy the old ones leaves a matrix without a type, of whatever type it was,
+   which is good for nothing, not even to be destroyed
 */
 static PetscBool lost, half;
 
