@@ -74,7 +74,7 @@ struct _n_AIJTCUPlan {
 
   /* The parent's view of the matrix: see AIJTCUParentViewBegin() */
   char          *other_name;  /* the parent's name outside of a view, our own inside */
-  char          *parent_name; /* inside of a view: the name that A carries */
+  char          *parent_type; /* the parent's name, to compare with */
   PetscInt       view_depth;
   struct _MatOps parent;     /* the operations that ours wrap; outside of a view */
   AIJTCUFn       composed[AIJTCU_NCOMPOSED]; /* the composed functions that ours wrap */
@@ -94,14 +94,48 @@ struct _n_AIJTCUPlan {
   AIJTCUTunings    tunings;
 };
 
-/* aijtcu.c: the type's identity */
+/* identity.c: how a plan hangs on a matrix, with a table of what stands in for the parent's functions */
+enum { /* for which matrices, and how: sums of these */
+  AIJTCU_FOR_OWN        = 1,  /* with our name */
+  AIJTCU_FOR_OTHERS     = 2,  /* without it */
+  AIJTCU_FOR_DEVICE     = 4,  /* whose parent is an aijcusparse type */
+  AIJTCU_FOR_SEQ        = 8,
+  AIJTCU_FOR_MPI        = 16,
+  AIJTCU_ADDED          = 32, /* there also if the parent has none */
+  AIJTCU_BY_PARENT_TYPE = 64  /* the key of a composed function has the parent's name in it */
+};
+typedef struct {
+  size_t   slot; /* of an operation in struct _MatOps */
+  AIJTCUFn own;  /* NULL: the end of the table */
+  int      where;
+} AIJTCUOp;
+#define AIJTCU_OP(op, own, where) {offsetof(struct _MatOps, op) + 0 * sizeof((own) == ((struct _MatOps *)NULL)->op), (AIJTCUFn)(own), where} /* the comparison is for the compiler: is it such a function? */
+typedef struct {
+  const char *format; /* of the key under which PetscObjectQueryFunction() finds it; what is left open is the prefix of the type names, seq or mpi */
+  AIJTCUFn    own;
+  int         where;
+} AIJTCUComposed;
+typedef struct {
+  const AIJTCUOp       *ops;
+  const AIJTCUComposed *composed; /* [AIJTCU_NCOMPOSED] */
+  PetscErrorCode (*view)(Mat, PetscViewer);
+  PetscErrorCode (*initialize)(AIJTCUPlan *); /* what is in a plan beside what is above */
+  PetscErrorCode (*reset)(AIJTCUPlan *);
+} AIJTCUClass;
+
+PETSC_INTERN void           AIJTCUSetClass(const AIJTCUClass *);
 PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where there is none */
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
+
+/* aijtcu.c: creation and conversion */
 PETSC_INTERN PetscErrorCode MatConvert_AIJTCU_Any(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJ_AIJTCU(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJTCU(Mat);
@@ -149,16 +183,25 @@ PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
     PetscCall(ierr_); \
   } while (0)
 
-/* vectors.c */
+/* upstream.c: for defects of PETSc; knows nothing of plans */
+PETSC_INTERN void           AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN void           AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
+PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
+PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
+PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
-/* wrap.c: which operations are wrapped */
-PETSC_INTERN PetscErrorCode AIJTCUWrapOps(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUWrapView(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
+/* upstreamproduct.c: the same for products */
+PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
+
+/* wrap.c: what stands in for the parent's functions */
+PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
 
 /* options.c */
 typedef enum {
@@ -255,6 +298,13 @@ PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the 
 
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
+
+/* delegate.c: products that are the parent's */
+PETSC_INTERN PetscErrorCode AIJTCUProductIsDense(Mat, PetscBool *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductSymmetryChanged(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUDelegate(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUDelegateNumeric(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);

@@ -375,7 +375,7 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && LacksSurvey(q, d)) return;
   else d->format = SpmmBrickFormat(&facts, q->device->device);
-  if (f->bricks_state == AIJTCU_READY && AIJTCUFormatsEqual(&d->format, &f->bricks_format)) { /* what a block of them takes is known */
+  if (f->bricks_state == AIJTCU_READY && f->bricks_reordered == d->reordered && AIJTCUFormatsEqual(&d->format, &f->bricks_format)) { /* what a block of them takes is known */
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;
   }

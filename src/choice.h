@@ -109,8 +109,9 @@ typedef struct {
   PetscInt    order_found;  /* levels that it took, */
   HrpbSurvey  order_survey; /* and the survey of the reordered matrix */
 
-  AIJTCUState bricks_state;
+  AIJTCUState bricks_state; /* those that are where the matrix is */
   HrpbParams  bricks_format;
+  PetscBool   bricks_reordered;
   uint32_t    bricks_max_pattern, bricks_max_values; /* of their largest block */
 
   /* What was tuned while precision and reorder were set to these. Bricks have one format for all: the first that won, zeros while none has */

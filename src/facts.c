@@ -100,14 +100,15 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
     f->matrix.panel_rows     = csr->panel_rows;
     f->matrix.rows_entries   = csr->rows_entries;
   }
-  f->order_state  = plan->order.state;
-  f->order_levels = plan->order.levels;
-  f->order_forced = plan->order.forced;
-  f->order_shared = plan->order.shared;
-  f->order_found  = plan->order.matrix.levels;
-  f->order_survey = plan->order.survey;
-  f->bricks_state       = plan->bricks.state;
+  f->order_state        = plan->order.state;
+  f->order_levels       = plan->order.levels;
+  f->order_forced       = plan->order.forced;
+  f->order_shared       = plan->order.shared;
+  f->order_found        = plan->order.matrix.levels;
+  f->order_survey       = plan->order.survey;
+  f->bricks_state       = plan->bricks.device == f->on_device ? plan->bricks.state : AIJTCU_EMPTY;
   f->bricks_format      = plan->bricks.format;
+  f->bricks_reordered   = plan->bricks.reordered;
   f->bricks_max_pattern = plan->bricks.hrpb.max_pattern;
   f->bricks_max_values  = plan->bricks.hrpb.max_values;
   f->ntuned             = plan->tunings.n;

@@ -3,15 +3,6 @@
 */
 #include "aijtcuimpl.h"
 
-PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh;
-PetscLogEvent MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE; /* products by path */
-
-const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "csr", "cusparse", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
-const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
-const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAIJTCUReorder", "MAT_AIJTCU_REORDER_", NULL};
-const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
-const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
-
 #define COMPILED "libpetscaijtcu was compiled for "
 
 /*
@@ -61,10 +52,6 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-#if AIJTCU_HAVE_DEVICE
-PetscReal AIJTCUWorkspaceMax = 0;
-#endif
 
 static PetscErrorCode AIJTCUGlobalSwitch(PetscOptionItems PetscOptionsObject, const char name[], const char text[], PetscBool *on)
 {
@@ -135,6 +122,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
   PetscCall(AIJTCUGlobalOptions(&attach, &view_choice));
+  AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));

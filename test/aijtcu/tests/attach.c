@@ -120,7 +120,7 @@ static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatA
     PetscCall(MatAIJTCUGetPath(A, &has));
     if (has != path) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: its path is %s\n", what, MatAIJTCUPaths[has]));
     PetscCall(MatAIJTCUGetCounts(A, &counts));
-    if (bricks ? counts.tcu == 0 || asked != before : counts.tcu > 0 || counts.csr == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with bricks, %" PetscInt64_FMT " on the scalar path, %" PetscInt_FMT " by the parent\n", what, counts.tcu, counts.csr, asked - before));
+    if (bricks ? counts.tcu == 0 || asked != before : counts.tcu > 0 || counts.csr == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with bricks, %" PetscInt64_FMT " on the CSR path, %" PetscInt_FMT " by the parent\n", what, counts.tcu, counts.csr, asked - before));
   } else {
     PetscErrorCode ierr;
 

@@ -1034,7 +1034,7 @@ int main(int argc, char **argv)
     suffix: complex
     requires: complex
     args: -a_mat_aijtcu_path tcu -info
-    filter: grep -o "on the scalar path: no bricks for this scalar type" | sort -u
+    filter: grep -o "on the CSR path: no bricks for this scalar type" | sort -u
 
   test:
     suffix: wrong_options
