@@ -309,10 +309,12 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 
-/* view.c */
-PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
+/* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
 PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
+
+/* view.c */
+PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 
 PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;

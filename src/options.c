@@ -161,7 +161,8 @@ static PetscErrorCode AIJTCUOptionsFormat(Mat A, PetscOptionItems PetscOptionsOb
   PetscCall(PetscOptionsFindPair(PetscOptionsObject->options, PetscOptionsObject->prefix, "-mat_aijtcu_format", &word, &set));
   if (set) {
     PetscCheck(word && AIJTCUReadFormat(word, f), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-               "-%smat_aijtcu_format must be four whole numbers, not '%s': %s", PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
+               "-%smat_aijtcu_format must be four whole numbers, not '%s': %s",
+               PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
     PetscCall(AIJTCUCheckFormat(A, f));
   }
   PetscCall(PetscOptionsString("-mat_aijtcu_format", text, "MatAIJTCUSetFormat", now, unused, sizeof(unused), NULL)); /* for -help */
@@ -188,8 +189,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
                              (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
   PetscCall(AIJTCUCheckPrecision(A, o.precision));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_reorder", "auto, never or always"));
-  PetscCall(PetscOptionsEnum("-mat_aijtcu_reorder", "Whether bricks may be of the reordered matrix", "MatAIJTCUSetReorder", MatAIJTCUReorders,
-                             (PetscEnum)o.reorder, (PetscEnum *)&o.reorder, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_reorder", "Whether bricks may be of the reordered matrix", "MatAIJTCUSetReorder",
+                             MatAIJTCUReorders, (PetscEnum)o.reorder, (PetscEnum *)&o.reorder, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes,
                              (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
@@ -490,8 +491,8 @@ PetscErrorCode MatAIJTCUSetReorder(Mat A, MatAIJTCUReorder reorder)
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsToSet(A, &o));
   PetscValidLogicalCollectiveEnum(A, reorder, 2);
-  PetscCheck(reorder >= MAT_AIJTCU_REORDER_AUTO && reorder <= MAT_AIJTCU_REORDER_ALWAYS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "Reorder must be MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_REORDER_NEVER or MAT_AIJTCU_REORDER_ALWAYS, not %d", (int)reorder);
+  PetscCheck(reorder >= MAT_AIJTCU_REORDER_AUTO && reorder <= MAT_AIJTCU_REORDER_ALWAYS, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_ARG_OUTOFRANGE, "Reorder must be MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_REORDER_NEVER or MAT_AIJTCU_REORDER_ALWAYS, not %d", (int)reorder);
   if (o) o->reorder = reorder;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
