@@ -64,14 +64,15 @@ LIBRARY     := $(BUILD)/lib/libpetscaijtcu.so
 LIBHRPB     := $(BUILD)/lib/libhrpb.a
 LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
-HOST_SRC    := $(wildcard kernels/host/*.c)
-LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(if $(CUDA),$(wildcard kernels/cuda/*.cu))
+HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
+DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
+LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>/<name>.c is a program; the other sources there, but for programs that only test, are what they share
 PROGRAM_SRC := $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
 EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
 # Programs that test kernels with plain arrays; they need a GPU to run
-DEVICE_SRC  := $(if $(CUDA),$(wildcard test/device/*.cu))
-DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_SRC))
+DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
+DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC))
 # Fuzzers, and what they try, compiled again with the sanitizers of the compiler; none where it has no sanitizers, or they do not work here
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
 ifneq ($(filter test fuzz test-emulated,$(MAKECMDGOALS)),)
@@ -81,12 +82,13 @@ endif
 # Programs that test kernels, and these, as C++ for a host; compiled for Hopper and, where the kernels differ, for Ampere
 EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
 EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g)
-EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/cuda/*.cuh test/device/*.cuh))
+EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/*/*.cuh test/device/*.cuh))
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
-object = $(addprefix $(BUILD)/obj/,$(addsuffix .o,$(basename $(1))))
+# build.c and build.cu lie side by side: build.o and build.cu.o
+object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
 # A short line for each command, on stderr because stdout is for make env
 ifneq ($(V),1)
 short = @printf '%9s %s\n' $(1) $(subst $(BUILD)/,,$@) >&2;
@@ -100,7 +102,7 @@ COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $
 COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) -MMD -MP
 COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) -MMD -MP
 COMPILE_NO_GPU   = $(CUDAC) -cubin $(shell sed 's/-gencode [^ ]*//g' <<<'$(CUDAC_FLAGS)') $(INCLUDE)
-COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels kernels/cuda test/device) $(HRPB_FLAGS) -MMD -MP
+COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels test/device) $(HRPB_FLAGS) -MMD -MP
 LINK             = $(CLINKER) -Wl,--as-needed
 
 all: $(LIBRARY)
@@ -120,7 +122,7 @@ $(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
 	$(call short,LINK) $(LINK) -o $@ $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS)
 $(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
 
-$(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.o $(call object,$(wildcard kernels/cuda/*.cu)) $(LIBHRPB)
+$(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
 	$(call short,LINK) $(LINK) -o $@ $^ $(PETSC_LIB) -lstdc++
 
@@ -133,17 +135,17 @@ $(BUILD)/fuzz/%:
 $(BUILD)/sanitize/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,SANITIZE) $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) -MMD -MP -o $@ $<
--include $(wildcard $(BUILD)/sanitize/*/*/*.d)
+-include $(wildcard $(BUILD)/sanitize/*/*.d $(BUILD)/sanitize/*/*/*.d)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,CC) $(COMPILE) -o $@ $<
-$(BUILD)/obj/%.o: %.cu $(BUILD)/config.mk makefile
+$(BUILD)/obj/%.cu.o: %.cu $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,CUDAC) $(COMPILE_CUDA) -o $@ $<
 $(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
--include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_SRC)))
+-include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_TEST_SRC)))
 
 .PRECIOUS: $(EMULATED)/% $(EMULATED)/%.h
 $(EMULATED)/%.h: %.h
@@ -157,7 +159,7 @@ $(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(BUILD)/config.mk makefile | $(EMULA
 $(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(BUILD)/config.mk makefile | need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) -o $$@ $$<
-$(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/cuda/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
+$(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
 	$$(call short,LINK) $(CXX) -no-pie $(EMULATED_SANITIZE) -o $$@ $$^
 endef
 $(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
@@ -198,13 +200,13 @@ fuzz: $(FUZZERS)
 test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
 test-headers: | need-slepc
 	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
-	  SOURCES='$(wildcard src/*.c kernels/host/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+	  SOURCES='$(HOST_SRC) $(wildcard src/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
 
 test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
 
 test-architectures:
-	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/cuda/*.cu)' test/architectures
+	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/*/*.cu)' test/architectures
 
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)

@@ -9,49 +9,55 @@
 #include <petscmat.h>
 
 /*MC
-   MATAIJTCU - MATAIJTCU = "aijtcu" - `MATSEQAIJTCU` on one process, `MATMPIAIJTCU` on more: a sparse matrix that multiplies blocks of
-   dense vectors on tensor cores. On a device it is a `MATAIJCUSPARSE` in all else, on the host a `MATAIJ`
+   MATAIJTCU - MATAIJTCU = "aijtcu" - `MATSEQAIJTCU` on one process, `MATMPIAIJTCU` on more: a sparse matrix that
+   multiplies blocks of dense vectors on tensor cores. On a device it is a `MATAIJCUSPARSE` in all else, on the host a
+   `MATAIJ`
 
    Options Database Keys:
 +  -mat_type aijtcu                            - use this type, in `MatSetFromOptions()`
 .  -mat_aijtcu_path (auto|tcu|csr|cusparse)    - which path products with dense matrices take, see `MatAIJTCUSetPath()`
 .  -mat_aijtcu_format brick,panel,block,window - format of the bricks, four whole numbers, see `MatAIJTCUSetFormat()`
 .  -mat_aijtcu_precision (full|tf32)           - precision of the bricks on a device, see `MatAIJTCUSetPrecision()`
-.  -mat_aijtcu_reorder (auto|never|always)     - whether bricks may be of the reordered matrix, see `MatAIJTCUSetReorder()`
+.  -mat_aijtcu_reorder (auto|never|always)     - whether bricks may be of the reordered matrix, see
+                                                 `MatAIJTCUSetReorder()`
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
-.  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see `MatAIJTCUSetSynergyThreshold()`
-.  -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, shared by all matrices; 0 (default) is a quarter
-                                                 of the device's. Products that need more are made in pieces. No prefix
-.  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a `MATAIJTCU` does; see
-                                                 the notes. No prefix
--  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often. No prefix
+.  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
+                                                 `MatAIJTCUSetSynergyThreshold()`
+.  -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, shared by all matrices; 0
+                                                 (default) is a quarter of the device's. Products that need more are
+                                                 made in pieces. No prefix
+.  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a
+                                                 `MATAIJTCU` does; see the notes. No prefix
+-  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often.
+                                                 No prefix
 
    Level: beginner
 
    Notes:
    The full names of the types extend those of the parent types ("seqaijcusparsetcu", "mpiaijcusparsetcu"). So
-   `PetscObjectBaseTypeCompare()` sees a `MATSEQAIJ` or `MATMPIAIJ`, and `MatSetType()` on an assembled `MATAIJ` or `MATAIJCUSPARSE` keeps
-   its values. "seqaijtcu" and "mpiaijtcu" are accepted wherever a type is set.
+   `PetscObjectBaseTypeCompare()` sees a `MATSEQAIJ` or `MATMPIAIJ`, and `MatSetType()` on an assembled `MATAIJ` or
+   `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu" are accepted wherever a type is set.
 
-   Kernels of this type compute C = A B, and C = A^T B where A is known to be symmetric. A is m x n, B a dense matrix n x N with any number N
-   of columns and any leading dimension, on the host or the device. All other products are those of the parent type. `MatMult()` is one of
-   them: the type pays for solvers that multiply blocks of vectors.
+   Kernels of this type compute C = A B, and C = A^T B where A is known to be symmetric. A is m x n, B a dense matrix n
+   x N with any number N of columns and any leading dimension, on the host or the device. All other products are those
+   of the parent type. `MatMult()` is one of them: the type pays for solvers that multiply blocks of vectors.
 
-   Bricks are small dense pieces of the matrix that hold its nonzeros. They are built at the first product that takes them. New values in the
-   same nonzero pattern are packed again, a new pattern is built again. A matrix that cannot be packed (rows that are not sorted, complex
-   scalars, no memory) is multiplied without bricks; `-info` says why.
+   Bricks are small dense pieces of the matrix that hold its nonzeros. They are built at the first product that takes
+   them. New values in the same nonzero pattern are packed again, a new pattern is built again. A matrix that cannot be
+   packed (rows that are not sorted, complex scalars, no memory) is multiplied without bricks; `-info` says why.
 
-   With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` multiplies dense blocks in the same way, also where a program names
-   that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and the options above apply to it. A matrix that
-   `MatConvert()` makes of a `MATAIJ` is not among them.
+   With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` multiplies dense blocks in the same way,
+   also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and
+   the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` is not among them.
 
    Errors:
-   A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`. A wrong value of an option is an error that
-   lists the valid ones. Nothing is set then. Functions that get something refuse a matrix of another type with `PETSC_ERR_ARG_WRONG`;
-   functions that set something leave it alone.
+   A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`. A wrong value of an
+   option is an error that lists the valid ones. Nothing is set then. Functions that get something refuse a matrix of
+   another type with `PETSC_ERR_ARG_WRONG`; functions that set something leave it alone.
 
    Source:
-   Xiang, Asudeh, Sabin, Sukumaran-Rajam and Sadayappan, cuTeSpMM (2025): bricks (section 3.2), synergy (sections 4 and 6.4, Table 1).
+   Xiang, Asudeh, Sabin, Sukumaran-Rajam and Sadayappan, cuTeSpMM (2025): bricks (section 3.2), synergy (sections 4 and
+   6.4, Table 1).
 
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
@@ -71,9 +77,11 @@ M*/
    MatAIJTCUPath - which path a product of a `MATAIJTCU` with a dense matrix takes
 
    Values:
-+  `MAT_AIJTCU_PATH_AUTO`     - the faster one by a model of the times, or what a threshold says, see `MatAIJTCUSetSynergyThreshold()`
++  `MAT_AIJTCU_PATH_AUTO`     - the faster one by a model of the times, or what a threshold says, see
+                                `MatAIJTCUSetSynergyThreshold()`
 .  `MAT_AIJTCU_PATH_TCU`      - bricks
-.  `MAT_AIJTCU_PATH_CSR`      - no bricks: on a device kernels that read the CSR of the matrix, on the host the product of the parent type
+.  `MAT_AIJTCU_PATH_CSR`      - no bricks: on a device kernels that read the CSR of the matrix, on the host the product
+                                of the parent type
 -  `MAT_AIJTCU_PATH_CUSPARSE` - the product of the parent type: on a device that of cuSPARSE
 
    Level: intermediate
@@ -95,8 +103,8 @@ PETSC_EXTERN const char *const MatAIJTCUPaths[];
    MatAIJTCUPrecision - how exactly the bricks of a `MATAIJTCU` are multiplied on a device
 
    Values:
-+  `MAT_AIJTCU_PRECISION_FULL` - that of `PetscScalar`: FP64 tensor cores in double precision, in single precision each operand as the sum of
-                                 two TF32 numbers
++  `MAT_AIJTCU_PRECISION_FULL` - that of `PetscScalar`: FP64 tensor cores in double precision, in single precision each
+                                 operand as the sum of two TF32 numbers
 -  `MAT_AIJTCU_PRECISION_TF32` - operands rounded to TF32, 11 bits; in single precision only
 
    Level: intermediate
@@ -181,9 +189,11 @@ PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
 
    Fields:
 +  brick_rows  - rows of a brick: 8 (FlashSparse) or 16 (cuTeSpMM, section 3.2). A brick has 4 columns
-.  panel_rows  - rows of a panel (TM): a multiple of the rows of a brick, up to 256. A panel is stored as a sequence of blocks
+.  panel_rows  - rows of a panel (TM): a multiple of the rows of a brick, up to 256. A panel is stored as a sequence of
+                 blocks
 .  block_cols  - columns of a block (TK), up to 256: a multiple of 4 and of the columns of a window
--  window_cols - columns of a window (TW): 1, 2, 4, 8 or 16. As many consecutive rows of the dense matrix are staged together
+-  window_cols - columns of a window (TW): 1, 2, 4, 8 or 16. As many consecutive rows of the dense matrix are staged
+                 together
 
    Level: intermediate
 
@@ -202,19 +212,22 @@ typedef struct {
    Fields:
 +  alpha        - nonzeros for each slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
 .  alpha8       - the same with strips of 8 rows
-.  intensity    - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
+.  intensity    - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop
+                  per transaction
 .  cls          - class by alpha
-.  threshold    - least alpha for which `MAT_AIJTCU_PATH_AUTO` takes bricks: the one that is set; otherwise 0 where a model of the times
-                  decides, and 2 (never) where it does not
+.  threshold    - least alpha for which `MAT_AIJTCU_PATH_AUTO` takes bricks: the one that is set; otherwise 0 where a
+                  model of the times decides, and 2 (never) where it does not
 .  built        - whether bricks exist; the next five are zero while they do not
 .  reordered    - whether they are of the reordered matrix
-.  beta         - bricks for each group of four active columns of a block: how often a row of B is used that was staged for an entry
+.  beta         - bricks for each group of four active columns of a block: how often a row of B is used that was staged
+                  for an entry
 .  fill         - nonzeros for each slot of the bricks, in [0,1]
 .  bricks       - number of bricks
 .  hrpb_bytes   - bytes of the bricks, with the packed values and what the reordering needs
 .  csr_bytes    - bytes of the CSR of the same rows
--  device_bytes - bytes of device memory that products have made for themselves so far and keep: bricks, where their values come from (once
-                  these have changed), the reordering, the schedule of the CSR path. The workspace, which all matrices share, is not counted
+-  device_bytes - bytes of device memory that products have made for themselves so far and keep: bricks, where their
+                  values come from (once these have changed), the reordering, the schedule of the CSR path. The
+                  workspace, which all matrices share, is not counted
 
    Level: intermediate
 
@@ -291,7 +304,8 @@ typedef struct {
   PetscReal               share, products, seconds;
 } MatAIJTCUTuning;
 
-PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[],
+                                            PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPath(Mat, MatAIJTCUPath);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPath(Mat, MatAIJTCUPath *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetFormat(Mat, const MatAIJTCUFormat *);
@@ -322,17 +336,22 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);
 #define MatAIJTCUClusters         PETSC_DEPRECATED_MACRO(0, 1, 0, "MatAIJTCUReorders", ) MatAIJTCUReorders
 typedef MatAIJTCUReorder MatAIJTCUCluster PETSC_DEPRECATED_TYPEDEF(0, 1, 0, "MatAIJTCUReorder", );
 
-PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetReorder()", ) static inline PetscErrorCode MatAIJTCUSetCluster(Mat A, MatAIJTCUReorder reorder)
+PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetReorder()", )
+static inline PetscErrorCode MatAIJTCUSetCluster(Mat A, MatAIJTCUReorder reorder)
 {
   return MatAIJTCUSetReorder(A, reorder);
 }
 
-PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetReorder()", ) static inline PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUReorder *reorder)
+PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetReorder()", )
+static inline PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUReorder *reorder)
 {
   return MatAIJTCUGetReorder(A, reorder);
 }
 
-/* The four numbers of a format one by one: while none is set the others are these. A change of one number rounds up another that must be a multiple of it */
+/*
+   The four numbers of a format one by one. While no format is set the others are those of the host's. A change of one
+   number rounds up another that must be a multiple of it
+*/
 static inline PetscErrorCode MatAIJTCUGetFormatForOne_Deprecated(Mat A, MatAIJTCUFormat *format)
 {
   const MatAIJTCUFormat unset = {8, 64, 32, 1};
@@ -344,7 +363,8 @@ static inline PetscErrorCode MatAIJTCUGetFormatForOne_Deprecated(Mat A, MatAIJTC
 }
 
 #define MAT_AIJTCU_DEPRECATED_NUMBER(Name, number, multiple) \
-  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetFormat()", ) static inline PetscErrorCode MatAIJTCUSet##Name(Mat A, PetscInt n) \
+  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetFormat()", ) \
+  static inline PetscErrorCode MatAIJTCUSet##Name(Mat A, PetscInt n) \
   { \
     MatAIJTCUFormat format; \
     PetscObject     plan; \
@@ -358,7 +378,8 @@ static inline PetscErrorCode MatAIJTCUGetFormatForOne_Deprecated(Mat A, MatAIJTC
     PetscCall(MatAIJTCUSetFormat(A, &format)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
-  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetFormat()", ) static inline PetscErrorCode MatAIJTCUGet##Name(Mat A, PetscInt *n) \
+  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetFormat()", ) \
+  static inline PetscErrorCode MatAIJTCUGet##Name(Mat A, PetscInt *n) \
   { \
     MatAIJTCUFormat format; \
 \

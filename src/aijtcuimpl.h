@@ -6,11 +6,7 @@
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
 #include <petsc/private/vecimpl.h>
-#include <hrpbdevice.h>
-#include <csrdevice.h>
-#include <clusterdevice.h>
-#include <proxydevice.h>
-#include "choice.h"
+#include "artifacts.h"
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -27,13 +23,6 @@ typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
 typedef PetscInt AIJTCUDeviceInt;
 #endif
 
-/* Bricks hold real scalars of the precisions tensor cores have; anything else always takes the scalar path */
-#if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))
-  #define AIJTCU_HAVE_BRICKS 1
-#else
-  #define AIJTCU_HAVE_BRICKS 0
-#endif
-
 /* And there are kernels for a device */
 #if AIJTCU_HAVE_BRICKS && PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES))
   #define AIJTCU_HAVE_DEVICE 1
@@ -41,21 +30,9 @@ typedef PetscInt AIJTCUDeviceInt;
   #define AIJTCU_HAVE_DEVICE 0
 #endif
 
-/* Never taken by default: the threshold where no brick kernel is known to beat the scalar path */
-#define AIJTCU_THRESHOLD_NEVER ((PetscReal)2.0)
-
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
-
-typedef struct {
-  MatAIJTCUPath      path;
-  MatAIJTCUFormat    format; /* zeros while none is set: see AIJTCUGetFormat() */
-  MatAIJTCUPrecision precision;
-  MatAIJTCUReorder   reorder;
-  MatAIJTCUTune      tune;
-  PetscReal          threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
-} AIJTCUOptions;
 
 /*
    What identifies a nonzero pattern. The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but exchanges the data.
@@ -89,22 +66,6 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
   AIJTCU_NCOMPOSED
 };
 
-/* What products with N columns take, where that was tuned: see tune.c */
-enum {
-  AIJTCU_MOST_TUNED    = 8, /* numbers of columns */
-  AIJTCU_MOST_VARIANTS = 8
-};
-typedef struct {
-  PetscInt         N;
-  MatAIJTCUPath    path;
-  PetscBool        clustered; /* bricks in another order, which is the model's choice */
-  HrpbParams       format;    /* of the bricks; zeros where the model chose */
-  const char      *reason;    /* a static string */
-  MatAIJTCUVariant variant[AIJTCU_MOST_VARIANTS];
-  MatAIJTCUTuning  tuning;
-} AIJTCUTuned;
-
-typedef struct _n_AIJTCUPlan AIJTCUPlan;
 struct _n_AIJTCUPlan {
   AIJTCUKind     kind;
   PetscBool      own_name;  /* carries our type name; otherwise its parent's: a block inside a parallel matrix, or -mat_aijtcu_attach */
@@ -124,53 +85,13 @@ struct _n_AIJTCUPlan {
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
 
-  /* Synergy of the pattern that analysis_key names */
-  PetscBool        analysed;
-  AIJTCUPatternKey analysis_key;
-  PetscBool        analysed_device;
-  HrpbSurvey       survey; /* on the host without what concerns staging */
-
-  /* Bricks of the pattern that pattern_key names, with the parameters in hrpb.params */
-  PetscBool        built;
-  PetscBool        refused; /* that pattern could not be built: scalar path until it changes */
+  /* What was made of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;
-  PetscObjectState values_state;
-  PetscBool        on_device;    /* where the bricks are, */
-  PetscBool        asked_device; /* and where they should have been built if they were refused */
-  HrpbParams       params;
-  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those */
-#if AIJTCU_HAVE_BRICKS
-  Hrpb         hrpb;
-  HrpbScalar  *values;
-  HrpbSchedule schedule;       /* on the device only, as is what follows: */
-  int32_t     *map;            /* where the values come from, once they have changed; NULL if there is none, */
-  PetscBool    map_tried;      /* which may be because there was no memory for it */
-  PetscBool    workspace_user; /* counted by AIJTCUWorkspaceUser() */
-
-  /* The matrix in another order on a device, of the pattern that cluster_key names, if that was tried */
-  PetscBool        cluster_tried;
-  PetscInt         cluster_levels; /* that it might have, */
-  PetscBool        cluster_forced; /* and whether it was made whatever neighbours share; */
-  PetscReal        cluster_shared; /* so many percent of their columns */
-  AIJTCUPatternKey cluster_key;
-  HrpbClustered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
-  HrpbSurvey       clustered_survey;
-  PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
-
-  /* What was tuned for the pattern that tune_key names, with what tune_precision and tune_cluster were set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
-  PetscInt           ntuned;
-  AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
-  AIJTCUPatternKey   tune_key;
-  MatAIJTCUPrecision tune_precision;
-  MatAIJTCUReorder   tune_cluster;
-  HrpbParams         tune_format;
-
-  /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
-  PetscBool        csr_scheduled; /* counted, too */
-  PetscBool        csr_refused;
-  AIJTCUPatternKey csr_key;
-  CsrSchedule      csr;
-#endif
+  AIJTCUSurvey     survey;
+  AIJTCUCsr        csr;
+  AIJTCUOrder      order;
+  AIJTCUBricks     bricks;
+  AIJTCUTunings    tunings;
 };
 
 /* identity.c: how a plan hangs on a matrix, with a table of what stands in for the parent's functions */
@@ -308,17 +229,24 @@ PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);              /* path and reason, with what that needs to be known fetched */
 PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);                  /* builds or refreshes what the path needs; whether there is something to multiply with */
 PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);   /* for views: fetches nothing; whether the path is known */
-PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
-PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
+PETSC_INTERN PetscErrorCode AIJTCUPlanSync(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanUpdateScalar(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
+PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
-#if AIJTCU_HAVE_BRICKS
-PETSC_INTERN PetscBool      AIJTCUParamsEqual(const HrpbParams *, const HrpbParams *);
-#endif
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
+
+/* facts.c */
+PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, AIJTCUFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
+
+/* query.c */
+PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
+PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
+PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscBool, PetscInt64 *, PetscInt64 *, PetscInt64 *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUSynergyGet(Mat, PetscBool, MatAIJTCUSynergy *, PetscBool *);
 
 #if AIJTCU_HAVE_DEVICE
 /* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
@@ -341,16 +269,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceRefresh(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN void           AIJTCUDeviceUnschedule(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceCluster(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN void           AIJTCUDeviceUncluster(AIJTCUPlan *);
 
 /* A call of the kernels: errors of CUDA end here */
   #define AIJTCUCallDevice(err, call) \
@@ -376,41 +295,6 @@ PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
 PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
 #endif
-
-/* cluster.c */
-#if AIJTCU_HAVE_DEVICE
-enum {
-  AIJTCU_MOST_LEVELS  = 4096, /* of a search for another order: some tenths of a second */
-  AIJTCU_LEAST_SHARED = 20    /* percent of a row's columns that its neighbours must have, too, unless it is forced: about 40 in meshes, 7 where edges are drawn by chance */
-};
-PETSC_INTERN PetscBool      AIJTCUClusterForced(const AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUWantsCluster(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUClusterUpdate(Mat, AIJTCUPlan *, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUClusterForBricks(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscBool      AIJTCUClusterUsable(const AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
-#endif
-
-/* tune.c */
-#if AIJTCU_HAVE_DEVICE
-PETSC_INTERN PetscErrorCode AIJTCUTuneUpdate(Mat, AIJTCUPlan *, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUTuneFind(Mat, const AIJTCUPlan *, PetscInt, const AIJTCUTuned **);
-PETSC_INTERN PetscErrorCode AIJTCUTuneFormat(Mat, const AIJTCUPlan *, HrpbParams *);
-PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char **);
-PETSC_INTERN PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *);
-#endif
-
-/* synergy.c */
-PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscBool      AIJTCUColumnsRun(const HrpbSurvey *);
-#if AIJTCU_HAVE_DEVICE
-PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(Mat, const HrpbSurvey *);
-#endif
-PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
-PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
-PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
-PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
-PETSC_INTERN PetscErrorCode AIJTCUChoosePath(Mat, AIJTCUPlan *, PetscInt, MatAIJTCUPath *, const char **);
 
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);

@@ -1,25 +1,31 @@
 /*
-   The decision: how a product is made. See choice.c; nothing here knows a Mat.
+   The decision how a product is made: from what is set and what is known of a matrix to a path, a kernel and a format.
+
+   Everything here is a value. Nothing refers to a Mat, allocates memory or calls PETSc or CUDA, so a test can ask with facts that it makes up: test/aijtcu/tests/choice.c.
 */
 #pragma once
 
 #include <petscaijtcu.h>
-#include <hrpbdevice.h>
-#include <csrdevice.h>
-#if defined(__has_include)
-  #if __has_include(<spmm.h>)
-    #include <spmm.h>
-    #define AIJTCU_HAVE_TABLE 1
-  #endif
-#endif
-#if !defined(AIJTCU_HAVE_TABLE) /* until the table of kernels is there */
-typedef enum {
-  SPMM_OP_PRODUCT
-} SpmmOp;
-typedef struct SpmmKernel_ SpmmKernel;
+#include <spmm.h>
+
+/* Bricks hold real scalars of the precisions that tensor cores have */
+#if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))
+  #define AIJTCU_HAVE_BRICKS 1
+#else
+  #define AIJTCU_HAVE_BRICKS 0
 #endif
 
-/* Why a product takes its path. AIJTCUReasons has the words that -mat_aijtcu_view_choice and -info print, in this order */
+/* What a user can set */
+typedef struct {
+  MatAIJTCUPath      path;
+  MatAIJTCUFormat    format; /* zeros while none is set */
+  MatAIJTCUPrecision precision;
+  MatAIJTCUReorder   reorder;
+  MatAIJTCUTune      tune;
+  PetscReal          threshold; /* PETSC_DEFAULT while none is set */
+} AIJTCUOptions;
+
+/* Why a product takes its path. AIJTCUReasons has the words that -mat_aijtcu_view_choice and -info print */
 typedef enum {
   AIJTCU_REASON_UNKNOWN,
   AIJTCU_REASON_SET,
@@ -35,7 +41,7 @@ typedef enum {
   AIJTCU_REASON_NO_ENTRIES,
   AIJTCU_REASON_FEW_ENTRIES,
   AIJTCU_REASON_SHORT_ROWS,
-  AIJTCU_REASON_NO_SYNERGY,
+  AIJTCU_REASON_NO_SURVEY,
   AIJTCU_REASON_SCATTERED,
   AIJTCU_REASON_REORDERED_FASTER,
   AIJTCU_REASON_BRICKS_SLOWER,
@@ -43,25 +49,93 @@ typedef enum {
   AIJTCU_REASON_NO_CSR_KERNEL,
   AIJTCU_NREASONS
 } AIJTCUReason;
-PETSC_INTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
+PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
 
-/* What a decision wants to know more of */
+/* A fact that a decision lacks */
 typedef enum {
   AIJTCU_NEED_NOTHING,
-  AIJTCU_NEED_CSR,    /* how the rows are cut for the kernels on CSR */
-  AIJTCU_NEED_SURVEY, /* the columns of the matrix, counted */
-  AIJTCU_NEED_ORDER,  /* a reordering, found through so many levels at most */
-  AIJTCU_NEED_TUNING  /* the times of a proxy */
+  AIJTCU_NEED_CSR,    /* the schedule of the kernels for CSR */
+  AIJTCU_NEED_SURVEY, /* counts of active columns */
+  AIJTCU_NEED_ORDER,  /* a reordering, found through at most AIJTCUDecision.levels levels */
+  AIJTCU_NEED_TUNING  /* times of a proxy */
 } AIJTCUNeedFact;
 
 typedef struct {
   SpmmOp            op;
-  PetscInt          N;      /* columns of the dense operand */
-  MatAIJTCUPath     path;   /* MAT_AIJTCU_PATH_AUTO while that is not known */
-  AIJTCUReason      reason; /* of the path */
-  const SpmmKernel *kernel; /* NULL: the parent's product */
-  HrpbParams        format; /* of the bricks, if the path takes them, */
-  PetscBool         reordered; /* and whether they are of the reordered matrix */
-  AIJTCUNeedFact    need;   /* what has to be known before the rest is */
-  PetscInt          levels; /* for AIJTCU_NEED_ORDER */
+  PetscInt          N;         /* columns of the dense operand */
+  MatAIJTCUPath     path;      /* MAT_AIJTCU_PATH_AUTO while it is not known */
+  AIJTCUReason      reason;    /* of the path */
+  const SpmmKernel *kernel;    /* NULL: the parent's product */
+  HrpbParams        format;    /* of the bricks; zeros on another path */
+  PetscBool         reordered; /* the bricks are of the reordered matrix */
+  AIJTCUNeedFact    need;      /* unless it is AIJTCU_NEED_NOTHING, what comes after the path is not known; nor is the path, if it is MAT_AIJTCU_PATH_AUTO */
+  PetscInt          levels;    /* of AIJTCU_NEED_ORDER */
 } AIJTCUDecision;
+
+/* What products with N columns take, where that was tuned: see tune.c */
+enum {
+  AIJTCU_NFORMATS      = 5,                   /* of bricks among which a device chooses */
+  AIJTCU_MOST_VARIANTS = AIJTCU_NFORMATS + 1, /* and CSR */
+  AIJTCU_MOST_TUNED    = 8,                   /* numbers of columns */
+  AIJTCU_LEAST_SHARED  = 20                   /* percent of a row's columns that its neighbours must have, too, unless a reordering is forced: about 40 in meshes, 7 where edges are drawn by chance */
+};
+typedef struct {
+  AIJTCUDecision   choice; /* its format is zeros where the model chose */
+  MatAIJTCUVariant variant[AIJTCU_MOST_VARIANTS];
+  MatAIJTCUTuning  tuning;
+} AIJTCUTuned;
+
+/* What became of a thing that is made once for a pattern */
+typedef enum {
+  AIJTCU_EMPTY, /* not tried */
+  AIJTCU_READY,
+  AIJTCU_REFUSED /* not to be had for this pattern */
+} AIJTCUState;
+
+/* What is known of a matrix. Of what is AIJTCU_EMPTY nothing else is to be read */
+typedef struct {
+  PetscBool device;    /* its parent type is one of a device, */
+  PetscBool bound;     /* but it is bound to the host */
+  PetscBool on_device; /* it is on a device now, and this library has kernels there */
+
+  SpmmFacts   matrix;       /* its sizes, and */
+  AIJTCUState survey_state; /* its survey: zeros if refused; on the host without what concerns staging. Nonzeros are known with it */
+  AIJTCUState csr_state;    /* and the numbers of its CSR schedule, with which nonzeros are known, too */
+
+  AIJTCUState order_state;
+  PetscInt    order_levels; /* that it might have, */
+  PetscBool   order_forced; /* and whether it was sought whatever neighbours share. If ready: */
+  PetscReal   order_shared; /* percent of their columns that neighbours share, */
+  PetscInt    order_found;  /* levels that it took, */
+  HrpbSurvey  order_survey; /* and the survey of the reordered matrix */
+
+  AIJTCUState bricks_state; /* those that are where the matrix is */
+  HrpbParams  bricks_format;
+  PetscBool   bricks_reordered;
+  uint32_t    bricks_max_pattern, bricks_max_values; /* of their largest block */
+
+  /* What was tuned while precision and reorder were set to these. Bricks have one format for all: the first that won, zeros while none has */
+  PetscInt           ntuned;
+  const AIJTCUTuned *tuned; /* [ntuned] */
+  HrpbParams         tuned_format;
+  MatAIJTCUPrecision tuned_precision;
+  MatAIJTCUReorder   tuned_reorder;
+  PetscBool          untuned; /* the model is asked, before there is a tuning */
+} AIJTCUFacts;
+
+/* What is known of the current device */
+typedef struct {
+  PetscBool         pays[HRPB_TF32 + 1]; /* it has tensor cores that pay for a precision */
+  const SpmmDevice *device;
+} AIJTCUDeviceFacts;
+
+PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *); /* to be seen outside of the library, as the reasons: by its test */
+PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_INTERN HrpbParams     AIJTCUDecideFormat(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_INTERN HrpbParams     AIJTCUFormat(int);
+PETSC_INTERN PetscBool      AIJTCUFormatIsCandidate(const AIJTCUFacts *, const HrpbParams *);
+PETSC_INTERN PetscBool      AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
+PETSC_INTERN PetscBool      AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
+PETSC_INTERN PetscInt       AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
+PETSC_INTERN HrpbPrecision  AIJTCUPrecision(const AIJTCUOptions *);
+PETSC_INTERN PetscReal      AIJTCUThresholdInForce(const AIJTCUOptions *, PetscBool, const AIJTCUDeviceFacts *);

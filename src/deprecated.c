@@ -1,6 +1,6 @@
 /*
-   Options that had another name before 0.1.0, and still mean what they meant: each becomes the option that it is now. A release later they are gone, with the old names in
-   petscaijtcu.h.
+   Options that had another name before 0.1.0, and still mean what they meant: each becomes the option that it is now. A
+   release later they are gone, with the old names in petscaijtcu.h.
 */
 #include "aijtcuimpl.h"
 
@@ -34,7 +34,8 @@ static PetscErrorCode AIJTCUDeprecatedPath(Mat A, PetscOptionItems PetscOptionsO
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(values); k++) {
     PetscCall(PetscStrcasecmp(word, values[k][0], &old));
     if (!old) continue;
-    PetscCall(PetscInfo(A, "aijtcu: -%smat_aijtcu_path %s is deprecated as of version %s: use %s instead\n", prefix, values[k][0], version, values[k][1]));
+    PetscCall(PetscInfo(A, "aijtcu: -%smat_aijtcu_path %s is deprecated as of version %s: use %s instead\n", prefix, values[k][0],
+                        version, values[k][1]));
     PetscCall(AIJTCUChangeOption(PetscOptionsObject, "-mat_aijtcu_path", values[k][1]));
     break; /* the word is gone */
   }
@@ -42,8 +43,9 @@ static PetscErrorCode AIJTCUDeprecatedPath(Mat A, PetscOptionItems PetscOptionsO
 }
 
 /*
-   The four numbers of a format had an option each. A number that is not set is that of the format f, which A has, or of the host's; panel rows and block columns are rounded up to a multiple of what they
-   must be one of. Numbers that are not allowed are found with the new option
+   The four numbers of a format had an option each. A number that is not set is that of the format f, which A has, or of
+   the host's; panel rows and block columns are rounded up to a multiple of what they must be one of. Numbers that are
+   not allowed are found with the new option
 */
 static PetscErrorCode AIJTCUDeprecatedFormat(Mat A, PetscOptionItems PetscOptionsObject, MatAIJTCUFormat f)
 {
@@ -72,7 +74,8 @@ static PetscErrorCode AIJTCUDeprecatedFormat(Mat A, PetscOptionItems PetscOption
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   if (!number[1].set && f.brick_rows > 0) f.panel_rows = (f.panel_rows + f.brick_rows - 1) / f.brick_rows * f.brick_rows;
   if (!number[2].set && f.window_cols > 0) f.block_cols = (f.block_cols + f.window_cols - 1) / f.window_cols * f.window_cols;
-  PetscCall(PetscSNPrintf(format, sizeof(format), "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT, f.brick_rows, f.panel_rows, f.block_cols, f.window_cols));
+  PetscCall(PetscSNPrintf(format, sizeof(format), "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT,
+                          f.brick_rows, f.panel_rows, f.block_cols, f.window_cols));
   PetscCall(PetscSNPrintf(advice, sizeof(advice), "  Use the option -%smat_aijtcu_format %s instead.", prefix, format));
   for (int k = 0; k < 4; k++) {
     PetscCall(PetscOptionsDeprecated(number[k].name, NULL, version, advice));

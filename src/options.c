@@ -42,7 +42,10 @@ HrpbParams AIJTCUGetFormat(const AIJTCUPlan *plan)
 
 #define FORMAT_NAME "-mat_aijtcu_format (MatAIJTCUSetFormat()): "
 
-/* Four numbers that agree with each other, or four zeros. The columns of a window are a power of two, as are those of a brick: a multiple of the larger is one of both */
+/*
+   Four numbers that agree with each other, or four zeros. The columns of a window are a power of two, as are those of a
+   brick: a multiple of the larger is one of both
+*/
 static PetscErrorCode AIJTCUCheckFormat(Mat A, const MatAIJTCUFormat *f)
 {
   const MPI_Comm comm   = PetscObjectComm((PetscObject)A);
@@ -50,13 +53,16 @@ static PetscErrorCode AIJTCUCheckFormat(Mat A, const MatAIJTCUFormat *f)
 
   PetscFunctionBegin;
   if (!f->brick_rows && !f->panel_rows && !f->block_cols && !f->window_cols) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(f->brick_rows == 8 || f->brick_rows == 16, comm, PETSC_ERR_ARG_OUTOFRANGE, FORMAT_NAME "rows of a brick must be 8 or 16, not %" PetscInt_FMT, f->brick_rows);
+  PetscCheck(f->brick_rows == 8 || f->brick_rows == 16, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             FORMAT_NAME "rows of a brick must be 8 or 16, not %" PetscInt_FMT, f->brick_rows);
   PetscCheck(f->panel_rows > 0 && f->panel_rows <= 256 && f->panel_rows % f->brick_rows == 0, comm, PETSC_ERR_ARG_OUTOFRANGE,
-             FORMAT_NAME "rows of a panel must be a multiple of those of a brick, %" PetscInt_FMT ", up to 256, not %" PetscInt_FMT, f->brick_rows, f->panel_rows);
+             FORMAT_NAME "rows of a panel must be a multiple of those of a brick, %" PetscInt_FMT ", up to 256, not %" PetscInt_FMT,
+             f->brick_rows, f->panel_rows);
   PetscCheck(window == 1 || window == 2 || window == 4 || window == 8 || window == 16, comm, PETSC_ERR_ARG_OUTOFRANGE,
              FORMAT_NAME "columns of a window must be 1, 2, 4, 8 or 16, not %" PetscInt_FMT, window);
   PetscCheck(f->block_cols > 0 && f->block_cols <= HRPB_MAX_BLOCK && f->block_cols % unit == 0, comm, PETSC_ERR_ARG_OUTOFRANGE,
-             FORMAT_NAME "columns of a block must be a multiple of %" PetscInt_FMT " up to %d where windows have %" PetscInt_FMT ", not %" PetscInt_FMT, unit, HRPB_MAX_BLOCK, window, f->block_cols);
+             FORMAT_NAME "columns of a block must be a multiple of %" PetscInt_FMT " up to %d where windows have %" PetscInt_FMT
+             ", not %" PetscInt_FMT, unit, HRPB_MAX_BLOCK, window, f->block_cols);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +74,8 @@ static PetscErrorCode AIJTCUCheckPrecision(Mat A, MatAIJTCUPrecision precision)
   PetscCheck(precision == MAT_AIJTCU_PRECISION_FULL || precision == MAT_AIJTCU_PRECISION_TF32, comm, PETSC_ERR_ARG_OUTOFRANGE,
              "Precision must be MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32, not %d", (int)precision);
   PetscCheck(precision == MAT_AIJTCU_PRECISION_FULL || PetscDefined(USE_REAL_SINGLE), comm, PETSC_ERR_SUP,
-             "-mat_aijtcu_precision (MatAIJTCUSetPrecision()) tf32 needs a PETSc configured with --with-precision=single; here it must be full");
+             "-mat_aijtcu_precision (MatAIJTCUSetPrecision()) tf32 needs a PETSc configured with --with-precision=single; "
+             "here it must be full");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,15 +83,18 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
 {
   PetscFunctionBegin;
   PetscCheck(alpha == (PetscReal)PETSC_DEFAULT || alpha >= 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "-mat_aijtcu_synergy_threshold (MatAIJTCUSetSynergyThreshold()) must be 0 (always bricks), a fraction up to 1, more than 1 (never), or PETSC_DEFAULT, not %g", (double)alpha);
+             "-mat_aijtcu_synergy_threshold (MatAIJTCUSetSynergyThreshold()) must be 0 (always bricks), a fraction up to 1, "
+             "more than 1 (never), or PETSC_DEFAULT, not %g", (double)alpha);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Whether the value of an option, if it is set, is of a kind. PETSc's own message names neither the option nor what it may be. PETSc also takes a whole number beyond PetscInt
-   for another one, a missing number for none, and a missing name for any. The text says what the option may be
+   Whether the value of an option, if it is set, is of a kind. PETSc's own message names neither the option nor what it
+   may be. PETSc also takes a whole number beyond PetscInt for another one, a missing number for none, and a missing
+   name for any. The text says what the option may be
 */
-PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[], const char text[])
+PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[],
+                                 const char text[])
 {
   const char *const kinds[]    = {"a name", "a whole number", "a number", "true or false (yes or no, on or off, 1 or 0)"};
   const char *const logicals[] = {"", "true", "yes", "on", "1", "false", "no", "off", "0"};
@@ -116,7 +126,8 @@ PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObj
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(logicals) && !good; i++) PetscCall(PetscStrcasecmp(word, logicals[i], &good));
     break;
   }
-  PetscCheck(good, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%s%s must be %s, not '%s': %s", PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
+  PetscCheck(good, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%s%s must be %s, not '%s': %s",
+             PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,27 +149,30 @@ static PetscBool AIJTCUReadFormat(const char *word, MatAIJTCUFormat *f)
 
 static PetscErrorCode AIJTCUOptionsFormat(Mat A, PetscOptionItems PetscOptionsObject, MatAIJTCUFormat *f)
 {
-  const char *const text = "Rows of a brick, rows of a panel, columns of a block, columns of a window: four whole numbers brick,panel,block,window, such as 16,128,64,8";
+  const char *const text = "Rows of a brick, rows of a panel, columns of a block, columns of a window: "
+                           "four whole numbers brick,panel,block,window, such as 16,128,64,8";
   const char       *word;
   char              now[128], unused[128];
   PetscBool         set;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT, f->brick_rows, f->panel_rows, f->block_cols, f->window_cols));
+  PetscCall(PetscSNPrintf(now, sizeof(now), "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT,
+                          f->brick_rows, f->panel_rows, f->block_cols, f->window_cols));
   PetscCall(PetscOptionsFindPair(PetscOptionsObject->options, PetscOptionsObject->prefix, "-mat_aijtcu_format", &word, &set));
   if (set) {
-    PetscCheck(word && AIJTCUReadFormat(word, f), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-%smat_aijtcu_format must be four whole numbers, not '%s': %s",
-               PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
+    PetscCheck(word && AIJTCUReadFormat(word, f), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+               "-%smat_aijtcu_format must be four whole numbers, not '%s': %s", PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
     PetscCall(AIJTCUCheckFormat(A, f));
   }
-  PetscCall(PetscOptionsString("-mat_aijtcu_format", text, "MatAIJTCUSetFormat", now, unused, sizeof(unused), NULL)); /* for -help, and that it counts as used */
+  PetscCall(PetscOptionsString("-mat_aijtcu_format", text, "MatAIJTCUSetFormat", now, unused, sizeof(unused), NULL)); /* for -help */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Called inside PetscObjectOptionsBegin() of MatSetFromOptions(). Everything is read and checked before anything is set */
 PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems PetscOptionsObject)
 {
-  const char *const threshold = "Least alpha for which auto takes bricks (0: always, a fraction up to 1, more than 1: never, or PETSC_DEFAULT)";
+  const char *const threshold = "Least alpha for which auto takes bricks "
+                                "(0: always, a fraction up to 1, more than 1: never, or PETSC_DEFAULT)";
   const MPI_Comm    comm      = PetscObjectComm((PetscObject)A);
   AIJTCUOptions     o         = plan->options;
 
@@ -166,15 +180,19 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
   PetscCall(AIJTCUDeprecatedOptions(A, PetscOptionsObject, &o.format));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_path", "auto, tcu, csr or cusparse"));
-  PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths, (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths,
+                             (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
   PetscCall(AIJTCUOptionsFormat(A, PetscOptionsObject, &o.format));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_precision", "full or tf32"));
-  PetscCall(PetscOptionsEnum("-mat_aijtcu_precision", "Precision of bricks on a device", "MatAIJTCUSetPrecision", MatAIJTCUPrecisions, (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_precision", "Precision of bricks on a device", "MatAIJTCUSetPrecision", MatAIJTCUPrecisions,
+                             (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
   PetscCall(AIJTCUCheckPrecision(A, o.precision));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_reorder", "auto, never or always"));
-  PetscCall(PetscOptionsEnum("-mat_aijtcu_reorder", "Whether bricks may be of the reordered matrix", "MatAIJTCUSetReorder", MatAIJTCUReorders, (PetscEnum)o.reorder, (PetscEnum *)&o.reorder, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_reorder", "Whether bricks may be of the reordered matrix", "MatAIJTCUSetReorder", MatAIJTCUReorders,
+                             (PetscEnum)o.reorder, (PetscEnum *)&o.reorder, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
-  PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes, (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes,
+                             (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
@@ -183,7 +201,10 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options of A to be set. Other matrices than an aijtcu have none and are left alone, as by PETSc's type-specific setters. A block of a parallel matrix has those of the whole */
+/*
+   Options of A to be set. Other matrices than an aijtcu have none and are left alone, as by PETSc's type-specific
+   setters. A block of a parallel matrix has those of the whole
+*/
 static PetscErrorCode AIJTCUOptionsToSet(Mat A, AIJTCUOptions **o)
 {
   AIJTCUPlan *plan;
@@ -201,7 +222,8 @@ static PetscErrorCode AIJTCUGetOwnPlan(Mat A, AIJTCUPlan **plan)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCall(AIJTCUGetPlan(A, plan));
-  PetscCheck(*plan, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix of type %s has no aijtcu plan: it must be of type %s", ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
+  PetscCheck(*plan, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix of type %s has no aijtcu plan: it must be of type %s",
+             ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,12 +255,13 @@ static PetscErrorCode AIJTCUOptionsToGet(Mat A, const AIJTCUOptions **o)
   Notes:
   Holds for products that are set up afterwards.
 
-  The CSR path needs no bricks. On a device it is a kernel that reads the matrix as it is, on the host the product of the parent type.
-  `MAT_AIJTCU_PATH_CUSPARSE` is the product of the parent type everywhere: on a device that of cuSPARSE.
+  The CSR path needs no bricks. On a device it is a kernel that reads the matrix as it is, on the host the product of
+  the parent type. `MAT_AIJTCU_PATH_CUSPARSE` is the product of the parent type everywhere: on a device that of
+  cuSPARSE.
 
-  A product takes the CSR path, whatever is set, where bricks cannot be had: complex scalars, rows that are not sorted, no
-  memory, a device without tensor cores that pay for the precision. It takes the product of the parent type where the CSR
-  path cannot be had either: no memory for it, or a device for which the library was not compiled. `-info` says why.
+  A product takes the CSR path, whatever is set, where bricks cannot be had: complex scalars, rows that are not sorted,
+  no memory, a device without tensor cores that pay for the precision. It takes the product of the parent type where the
+  CSR path cannot be had either: no memory for it, or a device for which the library was not compiled. `-info` says why.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPath()`, `MatAIJTCUSetSynergyThreshold()`
 @*/
@@ -291,27 +314,28 @@ PetscErrorCode MatAIJTCUGetPath(Mat A, MatAIJTCUPath *path)
 - format - the format; four zeros or `NULL` (default) for none, so that a device chooses it
 
   Options Database Key:
-. -mat_aijtcu_format brick,panel,block,window - rows of a brick, rows of a panel, columns of a block, columns of a window
+. -mat_aijtcu_format brick,panel,block,window - rows of a brick, rows of a panel, columns of a block, columns of a
+                                                window
 
   Level: intermediate
 
   Notes:
-  A brick is a small dense piece of the matrix with 8 or 16 rows and 4 columns. A strip is as many rows as a brick has; a panel
-  is some strips. The columns of a panel that have a nonzero, its active ones, are taken together in windows of consecutive
-  columns, and the windows in blocks. A device brings the rows of the dense matrix that a block needs into shared memory, window
-  by window, and multiplies the bricks of the block with them.
+  A brick is a small dense piece of the matrix with 8 or 16 rows and 4 columns. A strip is as many rows as a brick has;
+  a panel is some strips. The columns of a panel that have a nonzero, its active ones, are taken together in windows of
+  consecutive columns, and the windows in blocks. A device brings the rows of the dense matrix that a block needs into
+  shared memory, window by window, and multiplies the bricks of the block with them.
 
-  Wide windows take fewer copies. They suit matrices whose columns come in runs, such as those with several unknowns a node; in
-  other matrices they stage rows that nothing uses. Tall panels use a staged row for several strips.
+  Wide windows take fewer copies. They suit matrices whose columns come in runs, such as those with several unknowns a
+  node; in other matrices they stage rows that nothing uses. Tall panels use a staged row for several strips.
 
   While no format is set a device chooses one from the size of the matrix and from how its columns are spread; see
   `MatAIJTCUSetTune()` for a choice by timing. The host takes 8,64,32,1. `MatView()` says what bricks have.
 
   Bricks that exist are built anew at the next product.
 
-  A device stages rows of the dense matrix in shared memory where blocks have up to 64 columns (128 in single precision with
-  bricks of 16 rows), windows 16 bytes or more, and panels 8 strips at most. Bricks of other formats gather single rows from a
-  copy of the dense matrix.
+  A device stages rows of the dense matrix in shared memory where blocks have up to 64 columns (128 in single precision
+  with bricks of 16 rows), windows 16 bytes or more, and panels 8 strips at most. Bricks of other formats gather single
+  rows from a copy of the dense matrix.
 
   Numbers that are not allowed (see `MatAIJTCUFormat`) are a `PETSC_ERR_ARG_OUTOFRANGE`.
 
@@ -378,8 +402,8 @@ PetscErrorCode MatAIJTCUGetFormat(Mat A, MatAIJTCUFormat *format)
   Level: intermediate
 
   Notes:
-  The full precision is that of `PetscScalar`. TF32 keeps 11 bits of each factor, a relative error of about 5e-4 in an entry
-  of the product; sums are in single precision.
+  The full precision is that of `PetscScalar`. TF32 keeps 11 bits of each factor, a relative error of about 5e-4 in an
+  entry of the product; sums are in single precision.
 
   Bricks on the host are always multiplied in full precision, and so is everything on the CSR path.
 
@@ -440,17 +464,17 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   Level: intermediate
 
   Notes:
-  For matrices whose unknowns are numbered without regard to which are neighbours. On a device the rows and columns of a square
-  matrix (or diagonal block of a parallel one) are put in the order of Cuthill and McKee, in which bricks are full, once for a
-  nonzero pattern. Each product then takes B to that order and C back. The matrix itself, B and C keep theirs, and the entries of
-  C are the same but for rounding.
+  For matrices whose unknowns are numbered without regard to which are neighbours. On a device the rows and columns of a
+  square matrix (or diagonal block of a parallel one) are put in the order of Cuthill and McKee, in which bricks are
+  full, once for a nonzero pattern. Each product then takes B to that order and C back. The matrix itself, B and C keep
+  theirs, and the entries of C are the same but for rounding.
 
   By default a matrix is reordered where `auto` chooses the path, columns are scattered, rows share columns with their
-  neighbours, and a model of the times says that it pays within 50 products. `MAT_AIJTCU_REORDER_ALWAYS` holds for all bricks on a
-  device. A matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
+  neighbours, and a model of the times says that it pays within 50 products. `MAT_AIJTCU_REORDER_ALWAYS` holds for all
+  bricks on a device. A matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
 
-  The order takes two whole numbers for each nonzero on the device, six while it is found. A product takes a copy of B and one of
-  C. The order is kept until the pattern changes, or until bricks are used under `MAT_AIJTCU_REORDER_NEVER`.
+  The order takes two whole numbers for each nonzero on the device, six while it is found. A product takes a copy of B
+  and one of C. The order is kept until the pattern changes, or until bricks are used under `MAT_AIJTCU_REORDER_NEVER`.
 
   Sums of numbers next to the largest one may overflow in one order and not in another.
 
@@ -513,29 +537,31 @@ PetscErrorCode MatAIJTCUGetReorder(Mat A, MatAIJTCUReorder *reorder)
   Level: intermediate
 
   Notes:
-  With `MAT_AIJTCU_TUNE_PROXY` the first product of a nonzero pattern with a number N of columns that is set up times the CSR path
-  and bricks of several formats on a proxy: a few segments of rows that stand for all. Segments with like entries form groups, and
-  each group is represented in proportion. The fastest variant is kept for all products with N columns until the pattern changes.
-  New values change nothing. Of those within 2 % of the fastest it is always the same one.
+  With `MAT_AIJTCU_TUNE_PROXY` the first product of a nonzero pattern with a number N of columns that is set up times
+  the CSR path and bricks of several formats on a proxy: a few segments of rows that stand for all. Segments with like
+  entries form groups, and each group is represented in proportion. The fastest variant is kept for all products with N
+  columns until the pattern changes. New values change nothing. Of those within 2 % of the fastest it is always the same
+  one.
 
-  Bricks have one format for a pattern. A further N is tuned between that format, once one has won, and the CSR path. There may be
-  eight N; others take what the nearest of them takes. With another precision, or another value of `MatAIJTCUSetReorder()`, all
-  begins anew.
+  Bricks have one format for a pattern. A further N is tuned between that format, once one has won, and the CSR path.
+  There may be eight N; others take what the nearest of them takes. With another precision, or another value of
+  `MatAIJTCUSetReorder()`, all begins anew.
 
-  What is timed differs from run to run, and so may the choice, and with it the rounding of products. `MatAIJTCUGetTuning()`,
-  `MatView()` with the format info, -mat_aijtcu_view_choice and -info tell the choice, the last three as options that replay it.
-  For a sequential matrix they replay it exactly. For a parallel one they tell the choice of a block of one process, and hold for
-  all blocks, each of which may have taken another path and another format.
+  What is timed differs from run to run, and so may the choice, and with it the rounding of products.
+  `MatAIJTCUGetTuning()`, `MatView()` with the format info, -mat_aijtcu_view_choice and -info tell the choice, the last
+  three as options that replay it. For a sequential matrix they replay it exactly. For a parallel one they tell the
+  choice of a block of one process, and hold for all blocks, each of which may have taken another path and another
+  format.
 
-  Tuning applies where `auto` chooses by time: the matrix is on a device, the path is `MAT_AIJTCU_PATH_AUTO`, and neither a
-  format nor a threshold nor `MAT_AIJTCU_REORDER_ALWAYS` is set. The model decides, as without tuning, where there is an order of
-  rows and columns in which columns come in runs, where memory is short, and where the proxy has less than half or more than twice
-  its share of the entries.
+  Tuning applies where `auto` chooses by time: the matrix is on a device, the path is `MAT_AIJTCU_PATH_AUTO`, and
+  neither a format nor a threshold nor `MAT_AIJTCU_REORDER_ALWAYS` is set. The model decides, as without tuning, where
+  there is an order of rows and columns in which columns come in runs, where memory is short, and where the proxy has
+  less than half or more than twice its share of the entries.
 
-  The proxy has enough rows to keep the device as busy as a large matrix does. A matrix with less than twice as many rows (200000
-  on an H200) is its own proxy: each product is short then, but tuning takes as long as some tens of them. Tuning needs memory for
-  the proxy, and for one or two dense matrices with as many rows as A has columns; they have 256 columns at most, fewer where these
-  would take more than -mat_aijtcu_workspace_max.
+  The proxy has enough rows to keep the device as busy as a large matrix does. A matrix with less than twice as many
+  rows (200000 on an H200) is its own proxy: each product is short then, but tuning takes as long as some tens of them.
+  Tuning needs memory for the proxy, and for one or two dense matrices with as many rows as A has columns; they have 256
+  columns at most, fewer where these would take more than -mat_aijtcu_workspace_max.
 
   Source:
   LO-SpMM, section 5: proxies of products, and 5.2: their occupancy.
@@ -549,7 +575,8 @@ PetscErrorCode MatAIJTCUSetTune(Mat A, MatAIJTCUTune tune)
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsToSet(A, &o));
   PetscValidLogicalCollectiveEnum(A, tune, 2);
-  PetscCheck(tune == MAT_AIJTCU_TUNE_NONE || tune == MAT_AIJTCU_TUNE_PROXY, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "Tune must be MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY, not %d", (int)tune);
+  PetscCheck(tune == MAT_AIJTCU_TUNE_NONE || tune == MAT_AIJTCU_TUNE_PROXY, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "Tune must be MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY, not %d", (int)tune);
   if (o) o->tune = tune;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -595,13 +622,13 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
   Level: intermediate
 
   Notes:
-  Alpha is that of `MatAIJTCUSynergy`: nonzeros for each slot of the active columns of strips of 16 rows (cuTeSpMM, section 4). A
-  threshold that is set decides by alpha alone, for every number of columns, on the host and on a device that has tensor cores
-  for the precision.
+  Alpha is that of `MatAIJTCUSynergy`: nonzeros for each slot of the active columns of strips of 16 rows (cuTeSpMM,
+  section 4). A threshold that is set decides by alpha alone, for every number of columns, on the host and on a device
+  that has tensor cores for the precision.
 
-  By default a model compares the times of bricks and of the CSR path for the matrix and the number of columns, on a device whose
-  tensor cores suit the precision. On the host there are no bricks then: they are a reference there, slower than the product of
-  the parent type.
+  By default a model compares the times of bricks and of the CSR path for the matrix and the number of columns, on a
+  device whose tensor cores suit the precision. On the host there are no bricks then: they are a reference there, slower
+  than the product of the parent type.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSynergyThreshold()`, `MatAIJTCUGetSynergy()`
 @*/

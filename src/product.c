@@ -22,7 +22,7 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayRead(B, &b));
   PetscCall(MatDenseGetArrayWrite(C, &c));
-  HrpbMultiplyHost(&plan->hrpb, plan->values, B->cmap->n, b, ldb, c, ldc);
+  HrpbMultiplyHost(&plan->bricks.hrpb, plan->bricks.values, B->cmap->n, b, ldb, c, ldc);
   PetscCall(MatDenseRestoreArrayWrite(C, &c));
   PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -38,9 +38,9 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanPrepare(A, plan, d, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  flops = 2.0 * (PetscLogDouble)(tcu ? plan->hrpb.nnz : plan->csr.nnz) * (PetscLogDouble)B->cmap->n;
+  flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : plan->csr.schedule.nnz) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
-  if (tcu && !plan->on_device) {
+  if (tcu && !plan->bricks.device) {
     PetscCall(AIJTCUHostMultiply(plan, B, C));
     PetscCall(PetscLogFlops(flops));
   }

@@ -3,9 +3,12 @@
 */
 #include "aijtcuimpl.h"
 
+#define COMPILED "libpetscaijtcu was compiled for "
+
 /*
-   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every minor version,
-   numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything else, in an order in which every answer fits its variable
+   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every
+   minor version, numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything
+   else, in an order in which every answer fits its variable
 */
 static PetscErrorCode AIJTCUCheckPetsc(void)
 {
@@ -24,21 +27,28 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   size_t        size;
 
   PetscFunctionBegin;
-  if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* PetscInitialized() is yet to come when a library is loaded. Such a PETSc does not print errors */
-    (void)fprintf(stderr, "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, or the program has a PETSc of its own beside that one: %s\n", advice);
+  if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* not PetscInitialized(): that is yet to come when a library is loaded. Such a PETSc prints no errors */
+    (void)fprintf(stderr,
+                  "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, "
+                  "or the program has a PETSc of its own beside that one: %s\n", advice);
     PetscFunctionReturn(PETSC_ERR_LIB);
   }
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
-  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt), 8 * (int)size, advice);
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
+             COMPILED "a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt), 8 * (int)size, advice);
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, advice);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             COMPILED "PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR,
+             PETSC_VERSION_MINOR, major, minor, advice);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCall(PetscDataTypeFromString("real", &real, &found));
-  PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s", PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar],
-             PetscDataTypes[real], advice);
+  PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             COMPILED "a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s",
+             PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar], PetscDataTypes[real], advice);
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(devices); i++) {
     PetscCall(PetscHasExternalPackage(devices[i].package, &found));
-    PetscCheck(found == devices[i].compiled, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc %s %s but is loaded into one %s it: %s", devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
+    PetscCheck(found == devices[i].compiled, PETSC_COMM_SELF, PETSC_ERR_LIB, COMPILED "a PETSc %s %s but is loaded into one %s it: %s",
+               devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -62,12 +72,15 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   PetscFunctionBegin;
   *attach = *view_choice = PETSC_FALSE;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
-  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
-  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", view_choice));
+  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach",
+                               "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
+  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
+                               "At the end, print which path the products took and how often", view_choice));
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_workspace_max", workspace));
   PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", workspace, "MATAIJTCU", max, &max, NULL));
-  PetscCheck(max >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be 0 or more, not %g: %s", (double)max, workspace);
+  PetscCheck(max >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be 0 or more, not %g: %s",
+             (double)max, workspace);
   AIJTCUWorkspaceMax = max;
 #endif
   PetscOptionsEnd();
@@ -87,10 +100,11 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   Level: intermediate
 
   Notes:
-  Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after `PetscInitialize()`;
-  further calls do nothing.
+  Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after
+  `PetscInitialize()`; further calls do nothing.
 
-  A PETSc of another version, scalar type, precision or index size than the library was compiled for, or with CUDA where that has none, or the other way round, is a `PETSC_ERR_LIB` that names the difference.
+  A PETSc of another version, scalar type, precision or index size than the library was compiled for, or with CUDA where
+  that has none, or the other way round, is a `PETSC_ERR_LIB` that names the difference.
 
 .seealso: `MATAIJTCU`, `MatCreateAIJTCU()`, `PetscDLLibraryAppend()`
 @*/
@@ -121,6 +135,6 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
-  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done, and after an error a further call does it again */
+  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done. After an error a further call begins again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 /*
-   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice. Viewing builds nothing and chooses nothing: what no product has needed yet is said not to be known.
+   What MatView() says of a MATAIJTCU, and -mat_aijtcu_view_choice. Viewing builds nothing and chooses nothing: what no
+   product has needed yet is said not to be known.
 */
 #include "aijtcuimpl.h"
 #include <petscviewer.h>
@@ -40,8 +41,11 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The format of this process's bricks where they exist. Where they do not: the one that is set or, on the host, the default one. A device chooses it when it builds them: zeros */
-static PetscErrorCode AIJTCUViewFormat(Mat A, HrpbParams *params)
+/*
+   The format of this process's bricks where they exist. Where they do not: the one that is set or, on the host, the
+   default one; zeros on a device, which chooses a format when it builds them
+*/
+static PetscErrorCode AIJTCUViewFormat(Mat A, HrpbParams *format)
 {
   Mat         blocks[2];
   AIJTCUPlan *plan;
@@ -50,47 +54,16 @@ static PetscErrorCode AIJTCUViewFormat(Mat A, HrpbParams *params)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  PetscCall(AIJTCUPlanSync(blocks[0], plan));
   PetscCall(AIJTCUOnDevice(blocks[0], plan, &device));
-  if (plan->built) *params = plan->params;
-  else if (device && !AIJTCUGetOptions(plan)->format.brick_rows) PetscCall(PetscMemzero(params, sizeof(*params)));
-  else *params = AIJTCUGetFormat(plan);
+  if (plan->bricks.state == AIJTCU_READY) *format = plan->bricks.format;
+  else if (device && !AIJTCUGetOptions(plan)->format.brick_rows) PetscCall(PetscMemzero(format, sizeof(*format)));
+  else *format = AIJTCUGetFormat(plan);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned for A or, of a parallel matrix, for the diagonal block of each process, of which the first one says it, as options that replay it */
-static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
-  Mat            blocks[2];
-  AIJTCUPlan    *plan;
-  char          *text;
-  PetscErrorCode ierr;
-
-  PetscCall(AIJTCUGetBlocks(A, blocks));
-  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
-  for (PetscInt k = 0; k < plan->ntuned; k++) {
-    const AIJTCUTuned *tuned;
-
-    PetscCall(AIJTCUTuneFind(blocks[0], plan, plan->tuned[k].N, &tuned));
-    if (!tuned) continue; /* it was for another pattern, or before something was set */
-    PetscCall(AIJTCUTuneOptions(blocks[0], tuned, &text));
-    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->N, blocks[0] == A ? "" : " (diagonal block of the first process)", text);
-    PetscCall(PetscFree(text));
-    PetscCall(ierr);
-  }
-#else
-  (void)A;
-  (void)viewer;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The lines that follow the parent's in the format info, where a matrix is viewed by itself: in the view of a solver they would be noise, and so they would be in the format
-   info_detail, in which a MATIS prints its local matrices. Sums over the processes; collective
-*/
-PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
+/* What the rows of all processes have together, and whether any of them have bricks */
+static PetscErrorCode AIJTCUViewSynergy(Mat A, MatAIJTCUSynergy *all)
 {
   enum {
     NNZ,
@@ -104,51 +77,46 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
     REORDERED,
     NSUM
   };
-  const PetscInt       widths[] = {1, 8, 32, 128};
-  PetscViewerFormat    format;
-  PetscBool            isascii;
-  AIJTCUPlan          *plan;
-  const AIJTCUOptions *o;
-  HrpbParams           params = {0, 0, 0, 0};
-  MatAIJTCUSynergy     s;
-  PetscInt64           sum[NSUM];
-  PetscInt             tab = 0; /* MatView() itself has set two */
-  PetscReal            weighted[2]; /* fill and beta are ratios of sums: fill x bricks, and bricks/beta */
+  const MPI_Comm   comm = PetscObjectComm((PetscObject)A);
+  MatAIJTCUSynergy s;
+  PetscInt64       sum[NSUM];
+  PetscReal        filled, groups; /* fill and beta are ratios of sums: filled/bricks, and bricks/groups */
+  PetscBool        known;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  PetscCall(PetscViewerGetFormat(viewer, &format));
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  if (isascii) PetscCall(PetscViewerASCIIGetTab(viewer, &tab));
-  if (!isascii || tab > 2 || !plan || !A->assembled || format != PETSC_VIEWER_ASCII_INFO) PetscFunctionReturn(PETSC_SUCCESS);
-  o = AIJTCUGetOptions(plan);
-  PetscCall(AIJTCUViewFormat(A, &params));
   PetscCall(MatAIJTCUGetSynergy(A, &s));
-  PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
+  PetscCall(AIJTCULocalCounts(A, PETSC_TRUE, &sum[NNZ], &sum[COLS8], &sum[COLS16], &known));
   sum[BRICKS]       = s.bricks;
   sum[HRPB_BYTES]   = s.hrpb_bytes;
   sum[CSR_BYTES]    = s.csr_bytes;
   sum[DEVICE_BYTES] = s.device_bytes;
   sum[BUILT]        = s.built;
   sum[REORDERED]    = s.reordered;
-  weighted[0]       = s.fill * (PetscReal)s.bricks;
-  weighted[1]       = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, weighted, 2, MPIU_REAL, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(AIJTCUSynergyFromCounts(sum[NNZ], sum[COLS8], sum[COLS16], &s));
-  PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha, (double)s.alpha8, (double)s.intensity));
-  if (params.brick_rows) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d; ", (int)params.brick_rows, HRPB_BRICK_COLS, (int)params.panel_rows, (int)params.block_cols, (int)params.window_cols));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  format of bricks %s; ", unknown));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
-  PetscCall(PetscViewerASCIIPrintf(viewer, "bytes of CSR %" PetscInt64_FMT "\n", sum[CSR_BYTES]));
-  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  if (sum[BUILT]) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n", sum[BRICKS], (double)(sum[BRICKS] ? weighted[0] / (PetscReal)sum[BRICKS] : 0), (double)(sum[BRICKS] ? (PetscReal)sum[BRICKS] / weighted[1] : 0), sum[HRPB_BYTES]));
-  } else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
-  if (sum[REORDERED]) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the reordered matrix\n"));
-  if (sum[DEVICE_BYTES]) PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bytes of device memory beside the matrix\n", sum[DEVICE_BYTES]));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[o->path]));
+  filled            = s.fill * (PetscReal)s.bricks;
+  groups            = s.beta > 0 ? (PetscReal)s.bricks / s.beta : 0;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, NSUM, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &filled, 1, MPIU_REAL, MPI_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &groups, 1, MPIU_REAL, MPI_SUM, comm));
+  *all = s;
+  PetscCall(AIJTCUSynergyFromCounts(sum[NNZ], sum[COLS8], sum[COLS16], all));
+  all->bricks       = sum[BRICKS];
+  all->hrpb_bytes   = sum[HRPB_BYTES];
+  all->csr_bytes    = sum[CSR_BYTES];
+  all->device_bytes = sum[DEVICE_BYTES];
+  all->built        = (PetscBool)(sum[BUILT] > 0);
+  all->reordered    = (PetscBool)(sum[REORDERED] > 0);
+  all->fill         = all->bricks ? filled / (PetscReal)all->bricks : 0;
+  all->beta         = groups > 0 ? (PetscReal)all->bricks / groups : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One line: the path that is set, and those that products take */
+static PetscErrorCode AIJTCUViewPaths(Mat A, const AIJTCUPlan *plan, PetscViewer viewer)
+{
+  const PetscInt widths[] = {1, 8, 32, 128};
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[AIJTCUGetOptions(plan)->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {
     const char *path = NULL;
@@ -158,26 +126,110 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUViewBricks(Mat A, const MatAIJTCUSynergy *s, PetscViewer viewer)
+{
+  HrpbParams f = {0, 0, 0, 0};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUViewFormat(A, &f));
+  if (f.brick_rows)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d; bytes of CSR %" PetscInt64_FMT "\n",
+                                     (int)f.brick_rows, HRPB_BRICK_COLS, (int)f.panel_rows, (int)f.block_cols, (int)f.window_cols, s->csr_bytes));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  format of bricks %s; bytes of CSR %" PetscInt64_FMT "\n", unknown, s->csr_bytes));
+  if (s->built)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n",
+                                     s->bricks, (double)s->fill, (double)s->beta, s->hrpb_bytes));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
+  if (s->reordered) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the reordered matrix\n"));
+  if (s->device_bytes) PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bytes of device memory beside the matrix\n", s->device_bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What was tuned, as options that replay it. Of a parallel matrix: for the diagonal block of each process, of which the
+   first one says it
+*/
+static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  const char    *of_block = " (diagonal block of the first process)";
+  Mat            blocks[2];
+  AIJTCUPlan    *plan;
+  char          *text;
+  PetscErrorCode ierr;
+
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  for (PetscInt k = 0; k < plan->tunings.n; k++) {
+    const AIJTCUDecision *choice = &plan->tunings.tuned[k].choice;
+    const AIJTCUTuned    *tuned;
+
+    PetscCall(AIJTCUPlanTuned(blocks[0], plan, choice->op, choice->N, &tuned));
+    if (!tuned) continue; /* it was for another pattern, or before something was set */
+    PetscCall(AIJTCUTuningOptions(blocks[0], tuned, &text));
+    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->choice.N, blocks[0] == A ? "" : of_block, text);
+    PetscCall(PetscFree(text));
+    PetscCall(ierr);
+  }
+#else
+  (void)A;
+  (void)viewer;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The lines that follow the parent's in the format info, where a matrix is viewed by itself. In the view of a solver they
+   would be noise, as in the format info_detail, with which a MATIS prints its local matrices. Collective
+*/
+PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
+{
+  PetscViewerFormat format;
+  PetscBool         isascii;
+  AIJTCUPlan       *plan;
+  MatAIJTCUSynergy  s;
+  PetscInt          tab = 0; /* MatView() itself has set two */
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (isascii) PetscCall(PetscViewerASCIIGetTab(viewer, &tab));
+  if (!isascii || tab > 2 || !plan || !A->assembled || format != PETSC_VIEWER_ASCII_INFO) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUViewSynergy(A, &s));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n",
+                                   plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha, (double)s.alpha8, (double)s.intensity));
+  PetscCall(AIJTCUViewBricks(A, &s, viewer));
+  PetscCall(AIJTCUViewPaths(A, plan, viewer));
   PetscCall(AIJTCUViewTuned(A, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   -mat_aijtcu_view_choice: what products were set up, in the order in which they first were. A product of a parallel matrix counts once. PETSc makes it of products of the
-   blocks of each process; those of the first process are listed below it, without their number, which is PETSc's affair
+   -mat_aijtcu_view_choice: what products were set up, in the order in which they first were. A product of a parallel
+   matrix counts once. PETSc makes it of products of the blocks of each process; those of the first process are listed
+   below it
 */
 typedef struct _n_AIJTCUChoice AIJTCUChoice;
 struct _n_AIJTCUChoice {
-  char          *name;
-  PetscInt       rows, cols, N;
-  PetscMPIInt    processes; /* of a parallel matrix, more than one; otherwise: */
-  MatAIJTCUPath  path;
-  const char    *reason;  /* a static string */
-  char          *options; /* that replay what was tuned; empty where nothing was */
-  PetscInt64     times;
-  PetscObjectId  plan, diagonal; /* of a parallel matrix, when it was last set up: of its plan's container, and of its diagonal block */
-  AIJTCUChoice  *blocks, *next;
+  char         *name;
+  PetscInt      rows, cols, N;
+  PetscInt64    times;
+  AIJTCUChoice *next;
+  /* of a sequential matrix */
+  MatAIJTCUPath path;
+  const char   *reason;  /* a static string */
+  char         *options; /* that replay what was tuned; empty where nothing was */
+  /* of a parallel one */
+  PetscMPIInt   processes;      /* 0 of a sequential one */
+  PetscObjectId plan, diagonal; /* when a product was last set up: the container of its plan, and its diagonal block */
+  AIJTCUChoice *blocks;
 };
 static AIJTCUChoice *choices     = NULL;
 static PetscBool     view_choice = PETSC_FALSE;
@@ -192,8 +244,8 @@ static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
   const AIJTCUTuned *tuned;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUTuneFind(A, plan, N, &tuned));
-  if (tuned) PetscCall(AIJTCUTuneOptions(A, tuned, text));
+  PetscCall(AIJTCUPlanTuned(A, plan, SPMM_OP_PRODUCT, N, &tuned));
+  if (tuned) PetscCall(AIJTCUTuningOptions(A, tuned, text));
 #else
   (void)A;
   (void)N;
@@ -229,7 +281,8 @@ static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice 
 
     PetscCall(PetscStrcmp(l->name, c->name, &named));
     PetscCall(PetscStrcmp(l->options, c->options, &replayed));
-    if (named && replayed && l->rows == c->rows && l->cols == c->cols && l->N == c->N && l->processes == c->processes && l->path == c->path && l->reason == c->reason) break;
+    if (named && replayed && l->rows == c->rows && l->cols == c->cols && l->N == c->N && l->processes == c->processes &&
+        l->path == c->path && l->reason == c->reason) break;
   }
   if (!*list) {
     AIJTCUChoice *added;
@@ -314,13 +367,38 @@ PetscErrorCode AIJTCURecordWhole(Mat A, PetscInt N)
 static PetscErrorCode AIJTCUChoicePrint(const AIJTCUChoice *c)
 {
   const MPI_Comm comm = PETSC_COMM_WORLD;
-  const char    *s    = c->times == 1 ? "" : "s";
 
   PetscFunctionBegin;
-  if (c->processes) {
-    PetscCall(PetscPrintf(comm, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT " on %d process%s, N = %" PetscInt_FMT ": in blocks, %" PetscInt64_FMT " time%s\n", c->name, c->rows, c->cols, (int)c->processes, c->processes == 1 ? "" : "es", c->N, c->times, s));
-    for (const AIJTCUChoice *b = c->blocks; b; b = b->next) PetscCall(PetscPrintf(comm, "    %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s (%s)%s%s\n", b->name, b->rows, b->cols, b->N, MatAIJTCUPaths[b->path], b->reason, b->options[0] ? ": " : "", b->options));
-  } else PetscCall(PetscPrintf(comm, "  %s, %" PetscInt_FMT " x %" PetscInt_FMT ", N = %" PetscInt_FMT ": %s, %" PetscInt64_FMT " time%s (%s)%s%s\n", c->name, c->rows, c->cols, c->N, MatAIJTCUPaths[c->path], c->times, s, c->reason, c->options[0] ? ": " : "", c->options));
+  PetscCall(PetscPrintf(comm, "%s, %" PetscInt_FMT " x %" PetscInt_FMT, c->name, c->rows, c->cols));
+  if (c->processes) PetscCall(PetscPrintf(comm, " on %d process%s", (int)c->processes, c->processes == 1 ? "" : "es"));
+  PetscCall(PetscPrintf(comm, ", N = %" PetscInt_FMT ": %s", c->N, c->processes ? "in blocks" : MatAIJTCUPaths[c->path]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUChoicePrintReason(const AIJTCUChoice *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " (%s)%s%s", c->reason, c->options[0] ? ": " : "", c->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product's line, and those of its blocks. How often PETSc multiplied these is not said: that is its affair */
+static PetscErrorCode AIJTCUChoicePrintAll(const AIJTCUChoice *c)
+{
+  const MPI_Comm comm = PETSC_COMM_WORLD;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(comm, "  "));
+  PetscCall(AIJTCUChoicePrint(c));
+  PetscCall(PetscPrintf(comm, ", %" PetscInt64_FMT " time%s", c->times, c->times == 1 ? "" : "s"));
+  if (!c->processes) PetscCall(AIJTCUChoicePrintReason(c));
+  PetscCall(PetscPrintf(comm, "\n"));
+  for (const AIJTCUChoice *b = c->blocks; b; b = b->next) {
+    PetscCall(PetscPrintf(comm, "    "));
+    PetscCall(AIJTCUChoicePrint(b));
+    PetscCall(AIJTCUChoicePrintReason(b));
+    PetscCall(PetscPrintf(comm, "\n"));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,8 +408,9 @@ static PetscErrorCode AIJTCUViewChoice(void)
 
   PetscFunctionBegin;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aijtcu: products with dense matrices set up by the first process\n"));
-  if (!choices) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none: a product of an aijtcu matrix with a dense one is counted (MatMatMult()), a product with a vector is not (MatMult())\n"));
-  for (const AIJTCUChoice *c = choices; c && !ierr; c = c->next) ierr = AIJTCUChoicePrint(c);
+  if (!choices)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none: a product of an aijtcu matrix with a dense one is counted (MatMatMult()), a product with a vector is not (MatMult())\n"));
+  for (const AIJTCUChoice *c = choices; c && !ierr; c = c->next) ierr = AIJTCUChoicePrintAll(c);
   PetscCall(AIJTCUChoiceDestroy(&choices));
   view_choice = PETSC_FALSE;
   PetscCall(ierr);

@@ -140,15 +140,13 @@ PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
 /* Whether a product should take so much at once, rather than in pieces: -mat_aijtcu_workspace_max, else a quarter of the device's memory */
 PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
 {
-  static size_t total = 0;
+  const SpmmDevice *device;
+  HrpbError         err;
 
   PetscFunctionBegin;
-  if (bytes > shared.bytes && !total) {
-    size_t unused;
-
-    PetscCallCUDA(cudaMemGetInfo(&unused, &total));
-  }
-  *fits = (PetscBool)(bytes <= shared.bytes || ((!shared.failed || bytes < shared.failed) && bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : total / 4)));
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
+  *fits = (PetscBool)(bytes <= shared.bytes || ((!shared.failed || bytes < shared.failed) && bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : device->memory / 4)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,8 @@
 /*
    The builders on the device against those on the host: every number and every byte, and the values packed. No PETSc.
 
-     gcc -O2 -std=gnu11 -Ikernels -c kernels/host/{hrpb,input,build,pack,count}.c            (in a folder of their own: names repeat)
-     nvcc -O3 -arch=sm_90 -Ikernels test/device/build.cu kernels/cuda/{build,windows,input,pack,count,device}.cu *.o -o test-build
+     gcc -O2 -std=gnu11 -Ikernels -c kernels/format/{hrpb,input,build,pack,count}.c
+     nvcc -O3 -arch=sm_90 -Ikernels test/device/build.cu kernels/format/{build,windows,input,pack,count}.cu kernels/common/device.cu *.o -o test-build
 
    with -DHRPB_USE_SINGLE or -DHRPB_USE_INT64 in both lines for other numbers.
 
@@ -18,7 +18,7 @@
 
 #include <cuda_runtime.h>
 
-#include "hrpbdevice.h"
+#include "format/hrpbdevice.h"
 
 static int npassed, nfailed;
 

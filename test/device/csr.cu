@@ -7,12 +7,18 @@
 */
 #include "matrices.cuh"
 
-static void *Work(const CsrSchedule *s, int64_t N)
+static SpmmMatrix MatrixOf(const DeviceCsr *d)
 {
-  size_t bytes;
-  void  *work;
+  return CsrMatrix(&d->schedule, d->rowptr, d->colidx, d->values);
+}
 
-  Check(CsrMultiplyWorkDevice(s, N, &bytes));
+static void *Work(const DeviceCsr *d, int64_t N)
+{
+  const SpmmMatrix A = MatrixOf(d);
+  size_t           bytes;
+  void            *work;
+
+  Check(WorkFor(&A, N, &bytes));
   if (!bytes) return NULL;
   Check(cudaMalloc(&work, bytes));
   Check(cudaMemset(work, 0xff, bytes)); /* NaN: what is read there was written */
@@ -21,9 +27,10 @@ static void *Work(const CsrSchedule *s, int64_t N)
 
 static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc)
 {
-  void *work = Work(&d->schedule, N);
+  const SpmmMatrix A    = MatrixOf(d);
+  void            *work = Work(d, N);
 
-  Check(CsrMultiplyDevice(&d->schedule, d->rowptr, d->colidx, d->values, N, B, ldb, C, ldc, work, NULL));
+  Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
   Check(cudaDeviceSynchronize());
   cudaFree(work);
 }
@@ -144,11 +151,12 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, in
 /* More columns never need less, for a product is made in pieces where memory is short */
 static void TestWork(const Matrix *A, const DeviceCsr *d)
 {
-  size_t last = 0, bytes;
-  bool   grows = true;
+  const SpmmMatrix M    = MatrixOf(d);
+  size_t           last = 0, bytes;
+  bool             grows = true;
 
   for (int64_t N = 0; N < 70000; N = N < 200 ? N + 1 : N + 311) {
-    Check(CsrMultiplyWorkDevice(&d->schedule, N, &bytes));
+    Check(WorkFor(&M, N, &bytes));
     grows = grows && bytes >= last;
     last  = bytes;
   }
@@ -377,17 +385,21 @@ static void TestErrors(void)
 {
   const int64_t many = (int64_t)1 << 31;
   HrpbInt      *rowptr = Upload(std::vector<HrpbInt>{0});
+  HrpbScalar   *C = Upload(std::vector<HrpbScalar>{1});
   CsrSchedule   s;
+  SpmmMatrix    A;
   size_t        bytes;
 
   Report(CsrScheduleDevice(many, 1, rowptr, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 rows", "errors");
   Report(CsrScheduleDevice(1, many, rowptr, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 columns", "errors");
   Report(CsrScheduleDevice(-1, 1, rowptr, rowptr, NULL, &s) == HRPB_ERR_CSR, "a negative size", "errors");
   Check(CsrScheduleDevice(0, 5, rowptr, rowptr, NULL, &s));
-  Report(CsrMultiplyWorkDevice(&s, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
-  Report(CsrMultiplyDevice(&s, rowptr, NULL, NULL, 4, NULL, 5, NULL, 1, NULL, NULL) == HRPB_SUCCESS, "no rows", "errors");
+  A = CsrMatrix(&s, rowptr, NULL, NULL);
+  Report(WorkFor(&A, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
+  Report(MultiplyPlain(&A, 4, NULL, 5, C, 1, NULL) == HRPB_SUCCESS, "no rows", "errors");
   CsrScheduleDestroyDevice(&s, NULL);
   cudaFree(rowptr);
+  cudaFree(C);
 }
 
 /* A band with a few rows of entries anywhere, as of a circuit with supply lines */
@@ -409,6 +421,7 @@ static Matrix Circuit(int64_t n)
 static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, HrpbPrecision precision, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
 {
   DeviceBricks b;
+  SpmmMatrix   M;
   void        *work;
   size_t       bytes;
   double       time;
@@ -417,9 +430,10 @@ static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *
   Check(HrpbSupportsDevice(precision, &supports));
   if (!supports) return -1;
   b = BricksOnDevice(A->nrows, A->ncols, d->rowptr, d->colidx, NULL, d->values, params);
-  Check(HrpbMultiplyWorkDevice(&b.h, &b.schedule, precision, N, &bytes));
+  M = BricksMatrix(&b.h, &b.schedule, b.values, precision);
+  Check(WorkFor(&M, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
-  time = Median(n, [&]() { Check(HrpbMultiplyDevice(&b.h, &b.schedule, b.values, precision, N, B, A->ncols, C, A->nrows, work, NULL)); });
+  time = Median(n, [&]() { Check(MultiplyPlain(&M, N, B, A->ncols, C, A->nrows, work)); });
   cudaFree(work);
   BricksDestroy(&b);
   return time;
@@ -431,6 +445,7 @@ static void Time(const Matrix &A, int n)
   const bool          single = sizeof(HrpbScalar) == 4;
   const HrpbPrecision full   = single ? HRPB_3XTF32 : HRPB_FP64;
   DeviceCsr           d      = CsrOnDevice(&A);
+  const SpmmMatrix    M      = MatrixOf(&d);
   HrpbScalar         *column;
 
   {
@@ -443,7 +458,7 @@ static void Time(const Matrix &A, int n)
   printf("     N  cuSPARSE       csr  bricks gathered    staged%s\n", single ? "      TF32" : "");
   for (int64_t N : {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 96, 128}) {
     HrpbScalar *B, *C;
-    void       *work = Work(&d.schedule, N);
+    void       *work = Work(&d, N);
     Cusparse    c;
     double      cusparse, csr;
 
@@ -452,7 +467,7 @@ static void Time(const Matrix &A, int n)
     for (int64_t j = 0; j < N; j++) Check(cudaMemcpy(B + j * A.ncols, column, sizeof(HrpbScalar) * A.ncols, cudaMemcpyDeviceToDevice));
     c        = CusparseCreate(&A, d.rowptr, d.colidx, d.values, N, B, C);
     cusparse = Median(n, [&]() { CusparseMultiply(&c); });
-    csr      = Median(n, [&]() { Check(CsrMultiplyDevice(&d.schedule, d.rowptr, d.colidx, d.values, N, B, A.ncols, C, A.nrows, work, NULL)); });
+    csr      = Median(n, [&]() { Check(MultiplyPlain(&M, N, B, A.ncols, C, A.nrows, work)); });
     printf("%6ld %9.4f %9.4f %16.4f %9.4f", (long)N, cusparse, csr, TimeBricks(&A, &d, &gather, full, n, N, B, C), TimeBricks(&A, &d, &staged, full, n, N, B, C));
     if (single) printf(" %9.4f", TimeBricks(&A, &d, &staged, HRPB_TF32, n, N, B, C));
     printf("\n");

@@ -14,8 +14,8 @@
 #include <string>
 
 #include "matrices.cuh"
-#include "clusterdevice.h"
-#include "cuda/rowmajor.cuh"
+#include "order/reorder.h"
+#include "common/rowmajor.cuh"
 #include "scalarbricks.cuh"
 
 /* Products: what is kept first, the others lack something */
@@ -102,7 +102,7 @@ typedef struct {
 typedef struct {
   const Matrix *A;
   DeviceCsr     csr;
-  HrpbClustered order;
+  HrpbReordered order;
   Variant       variants[NVARIANTS];
 } Subject;
 
@@ -156,7 +156,7 @@ static void SetOrdered(Subject *s)
   DeviceBricks     b;
 
   if (s->A->nrows != s->A->ncols || s->A->colidx.empty()) return;
-  err = HrpbClusterDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
+  err = HrpbReorderDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
   if (err == HRPB_ERR_UNSUPPORTED) return;
   Check(err);
   b                    = BricksOnDevice(s->order.n, s->order.n, s->order.rowptr, s->order.colidx, s->order.entry, d->values, &params);
@@ -217,7 +217,7 @@ static void Destroy(Subject *s)
   for (Variant &v : s->variants) {
     if (v.possible && v.owns) BricksDestroy(&v.bricks);
   }
-  HrpbClusterDestroyDevice(&s->order, NULL);
+  HrpbReorderDestroyDevice(&s->order, NULL);
   CsrDestroy(&s->csr);
 }
 
@@ -227,30 +227,34 @@ static int64_t OrderedLD(const Subject *s)
   return ((int64_t)s->order.n + 31) / 32 * 32;
 }
 
+static SpmmMatrix MatrixOf(const Subject *s, const Variant *v)
+{
+  return v->is_csr ? CsrMatrix(&v->csr, s->csr.rowptr, s->csr.colidx, s->csr.values) : BricksMatrix(&v->bricks.h, &v->schedule, v->bricks.values, v->precision);
+}
+
 static size_t WorkBytes(const Subject *s, const Variant *v, int64_t N)
 {
-  size_t bytes;
+  const SpmmMatrix A = MatrixOf(s, v);
+  size_t           bytes;
 
-  if (v->is_csr) Check(CsrMultiplyWorkDevice(&v->csr, N, &bytes));
-  else Check(HrpbMultiplyWorkDevice(&v->bricks.h, &v->schedule, v->precision, N, &bytes));
+  Check(WorkFor(&A, N, &bytes));
   if (v->ordered) bytes += 2 * sizeof(HrpbScalar) * (size_t)(OrderedLD(s) * ((N + 1) / 2 * 2));
   return bytes;
 }
 
 static void Multiply(const Subject *s, const Variant *v, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work)
 {
-  const auto bricks = [&](const HrpbScalar *b, int64_t ld, HrpbScalar *c, int64_t ldto, void *w) { Check(HrpbMultiplyDevice(&v->bricks.h, &v->schedule, v->bricks.values, v->precision, N, b, ld, c, ldto, w, NULL)); };
+  const SpmmMatrix A = MatrixOf(s, v);
 
-  if (v->is_csr) Check(CsrMultiplyDevice(&v->csr, s->csr.rowptr, s->csr.colidx, s->csr.values, N, B, ldb, C, ldc, work, NULL));
-  else if (v->scalar) Check(ScalarBricksMultiply(&v->bricks.h, v->bricks.values, N, B, ldb, C, ldc, NULL));
+  if (v->scalar) Check(ScalarBricksMultiply(&v->bricks.h, v->bricks.values, N, B, ldb, C, ldc, NULL));
   else if (v->ordered) { /* an even number of columns each, so that what comes behind is aligned to 256 bytes, too */
     const int64_t ld = OrderedLD(s), scalars = ld * ((N + 1) / 2 * 2);
     HrpbScalar   *b = (HrpbScalar *)work, *c = b + scalars;
 
     Check(HrpbPermuteRowsDevice(s->order.order, s->order.n, N, B, ldb, b, ld, NULL));
-    bricks(b, ld, c, ld, c + scalars);
+    Check(MultiplyPlain(&A, N, b, ld, c, ld, c + scalars));
     Check(HrpbPermuteRowsDevice(s->order.position, s->order.n, N, c, ld, C, ldc, NULL));
-  } else bricks(B, ldb, C, ldc, work);
+  } else Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
 }
 
 static void Test(const Matrix &A)

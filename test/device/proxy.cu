@@ -5,7 +5,7 @@
      test-proxy -small  few and small ones, to run under compute-sanitizer
 */
 #include "matrices.cuh"
-#include "proxydevice.h"
+#include "proxy/proxy.h"
 
 enum {
   SAMPLED       = 8, /* rows: of so many one is looked at */

@@ -1,5 +1,5 @@
 /*
-   Bricks of 16 rows times B without tensor cores, to know what these bring: the same format and the same way of the data as in kernels/cuda/staged.cu, but scalar cores multiply, and only entries.
+   Bricks of 16 rows times B without tensor cores, to know what these bring: the same format and the same way of the data as in kernels/bricks/staged.cu, but scalar cores multiply, and only entries.
 
    Thread blocks are persistent; producer warps keep a ring of stages filled with packed blocks and with the rows of B that these need, each warp all rows of a column before the next one. The other warps have a strip of
    16 rows each: a lane has a column of B, or two, and their sums of 16 rows in registers. A brick is decoded by the lanes together, as for a tensor core, but into shared memory, where each lane reads the rows that
@@ -10,8 +10,8 @@
 
 #include <algorithm>
 
-#include "cuda/copy.cuh"
-#include "cuda/launch.cuh"
+#include "common/copy.cuh"
+#include "bricks/product.cuh"
 
 enum {
   SCALAR_STRIPS   = 8, /* of a panel, at most */

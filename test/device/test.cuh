@@ -16,7 +16,7 @@
 #include <cuda_runtime.h>
 #include <cusparse.h>
 
-#include "hrpbdevice.h"
+#include "format/hrpbdevice.h"
 
 static int  npassed, nfailed;
 static bool small_run;

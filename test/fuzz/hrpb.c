@@ -6,7 +6,7 @@
 */
 #include "fuzz.h"
 
-#include <hrpb.h>
+#include <format/hrpb.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -64,7 +64,7 @@ static PetscErrorCode ViewBuildsNothing(Mat A, const char option[])
   PetscCall(CountEvents(&now));
   PetscCall(MatAIJTCUGetSynergy(A, &after));
   if (now != events) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s builds or searches something: %d times\n", option, now - events));
-  if (after.built != before.built || after.device_bytes != before.device_bytes) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s takes device memory: %" PetscInt64_FMT " bytes are %" PetscInt64_FMT "\n", option, before.device_bytes, after.device_bytes));
+  if (after.built != before.built || after.device_bytes != before.device_bytes) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s builds bricks, or takes device memory: %" PetscInt64_FMT " bytes are %" PetscInt64_FMT "\n", option, before.device_bytes, after.device_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
