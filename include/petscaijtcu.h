@@ -265,6 +265,38 @@ typedef struct {
 } MatAIJTCUCounts;
 
 /*S
+   MatAIJTCUFacts - what the model of times reads of the local rows of a `MATAIJTCU`, and the kernel of its products
+
+   Fields:
++  path             - path of a product
+.  kernel           - name of the kernel that makes it; empty where it is the parent type's product
+.  model            - name of the device that the model's numbers are of, which may be another one; empty on the host
+.  seconds          - time of the product by the model; zero where it says nothing
+.  reordered        - whether the product is of the reordered matrix; then the next five are of that
+.  strip_cols8      - active columns of strips of 8 rows, all together
+.  strip_cols16     - active columns of strips of 16 rows, all together
+.  staged_rows      - rows of the dense matrix that panels bring into shared memory, all together; zero on the host, as are the next
+.  needed_rows      - those of them that an entry needs
+.  most_staged_rows - those of the panel with most
+.  levels           - levels through which the order was found; zero where none was sought
+.  direct_columns   - columns of the dense matrix up to which the CSR path goes column by column; zero on the host, as are the next
+.  panel_rows       - rows of a panel of the CSR path with rows of the dense matrix in shared memory; zero where that does not suit
+-  rows_entries     - entries of a group of rows at most, where the CSR path takes rows as they come; zero where it does not
+
+   Level: developer
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetFacts()`
+S*/
+typedef struct {
+  MatAIJTCUPath path;
+  const char   *kernel, *model;
+  PetscReal     seconds;
+  PetscBool     reordered;
+  PetscInt64    strip_cols8, strip_cols16, staged_rows, needed_rows, most_staged_rows;
+  PetscInt      levels, direct_columns, panel_rows, rows_entries;
+} MatAIJTCUFacts;
+
+/*S
    MatAIJTCUVariant - one of the ways to multiply that `MAT_AIJTCU_TUNE_PROXY` compares
 
    Fields:
@@ -321,6 +353,7 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 
 /* Called by -dll_append; a program that links the library calls it once after PetscInitialize() */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);

@@ -228,6 +228,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const
    plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs: its path stays, what follows from
    the path is that of the matrix and the options of now. Where bricks cannot be had it sets path to that of CSR and asks again
 */
+PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);              /* path and reason, with what that needs to be known fetched */
 PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);                  /* builds or refreshes what the path needs; whether there is something to multiply with */
 PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);   /* for views: fetches nothing; whether the path is known */

@@ -161,7 +161,22 @@ PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same as far as it follows from what is known already: known says whether the path does. For views */
+/* All facts, and the whole decision for N columns. Fetches what is missing, also what the decision does not need */
+PetscErrorCode AIJTCUPlanKnow(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUFacts *facts, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanDecide(A, plan, op, N, d));
+  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+  PetscCall(AIJTCUFactsGet(A, plan, facts));
+  if (facts->survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
+#if AIJTCU_HAVE_DEVICE
+  if (facts->on_device && facts->csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+#endif
+  PetscCall(AIJTCUFactsGet(A, plan, facts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Path and reason as far as they follow from what is known already: known says whether they do. For views */
 PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d, PetscBool *known)
 {
   AIJTCUFacts       facts;

@@ -189,3 +189,63 @@ PetscErrorCode MatAIJTCUGetTuning(Mat A, PetscInt N, MatAIJTCUTuning *tuning)
   if (tuned) *tuning = tuned->tuning;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+  MatAIJTCUGetFacts - Gets what the model of times reads of a `MATAIJTCU`, and which kernel makes its products with a number of columns
+
+  Not Collective
+
+  Input Parameters:
++ A - an assembled `MATAIJTCU`
+- N - columns of the dense matrix
+
+  Output Parameter:
+. facts - the facts
+
+  Level: developer
+
+  Notes:
+  What is not known yet is found out, as by a first product: active columns are counted, rows are scheduled for the CSR path, an order is sought
+  where the choice depends on it. Bricks are not built. Examples: the benchmark writes the facts beside its times, and `make fit` reads them.
+
+  Of a `MATMPIAIJTCU` these are the facts of the diagonal block of this process.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUFacts`, `MatAIJTCUGetSynergy()`
+@*/
+PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
+{
+  AIJTCUPlan       *plan;
+  AIJTCUFacts       known;
+  AIJTCUDecision    d;
+  AIJTCUDeviceFacts device;
+  SpmmFacts         matrix;
+  const HrpbSurvey *survey = &matrix.survey;
+  Mat               blocks[2];
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(facts, 3);
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  PetscCall(AIJTCUGetPlan(blocks[0], &plan));
+  PetscCall(AIJTCUPlanKnow(blocks[0], plan, SPMM_OP_PRODUCT, N, &known, &d));
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  matrix = known.matrix;
+  if (d.reordered) matrix.survey = known.order_survey;
+  *facts = (MatAIJTCUFacts){
+    .path             = d.path,
+    .kernel           = d.kernel ? d.kernel->name : "",
+    .reordered        = d.reordered,
+    .strip_cols8      = survey->strip_cols8,
+    .strip_cols16     = survey->strip_cols16,
+    .staged_rows      = survey->staged_rows,
+    .needed_rows      = survey->needed_rows,
+    .most_staged_rows = survey->most_staged_rows,
+    .levels           = (PetscInt)known.order_found,
+    .direct_columns   = known.matrix.direct_columns,
+    .panel_rows       = known.matrix.panel_rows,
+    .rows_entries     = known.matrix.rows_entries
+  };
+  facts->model = device.device ? device.device->model->name : "";
+  if (device.device && d.kernel && d.kernel->seconds) facts->seconds = (PetscReal)d.kernel->seconds(&matrix, &d.format, AIJTCUPrecision(AIJTCUGetOptions(plan)), N, device.device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

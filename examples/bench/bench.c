@@ -224,7 +224,9 @@ static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B)
   PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
   PetscCall(ReferenceError(&r->reference, s->C, &s->error));
   PetscCall(TimeOnce(s, B, ProductNumeric, &s->once));
-  if (s->variant->ours) PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
+  if (!s->variant->ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
+  PetscCall(MatAIJTCUGetFacts(s->A, N, &s->facts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

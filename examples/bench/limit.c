@@ -88,6 +88,29 @@ static PetscErrorCode MeasureTensor(Machine *machine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DescribeDevice(Machine *machine)
+{
+  PetscFunctionBegin;
+  machine->cc = machine->multiprocessors = 0;
+  machine->memory                        = 0;
+#if PetscDefined(HAVE_CUDA)
+  if (machine->device) {
+    int device, major, minor, multiprocessors, kilohertz, bits;
+
+    PetscCallCUDA(cudaGetDevice(&device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device));
+    machine->cc              = 10 * major + minor;
+    machine->multiprocessors = multiprocessors;
+    machine->memory          = 2e3 * (PetscReal)kilohertz * bits / 8; /* two transfers a cycle */
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MachineCreate(Machine *machine)
 {
   PetscInt  n;
@@ -98,6 +121,7 @@ PetscErrorCode MachineCreate(Machine *machine)
   PetscCall(ExampleMatOnDevice(machine->A, &machine->device));
   PetscCall(ExampleMachine(machine->A, machine->name, sizeof(machine->name)));
   PetscCall(ExampleCUDAVersion(machine->A, machine->cuda, sizeof(machine->cuda)));
+  PetscCall(DescribeDevice(machine));
   n = machine->device ? 1 << 27 : 1 << 20; /* far beyond the caches of a GPU; on the host it only has to be some number */
   PetscCall(CopySeconds(machine, n, &seconds));
   machine->copy = 2 * (PetscReal)n * sizeof(PetscScalar) / seconds;
