@@ -1,10 +1,17 @@
 /*
-   Bricks times rows of B staged in shared memory: persistent thread blocks; producer warps keep a ring of stages filled, the others, one or two a strip, multiply.
-   A stage holds a packed block and the rows of B that it needs, column-major with a pitch that lets the lanes of a fragment hit different banks.
+   Bricks times rows of B that are staged in shared memory.
 
-   Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns lie in different memory pages, and
-   a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
-   all columns of a few rows. (Where columns are not aligned, and a copy has less, it is the other way round: see Copies.)
+   Thread blocks are persistent: each takes one item of work after the other. Producer warps keep a ring of stages
+   filled (stages.cuh). The other warps multiply, one or two of them for each strip. A stage holds a packed block and
+   the rows of B that the block needs. The rows are column-major, with a pitch that lets the lanes of a fragment hit
+   different banks.
+
+   Source: cuTeSpMM, section 3: the blocks of a panel in shared memory, and coarsening along N.
+
+   B is read in place. Its columns lie in different memory pages, and a multiprocessor has few pages at hand. So a warp
+   copies all rows of a column, or of a few columns, before it goes on to the next. This is twice as fast as all columns
+   of a few rows. Where columns are not aligned to 16 bytes, copies are smaller and the other order may be faster: see
+   Copies.
 */
 #include <algorithm>
 
@@ -12,7 +19,7 @@
 #include "product.cuh"
 
 enum {
-  STAGED_STRIPS = 8, /* strips of a panel at most */
+  STAGED_STRIPS = 8, /* the most strips of a panel */
   STAGE_ALIGN   = 128
 };
 
@@ -22,23 +29,30 @@ template <typename Scalar> struct StagedArgs {
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
   int32_t           ntiles, nstages;
-  uint32_t          pattern_at, stage_bytes; /* where a stage keeps the pattern run, behind the rows of B and the values, and all it holds */
+  /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
+  uint32_t          pattern_at, stage_bytes;
 };
 } // namespace
 
-/* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
+/*
+   Bytes from a column of B to the next one in a stage: four scalars more than its rows, so that four rows of eight
+   columns lie in different banks
+*/
 static constexpr __host__ __device__ int Pitch(int brick_rows)
 {
   return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
 }
 
 namespace {
-/* What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of all that further on each time */
+/*
+   What a thread block has to do. All pairs of an item and a tile of columns have numbers, the tiles of an item one
+   after the other. A thread block takes the pair of its own number, and then every gridDim.x-th
+*/
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
-  uint32_t              i, tile; /* which item */
-  WorkItem              item;    /* and the item itself, which nothing should look at before it is needed: it is still on its way from memory */
+  uint32_t              i, tile; /* the item's number, and its tile */
+  WorkItem              item;    /* the item itself, still on its way from memory: do not look at it before it is needed */
 
   __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
   __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
@@ -60,9 +74,9 @@ private:
   }
 };
 
-/* The blocks that a thread block multiplies, one after the other, in groups of up to 32, and of one at least */
+/* The blocks that a thread block multiplies, one after the other, in groups of 1 to 32 */
 template <typename Scalar> struct Blocks {
-  Work<Scalar> work; /* that comes after these blocks */
+  Work<Scalar> work; /* the work after these blocks */
   uint32_t     tile, begin, end;
 
   __device__ __forceinline__ explicit Blocks(const StagedArgs<Scalar> &a) : work(a) { Open(); }
@@ -87,7 +101,10 @@ private:
   }
 };
 
-/* Where the runs of a block begin and end, and its windows; all zero where there is no such block. As they come from memory: the first to compute with them has to wait for them */
+/*
+   Where the runs of a block and its windows begin and end. All is zero where there is no such block. The numbers may
+   still be on their way from memory: who first computes with them waits for them
+*/
 struct BlockPlace {
   uint32_t pattern, pattern_end, value, value_end, window, window_end;
 };
@@ -99,13 +116,13 @@ template <typename Scalar> static __device__ __forceinline__ BlockPlace GetPlace
   return {f.pattern_ptr[block], f.pattern_ptr[block + 1], f.value_ptr[block], f.value_ptr[block + 1], f.window_ptr[block], f.window_ptr[block + 1]};
 }
 
-/* The place that lane i has */
+/* The place that lane i knows */
 static __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t i)
 {
   return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_end, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_end, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.window_end, i)};
 }
 
-/* What lies next to each other in so many columns of B, from_step scalars apart, to places TO_STEP bytes apart */
+/* Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart */
 template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
 {
 #pragma unroll
@@ -114,34 +131,42 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> static __de
 
 namespace {
 /*
-   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many rows as 16 bytes hold, and windows consist of whole chunks.
+   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns. A chunk is as many rows as 16
+   bytes hold. Windows consist of whole chunks, and a lane copies a chunk of a column at a time.
 
-   Where not all columns are ALIGNED to 16 bytes, columns CHUNK apart are aligned alike, whatever the leading dimension, for CHUNK times that is a multiple of 16 bytes: they are a class. In wide tiles (MIXED) the warp copies
-   class by class, 16, 8 or 4 bytes a lane, which are a chunk or a part of one: of all columns of the class 32 parts, then the next 32. Narrow tiles have so few columns of each class that it is faster to copy all columns by scalars
+   If columns are not all aligned to 16 bytes (ALIGNED is false), chunks of most columns are not aligned either. But
+   columns CHUNK apart are aligned alike, for any leading dimension, because CHUNK times it is a multiple of 16 bytes.
+   They form a class. In wide tiles (MIXED) the warp copies class by class, 16, 8 or 4 bytes a lane: a chunk, or a part
+   of one. It copies 32 parts of all columns of the class, then the next 32. A narrow tile has so few columns of each
+   class that copies by scalars, all columns together, are faster.
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
   static constexpr bool     MIXED = !ALIGNED && NB * SIZE > 128;
   static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
   static_assert(StagedCols(BM) <= 32 * CHUNK);
-  static_assert(NB % CLASSES == 0); /* so that a column has the same class in its tile as in B */
+  static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
 
   const uint32_t warp, lane;
-  int32_t        window = 0; /* that has the lane's chunk of the next block; on its way from memory, and so not to be looked at before that is copied */
-  int32_t        row;        /* of B, where the chunk of this block begins */
+  /*
+     window with the lane's chunk of the next block. It is on its way from memory: nothing looks at it before that block
+     is copied
+  */
+  int32_t        window = 0;
+  int32_t        row;        /* row of B where the chunk of this block begins */
 
   __device__ __forceinline__ Copies(uint32_t w, uint32_t l) : warp(w), lane(l) { }
 
-  /* The next block's place is known */
+  /* The place of the next block is known: ask for its window */
   __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockPlace &p)
   {
     if (Has(f, p, Part<CHUNK>(0))) window = f.windows[p.window + (Part<CHUNK>(0) >> f.window_shift)];
   }
 
-  /* It is this block now */
+  /* The next block becomes this one */
   __device__ __forceinline__ void Take(const Format<Scalar> &f) { row = (window << f.window_shift) + (int32_t)(Part<CHUNK>(0) & ((1u << f.window_shift) - 1)); }
 
-  /* The N columns of B at n0 to a stage */
+  /* Copy the N columns of B from n0 on to a stage */
   __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
   {
     if (!MIXED) CopyClass<ALIGNED ? CHUNK : 1>(a, p, stage, n0, N, 0);
@@ -151,7 +176,7 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
         const uint32_t beyond = (uintptr_t)(a.d.B + first * a.d.ldb) % 16;
 
         if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
-        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* in double 8 bytes are a scalar */
+        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* in double 8 bytes are one scalar */
         else CopyClass<1>(a, p, stage, n0, N, first);
       }
     }
@@ -162,15 +187,15 @@ private:
   template <int V> static constexpr uint32_t LANES = StagedCols(BM) / V;
   template <int V> static constexpr uint32_t COLUMNS = LANES<V> < 32 ? 32 / LANES<V> : 1;
 
-  /* Of the rows of B in a stage, the first of the lane's part number j, which has V */
+  /* The first row, among those in the stage, of the lane's part number j, which has V rows */
   template <int V> __device__ __forceinline__ uint32_t Part(uint32_t j) const { return ((COLUMNS<V> > 1 ? lane % LANES<V> : lane) + 32 * j) * V; }
 
   __device__ __forceinline__ static bool Has(const Format<Scalar> &f, const BlockPlace &p, uint32_t part) { return p.window + (part >> f.window_shift) < p.window_end; }
 
-  /* The class of column number first, V rows at a time */
+  /* Copy the class of column number first, V rows at a time */
   template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
   {
-    constexpr uint32_t STEP    = CLASSES * COLUMNS<V> * NR; /* columns of B to the lane's next one of them */
+    constexpr uint32_t STEP    = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
     const uint32_t     n       = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
     const int32_t      ncopies = (N - (int32_t)n + (int32_t)STEP - 1) / (int32_t)STEP;
 
@@ -183,7 +208,10 @@ private:
     }
   }
 
-  /* V rows of ncopies columns, STEP columns and from_step scalars apart; B has so many rows there. With few copies, the warp has little time for each block: whole tiles are copied without counting */
+  /*
+     Copy V rows of ncopies columns, which are STEP columns and from_step scalars apart. B has nrows rows from there on.
+     A tile of few copies leaves the warp little time for each block, so whole tiles are copied without counting
+  */
   template <int V, int STEP> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
   {
     constexpr int MOST = NB / STEP;
@@ -202,7 +230,7 @@ private:
   }
 };
 
-/* A warp that brings packed blocks alone */
+/* How a warp copies that brings packed blocks alone */
 template <typename Scalar> struct NoCopies {
   __device__ __forceinline__ NoCopies(uint32_t, uint32_t) { }
   __device__ __forceinline__ void Seek(const Format<Scalar> &, const BlockPlace &) { }
@@ -216,7 +244,7 @@ template <typename Scalar> struct NoCopies {
 
    BM      rows of a brick
    NB      columns of the tile
-   COPIES  how it copies rows of B; it is number warp of those that do
+   COPIES  how it copies rows of B; it is number warp of the warps that do
    RUNS    whether it brings the packed blocks
 */
 template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
@@ -225,7 +253,8 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __
   const Format<Scalar> &f    = a.f;
   COPIES                copies(warp, lane);
   Blocks<Scalar>        blocks(a);
-  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
+  /* next: lane i has the place of block i of the next group. p: the place of the next block */
+  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p;
   RingPlace             at;
 
   p = ShufflePlace(next, 0);
@@ -238,7 +267,8 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
     for (uint32_t i = 0; i < n; i++) {
-      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
+      /* place is the same in all lanes, and the shuffle tells the compiler so: bulk copies want uniform registers */
+      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0);
       const uint32_t   base = ring.stages + place * a.stage_bytes, ready = RingFull(ring, place);
       const BlockPlace now  = p;
 
@@ -255,8 +285,10 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __
 }
 
 /*
-   The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
-   shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
+   Produce() as a function that is not inlined. Inlined, it would share its plan of registers with the warps that
+   multiply. With many sums these would then have no registers for operands on their way from shared memory.
+
+   The copy of the arguments is in registers. Arguments in memory would be read again for each block.
 */
 template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
 {
@@ -266,14 +298,15 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __
 }
 
 /*
-   P       precision
-   BM      rows of a brick
-   NT      tiles of 16 columns that a warp multiplies
-   WN      warps side by side along the columns of B
-   ALIGNED whether all columns of B are aligned to 16 bytes
-   CTAS    thread blocks on a multiprocessor
-   NP      producer warps: one for all, or one for the packed blocks and the others for B
-   HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the compiler does not know this costs more than it saves
+   P        precision
+   BM       rows of a brick
+   NT       tiles of 16 columns that a warp multiplies
+   WN       warps side by side along the columns of B
+   ALIGNED  whether all columns of B are aligned to 16 bytes
+   CTAS     thread blocks on a multiprocessor
+   NP       producer warps: one for all, or one for the packed blocks and the others for B
+   HALF     the second half of the last tile lies beyond N and is left out. A template parameter, because a condition
+            that the compiler does not know costs more than it saves
 */
 template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HALF> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
@@ -286,7 +319,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.f;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP;
-  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* so that it stays in a register */
+  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* the shuffle keeps it in a register */
   const Ring     ring  = RingAt(begin, begin + a.nstages * a.stage_bytes);
   RingPlace      at;
 
@@ -349,20 +382,20 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
 namespace {
 /* How many columns of B are multiplied together, and by what: see Staged() */
 typedef struct {
-  int  nt, wn, ctas; /* as many thread blocks on a multiprocessor as there is shared memory for */
+  int  nt, wn, ctas; /* ctas: as many thread blocks on a multiprocessor as there is shared memory for */
   bool half;
-  int  columns, ntiles; /* of a tile; and how many tiles there are */
+  int  columns, ntiles; /* columns of a tile; number of tiles */
   int  nstages, stage_bytes;
 } Tiling;
 } // namespace
 
 enum {
   TILE_COLS  = 16,
-  WIDE_TILES = 8, /* tiles of 16 columns that a thread block has at most, */
-  HALF_TILES = 4  /* and where two or more share a multiprocessor */
+  WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block */
+  HALF_TILES = 4  /* the same where two or more thread blocks share a multiprocessor */
 };
 
-/* Bytes of a stage, and where its pattern run begins, for a tile */
+/* Where the pattern run of a stage begins, and bytes of a stage, for tiles of nb columns */
 template <typename Args> static void GetStage(int brick_rows, uint32_t max_pattern, uint32_t max_values, int nb, Args *a)
 {
   a->pattern_at  = (uint32_t)(Pitch(brick_rows) * nb) + (max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
@@ -374,7 +407,10 @@ template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
   GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
 }
 
-/* For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that would be empty */
+/*
+   The tiling with tiles of at most 16*most columns. They are equally wide. A single narrow one is without a half of 16
+   columns that would be empty
+*/
 static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
 {
   const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
@@ -397,8 +433,9 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
 }
 
 /*
-   Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would have but two stages, or
-   where panels are short: then one multiplies while the other stores its sums. Fewer columns where there is no room for two stages, as on devices with less shared memory
+   Up to 128 columns are multiplied together, so that A is decoded once. Two thread blocks with half of the columns each
+   are better in two cases: where one would have only two stages, and where panels are short. Then one multiplies while
+   the other stores its sums. Tiles are narrower where two stages do not fit, as on devices with less shared memory.
 */
 static Tiling ChooseTiling(const Product *p, const SpmmDevice *device)
 {
@@ -414,7 +451,7 @@ static Tiling ChooseTiling(const Product *p, const SpmmDevice *device)
 
 template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
-  constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps to bring data */
+  constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps bring data */
   const auto    kernel = Staged<P, BM, NT, WN, ALIGNED, CTAS, NP, HALF>;
   const int     strips = p->h->params.panel_rows / BM;
 
@@ -466,7 +503,7 @@ template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device
   return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
 }
 
-/* A property of the format, not of N. Wider tiles are chosen only where they fit, too */
+/* This does not depend on N. Wider tiles are chosen only where they fit, too */
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
   StagedArgs<HrpbScalar> a;
@@ -476,7 +513,10 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }
 
-/* Rows of B that are taken to be staged. With few panels the time has what narrow windows save */
+/*
+   Rows of B that a product stages, for the model. With few panels the measured time already has what narrow windows
+   save
+*/
 static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
 {
   const HrpbSurvey *s = &facts->survey;
@@ -485,7 +525,10 @@ static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
   return (double)(s->staged_rows + s->needed_rows) / 2;
 }
 
-/* The format is that of HrpbStagedParams(), whatever the parameters are. Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
+/*
+   The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
+   tenths of the fill that alpha allows, as in four families of matrices
+*/
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const SpmmBrickTimes *t       = &device->model->bricks[precision];

@@ -1,10 +1,13 @@
 /*
    CSR times a row-major copy of B.
 
-   A group of lanes has a row of A, or a part of one that is cut; neighbouring groups of a warp have neighbouring rows, so that what they store is whole sectors of column-major C, where its columns begin with one: four rows of double, eight of single.
-   Eight lanes read a line of the first cache at once, four half of it.
-   The lanes of a group read a chunk of entries together, hand them round, and have a few columns of B each. What limits the kernel is the latency of scattered rows of B:
-   U of them are on their way for each group, and the next entries with them.
+   A group of lanes has a row of A, or a part of a row that is cut. Neighbouring groups of a warp have neighbouring
+   rows, so that they store whole sectors of column-major C where its columns begin with one: four rows in double, eight
+   in single. Eight lanes read a line of L1 at once, four lanes half of it.
+
+   The lanes of a group read a chunk of entries together, hand the entries round, and have a few columns of B each. What
+   limits the kernel is the latency of scattered rows of B. So each group has U of them on their way, and the next
+   entries.
 */
 #include <algorithm>
 
@@ -18,13 +21,17 @@ struct CsrArgs {
   const HrpbScalar *values;
   const CsrPart    *parts;
   int32_t           nrows, nparts, part_entries;
-  int32_t           part_blocks; /* thread blocks for the parts: the first, for their items are the longest */
-  const HrpbScalar *R;           /* row-major copy of B, with one more row, of zeros, for lanes without an entry: their loads need no condition */
+  int32_t           part_blocks; /* thread blocks for parts: they come first, because their items are the longest */
+  /*
+     row-major copy of B, with one more row, of zeros. It is for lanes without an entry, whose loads then need no
+     condition
+  */
+  const HrpbScalar *R;
   int32_t           ncols, ldr;
-  HrpbScalar       *C, *partial; /* partial is column-major, too: a row for each part */
+  HrpbScalar       *C, *partial; /* partial is column-major, too, with a row for each part */
   int64_t           ldc;
-  int32_t           N, n0;       /* columns of C, and the first one of this launch */
-  const HrpbScalar *C0;          /* what is added to the product, where the kernel adds */
+  int32_t           N, n0;       /* columns of C, and the first of them in this launch */
+  const HrpbScalar *C0;          /* what is added to the product, if the kernel adds */
   int64_t           ldc0;
 };
 
@@ -38,7 +45,10 @@ template <int G, typename T> static __device__ __forceinline__ T FromLane(T x, i
   return G == 1 ? x : __shfl_sync(HRPB_ALL_LANES, x, lane, G);
 }
 
-/* The lane's share of CHUNK entries of a row, from entry first on; zeros in a column of their own beyond the last */
+/*
+   The lane's share of a chunk of entries of a row, from entry first on. Beyond the last entry there are zeros, in a
+   column of their own
+*/
 template <int G> static __device__ __forceinline__ void ReadEntries(const HrpbInt *colidx, const HrpbScalar *values, int32_t first, int32_t length, int32_t none, int32_t lane, int32_t (&col)[CSR_CHUNK / G], HrpbScalar (&value)[CSR_CHUNK / G])
 {
 #pragma unroll
@@ -50,7 +60,7 @@ template <int G> static __device__ __forceinline__ void ReadEntries(const HrpbIn
   }
 }
 
-/* Of a function of its own, for what is rarely needed */
+/* The same as a function that is not inlined: it is rarely needed */
 static __device__ __noinline__ HrpbScalar Again(const HrpbInt *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *b, int64_t ldb)
 {
   return CsrInOneGo(colidx, values, length, b, ldb);
@@ -67,7 +77,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
 {
   constexpr int     GROUPS = CSR_THREADS / G;
   const int32_t     lane   = threadIdx.x % G;
-  const int32_t     tile   = a.n0 + blockIdx.y * (G * K * W), n0 = tile + lane * W; /* first columns of the tile and of the lane */
+  const int32_t     tile   = a.n0 + blockIdx.y * (G * K * W), n0 = tile + lane * W; /* the first column of the tile, and that of the lane */
   const bool        cut    = blockIdx.x < (uint32_t)a.part_blocks;
   const int64_t     item   = (int64_t)(cut ? blockIdx.x : blockIdx.x - a.part_blocks) * GROUPS + threadIdx.x / G;
   HrpbInt           begin  = 0;
@@ -91,11 +101,13 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   }
   longest = __reduce_max_sync(HRPB_ALL_LANES, length);
   HrpbLetNextKernelCome();
-  HrpbWaitForKernelBefore(); /* the copy of B, which does not let this one come early: with two columns that took 1.28 times as long */
+  HrpbWaitForKernelBefore(); /* the copy of B. It does not let this kernel come early: with two columns that took 1.28 times as long */
 
   const HrpbInt    *colidx = a.colidx + begin;
-  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile); /* a lane beyond the row's end reads what the tile's first one does, */
-  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0; /* and its last vector is its first there */
+  /* a lane beyond the end of the row reads what the first lane of the tile does */
+  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile);
+  /* a lane whose last vector is beyond reads its first vector in place of it */
+  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0;
 
   ReadEntries<G>(colidx, values, 0, length, a.ncols, lane, col, value);
 #pragma unroll 1
@@ -108,7 +120,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
     for (int e = 0; e < CSR_CHUNK; e += U) {
       CsrVector<W> x[U][K];
 
-      if (first + e >= longest) break; /* the same for the whole warp */
+      if (first + e >= longest) break; /* the same in the whole warp */
 #pragma unroll
       for (int u = 0; u < U; u++) {
         const HrpbScalar *row = r + (int64_t)FromLane<G>(col[(e + u) / G], (e + u) % G) * a.ldr;
@@ -169,7 +181,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
       if (n < a.N) to[n * ldto] = sum[k][w];
     }
   }
-  if (cut || !CsrAgain<K * W>(length, &sum[0][0])) return; /* of parts CsrCombineRun() sees to that */
+  if (cut || !CsrAgain<K * W>(length, &sum[0][0])) return; /* for parts CsrCombineRun() does this */
 #pragma unroll 1
   for (int i = 0; i < K * W; i++) {
     const int32_t n = n0 + i / W * G * W + i % W;
@@ -186,7 +198,7 @@ static int32_t LeadingDimension(int64_t N)
   return (int32_t)((N + unit - 1) / unit * unit);
 }
 
-/* Columns n0 to n0 + ntiles*G*K*W - 1, as far as there are */
+/* Columns n0 to n0 + ntiles*G*K*W - 1, as far as they exist */
 template <int G, int K, int W, bool ADD = false> static HrpbError Launch(CsrArgs a, int32_t n0, int32_t ntiles, bool first, cudaStream_t stream)
 {
   constexpr int GROUPS = CSR_THREADS / G;
@@ -196,7 +208,10 @@ template <int G, int K, int W, bool ADD = false> static HrpbError Launch(CsrArgs
   return LaunchAs(first, Csr<G, K, W, CSR_CHUNK / (K == 3 ? 4 : K), ADD>, dim3(a.part_blocks + HrpbGrid(a.nrows, GROUPS), ntiles), CSR_THREADS, 0, stream, a);
 }
 
-/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want so many columns, by G lanes; what is left, narrower, has a kernel that fits */
+/*
+   Tiles of CSR_TILE_BYTES of a row of B, or twice as many of half the size (narrow), by G lanes. The last tile may lack
+   up to wanting columns. What is left is narrower, and has a kernel that fits
+*/
 template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bool narrow, bool first, cudaStream_t stream)
 {
   constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = CSR_TILE_BYTES / sizeof(HrpbScalar), K = CSR_TILE_BYTES / 16 / G;
@@ -209,10 +224,14 @@ template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bo
   if (left <= 2 * VECTOR) return Launch<2, 1, VECTOR>(*a, n0, 1, first, stream);
   if (left <= 4 * VECTOR) return Launch<4, 1, VECTOR>(*a, n0, 1, first, stream);
   if (left <= 8 * VECTOR) return Launch<G, K / 2, VECTOR>(*a, n0, 1, first, stream);
-  return Launch<4, 3, VECTOR>(*a, n0, 1, first, stream); /* eight lanes, a quarter of them and more without columns, take 1.2 times as long for 8 dof, tetra and banded, R-MAT 1.02, where rows keep the device busy */
+  /* four lanes: of eight a quarter or more would have no columns, which takes up to 1.2 times as long */
+  return Launch<4, 3, VECTOR>(*a, n0, 1, first, stream);
 }
 
-/* The same for products that are added, in tiles of half as many bytes by four lanes: a few variants are enough, for they are made of few columns at a time */
+/*
+   The same for products that are added, in tiles of half as many bytes, by four lanes. A few variants are enough: such
+   products have few columns at a time
+*/
 static HrpbError RunTilesAdding(const CsrArgs *a, bool first, cudaStream_t stream)
 {
   constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = 8 * VECTOR;
@@ -226,7 +245,7 @@ static HrpbError RunTilesAdding(const CsrArgs *a, bool first, cudaStream_t strea
   return Launch<4, 2, VECTOR, true>(*a, n0, 1, first, stream);
 }
 
-/* R [rows x ldr] is B [nrows x N], row-major, with zeros in the columns and rows beyond */
+/* Copy row-major B [nrows x N] to R [rows x ldr], with zeros in the columns and rows beyond B */
 static __global__ void __launch_bounds__(COPY_THREADS) PadRows(const HrpbScalar *B, int64_t ldb, int32_t nrows, int32_t N, HrpbScalar *R, int64_t rows, int32_t ldr)
 {
   for (int64_t e = (int64_t)blockIdx.x * COPY_THREADS + threadIdx.x; e < rows * ldr; e += (int64_t)gridDim.x * COPY_THREADS) {
@@ -237,7 +256,10 @@ static __global__ void __launch_bounds__(COPY_THREADS) PadRows(const HrpbScalar 
   }
 }
 
-/* B as the kernel reads it, in *ldr columns; and whether that is there already */
+/*
+   B as the kernel reads it: rows with leading dimension ldr. there: the caller had it in this form, and nothing was
+   copied
+*/
 static HrpbError MakeRows(const SpmmOperands *o, int32_t nrows, HrpbScalar *R, cudaStream_t stream, const HrpbScalar **rows, int32_t *ldr, bool *there)
 {
   *rows  = R;
@@ -257,7 +279,7 @@ static HrpbError MakeRows(const SpmmOperands *o, int32_t nrows, HrpbScalar *R, c
   }
 }
 
-/* The sums of parts come first in the workspace, then the copy of B */
+/* The workspace has the sums of parts first, then the copy of B */
 static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 {
   *bytes = CsrPartialBytes(A, o->N);
@@ -270,7 +292,7 @@ static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, 
   return o->Y.layout == SPMM_COLUMN_MAJOR && (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
 }
 
-/* Columns of B that it takes as long to copy and to write C of, */
+/* The model counts at least this many columns for the time to copy B and to write C */
 static double CopiedColumns(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
 {
   const SpmmCsrTimes *t = &device->model->csr;
@@ -278,7 +300,10 @@ static double CopiedColumns(const SpmmFacts *facts, int64_t N, const SpmmDevice 
   return (double)std::max(N, (int64_t)(SpmmHasFewPanels(facts->nrows, device) ? t->fewest_few_rows : t->fewest_copied));
 }
 
-/* and to multiply with: whole sixty-fours of bytes where there is more than one. Where columns are scattered the rate is another, which follows from how much of a tile of the copy L2 holds */
+/*
+   Time of an entry for N columns. More than 64 bytes of columns count in whole units of 64 bytes. Where the columns of
+   A are scattered the rate follows from how much of a tile of the copy L2 holds
+*/
 static double Multiplying(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
 {
   const SpmmCsrTimes *t    = &device->model->csr;
@@ -304,7 +329,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   const HrpbScalar  *R;
   CsrArgs            a;
   int32_t            ldr;
-  bool               first; /* kernel of the product */
+  bool               first; /* first: whether the next kernel is the first of the product */
 
   if (!Takes(NULL, NULL, o, NULL)) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(MakeRows(o, s->ncols, (HrpbScalar *)((uint8_t *)work + CsrPartialBytes(A, o->N)), stream, &R, &ldr, &first));

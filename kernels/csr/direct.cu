@@ -1,9 +1,13 @@
 /*
    CSR times B as it is, a column at a time: for a single column, and where a copy of B would cost more than it saves.
 
-   A thread block has a section. All its threads read the entries, in whole sectors and whatever their rows, and the numbers of B they meet; then, from shared memory, the sum of a row, or of a
-   part of one, is that of its chunks: by a thread, or, where rows are long, by a few lanes with a chunk each. Where some are cut, and so of all lengths, threads first add up chunks, whatever their rows. So many reads are on their way,
-   and the bits are those of the other kernel.
+   A thread block has a section. All its threads read the entries, in whole sectors whatever their rows, and the numbers
+   of B that the entries meet. Many reads are on their way at a time. Entries and numbers of B lie in shared memory
+   then, where rows are added up chunk by chunk. A thread adds up a row, or, where rows are long, a few lanes have a
+   chunk each. Where some rows are cut, rows have all lengths. There threads first add up chunks, whatever rows they
+   belong to.
+
+   The bits of the result are those of the other kernels on CSR.
 */
 #include <string.h>
 
@@ -12,26 +16,35 @@
 
 enum {
   DIRECT_THREADS   = 128,
-  DIRECT_READS     = 8,                                     /* entries of a thread that are on their way together: most sections take one turn */
-  DIRECT_SHARED    = sizeof(HrpbScalar) == 8 ? 75 : 50,     /* percent of a multiprocessor's memory to be shared memory: more thread blocks would be no gain, for they want the rest as a cache for B */
-  DIRECT_LONG_ROWS = 64,                                    /* mean number of entries from which on so many lanes add up a row: a section has too few of them for a thread each */
+  /* entries of a thread that are on their way together: most sections take one turn */
+  DIRECT_READS     = 8,
+  /*
+     percent of a multiprocessor's memory that are shared memory. The rest is a cache for B, which more thread blocks
+     would need
+  */
+  DIRECT_SHARED    = sizeof(HrpbScalar) == 8 ? 75 : 50,
+  /*
+     rows with so many entries on average are added up by DIRECT_LANES lanes: a section has too few of them for all
+     threads
+  */
+  DIRECT_LONG_ROWS = 64,
   DIRECT_LANES     = 8,
   LEAST_SHIFT      = 3,
   MOST_SHIFT       = 5,
   NO_SHIFT         = 31,
-  MARKS            = CSR_CUT_SECTION / 32 + 1,              /* words with a bit for each entry of a section, and one behind them */
-  MOST_CUT         = CSR_CUT_SECTION / (CSR_LEAST_PART + 1) /* rows of a section that are cut */
+  MARKS            = CSR_CUT_SECTION / 32 + 1,              /* words with a bit for each entry of a section, and one more word */
+  MOST_CUT         = CSR_CUT_SECTION / (CSR_LEAST_PART + 1) /* the most rows of a section that are cut */
 };
 static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_CUT_SECTION, "one turn for rows of up to so many entries");
 static_assert(1 << LEAST_SHIFT == CSR_CHUNK && DIRECT_THREADS % (1 << MOST_SHIFT) == 0, "lanes with a chunk each do not meet, and the terms that a thread writes are equally far apart");
 static_assert(CSR_CHUNK == 8 && CSR_LEAST_PART % CSR_CHUNK == 0, "a byte of marks for a thread, and parts of a row begin with a chunk");
 
 namespace {
-/* How rows are added up from what is in shared memory */
+/* How rows are added up from shared memory */
 enum Adding {
-  BY_THREADS, /* a row each */
-  BY_LANES,   /* a row for DIRECT_LANES of them, a chunk for each */
-  BY_CHUNKS   /* first chunks by threads, then rows: these are of all lengths, and some are cut */
+  BY_THREADS, /* by a thread */
+  BY_LANES,   /* by DIRECT_LANES lanes, a chunk each */
+  BY_CHUNKS   /* first chunks by threads, then rows: rows have all lengths, and some are cut */
 };
 
 struct DirectArgs {
@@ -44,7 +57,10 @@ struct DirectArgs {
 };
 } // namespace
 
-/* *p where has, without a branch: all reads of a thread are on their way before it waits for the first. What is read once need not take the place of numbers of B in the multiprocessor's cache */
+/*
+   *p if has, without a branch, so that all reads of a thread are on their way before it waits for the first. What is
+   read once does not take the place of numbers of B in L1
+*/
 template <typename T> static __device__ __forceinline__ T ReadOnce(const T *p, bool has)
 {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "");
@@ -72,8 +88,11 @@ struct alignas(2 * sizeof(HrpbScalar)) Term {
 } // namespace
 
 /*
-   A place is left out after 2^Shift() terms, so that threads of a warp do not meet in a bank: those with chunks that follow each other, and those with rows of so many entries each, whose terms begin an odd number of places
-   apart then. Rows of 27 entries do so without, those of 42 meet in pairs; parts of 64 and more are few
+   One place is left out after every 2^Shift() terms, so that threads of a warp meet in few banks.
+
+   Threads with consecutive chunks do not meet. Threads with rows of equally many entries, a multiple of 4, do not meet
+   either: their terms begin an odd number of places apart. An odd number of entries needs no place left out. Rows of 42
+   entries meet in pairs. Parts of 64 entries and more are few.
 */
 template <Adding HOW> static __device__ __forceinline__ uint32_t Shift(uint32_t entries)
 {
@@ -81,16 +100,19 @@ template <Adding HOW> static __device__ __forceinline__ uint32_t Shift(uint32_t 
   return entries % 4 ? NO_SHIFT : min(max(__ffs(entries) - 1, (int)LEAST_SHIFT), (int)MOST_SHIFT);
 }
 
-/* Where term k lies */
+/* The place of term k */
 static __host__ __device__ __forceinline__ uint32_t Place(uint32_t k, uint32_t shift)
 {
   return k + (k >> shift);
 }
 
-/* n terms of up to CSR_CHUNK; if nobody writes meanwhile (QUIET), read together with those behind them */
+/*
+   The sum of n terms, CSR_CHUNK at most. QUIET: nobody writes meanwhile, so the terms behind them are read as well,
+   without conditions
+*/
 template <bool QUIET> static __device__ __forceinline__ HrpbScalar SumOfChunk(const Term *term, uint32_t shift, uint32_t first, int32_t n)
 {
-  const uint32_t near  = (1u << shift) - (first & ((1u << shift) - 1)); /* before one is left out */
+  const uint32_t near  = (1u << shift) - (first & ((1u << shift) - 1)); /* terms before the next place that is left out */
   const uint32_t at    = SharedAddress(term + Place(first, shift));
   uint32_t       after = at + (uint32_t)sizeof(Term);
   HrpbScalar     sum   = 0;
@@ -108,7 +130,10 @@ template <bool QUIET> static __device__ __forceinline__ HrpbScalar SumOfChunk(co
   return sum;
 }
 
-/* By LANES lanes together, a chunk each, whose sums are added in their order; all lanes of the warp call it */
+/*
+   The sum of the terms from begin to end - 1. LANES lanes have a chunk each, and the sums of chunks are added in their
+   order. All lanes of the warp call it
+*/
 template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfTerms(const Term *term, uint32_t shift, int32_t begin, int32_t end)
 {
   HrpbScalar sum = 0;
@@ -133,7 +158,7 @@ template <int LANES> static __device__ __forceinline__ HrpbScalar SumOfTerms(con
   return sum;
 }
 
-/* The same from what AddChunks() left */
+/* The same from the sums of chunks that AddChunks() left */
 static __device__ __forceinline__ HrpbScalar SumOfChunks(const Term *term, int32_t begin, int32_t end)
 {
   HrpbScalar sum = 0;
@@ -145,7 +170,7 @@ static __device__ __forceinline__ HrpbScalar SumOfChunks(const Term *term, int32
 
 static constexpr uint32_t EVERY_CHUNK = 0x01010101u; /* marks of a row that begins where a word does */
 
-/* Mark the terms that chunks of a row begin with */
+/* Mark the first term of each chunk of a row */
 static __device__ __forceinline__ void MarkChunks(uint32_t *marks, int32_t begin, int32_t end)
 {
 #pragma unroll 1
@@ -158,7 +183,10 @@ static __device__ __forceinline__ void MarkChunks(uint32_t *marks, int32_t begin
   }
 }
 
-/* The sum of each chunk in place of its first term. A thread has those that begin in CSR_CHUNK terms: one, or some that are shorter */
+/*
+   Put the sum of each chunk in the place of its first term. A thread has the chunks that begin in CSR_CHUNK terms: one,
+   or some shorter ones
+*/
 static __device__ __forceinline__ void AddChunks(Term *term, const uint32_t *marks, int32_t length)
 {
 #pragma unroll 1
@@ -167,7 +195,7 @@ static __device__ __forceinline__ void AddChunks(Term *term, const uint32_t *mar
 
 #pragma unroll 1
     for (uint32_t own = mark & (length - first < CSR_CHUNK ? ~(~0u << (length - first)) : 0xffu); own; own &= own - 1) {
-      const int32_t at = __ffs(own) - 1, n = __ffs(mark >> at >> 1); /* up to the next mark */
+      const int32_t at = __ffs(own) - 1, n = __ffs(mark >> at >> 1); /* terms up to the next mark */
 
       term[Place(first + at, LEAST_SHIFT)].a = SumOfChunk<false>(term, LEAST_SHIFT, first + at, n);
     }
@@ -202,7 +230,7 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
   };
 
   HrpbLetNextKernelCome();
-  asm("" : "+l"(b)); /* or the compiler computes the address of each number of B from the beginning */
+  asm("" : "+l"(b)); /* or the compiler computes each address from the beginning */
 #pragma unroll 1
   for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) CopyAsync<sizeof(HrpbInt)>(SharedAddress(rowptr + i), a.rowptr + s.row + i);
   CopyAsyncCommit();
@@ -236,12 +264,12 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
 
   if constexpr (HOW == BY_CHUNKS) {
     for (int32_t i = thread; i < nrows; i += DIRECT_THREADS) MarkChunks(marks, (int32_t)(rowptr[i] - s.begin), (int32_t)(rowptr[i + 1] - s.begin));
-    if (thread == 0) atomicOr(marks + length / 32, 1u << length % 32); /* where the last one ends */
+    if (thread == 0) atomicOr(marks + length / 32, 1u << length % 32); /* the last row ends here */
     __syncthreads();
     AddChunks(term, marks, length);
     __syncthreads();
   }
-  if (s.slot >= 0) { /* parts of a row that is put together elsewhere */
+  if (s.slot >= 0) { /* parts of a row that CsrCombineRun() puts together */
     const int32_t n = (length + a.part_entries - 1) / a.part_entries;
 
     for (int32_t first = 0; first < n; first += ROWS) {
@@ -264,7 +292,11 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
     else cut[atomicAdd(&ncut, 1)] = {i, begin, end};
   }
   __syncthreads();
-  /* cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written, the one where the last of these lies for 32 rows, and leaves out a row where it finds it. volatile: nobody here reads the zeros */
+  /*
+     Leave zeros behind. cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written: for
+     32 rows the place of the last of these. Where the word is not zero it may leave out a row. volatile, because nobody
+     here reads the zeros
+  */
   for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) ((volatile HrpbInt *)rowptr)[i] = 0;
   if constexpr (HOW == BY_CHUNKS) {
     for (int32_t first = thread / HRPB_LANES * (HRPB_LANES / CSR_COMBINE_LANES); first < ncut; first += DIRECT_THREADS / CSR_COMBINE_LANES) {
@@ -281,7 +313,7 @@ template <Adding HOW> static HrpbError Launch(const CsrProduct *p)
 {
   const CsrSchedule *s      = p->schedule;
   const DirectArgs   a      = {p->rowptr, p->colidx, p->values, p->B, (const CsrSection *)s->sections, p->C, p->partial, p->ldb, p->ldc, s->nparts, s->part_entries};
-  const size_t       shared = sizeof(Term) * Place(s->section_entries + CSR_CHUNK, LEAST_SHIFT); /* a last chunk is read as a whole */
+  const size_t       shared = sizeof(Term) * Place(s->section_entries + CSR_CHUNK, LEAST_SHIFT); /* the last chunk is read as a whole */
 
   HrpbCallCuda(cudaFuncSetAttribute(CsrDirect<HOW>, cudaFuncAttributePreferredSharedMemoryCarveout, DIRECT_SHARED));
   CsrDirect<HOW><<<dim3(s->nsections, p->N), DIRECT_THREADS, shared, p->stream>>>(a);

@@ -21,8 +21,8 @@ struct RowsArgs {
 };
 } // namespace
 
-/* A row as its thread sees it: entries begin to end - 1 in shared memory */
 namespace {
+/* A row as its thread sees it: entries begin to end - 1 in shared memory */
 struct Row {
   const HrpbScalar *values;
   const int32_t    *columns;

@@ -1,6 +1,9 @@
 /*
-   Which rows are cut, into which sections the entries fall, whether rows are multiplied as they come, and how much of a copy of B's rows at a time. A part is what a few lanes add one by one: long rows would keep them busy when all others are done. A section is
-   what a thread block of the kernel without a copy of B holds in shared memory: whole rows, or a piece of one that is too long.
+   The schedule of a CSR matrix: which rows are cut, into which sections the entries fall, and which kernel suits.
+
+   A part is what a few lanes add one by one. Long rows are cut into parts, because they would keep a few lanes busy
+   when all others are done. A section is what a thread block of direct.cu holds in shared memory: whole rows, or a
+   piece of a row that is too long.
 */
 #include <string.h>
 
@@ -9,17 +12,17 @@
 #include "../common/scan.cuh"
 
 enum {
-  MOST_BLOCKS = 1024,       /* thread blocks that end with atomic operations on the same number */
-  SAMPLES     = 64,         /* places where columns are looked at, */
-  SAMPLED     = 4096,       /* entries of each, */
-  SLOTS_SHIFT = 13,         /* and room for twice as many columns */
+  MOST_BLOCKS = 1024,       /* the most thread blocks that end with atomic operations on the same number */
+  SAMPLES     = 64,         /* places where columns are looked at */
+  SAMPLED     = 4096,       /* entries of each place */
+  SLOTS_SHIFT = 13,         /* slots for twice as many columns as a place has entries */
   SLOTS       = 1 << SLOTS_SHIFT
 };
 
-/* Of a row, and, summed up, of those before a row */
 namespace {
+/* Of a row, or, summed up, of all rows before a row */
 struct Counts {
-  int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant: longer than a section */
+  int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant rows are longer than a section */
 
   __host__ __device__ Counts operator+(const Counts &b) const { return {nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
 };
@@ -30,21 +33,21 @@ static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
   return rowptr[row + 1] - rowptr[row];
 }
 
-/* What sections have: so many entries at most, and entries and rows that several rows begin in */
 namespace {
+/* Limits of sections: the most entries of one, and the entries and rows within which several rows begin */
 struct Limits {
   int32_t most, shared;
 };
 } // namespace
 static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED};
 
-/* A longer row has sections of its own, of so many entries: whole parts */
+/* Entries of each section of a row that is longer than a section. They are whole parts */
 static __host__ __device__ int32_t Piece(Limits limits)
 {
   return limits.shared / CSR_MOST_PART * CSR_MOST_PART;
 }
 
-/* A row that might not fit behind others; it is so long that the next one begins elsewhere anyway */
+/* Whether a row might not fit behind others. It is so long that the next row begins a section anyway */
 static __device__ bool IsAlone(int64_t length, Limits limits)
 {
   return length > limits.most - limits.shared;
@@ -52,7 +55,7 @@ static __device__ bool IsAlone(int64_t length, Limits limits)
 
 static_assert(CUT_ROWS.most - CUT_ROWS.shared >= CUT_ROWS.shared && WHOLE_ROWS.most - WHOLE_ROWS.shared >= CSR_MOST_PART, "the row behind one that is alone begins a section, and where no others are cut only those are alone that are longer than a section");
 
-/* Rows count as well as entries, lest a section have many empty ones */
+/* The shared section that a row begins in. Rows count as entries do: a section has few rows, even if they are empty */
 static __device__ int64_t SharedSection(const HrpbInt *rowptr, int32_t shared, int64_t row)
 {
   return (rowptr[row] - rowptr[0] + row) / shared;
@@ -77,7 +80,7 @@ static __device__ int64_t FirstRow(const HrpbInt *rowptr, int32_t shared, int64_
   return begin;
 }
 
-/* Entries of the section that ends with a row; 0 for any other row */
+/* Entries of the section that ends with this row; 0 where none ends */
 static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits, int64_t nrows, int64_t row)
 {
   const int64_t length = Length(rowptr, row);
@@ -87,16 +90,16 @@ static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits
   return rowptr[row + 1] - rowptr[FirstRow(rowptr, limits.shared, nrows, SharedSection(rowptr, limits.shared, row))];
 }
 
-/* What the host needs to know beside the counts */
 namespace {
+/* What the host needs to know beside the counts */
 struct Needs {
-  HrpbInt            first, end;      /* of the matrix' entries */
-  unsigned long long longest;         /* row, */
-  unsigned long long longest_whole;   /* and of those that are no longer than a section; */
-  unsigned long long sectors;         /* of a column of B that warps read which take rows as they come, entry by entry, */
-  int32_t            rows_entries;    /* and entries of a thread block of theirs */
-  int32_t            section_entries; /* of the largest section */
-  int32_t            columns;         /* of all samples, each by itself */
+  HrpbInt            first, end;      /* the first entry of the matrix, and the one behind the last */
+  unsigned long long longest;         /* longest row */
+  unsigned long long longest_whole;   /* longest row that is not longer than a section */
+  unsigned long long sectors;         /* csr-rows: sectors of a column of B that its warps read, entry by entry */
+  int32_t            rows_entries;    /* csr-rows: the most entries of a thread block */
+  int32_t            section_entries; /* entries of the largest section */
+  int32_t            columns;         /* different columns of each sample, summed up */
 };
 } // namespace
 
@@ -145,7 +148,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
   if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
 }
 
-/* before is the scanned count. One more section says where the last one ends */
+/* List long rows and sections. before is the scanned count. One more section says where the last one ends */
 static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, int32_t piece, CsrLongRow *rows, CsrSection *sections)
 {
   const int32_t ngiant = before[nrows].ngiant, nhuge = before[nrows].nhuge;
@@ -180,7 +183,7 @@ static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *ro
   uint32_t          sectors = 0;
 
   if (row < last) {
-    const bool    above = threadIdx.x % HRPB_LANES != 0; /* another row of the warp */
+    const bool    above = threadIdx.x % HRPB_LANES != 0; /* the row before is in the warp, too */
     const HrpbInt begin = rowptr[row], before = above ? rowptr[row - 1] : 0, length = rowptr[row + 1] - begin, other = above ? begin - before : 0;
 
     for (HrpbInt k = 0; k < length; k++) sectors += k >= other || colidx[begin + k] / SECTOR != colidx[before + k] / SECTOR;
@@ -190,7 +193,7 @@ static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *ro
   if (threadIdx.x == 0) atomicMax(&needs->rows_entries, (int32_t)(rowptr[last] - rowptr[first]));
 }
 
-/* How many columns the entries of a sample have */
+/* How many different columns the entries of a sample have */
 static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t nnz, Needs *needs)
 {
   __shared__ int32_t slot[SLOTS];
@@ -214,8 +217,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbIn
 }
 
 /*
-   Rows several times as long as the mean would keep a warp busy when all others are done. A power of two, so that a few more entries somewhere
-   seldom move it
+   Entries of a part. Rows several times as long as the mean would keep a warp busy when all others are done. The number
+   is a power of two, so that a few more entries somewhere seldom change it
 */
 static int32_t PartEntries(int64_t nrows, int64_t nnz)
 {
@@ -226,8 +229,9 @@ static int32_t PartEntries(int64_t nrows, int64_t nnz)
 }
 
 /*
-   A copy of B pays when its rows are read more than once, and by more than a column. It never does for few products, which a copy and a second launch cost more than they save:
-   some 10 microseconds. B's columns are the second dimension of the grid
+   The most columns for csr-direct. A copy of B pays when its rows are read more than once, and by more than one column.
+   It does not pay for small products: copy and second launch cost some 10 microseconds. The columns of B are the second
+   dimension of the grid
 */
 static int32_t DirectColumns(const CsrSchedule *s)
 {
@@ -238,8 +242,10 @@ static int32_t DirectColumns(const CsrSchedule *s)
 }
 
 /*
-   Where columns are scattered, and none is met more often than others, what a row of B costs is whether it is still in the second cache: twice as likely for tiles half as wide, of which there are twice as many,
-   each with all entries. Seen on an H200 in double, N = 32: 18 % of the time for 2^18 columns, 9 for 2^19, 4 for 2^20, none for 2^17 or 2^21
+   Whether narrow tiles may be faster. Where columns are scattered, and none has many more entries than others, the cost
+   of a row of B depends on whether it is still in L2. This is twice as likely for tiles half as wide. But there are
+   twice as many tiles, and each reads all entries. So tiles are narrow if a wide one of B does not fit into L2 and is
+   not far too large
 */
 static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
 {
@@ -251,15 +257,19 @@ static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
   return HRPB_SUCCESS;
 }
 
-/* Of an R-MAT graph, with a few columns that many entries are in, which stay in the cache anyway, they are 9 to 15 percent fewer than entries; of 2^18 columns that are met at random one percent */
+/*
+   Whether nearly all entries of a sample are in different columns. 2^18 columns that are met at random lack 1 percent.
+   In an R-MAT graph 9 to 15 percent are lacking: a few columns have many entries, and their rows of B stay in L2 anyway
+*/
 static bool AreScattered(int32_t columns)
 {
   return 100 * (int64_t)columns >= 97 * (int64_t)SAMPLES * SAMPLED;
 }
 
 /*
-   Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows are of all lengths, and C stays in the second cache, which puts the halves together: where it is a
-   third of that at most. Where four lanes for each row would not keep the device busy, the others may as well have nothing to do
+   How many lanes have a row: eight in double. In single four rows of a warp, of eight lanes each, are half a sector of
+   C. So there eight lanes pay only where L2 puts the halves together (C takes at most a third of it) and where rows
+   have all lengths. eight_anyway: where four lanes for each row would not keep the device busy, others may be idle
 */
 static HrpbError EightColumns(CsrSchedule *s)
 {
@@ -279,7 +289,7 @@ typedef struct {
 } Workspace;
 } // namespace
 
-/* The matrix as a whole, and what follows from that */
+/* What follows from the matrix as a whole */
 static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s)
 {
   Needs needs;
@@ -294,14 +304,15 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   s->part_entries   = PartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
   s->longest        = (int64_t)needs.longest;
-  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS; /* by sections of WHOLE_ROWS: then no row is cut within one of these, which direct.cu relies on */
+  /* with sections of WHOLE_ROWS no row is cut within a section, which direct.cu relies on */
+  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
   return HRPB_SUCCESS;
 }
 
 static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *w, cudaStream_t stream, CsrSchedule *s)
 {
   const int64_t n = (int64_t)s->nrows + 1;
-  /* rows that may be multiplied as they come: with 16 entries a row that takes as long as a copy of B saves */
+  /* whether rows are short enough for csr-rows: with 16 entries a row it takes as long as a copy of B saves */
   const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
   bool       sampled;
   Counts     total;
@@ -331,7 +342,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   s->section_entries = needs.section_entries;
   s->narrow_tiles    = sampled && AreScattered(needs.columns);
   HrpbCall(EightColumns(s));
-  /* half of what is read may be in vain */
+  /* csr-rows: up to half of what is read may be in vain */
   if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
   return HRPB_SUCCESS;
 }

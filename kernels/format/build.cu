@@ -1,6 +1,7 @@
 /*
-   The builder. Everything is found twice, first to count and then to fill, as on the host: the windows of the panels (windows.cu), then the bricks of
-   the strips. In between the sums come to the host, which refuses what does not fit and allocates each array at its size.
+   The builder of bricks on the device. As on the host it finds everything twice, first to count and then to fill: the
+   windows of the panels (windows.cu), then the bricks of the strips. Between the two the sums come to the host. It
+   refuses what does not fit, and allocates each array with its size.
 */
 #include <string.h>
 
@@ -10,8 +11,8 @@
 #include "windows.cuh"
 
 enum {
-  MOST_BLOCKS = 512, /* thread blocks that end with atomic operations on the same numbers */
-  VALUE_BITS  = 20   /* a count of values, at most HRPB_MAX_SLOTS, and one of bricks, at most 2048, share 32 bits and add as one number */
+  MOST_BLOCKS = 512, /* the most thread blocks that end with atomic operations on the same numbers */
+  VALUE_BITS  = 20   /* a count of values (HRPB_MAX_SLOTS at most) and one of bricks (2048 at most) share 32 bits and add as one number */
 };
 
 namespace {
@@ -26,15 +27,15 @@ typedef struct {
   HrpbWindowTotals *window_totals;
   BrickTotals      *brick_totals;
   uint32_t         *window_start; /* [segments of all panels + 1] */
-  uint32_t         *count;        /* [nblocks][nstrips + 1] of the strips' bricks and values: first how many, then those before, the block's last */
-  uint32_t         *used;         /* [nblocks][words] bits: the block's columns with an entry */
+  uint32_t         *count;        /* [nblocks][nstrips + 1] bricks and values of strips, later of those before each; the block's last */
+  uint32_t         *used;         /* [nblocks][words] a bit for each local column of the block that has an entry */
   int32_t           words;
 } Workspace;
 } // namespace
 
 /*
-   Move the cursors of one half of a strip behind a block. Bit i of mask says that the lane found an entry in the block's local column i; each of the
-   four lanes of a row finds a part of them.
+   Move the cursors of one half of a strip behind a block. Bit i of mask says that the lane found an entry in local
+   column i of the block. Each of the four lanes of a row finds a part of its entries.
 */
 template <int WORDS> static __device__ __forceinline__ void SweepRows(const HrpbInt *colidx, const int32_t *windows, int32_t nwindows, int32_t shift, int64_t *next, int64_t end, uint32_t (&mask)[WORDS])
 {
@@ -62,7 +63,7 @@ template <int WORDS> static __device__ __forceinline__ void SweepRows(const Hrpb
     }
     found = __ballot_sync(HRPB_ALL_LANES, inside);
     *next += __popc(found >> (lane & ~3) & 15);
-  } while (found & 0x88888888u); /* a row whose four lanes all found one may have more */
+  } while (found & 0x88888888u); /* a row may have more entries where all of its four lanes found one */
 }
 
 template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, HrpbUnits units, uint32_t *count, uint32_t *used)
@@ -109,7 +110,7 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
   }
 }
 
-/* Sum up the strips of each block, and the blocks: sizes of their runs to pattern_ptr and value_ptr */
+/* Sum up the strips of each block, and the blocks. The sizes of the runs go to pattern_ptr and value_ptr */
 static __global__ void __launch_bounds__(HRPB_THREADS) SumStrips(Hrpb h, uint32_t *count, const uint32_t *used, int32_t words, BrickTotals *totals)
 {
   const int32_t nstrips = h.params.panel_rows / h.params.brick_rows;
@@ -155,7 +156,10 @@ static __global__ void __launch_bounds__(HRPB_THREADS) SumStrips(Hrpb h, uint32_
   }
 }
 
-/* What a block has besides its strips: the header, the end of the last strip, and the zeros behind it */
+/*
+   Store what a block has besides its bricks and the starts of its strips: the header, the end of the last strip, the
+   zeros
+*/
 static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32_t nbricks, uint32_t nvalues, uint32_t nwindows)
 {
   const int32_t  lane = threadIdx.x % HRPB_LANES, nstrips = params->panel_rows / params->brick_rows;
@@ -168,8 +172,8 @@ static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32
 }
 
 /*
-   The bricks of a strip of a block, to brick; value is the first of theirs. mask [half] are the local columns of the lane's row, complete;
-   column is a warp's share of shared memory, one word a brick
+   Store the bricks of a strip of a block to brick. value is the number of its first value. mask[half] has all local
+   columns of the lane's row. column is the warp's share of shared memory, a word for each brick
 */
 template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, HrpbBrick *brick, uint32_t value)
 {
@@ -179,7 +183,7 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
   int32_t       last  = 0;
 
   /* rank the columns in use */
-  __syncwarp(); /* the words may still be read for the block before */
+  __syncwarp(); /* the warp may still read the words for the block before */
 #pragma unroll
   for (int m = 0; m < WORDS; m++) {
     uint32_t bits = mask[0][m];
@@ -194,7 +198,7 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
   if (ncols + lane < nbricks * HRPB_BRICK_COLS) byte[ncols + lane] = (uint8_t)last;
   __syncwarp();
 
-  /* brick after brick, one slot a lane and half; then one brick a lane */
+  /* brick after brick, with a slot for each lane and half; then a brick for each lane */
   for (uint32_t first = 0; first < nbricks; first += HRPB_LANES) {
     const uint32_t n          = min(nbricks - first, (uint32_t)HRPB_LANES);
     uint32_t       pattern[2] = {0}, nvalues = 0, upto;
@@ -226,7 +230,7 @@ template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBri
   }
 }
 
-/* The second sweep: count holds what is before each strip, pattern_ptr where the blocks are */
+/* The second sweep. count has what is before each strip, pattern_ptr where the blocks are */
 template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) FillStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const uint32_t *count)
 {
   __shared__ uint32_t column[HRPB_WARPS][HRPB_MAX_BLOCK / HRPB_BRICK_COLS];
@@ -286,7 +290,10 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
   return HRPB_SUCCESS;
 }
 
-/* Function<HALVES, WORDS>() for the format's parameters: words of masks are registers, and narrow blocks shall not pay for those of 256 columns */
+/*
+   Function<HALVES, WORDS>() for these parameters. The words of masks are registers: narrow blocks shall not pay for 256
+   columns
+*/
 #define ForWords(Function, HALVES, words, ...) \
   ((words) == 1 ? Function<HALVES, 1>(__VA_ARGS__) : (words) == 2 ? Function<HALVES, 2>(__VA_ARGS__) : (words) == 4 ? Function<HALVES, 4>(__VA_ARGS__) : Function<HALVES, 8>(__VA_ARGS__))
 #define ForParams(Function, h, words, ...) ((h)->params.brick_rows == 8 ? ForWords(Function, 1, words, __VA_ARGS__) : ForWords(Function, 2, words, __VA_ARGS__))
@@ -308,7 +315,7 @@ static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
   h->nwindows = (int64_t)totals.nwindows;
   h->nblocks  = (int32_t)totals.nblocks;
 
-  /* the last number of a scan counts nothing itself */
+  /* the last number of a scan is the sum of the others */
   HrpbCallCuda(cudaMemsetAsync(w->window_start + nsegments - 1, 0, sizeof(*w->window_start), stream));
   HrpbCallCuda(cudaMemsetAsync(h->blocked_row_ptr + n - 1, 0, sizeof(*h->blocked_row_ptr), stream));
   HrpbCall(HrpbExclusiveSum(w->window_start, nsegments, stream));
@@ -327,7 +334,10 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
   const int64_t n       = (int64_t)h->nblocks + 1;
   BrickTotals   totals;
 
-  /* the strip starts alone, two bytes each, would be too long a pattern: now, because the next arrays are as long */
+  /*
+     the starts of strips alone, two bytes each, would be too long a pattern. Checked here, because the next arrays are
+     as long
+  */
   if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
   w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
   HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
@@ -407,7 +417,7 @@ void HrpbDestroyDevice(Hrpb *h, HrpbStream stream)
 {
   void *arrays[] = {h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern};
 
-  /* nobody to tell of an error; those of work before it are the caller's to find */
+  /* there is nobody to tell of an error; errors of earlier work are the caller's to find */
   for (void *array : arrays) (void)HrpbFree(array, HRPB_SUCCESS, stream);
   memset(h, 0, sizeof(*h));
 }

@@ -82,8 +82,8 @@ HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64
   return HrpbFree(f, err, stream);
 }
 
-/* The chosen segments, and what is added to a row pointer of theirs */
 namespace {
+/* The chosen segments, and what is added to a row pointer of theirs */
 struct Segments {
   int64_t first[HRPB_REPRESENTATIVES], shift[HRPB_REPRESENTATIVES];
 };

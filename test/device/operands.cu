@@ -343,10 +343,10 @@ int main(int argc, char **argv)
   TestMatrix(Make("empty rows", small_run ? 300 : 700, 200, Gaps), HrpbShortParams());
   TestMatrix(Make("random", 180, 180, Sparse), HrpbGatherParams());
   TestMatrix(Make("no entries", 30, 30, Nothing), HrpbStagedParams());
+  TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* rows that are cut */
   if (!small_run) {
     TestMatrix(Make("wide band", 300, 300, WideBand), HrpbStagedParams());
     TestMatrix(Make("dense rows", 300, 500, DenseRows), HrpbGatherParams());
-    TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* rows that are cut */
     TestMatrix(Make("one column", 60, 60, OneColumn), HrpbShortParams());
   }
   printf("operands: %d passed, %d failed\n", npassed, nfailed);
