@@ -344,6 +344,6 @@ int main(int argc, char **args)
       suffix: reordered
       requires: cuda
       args: -test_output -families elasticity-permuted -scale 0.5 -N 128 -variants auto -mat_aijtcu_view_choice
-      filter: grep -o -e "auto right" -e "in another order" | sort -u
+      filter: grep -o -e "auto right" -e "reordered matrix" | sort -u
 
 TEST*/
