@@ -14,7 +14,7 @@ make test-emulated  run the kernels for a GPU on this machine's processor, where
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
-make fit          fit the model of times to a table of make bench, as kernels/model/MODEL.h: MODEL=h100 CSV='double.csv single.csv'
+make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
 make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
@@ -34,6 +34,7 @@ PETSCAIJTCU_CACHE=folder           where PETSc and SLEPc are built (~/.cache/pet
 PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before it, for packages
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
+MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
 BENCH_ARGS='-families rmat ...'    make bench: options of examples/bench, see its -help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
