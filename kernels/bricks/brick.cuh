@@ -1,4 +1,6 @@
-/* Bricks as kernels see them: arrays and items of work. And single entries of C without tensor cores. */
+/*
+   Bricks as kernels see them: arrays and items of work. And single entries of C without tensor cores.
+*/
 #pragma once
 
 #include "mma.cuh"

@@ -1,4 +1,6 @@
-/* What the kernels on bricks share: the end of a product, from accumulators to column-major C. */
+/*
+   What the kernels on bricks share: the end of a product, from accumulators to column-major C.
+*/
 #pragma once
 
 #include "brick.cuh"

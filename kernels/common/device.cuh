@@ -1,4 +1,6 @@
-/* What code for the device shares: errors, memory, the shape of a launch, sums over a warp. */
+/*
+   What code for the device shares: errors, memory, the shape of a launch, sums over a warp.
+*/
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* A row-major copy of B: from it a kernel that reads single rows of B reads whole sectors. */
+/*
+   A row-major copy of B: from it a kernel that reads single rows of B reads whole sectors.
+*/
 #pragma once
 
 #include "device.cuh"

@@ -1,4 +1,6 @@
-/* Sums of what comes before, over an array on the device. */
+/*
+   Sums of what comes before, over an array on the device.
+*/
 #pragma once
 
 #include <cub/device/device_scan.cuh>

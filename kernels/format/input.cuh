@@ -1,4 +1,6 @@
-/* HrpbCheckCsr() and HrpbCheckOrder() of the host on the device. Later kernels trust what passed here. */
+/*
+   HrpbCheckCsr() and HrpbCheckOrder() of the host on the device. Later kernels trust what passed here.
+*/
 #pragma once
 
 #include "../common/device.cuh"

@@ -1,4 +1,6 @@
-/* A packed block taken apart by a kernel, in global or shared memory. */
+/*
+   A packed block taken apart by a kernel, in global or shared memory.
+*/
 #pragma once
 
 #include "../common/shared.cuh"
