@@ -6,8 +6,8 @@
 #include "brick.cuh"
 
 /*
-   Column of a tile of 16 that lane group g loads as its first (which = 0) or second: neighbours where B is row-major and a load brings both,
-   eight apart where they lie in separate columns anyway
+   Column of a tile of 16 that lane group g loads as its first (which = 0) or second: neighbours where B is row-major
+   and a load brings both, eight apart where they lie in separate columns anyway
 */
 template <bool NEIGHBOURS> __device__ __forceinline__ int32_t TileColumn(int32_t g, int32_t which)
 {

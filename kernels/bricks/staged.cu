@@ -1,10 +1,12 @@
 /*
-   Bricks times rows of B staged in shared memory: persistent thread blocks; producer warps keep a ring of stages filled, the others, one or two a strip, multiply.
-   A stage holds a packed block and the rows of B that it needs, column-major with a pitch that lets the lanes of a fragment hit different banks.
+   Bricks times rows of B staged in shared memory: persistent thread blocks; producer warps keep a ring of stages
+   filled, the others, one or two a strip, multiply. A stage holds a packed block and the rows of B that it needs,
+   column-major with a pitch that lets the lanes of a fragment hit different banks.
 
-   Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns lie in different memory pages, and
-   a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
-   all columns of a few rows. (Where columns are not aligned, and a copy has less, it is the other way round: see Copies.)
+   Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns
+   lie in different memory pages, and a multiprocessor has few of those at hand: a warp copies all rows of a column, or
+   of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as all columns of a few rows. (Where
+   columns are not aligned, and a copy has less, it is the other way round: see Copies.)
 */
 #include <algorithm>
 
@@ -26,13 +28,19 @@ template <typename Scalar> struct StagedArgs {
 };
 } // namespace
 
-/* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
+/*
+   From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight
+   columns lie in different banks
+*/
 static constexpr __host__ __device__ int Pitch(int brick_rows)
 {
   return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
 }
 
-/* What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of all that further on each time */
+/*
+   What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of
+   all that further on each time
+*/
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
@@ -86,7 +94,10 @@ private:
   }
 };
 
-/* Where the runs of a block begin and end, and its windows; all zero where there is no such block. As they come from memory: the first to compute with them has to wait for them */
+/*
+   Where the runs of a block begin and end, and its windows; all zero where there is no such block. As they come from
+   memory: the first to compute with them has to wait for them
+*/
 struct BlockPlace {
   uint32_t pattern, pattern_end, value, value_end, window, window_end;
 };
@@ -111,10 +122,13 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
 }
 
 /*
-   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many rows as 16 bytes hold, and windows consist of whole chunks.
+   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many
+   rows as 16 bytes hold, and windows consist of whole chunks.
 
-   Where not all columns are ALIGNED to 16 bytes, columns CHUNK apart are aligned alike, whatever the leading dimension, for CHUNK times that is a multiple of 16 bytes: they are a class. In wide tiles (MIXED) the warp copies
-   class by class, 16, 8 or 4 bytes a lane, which are a chunk or a part of one: of all columns of the class 32 parts, then the next 32. Narrow tiles have so few columns of each class that it is faster to copy all columns by scalars
+   Where not all columns are ALIGNED to 16 bytes, columns CHUNK apart are aligned alike, whatever the leading dimension,
+   for CHUNK times that is a multiple of 16 bytes: they are a class. In wide tiles (MIXED) the warp copies class by
+   class, 16, 8 or 4 bytes a lane, which are a chunk or a part of one: of all columns of the class 32 parts, then the
+   next 32. Narrow tiles have so few columns of each class that it is faster to copy all columns by scalars
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
@@ -180,7 +194,10 @@ private:
     }
   }
 
-  /* V rows of ncopies columns, STEP columns and from_step scalars apart; B has so many rows there. With few copies, the warp has little time for each block: whole tiles are copied without counting */
+  /*
+     V rows of ncopies columns, STEP columns and from_step scalars apart; B has so many rows there. With few copies, the
+     warp has little time for each block: whole tiles are copied without counting
+  */
   template <int V, int STEP> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
   {
     constexpr int MOST = NB / STEP;
@@ -251,8 +268,9 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
 }
 
 /*
-   The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
-   shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
+   The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that
+   multiply, and with many sums those have none left for operands on their way from shared memory. Its own copy of the
+   arguments is in registers; what it were to read from memory would be read again for each block
 */
 template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
 {
@@ -269,7 +287,8 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
    ALIGNED whether all columns of B are aligned to 16 bytes
    CTAS    thread blocks on a multiprocessor
    NP      producer warps: one for all, or one for the packed blocks and the others for B
-   HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the compiler does not know this costs more than it saves
+   HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the
+           compiler does not know this costs more than it saves
 */
 template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HALF> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
@@ -368,7 +387,10 @@ template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
   GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
 }
 
-/* For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that would be empty */
+/*
+   For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that
+   would be empty
+*/
 static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
 {
   const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
@@ -391,8 +413,9 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
 }
 
 /*
-   Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would have but two stages, or
-   where panels are short: then one multiplies while the other stores its sums. Fewer columns where there is no room for two stages, as on devices with less shared memory
+   Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would
+   have but two stages, or where panels are short: then one multiplies while the other stores its sums. Fewer columns
+   where there is no room for two stages, as on devices with less shared memory
 */
 static Tiling ChooseTiling(const Product *p, const SpmmDevice *device)
 {
@@ -479,7 +502,10 @@ static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
   return (double)(s->staged_rows + s->needed_rows) / 2;
 }
 
-/* The format is that of HrpbStagedParams(), whatever the parameters are. Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
+/*
+   The format is that of HrpbStagedParams(), whatever the parameters are. Bricks have nine tenths of the fill that alpha
+   allows, seen for four families of matrices
+*/
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const SpmmBrickTimes *t       = &device->model->bricks[precision];

@@ -1,6 +1,7 @@
 /*
-   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and cp.async.bulk). Before Hopper there is no
-   copy engine: there the lanes of a warp copy what one of them hands to it otherwise.
+   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and
+   cp.async.bulk). Before Hopper there is no copy engine: there the lanes of a warp copy what one of them hands to it
+   otherwise.
 */
 #pragma once
 
@@ -54,7 +55,7 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
   } while (!done);
 }
 
-/* BYTES (4, 8 or 16), aligned to as many; 16 go past the first cache */
+/* BYTES (4, 8 or 16), aligned to as many; 16 go past L1 */
 template <int BYTES> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
 {
   if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
@@ -72,7 +73,10 @@ template <int N> __device__ __forceinline__ void CopyAsyncWait(void)
 }
 
 #if HAVE_COPY_ENGINE
-/* Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some: addresses and bytes are multiples of 16 */
+/*
+   Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some:
+   addresses and bytes are multiples of 16
+*/
 __device__ __forceinline__ void BarrierArriveExpect(uint32_t barrier, uint32_t bytes)
 {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes) : "memory");

@@ -1,12 +1,14 @@
 /*
-   C = A B on an NVIDIA GPU with A as CSR, without tensor cores: for matrices and numbers of columns for which bricks do not pay.
+   C = A B on an NVIDIA GPU with A as CSR, without tensor cores: for matrices and numbers of columns for which bricks do
+   not pay.
 
-   As in hrpbdevice.h rowptr and colidx are device pointers, structs and their numbers are on the host, the device is the current one, and work goes to
-   stream. The CSR is trusted: columns lie in [0, ncols), row pointers ascend from any nonnegative number. Rows need not be sorted, and may have several
-   entries in a column, which are added.
+   As in hrpbdevice.h rowptr and colidx are device pointers, structs and their numbers are on the host, the device is
+   the current one, and work goes to stream. The CSR is trusted: columns lie in [0, ncols), row pointers ascend from any
+   nonnegative number. Rows need not be sorted, and may have several entries in a column, which are added.
 
-   The products are in spmm.h. All kernels have the same bits: the entries of a row are added in the order of the CSR, with fused multiply-add, eight to a
-   chunk, and so are the sums of the chunks. Of a row that is cut each part is added so, then the sums of the parts with compensation.
+   The products are in spmm.h. All kernels have the same bits: the entries of a row are added in the order of the CSR,
+   with fused multiply-add, eight to a chunk, and so are the sums of the chunks. Of a row that is cut each part is added
+   so, then the sums of the parts with compensation.
 */
 #pragma once
 
@@ -20,7 +22,10 @@ enum {
   CSR_TILE_BYTES = 256 /* of a row of the copy of B that are multiplied at a time, unless tiles are narrow */
 };
 
-/* How rows are cut and entries shared among thread blocks. Follows from the pattern, and lives as long as that; values are of no concern */
+/*
+   How rows are cut and entries shared among thread blocks. Follows from the pattern, and lives as long as that; values
+   are of no concern
+*/
 typedef struct {
   int32_t nrows, ncols;
   int64_t nnz, longest;        /* entries, and those of the longest row */
@@ -42,7 +47,10 @@ typedef struct {
   int64_t bytes;               /* of device memory that all of these have */
 } CsrSchedule;
 
-/* Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows or columns, HRPB_ERR_UNSUPPORTED where the device runs none of the kernels; s is zeroed on any error */
+/*
+   Waits for the numbers in s; what is in device memory is made by work in the stream. HRPB_ERR_OVERFLOW for 2^31 rows
+   or columns, HRPB_ERR_UNSUPPORTED where the device runs none of the kernels; s is zeroed on any error
+*/
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
 

@@ -1,8 +1,11 @@
 /*
-   CSR times rows of B that a thread block has brought into shared memory: for rows of a dozen or two of entries whose columns run with them, as in a 27-point stencil, where an entry of B is wanted many times.
+   CSR times rows of B that a thread block has brought into shared memory: for rows of a dozen or two of entries whose
+   columns run with them, as in a 27-point stencil, where an entry of B is wanted many times.
 
-   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring the runs of rows of B that the panel needs, a few columns at a time, while the others multiply
-   those before. What limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that the second-level cache. It needs Hopper or later.
+   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring
+   the runs of rows of B that the panel needs, a few columns at a time, while the others multiply those before. What
+   limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that L2. It
+   needs Hopper or later.
 */
 #include <math.h>
 
@@ -16,10 +19,12 @@ enum {
 };
 
 /*
-   Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there are at most. The compiler knows them, so that an entry has one address for all columns. With all but the
-   last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
+   Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there
+   are at most. The compiler knows them, so that an entry has one address for all columns. With all but the last a part
+   of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
 
-   A column ends with 32 bytes of zeros, one of which an entry meets that is not there, whatever Shift() adds to its place
+   A column ends with 32 bytes of zeros, one of which an entry meets that is not there, whatever Shift() adds to its
+   place
 */
 enum {
   COLUMN_OF_FOUR  = 8320,
@@ -49,13 +54,19 @@ static __device__ __forceinline__ uint32_t Shift(const StagedArgs &a, int32_t n)
   return ((uint32_t)((uintptr_t)a.B / sizeof(HrpbScalar)) + (uint32_t)n * (uint32_t)a.ldb) % GRAIN;
 }
 
-/* Whether the last 16 bytes of a run of column n may reach behind B: of what lies there is not known whether it is memory */
+/*
+   Whether the last 16 bytes of a run of column n may reach behind B: of what lies there is not known whether it is
+   memory
+*/
 static __device__ __forceinline__ bool EndsB(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   return (a.N - 1 - n) * a.ldb + a.ncols - r.end < GRAIN - 1;
 }
 
-/* Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes come, too: those of other rows or columns of B, or, before the first one, what B is aligned within */
+/*
+   Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes
+   come, too: those of other rows or columns of B, or, before the first one, what B is aligned within
+*/
 static __device__ __forceinline__ uint32_t BulkScalars(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   const uint32_t all = r.end - r.begin + Shift(a, n);
@@ -119,7 +130,10 @@ static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t r
   }
 }
 
-/* By the other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes: as tiles have a multiple of GRAIN columns, the same in all of them */
+/*
+   By the other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes: as tiles have a multiple
+   of GRAIN columns, the same in all of them
+*/
 template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Consume(const StagedArgs &a, const Ring &ring)
 {
   const HrpbInt start = __ldg(a.rowptr);

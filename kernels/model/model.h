@@ -1,10 +1,13 @@
 /*
-   What the model of times knows of a device: numbers that were fitted to a benchmark on it, for the precision that the library is compiled for.
+   What the model of times knows of a device: numbers that were fitted to a benchmark on it, for the precision that the
+   library is compiled for.
 
-   A file of this folder has the numbers of one device, and says where they come from. `make fit` writes such a file. A device that has none takes
-   those of the nearest one (SpmmNearestModel()). The formulas that they belong to stand beside the kernels: `seconds` in kernels/spmm.h.
+   A file of this folder has the numbers of one device, and says where they come from. `make fit` writes such a file. A
+   device that has none takes those of the nearest one (SpmmNearestModel()). The formulas that they belong to stand
+   beside the kernels: `seconds` in kernels/spmm.h.
 
-   All times are in picoseconds. They are constants, so that a choice, and with it the bits of a product, is the same in every run.
+   All times are in picoseconds. They are constants, so that a choice, and with it the bits of a product, is the same in
+   every run.
 */
 #pragma once
 
@@ -72,7 +75,9 @@ typedef struct {
 
 const SpmmModel *SpmmModelGet(int i); /* NULL behind the last */
 
-/* The model of the device: compute capability comes first, then the name, then memory and multiprocessors. Never NULL */
+/*
+   The model of the device: compute capability comes first, then the name, then memory and multiprocessors. Never NULL
+*/
 const SpmmModel *SpmmNearestModel(const char name[], int32_t cc, int32_t nsm, double bandwidth);
 
 #ifdef __cplusplus
