@@ -29,7 +29,11 @@ typedef enum {
 typedef enum {
   SPMM_COLUMN_MAJOR,
   SPMM_ROW_MAJOR,
-  SPMM_ROW_MAJOR_PADDED /* X only. Row-major, each row begins where 16 bytes do, all of its ld scalars can be read, and one more row, of zeros, follows: csr-copy reads it where it is */
+  /*
+     For X only: row-major, and csr-copy reads it where it is. Each row begins where 16 bytes do, all of its ld scalars
+     can be read, and one more row, of zeros, follows the last
+  */
+  SPMM_ROW_MAJOR_PADDED
 } SpmmLayout;
 
 typedef struct {
@@ -84,10 +88,17 @@ typedef struct {
 /* What is known of a matrix, without a pointer into a device. What has not been found out yet is zero */
 typedef struct {
   int64_t    nrows, ncols, nnz;
-  int64_t    longest;     /* entries of the longest row */
-  HrpbSurvey survey;      /* of the rows in the order in which they are multiplied */
-  int32_t    direct_columns, panel_rows, rows_entries; /* of the CsrSchedule */
-  uint32_t   max_pattern, max_values; /* of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet a choice goes by their parameters, and is made again when they are */
+  int64_t    longest; /* entries of the longest row */
+  HrpbSurvey survey;  /* of the rows in the order in which they are multiplied */
+
+  /* Of the CsrSchedule */
+  int32_t direct_columns, panel_rows, rows_entries;
+
+  /*
+     Of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet the choice of a kernel goes by
+     their parameters. It is made again when they are
+  */
+  uint32_t max_pattern, max_values;
 } SpmmFacts;
 
 /* What a matrix that can be multiplied says of itself: all but the survey */
@@ -100,12 +111,12 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *);
 bool SpmmColumnsRun(const HrpbSurvey *);
 
 typedef struct {
-  char             name[256]; /* as CUDA has it */
-  int              cc;        /* compute capability, 90 for 9.0, */
-  int              code;      /* and the one that the kernels it runs were compiled for: a later device takes those of an earlier one. 0 where it can run none */
-  int              nsm;       /* multiprocessors */
-  size_t           memory;    /* bytes, */
-  double           bandwidth; /* and bytes per second */
+  char             name[256];  /* as CUDA has it */
+  int              cc;         /* compute capability, 90 for 9.0 */
+  int              code;       /* the one that its kernels were compiled for, which may be an earlier one; 0: none run */
+  int              nsm;        /* multiprocessors */
+  size_t           memory;     /* bytes, */
+  double           bandwidth;  /* and bytes per second */
   int              cache;      /* bytes of L2 */
   int              shared_sm;  /* bytes of shared memory of a multiprocessor, */
   int              shared_cta; /* that one thread block can have, */
@@ -161,7 +172,8 @@ typedef struct {
     const SpmmKernel        kernel
 #endif
 
-const SpmmKernel *SpmmKernelGet(int i); /* NULL behind the last. Kernels of a device are in the table of a program that was linked with them */
+/* NULL behind the last. Kernels of a device are in the table of a program that was linked with them */
+const SpmmKernel *SpmmKernelGet(int i);
 const SpmmKernel *SpmmKernelFind(const char name[]);
 
 /*

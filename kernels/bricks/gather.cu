@@ -108,7 +108,8 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
     const int32_t    *windows = f.windows + first;
     const uint32_t    last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
 
-    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) { /* a brick a lane: its pattern, first value and rows */
+    /* A lane has a brick: its pattern, first value and rows */
+    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) {
       const uint32_t    n = min(last - group, 32u), mine = group + min(lane, n - 1);
       const PackedBrick own = p.brick[mine];
       uint32_t          pattern[BM / 8];

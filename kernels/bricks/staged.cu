@@ -238,7 +238,8 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
   const Format<Scalar> &f    = a.f;
   COPIES                copies(warp, lane);
   Blocks<Scalar>        blocks(a);
-  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
+  /* Lane i: of block i of the next group; and the place of the next block */
+  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p;
   RingPlace             at;
 
   p = ShufflePlace(next, 0);
@@ -251,7 +252,8 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
     for (uint32_t i = 0; i < n; i++) {
-      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
+      /* The same for all lanes, and the compiler knows: bulk copies want uniform registers */
+      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0);
       const uint32_t   base = ring.stages + place * a.stage_bytes, ready = RingFull(ring, place);
       const BlockPlace now  = p;
 

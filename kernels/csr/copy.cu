@@ -91,11 +91,13 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   }
   longest = __reduce_max_sync(HRPB_ALL_LANES, length);
   HrpbLetNextKernelCome();
-  HrpbWaitForKernelBefore(); /* the copy of B, which does not let this one come early: with two columns that took 1.28 times as long */
+  /* The copy of B, which does not let this one come early: with two columns that took 1.28 times as long */
+  HrpbWaitForKernelBefore();
 
+  /* A lane beyond the end of a row reads what the first one of the tile does, and there its last vector is its first */
   const HrpbInt    *colidx = a.colidx + begin;
-  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile); /* a lane beyond the row's end reads what the tile's first one does, */
-  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0; /* and its last vector is its first there */
+  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile);
+  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0;
 
   ReadEntries<G>(colidx, values, 0, length, a.ncols, lane, col, value);
 #pragma unroll 1
@@ -212,7 +214,11 @@ template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bo
   if (left <= 2 * VECTOR) return Launch<2, 1, VECTOR>(*a, n0, 1, first, stream);
   if (left <= 4 * VECTOR) return Launch<4, 1, VECTOR>(*a, n0, 1, first, stream);
   if (left <= 8 * VECTOR) return Launch<G, K / 2, VECTOR>(*a, n0, 1, first, stream);
-  return Launch<4, 3, VECTOR>(*a, n0, 1, first, stream); /* eight lanes, a quarter of them and more without columns, take 1.2 times as long for 8 dof, tetra and banded, R-MAT 1.02, where rows keep the device busy */
+  /*
+     Eight lanes, of which a quarter and more have no columns, take 1.2 times as long for 8 dof, tetra and banded, and
+     1.02 times for R-MAT, where rows keep the device busy
+  */
+  return Launch<4, 3, VECTOR>(*a, n0, 1, first, stream);
 }
 
 /*

@@ -8,25 +8,51 @@
 #include "../common/device.cuh"
 
 enum {
-  CSR_LEAST_PART     = 64,   /* entries of a part: at least, */
-  CSR_MOST_PART      = 256,  /* and at most: a sum of more would be slow and inexact */
-  CSR_SECTION        = 1280, /* entries of a section at most, */
-  CSR_SHARED         = 896,  /* and entries and rows that rows in one section begin in; */
-  CSR_CUT_SECTION    = 1024, /* the same where rows are cut that are not longer than a section */
-  CSR_CUT_SHARED     = 512,
-  CSR_ROWS           = 256,  /* that a thread block of rows.cu has, with so many entries at most: 48 kB */
-  CSR_ROWS_ENTRIES   = 4096,
-  CSR_THREADS        = 128,  /* of a thread block of copy.cu, */
-  CSR_RESIDENT       = 6,    /* and so many of these that a multiprocessor has at once, at least, where lanes have two or three vectors each */
-  CSR_CHUNK          = 8,                                   /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
-  CSR_PANEL_ROWS     = 480,                                 /* that a thread block of staged.cu has at most: with one warp more, as many as have 128 registers, */
-  CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */
-  CSR_STAGED_COLUMNS = 4,                                   /* columns of B at a time, */
-  CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),             /* with so many zeros behind each, */
-  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS, /* and rows of these in shared memory at most; */
-  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: nearly all that a thread block can have on Hopper */
-  CSR_HUGE           = 2048,                                /* entries beyond which a thread block puts the sums of the parts of a row together, */
-  CSR_COMBINE_LANES  = 8                                    /* and not a thread, or so many lanes of direct.cu */
+  /* Entries of a part of a row that is cut. A sum of more would be slow and inexact */
+  CSR_LEAST_PART = 64,
+  CSR_MOST_PART  = 256,
+
+  /*
+     Entries that are added up before they go to the sum of a row or part. Where rows have 30 entries and more, that
+     halves the error of a sum in one go
+  */
+  CSR_CHUNK = 8,
+
+  /* Entries of a section, at most; entries and rows that rows in one section begin in */
+  CSR_SECTION = 1280,
+  CSR_SHARED  = 896,
+  /* The same where rows are cut that are not longer than a section */
+  CSR_CUT_SECTION = 1024,
+  CSR_CUT_SHARED  = 512,
+
+  /*
+     The sums of the parts of a row are added by a thread block where the row has more entries than this, otherwise by a
+     thread, or by so many lanes in direct.cu
+  */
+  CSR_HUGE          = 2048,
+  CSR_COMBINE_LANES = 8,
+
+  /* rows.cu: rows of a thread block, and their entries, at most: 48 kB */
+  CSR_ROWS         = 256,
+  CSR_ROWS_ENTRIES = 4096,
+
+  /*
+     copy.cu: threads of a thread block; and thread blocks that a multiprocessor has at once, at least, where lanes have
+     two or three vectors each
+  */
+  CSR_THREADS  = 128,
+  CSR_RESIDENT = 6,
+
+  /* staged.cu: rows of a panel, at most. With one warp more, that is as many as have 128 registers each */
+  CSR_PANEL_ROWS = 480,
+  /* Entries of a row, at most: they are in registers */
+  CSR_STAGED_ENTRIES = 28,
+  /* Columns of B at a time, zeros behind each, and rows of B at most */
+  CSR_STAGED_COLUMNS = 4,
+  CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),
+  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS,
+  /* Shared memory for two stages: nearly all that a thread block can have on Hopper */
+  CSR_STAGED_BYTES = 2 * CSR_STAGED_COLUMNS * (28 << 10)
 };
 
 static_assert((int)CSR_STAGED_ROWS <= 1 << 16, "the place of a row of B has 16 bits");

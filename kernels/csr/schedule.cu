@@ -302,7 +302,8 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   s->part_entries   = PartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
   s->longest        = (int64_t)needs.longest;
-  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS; /* by sections of WHOLE_ROWS: then no row is cut within one of these, which direct.cu relies on */
+  /* In sections of WHOLE_ROWS no row is cut, which direct.cu relies on */
+  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
   return HRPB_SUCCESS;
 }
 

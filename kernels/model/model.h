@@ -67,10 +67,13 @@ typedef struct {
   int32_t        nsm;       /* multiprocessors */
   double         bandwidth; /* of its memory, bytes per second */
   SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; of the precisions that the library is compiled for those are used that it has */
-  double         short_in_turn; /* not a time: with the short panels of a small matrix the panel with most blocks has so many times as many in turn */
-  bool           narrow_windows_save; /* whether rows of B that narrow windows leave out show in the time of all matrices */
   SpmmCsrTimes   csr;
   SpmmOrderTimes order;
+
+  /* Not a time. A small matrix has short panels: the one with most blocks has so many times as many of them in turn */
+  double short_in_turn;
+  /* Whether the rows of B that narrow windows leave out show in the time of all matrices */
+  bool narrow_windows_save;
 } SpmmModel;
 
 const SpmmModel *SpmmModelGet(int i); /* NULL behind the last */

@@ -20,7 +20,7 @@ extern "C" {
 
 enum {
   HRPB_UNIT_ROWS       = 256, /* of a unit: whole panels of every format, and whole thread blocks of the kernels for CSR */
-  HRPB_REPRESENTATIVES = 12   /* segments in a proxy. A segment is some consecutive units, so that panels share rows of B with their neighbours as in the whole matrix */
+  HRPB_REPRESENTATIVES = 12   /* segments in a proxy: consecutive units, so that panels share rows of B with neighbours */
 };
 
 /* What is known of a segment before anything is built. The last three are sums over every eighth of its rows */
@@ -72,8 +72,13 @@ void      HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream);
 
 typedef struct {
   double  seconds;  /* of a product, the shortest of a few */
-  double  products; /* made for that. The first of them is not timed, for kernels are loaded when they are first called, and has a part of the rows where that can be */
-  int32_t ldr;      /* leading dimension of the row-major copy that it makes of all of B, whatever rows there are; zero where it makes none */
+  /*
+     Products made for that. The first one is not timed, because kernels are loaded when they are first called. It has a
+     part of the rows where that can be
+  */
+  double products;
+  /* Leading dimension of the row-major copy that it makes of all of B; zero where it makes none */
+  int32_t ldr;
 } HrpbTiming;
 
 /* That leading dimension before anything is timed, with the arguments below */
