@@ -94,7 +94,7 @@ static __device__ __forceinline__ void RingLeave(const Ring &r, const RingPlace 
 }
 
 enum {
-  RUN_ARRIVALS = HAVE_COPY_ENGINE /* that a warp makes in CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
+  RUN_ARRIVALS = HAVE_COPY_ENGINE /* of a warp in CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
 };
 
 /*

@@ -104,7 +104,6 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   HrpbLetNextKernelCome();
   HrpbWaitForKernelBefore(); /* the copy of B. It does not let this kernel come early: with two columns that took 1.28 times as long */
 
-  /* A lane beyond the end of a row reads what the first one of the tile does, and there its last vector is its first */
   const HrpbInt    *colidx = a.colidx + begin;
   /* a lane beyond the end of the row reads what the first lane of the tile does */
   const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile);
