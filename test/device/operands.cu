@@ -1,5 +1,6 @@
 /*
-   Every kernel of the table, those of the host included, with all operands that it takes, against a product in long double. No PETSc.
+   Every kernel of the table, those of the host included, with all operands that it takes, against a product in long
+   double. No PETSc.
 
      test-operands         all tests
      test-operands -small  few and small ones, to run under compute-sanitizer
@@ -205,7 +206,10 @@ static void TestRefused(const SpmmKernel *k, const SpmmMatrix *M, const Case &c,
   for (HrpbScalar *p : {X, Y, Y0}) cudaFree(p);
 }
 
-/* The same product with plain operands, by the kernel that the table has for those; next to the largest number, too, where some of it is computed again */
+/*
+   The same product with plain operands, by the kernel that the table has for those; next to the largest number, too,
+   where some of it is computed again
+*/
 static bool IsPlainProduct(const Matrix *A, const SpmmMatrix *M, const Case &c, const Operands &o, const std::vector<HrpbScalar> &Y)
 {
   const SpmmLayout columns = SPMM_COLUMN_MAJOR;
