@@ -203,7 +203,7 @@ PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
 /* wrap.c: what stands in for the parent's functions */
 PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
 
-/* options.c */
+/* optioncheck.c */
 typedef enum {
   AIJTCU_OPTION_NAME,
   AIJTCU_OPTION_WHOLE,
@@ -211,7 +211,9 @@ typedef enum {
   AIJTCU_OPTION_LOGICAL
 } AIJTCUOptionKind;
 
-PETSC_INTERN PetscErrorCode       AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
+PETSC_INTERN PetscErrorCode AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
+
+/* options.c */
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
 PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams           AIJTCUGetFormat(const AIJTCUPlan *);
