@@ -203,7 +203,7 @@ PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
 /* wrap.c: what stands in for the parent's functions */
 PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
 
-/* options.c */
+/* optioncheck.c */
 typedef enum {
   AIJTCU_OPTION_NAME,
   AIJTCU_OPTION_WHOLE,
@@ -211,7 +211,9 @@ typedef enum {
   AIJTCU_OPTION_LOGICAL
 } AIJTCUOptionKind;
 
-PETSC_INTERN PetscErrorCode       AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
+PETSC_INTERN PetscErrorCode AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
+
+/* options.c */
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
 PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams           AIJTCUGetFormat(const AIJTCUPlan *);
@@ -309,10 +311,12 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 
-/* view.c */
-PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
+/* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
 PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
+
+/* view.c */
+PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 
 PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;

@@ -6,14 +6,6 @@
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-/* What a caller can do something about is left to him, the rest is an error */
-PetscErrorCode AIJTCUCheckDevice(HrpbError err)
-{
-  PetscFunctionBegin;
-  PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   PetscErrorCode ierr;

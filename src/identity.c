@@ -58,10 +58,18 @@ static PetscBool AIJTCUApplies(const AIJTCUPlan *plan, int where)
   return PETSC_TRUE;
 }
 
-/* An operation in a table of operations */
-static AIJTCUFn *AIJTCUSlot(struct _MatOps *ops, const AIJTCUOp *op)
+/* An operation in a table of operations, whose pointers are of many types */
+static AIJTCUFn AIJTCUGetOp(const struct _MatOps *ops, const AIJTCUOp *op)
 {
-  return (AIJTCUFn *)((char *)ops + op->slot);
+  AIJTCUFn f;
+
+  memcpy(&f, (const char *)ops + op->slot, sizeof(f));
+  return f;
+}
+
+static void AIJTCUSetOp(struct _MatOps *ops, const AIJTCUOp *op, AIJTCUFn f)
+{
+  memcpy((char *)ops + op->slot, &f, sizeof(f));
 }
 
 /*
@@ -87,11 +95,11 @@ static void AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
 {
   if (A->hash_active) return;
   for (const AIJTCUOp *op = cls->ops; op->own; op++) {
-    AIJTCUFn *now = AIJTCUSlot(A->ops, op);
+    const AIJTCUFn now = AIJTCUGetOp(A->ops, op);
 
-    if (!AIJTCUApplies(plan, op->where) || *now == op->own || (!*now && !(op->where & AIJTCU_ADDED))) continue;
-    *AIJTCUSlot(&plan->parent, op) = *now;
-    *now                           = op->own;
+    if (!AIJTCUApplies(plan, op->where) || now == op->own || (!now && !(op->where & AIJTCU_ADDED))) continue;
+    AIJTCUSetOp(&plan->parent, op, now);
+    AIJTCUSetOp(A->ops, op, op->own);
   }
   AIJTCUKeepDestroy(A, MatDestroy_AIJTCU);
 }
@@ -100,9 +108,7 @@ static void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
 {
   if (A->hash_active) return;
   for (const AIJTCUOp *op = cls->ops; op->own; op++) {
-    AIJTCUFn *now = AIJTCUSlot(A->ops, op);
-
-    if (*now == op->own) *now = *AIJTCUSlot(&plan->parent, op);
+    if (AIJTCUGetOp(A->ops, op) == op->own) AIJTCUSetOp(A->ops, op, AIJTCUGetOp(&plan->parent, op));
   }
   if (A->ops->view == cls->view) A->ops->view = plan->parent.view;
   AIJTCUGiveDestroyBack(A, MatDestroy_AIJTCU);

@@ -88,49 +88,6 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether the value of an option, if it is set, is of a kind. PETSc's own message names neither the option nor what it
-   may be. PETSc also takes a whole number beyond PetscInt for another one, a missing number for none, and a missing
-   name for any. The text says what the option may be
-*/
-PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[],
-                                 const char text[])
-{
-  const char *const kinds[]    = {"a name", "a whole number", "a number", "true or false (yes or no, on or off, 1 or 0)"};
-  const char *const logicals[] = {"", "true", "yes", "on", "1", "false", "no", "off", "0"};
-  const char       *word;
-  char             *end;
-  PetscBool         set, good = PETSC_FALSE;
-  long long         whole;
-  double            real;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsFindPair(PetscOptionsObject->options, PetscOptionsObject->prefix, name, &word, &set));
-  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!word) word = "";
-  switch (kind) {
-  case AIJTCU_OPTION_NAME: /* which one, PetscOptionsEnum() asks */
-    good = (PetscBool)(word[0] != 0);
-    break;
-  case AIJTCU_OPTION_WHOLE:
-    whole = strtoll(word, &end, 10);
-    good  = (PetscBool)(end > word && !*end && whole >= -PETSC_INT_MAX && whole <= PETSC_INT_MAX);
-    break;
-  case AIJTCU_OPTION_REAL:
-    PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", &good));
-    if (!good) PetscCall(PetscStrcasecmp(word, "DEFAULT", &good));
-    real = strtod(word, &end);
-    good = (PetscBool)(good || (end > word && !*end && real == real)); /* no NaN */
-    break;
-  case AIJTCU_OPTION_LOGICAL:
-    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(logicals) && !good; i++) PetscCall(PetscStrcasecmp(word, logicals[i], &good));
-    break;
-  }
-  PetscCheck(good, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%s%s must be %s, not '%s': %s",
-             PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Four whole numbers with commas between them, and nothing else */
 static PetscBool AIJTCUReadFormat(const char *word, MatAIJTCUFormat *f)
 {
@@ -161,7 +118,8 @@ static PetscErrorCode AIJTCUOptionsFormat(Mat A, PetscOptionItems PetscOptionsOb
   PetscCall(PetscOptionsFindPair(PetscOptionsObject->options, PetscOptionsObject->prefix, "-mat_aijtcu_format", &word, &set));
   if (set) {
     PetscCheck(word && AIJTCUReadFormat(word, f), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-               "-%smat_aijtcu_format must be four whole numbers, not '%s': %s", PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
+               "-%smat_aijtcu_format must be four whole numbers, not '%s': %s",
+               PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
     PetscCall(AIJTCUCheckFormat(A, f));
   }
   PetscCall(PetscOptionsString("-mat_aijtcu_format", text, "MatAIJTCUSetFormat", now, unused, sizeof(unused), NULL)); /* for -help */
@@ -188,8 +146,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
                              (PetscEnum)o.precision, (PetscEnum *)&o.precision, NULL));
   PetscCall(AIJTCUCheckPrecision(A, o.precision));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_reorder", "auto, never or always"));
-  PetscCall(PetscOptionsEnum("-mat_aijtcu_reorder", "Whether bricks may be of the reordered matrix", "MatAIJTCUSetReorder", MatAIJTCUReorders,
-                             (PetscEnum)o.reorder, (PetscEnum *)&o.reorder, NULL));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_reorder", "Whether bricks may be of the reordered matrix", "MatAIJTCUSetReorder",
+                             MatAIJTCUReorders, (PetscEnum)o.reorder, (PetscEnum *)&o.reorder, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes,
                              (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
@@ -490,8 +448,8 @@ PetscErrorCode MatAIJTCUSetReorder(Mat A, MatAIJTCUReorder reorder)
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsToSet(A, &o));
   PetscValidLogicalCollectiveEnum(A, reorder, 2);
-  PetscCheck(reorder >= MAT_AIJTCU_REORDER_AUTO && reorder <= MAT_AIJTCU_REORDER_ALWAYS, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "Reorder must be MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_REORDER_NEVER or MAT_AIJTCU_REORDER_ALWAYS, not %d", (int)reorder);
+  PetscCheck(reorder >= MAT_AIJTCU_REORDER_AUTO && reorder <= MAT_AIJTCU_REORDER_ALWAYS, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_ARG_OUTOFRANGE, "Reorder must be MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_REORDER_NEVER or MAT_AIJTCU_REORDER_ALWAYS, not %d", (int)reorder);
   if (o) o->reorder = reorder;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

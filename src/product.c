@@ -11,8 +11,10 @@
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_BRICKS
-static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
+static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, Mat B, Mat C, HrpbError *err)
 {
+  const SpmmMatrix   matrix = {.nrows = A->rmap->n, .ncols = A->cmap->n, .hrpb = &plan->bricks.hrpb, .brick_values = plan->bricks.values};
+  SpmmOperands       operands;
   const PetscScalar *b;
   PetscScalar       *c;
   PetscInt           ldb, ldc;
@@ -22,7 +24,8 @@ static PetscErrorCode AIJTCUHostMultiply(const AIJTCUPlan *plan, Mat B, Mat C)
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayRead(B, &b));
   PetscCall(MatDenseGetArrayWrite(C, &c));
-  HrpbMultiplyHost(&plan->bricks.hrpb, plan->bricks.values, B->cmap->n, b, ldb, c, ldc);
+  operands = SpmmPlain(B->cmap->n, b, ldb, c, ldc);
+  *err     = SpmmRun(d->kernel, &matrix, &operands, NULL, NULL);
   PetscCall(MatDenseRestoreArrayWrite(C, &c));
   PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -34,31 +37,30 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   const PetscBool     tcu   = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
   const PetscLogEvent event = tcu ? MAT_AIJTCU_Tcu : MAT_AIJTCU_CSR;
   PetscLogDouble      flops;
+  HrpbError           err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanPrepare(A, plan, d, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : plan->csr.schedule.nnz) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
-  if (tcu && !plan->bricks.device) {
-    PetscCall(AIJTCUHostMultiply(plan, B, C));
-    PetscCall(PetscLogFlops(flops));
+  if (d->kernel->host) {
+    PetscCall(AIJTCUHostMultiply(A, plan, d, B, C, &err));
+    if (!err) PetscCall(PetscLogFlops(flops));
   }
   #if AIJTCU_HAVE_DEVICE
   else {
-    HrpbError err;
-
     PetscCall(AIJTCUDeviceMultiply(A, plan, d, B, C, &err));
-    *done = (PetscBool)!err;
-    if (err) {
-      PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path],
-                          tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
-    } else PetscCall(PetscLogGpuFlops(flops));
+    if (!err) PetscCall(PetscLogGpuFlops(flops));
   }
   #endif
   PetscCall(PetscLogEventEnd(event, A, B, C, 0));
-  if (*done && tcu) AIJTCUGetCounts(plan)->tcu++;
-  else if (*done) AIJTCUGetCounts(plan)->csr++;
+  *done = (PetscBool)!err;
+  if (err) {
+    PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path],
+                        tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
+  } else if (tcu) AIJTCUGetCounts(plan)->tcu++;
+  else AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,7 +27,8 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   size_t        size;
 
   PetscFunctionBegin;
-  if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* not PetscInitialized(): that is yet to come when a library is loaded. Such a PETSc prints no errors */
+  /* While PetscInitialize() loads a library, PetscInitialized() says no yet. A PETSc that is not initialized prints no errors */
+  if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
     (void)fprintf(stderr,
                   "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, "
                   "or the program has a PETSc of its own beside that one: %s\n", advice);
@@ -35,7 +36,8 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   }
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
   PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
-             COMPILED "a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt), 8 * (int)size, advice);
+             COMPILED "a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt),
+             8 * (int)size, advice);
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
              COMPILED "PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR,
@@ -135,6 +137,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
-  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done. After an error a further call begins again */
+  /* Last: it tells a further call that all is done. After an error that call begins again */
+  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,9 +18,11 @@
      Its destroy function cannot find them then, nor the destroy function of the parent type, and cannot tell from what
      PETSc passes that A will get all of it back.
 
-       MatSetType(A, MATSEQAIJ); original = A->ops->destroy; A->ops->destroy = MyDestroy; PetscObjectCompose(A,
-       "MyData", data); MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN); with MyDestroy(A): PetscObjectQuery(A, "MyData",
-       &data) gives NULL
+       MatSetType(A, MATSEQAIJ);
+       original = A->ops->destroy; A->ops->destroy = MyDestroy;
+       PetscObjectCompose(A, "MyData", data);
+       MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN);
+       // calls MyDestroy(A), where PetscObjectQuery(A, "MyData", &data) gives NULL
 
      What would help: keep the lists while destroy runs, or an operation that exchanges the data of two matrices of a
      type.
@@ -57,8 +59,10 @@ void AIJTCUGiveDestroyBack(Mat A, PetscErrorCode (*own)(Mat))
      their vectors are. With vectors of type VECSEQ or VECMPI the result is computed on the device and stays there: the
      program reads the vector's old entries.
 
-       MatCreateSeqAIJCUSPARSE(..., &A); VecCreateSeq(PETSC_COMM_SELF, n, &x); VecDuplicate(x, &y); VecSet(x, 1);
-       MatMult(A, x, y); VecView(y, ...)   is not A x
+       MatCreateSeqAIJCUSPARSE(..., &A);
+       VecCreateSeq(PETSC_COMM_SELF, n, &x); VecDuplicate(x, &y); VecSet(x, 1);
+       MatMult(A, x, y);
+       VecView(y, viewer);  // is not A x
 
      What would help: an error, or copies. A program gets here by -mat_type aijcusparse alone.
 
@@ -125,8 +129,11 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
      old values are stored, and what is retrieved is not seen by the device. Before 3.26 MatRetrieveValues() did not
      increase the object state either, of a matrix on the host as well.
 
-       MatScale(A, 2) on the device; MatStoreValues(A); MatScale(A, 3); MatRetrieveValues(A); MatMult(A, x, y) is not 2
-       A x
+       MatScale(A, 2);  // on the device
+       MatStoreValues(A);
+       MatScale(A, 3);
+       MatRetrieveValues(A);
+       MatMult(A, x, y);  // is not 2 A x
 
      What would help: MatSeqAIJGetArrayRead() and MatSeqAIJGetArray() in place of a->a.
 
@@ -168,13 +175,14 @@ PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
      of a matrix on the device. MatDestroy() then takes what is on the device for triangular factors, and frees it as
      these.
 
-       MatCreateSeqAIJCUSPARSE(..., &A); ...; MatILUFactor(A, rows, rows, &info); MatDestroy(&A) ends in an error or a
-       crash
+       MatCreateSeqAIJCUSPARSE(..., &A); ...
+       MatILUFactor(A, rows, rows, &info);
+       MatDestroy(&A);  // ends in an error or a crash
 
      What would help: ILU in place only for exactly MATSEQAIJ, or a conversion first.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it, for a failure is a crash: try the lines above. Ours: solvers.c and
-   "ilu in place" of faults.c.
+   Needed: 3.24 to 3.26. Gone when: nothing says it, for a failure is a crash: try the lines above. Ours: "ilu in place"
+   of faults.c.
 
    Here the matrix becomes a seqaij. Not for what PETSc refuses anyway
 */
@@ -192,8 +200,11 @@ PetscErrorCode AIJTCUILUFactorInPlace(Mat A, IS r, IS c, const MatFactorInfo *in
      For a parallel matrix it fills sequential submatrices that there are already on the host, through a->a, and does
      not say so. A submatrix of type MATSEQAIJCUSPARSE that has been multiplied keeps its old values on the device.
 
-       MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &sub); MatMult(sub[0], x, y); MatScale(A, 2);
-       MatCreateSubMatrices(A, 1, &is, &is, MAT_REUSE_MATRIX, &sub); MatMult(sub[0], x, z)   gives z = y
+       MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &sub);
+       MatMult(sub[0], x, y);
+       MatScale(A, 2);
+       MatCreateSubMatrices(A, 1, &is, &is, MAT_REUSE_MATRIX, &sub);
+       MatMult(sub[0], x, z);  // gives z = y
 
      What would help: offloadmask and the object state set where the values are filled in.
 
@@ -223,7 +234,8 @@ PetscErrorCode AIJTCUSubMatricesFilled(PetscInt n, Mat B[])
      parallel matrix takes the type of the result from that of the blocks where rows stay on their processes: of a type
      that is derived from MATMPIAIJCUSPARSE it is the parent.
 
-       MatPermute(A, rows, cols, &P); MatGetType(P, &type)   gives mpiaij for an A of type mpiaijcusparse
+       MatPermute(A, rows, cols, &P);
+       MatGetType(P, &type);  // gives mpiaij for an A of type mpiaijcusparse
 
      What would help: MatSetType(*B, ((PetscObject)A)->type_name) in both.
 
@@ -255,8 +267,8 @@ PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
 
      What would help: PetscObjectBaseTypeCompareAny(), or a look at the matrix's vector type.
 
-   Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: residency.c,
-   with a GPU.
+   Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: "pbjacobi"
+   and "vpbjacobi" of solvers.c, which are right on the host as well.
 */
 /* Rows of diagonal blocks as CSR; at is for the numbers of rows */
 static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])

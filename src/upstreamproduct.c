@@ -12,9 +12,10 @@
      sizes. Of a MATMPIAIJCUSPARSE, bound to the CPU or not, A^T B and A B^T keep a copy of A with the values of then
      (mat ex70, suffix 1_par_cuda_reuse, has it as a TODO).
 
-       MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C); MatSetValue(A, i, j, v, INSERT_VALUES) at a
-       new place; assembly; MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C) is a product with a
-       mixture, or a crash
+       MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);
+       MatScale(A, 2);
+       MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C);
+       // C is as it was, if A is a MATMPIAIJCUSPARSE
 
      What would help: the object state and the nonzero state of A in the product's data, and the symbolic phase again
      where they differ.
@@ -51,8 +52,10 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
      MATSEQDENSE again when it is done. The next numeric phase forgets that: MatDenseGetArrayWriteAndMemType() gives it
      C's array on the host, which it hands to cuSPARSE.
 
-       MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C) with C of type MATSEQDENSE (set by
-       MatProductCreateWithMat()); MatProductNumeric(C) ends in an illegal access
+       MatProductCreateWithMat(A, B, NULL, C);  // C is of type MATSEQDENSE, A of type MATSEQAIJCUSPARSE
+       MatProductSetType(C, MATPRODUCT_AB); MatProductSetFromOptions(C); MatProductSymbolic(C);
+       MatProductNumeric(C);
+       MatProductNumeric(C);  // ends in an illegal access
 
      What would help: cisdense asked of C in the numeric phase, before its array is taken.
 

@@ -22,6 +22,14 @@ static struct {
   AIJTCUTransfers transfers;
 } shared;
 
+/* What a caller can do something about is left to him, the rest is an error */
+PetscErrorCode AIJTCUCheckDevice(HrpbError err)
+{
+  PetscFunctionBegin;
+  PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the next call */
 PetscBool AIJTCUForgetError(int err)
 {

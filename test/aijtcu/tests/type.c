@@ -894,7 +894,7 @@ static PetscErrorCode TestInverse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", NULL}; /* none of them is one that may be; the last is no value */
+static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", "0.50000000000000000000000000000000000000000000000000000000000000000x", NULL}; /* none of them is one that may be; the last is no value */
 
 /* Before the library is made known: then it reads them */
 static PetscErrorCode TestWrongGlobalOptions(void)
