@@ -9,8 +9,8 @@ Prints on error only.\n\n";
 #define HAVE_TIMES   (HAVE_KERNELS && PetscDefined(USE_REAL_DOUBLE))
 
 static SpmmDevice        h200;
-static AIJTCUDeviceFacts device;    /* has tensor cores that pay, */
-static AIJTCUDeviceFacts nothing;   /* or is not there */
+static AIJTCUDeviceFacts device;  /* has tensor cores that pay, */
+static AIJTCUDeviceFacts nothing; /* or is not there */
 
 /* What a test begins from, and changes */
 typedef struct {
@@ -71,10 +71,10 @@ static Question AskHost(const Matrix *m)
 {
   Question q = Ask(m);
 
-  q.device    = &nothing;
-  q.f.device  = q.f.on_device = PETSC_FALSE;
-  q.f.bound   = PETSC_TRUE;
-  q.f.csr_state = AIJTCU_EMPTY;
+  q.device   = &nothing;
+  q.f.device = q.f.on_device = PETSC_FALSE;
+  q.f.bound                  = PETSC_TRUE;
+  q.f.csr_state              = AIJTCU_EMPTY;
   return q;
 }
 
@@ -270,7 +270,10 @@ static PetscErrorCode TestMatrix(const Matrix *m, AIJTCUReason without)
       PetscCall(CheckRest(&q, N[k], "bricks-staged", &m->format, PETSC_FALSE, m->name));
     } else {
       PetscCall(CheckPath(&q, N[k], MAT_AIJTCU_PATH_CSR, without, m->name));
-      PetscCall(CheckRest(&q, N[k], N[k] == 1 ? "csr-direct" : m->panel_rows ? "csr-staged" : m->rows_entries ? "csr-rows" : "csr-copy", NULL, PETSC_FALSE, m->name));
+      PetscCall(CheckRest(&q, N[k], N[k] == 1 ? "csr-direct" : m->panel_rows   ? "csr-staged"
+                                                             : m->rows_entries ? "csr-rows"
+                                                                               : "csr-copy",
+        NULL, PETSC_FALSE, m->name));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -295,8 +298,8 @@ static PetscErrorCode TestGraph(const Matrix *m)
 /* Few rows have short panels: how few depends on the device's multiprocessors */
 static PetscErrorCode TestFewRows(void)
 {
-  const HrpbParams brief = {8, 64, 64, 4};
-  SpmmDevice       a100  = h200;
+  const HrpbParams  brief = {8, 64, 64, 4};
+  SpmmDevice        a100  = h200;
   AIJTCUDeviceFacts other = device;
   Question          q     = Ask(&elasticity);
 
@@ -351,7 +354,7 @@ static PetscErrorCode TestReordering(void)
   q.o.reorder = MAT_AIJTCU_REORDER_NEVER;
   Reorder(&q, 40, 100);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering that is not allowed"));
-  q.o.reorder = MAT_AIJTCU_REORDER_AUTO;
+  q.o.reorder                  = MAT_AIJTCU_REORDER_AUTO;
   q.f.order_survey.staged_rows = 2 * q.f.order_survey.needed_rows + 1;
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, and scattered again"));
   Reorder(&q, 40, 100);
@@ -364,7 +367,7 @@ static PetscErrorCode TestReordering(void)
   PetscCall(CheckPath(&q, 20000, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than are ever sought"));
   q                = Ask(&permuted);
   q.f.matrix.nrows = q.f.matrix.ncols = 2097152; /* of B so many that L2 holds little of it */
-  q.f.matrix.nnz   = 8 * q.f.matrix.nrows + 1;
+  q.f.matrix.nnz                      = 8 * q.f.matrix.nrows + 1;
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "more than 8 entries a row"));
   q.f.matrix.nnz--;
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "8 entries a row"));
