@@ -63,8 +63,9 @@ template <typename Scalar> __device__ __forceinline__ int64_t MatrixColumn(const
 }
 
 /*
-   An entry of C as MATAIJ computes it: row of a panel times the column b of B. A tensor core multiplies the empty slots of a brick, too, and zero
-   times Inf or NaN is NaN; so what does not come out finite is computed again by this, which touches entries only
+   An entry of C as MATAIJ computes it: row of a panel times the column b of B. A tensor core multiplies the empty slots
+   of a brick, too, and zero times Inf or NaN is NaN; so what does not come out finite is computed again by this, which
+   touches entries only
 */
 template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(const Format<Scalar> &f, int32_t panel, int32_t row, const Scalar *b)
 {

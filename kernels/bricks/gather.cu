@@ -1,6 +1,7 @@
 /*
-   Bricks times a row-major copy of B, read where the bricks say: a warp for each strip, with a ring of stages of its own in shared memory, so that many
-   rows of B are under way whatever registers there are. For matrices whose columns are scattered, and for whatever the staged kernel cannot take.
+   Bricks times a row-major copy of B, read where the bricks say: a warp for each strip, with a ring of stages of its
+   own in shared memory, so that many rows of B are under way whatever registers there are. For matrices whose columns
+   are scattered, and for whatever the staged kernel cannot take.
 
    A row of B is copied as a whole, before the next one: rows lie in different memory pages.
 */
@@ -19,7 +20,10 @@ template <typename Scalar> struct GatherArgs {
   int32_t           ldr; /* its leading dimension a multiple of 16, zeros beyond B */
 };
 
-/* What a step of the tensor core needs, in the ring of a warp: rows of B, apart such that a fragment hits different banks, and the slots of the bricks, one or two a lane */
+/*
+   What a step of the tensor core needs, in the ring of a warp: rows of B, apart such that a fragment hits different
+   banks, and the slots of the bricks, one or two a lane
+*/
 template <int P, int BM, int NT> struct GatherStage {
   typedef typename Mma<P>::Scalar Scalar;
   enum {
@@ -35,11 +39,6 @@ template <int P, int BM, int NT> struct GatherStage {
 template <int P, int BM, int NT, int STAGES> struct GatherRing {
   GatherStage<P, BM, NT> stages[STAGES];
   int4                   rows[32]; /* of B, of the next bricks */
-};
-
-/* Two neighbours of a row */
-template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
-  Scalar x, y;
 };
 
 /* sum += the bricks of a stage times its rows, for as many of the tiles as there are */
@@ -77,8 +76,8 @@ template <int P, int BM, int NT> __device__ __forceinline__ void MultiplyStage(c
    P      precision
    BM     rows of a brick
    NT     tiles of 16 columns that a warp multiplies
-   STAGES of a warp's ring
-   DIRECT a panel is one strip, and windows are columns: the columns of a brick are the next four, and so a block says nothing that its windows do not
+   STAGES of a warp's ring DIRECT a panel is one strip, and windows are columns: the columns of a brick are the next
+   four, and so a block says nothing that its windows do not
 */
 template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __launch_bounds__(GATHER_WARPS * 32) Gather(const __grid_constant__ GatherArgs<typename Mma<P>::Scalar> a)
 {
@@ -109,7 +108,8 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> __global__ void __laun
     const int32_t    *windows = f.windows + first;
     const uint32_t    last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
 
-    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) { /* a brick a lane: its pattern, first value and rows */
+    /* A lane has a brick: its pattern, first value and rows */
+    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) {
       const uint32_t    n = min(last - group, 32u), mine = group + min(lane, n - 1);
       const PackedBrick own = p.brick[mine];
       uint32_t          pattern[BM / 8];

@@ -1,13 +1,14 @@
 /*
    One step of a tensor core: bricks of 8 or 16 rows times 16 columns of B, in the precisions there are.
 
-   Fragments (PTX ISA, warp-level matrix instructions): lane = 4*g + k. A brick's lane holds slot k of row g, and of row g + 8 if it has 16
-   rows. Of B a lane holds column k of the brick for the two columns of B that first and second name. The accumulators
-   of 16 columns of B are
+   Fragments (PTX ISA, warp-level matrix instructions): lane = 4*g + k. A brick's lane holds slot k of row g, and of row
+   g + 8 if it has 16 rows. Of B a lane holds column k of the brick for the two columns of B that first and second name.
+   The accumulators of 16 columns of B are
 
-     8 rows:  the operands are swapped (FlashSparse), C^T = B^T A^T: sum[0], sum[1] are rows 2k, 2k + 1 for the first column of B,
-              sum[2], sum[3] the same rows for the second
-     16 rows: sum[0], sum[1] are row g, the columns of B that lane groups 2k and 2k + 1 loaded as first; sum[2], sum[3] row g + 8;
+     8 rows:  the operands are swapped (FlashSparse), C^T = B^T A^T: sum[0], sum[1] are rows 2k, 2k + 1 for the first
+              column of B, sum[2], sum[3] the same rows for the second
+     16 rows: sum[0], sum[1] are row g, the columns of B that lane groups 2k and 2k + 1 loaded as first; sum[2], sum[3]
+     row g + 8;
               sum[4] to sum[7] the same for the second
 */
 #pragma once
@@ -46,9 +47,11 @@ __device__ __forceinline__ void MmaTf32(float *c, const uint32_t a[4], const uin
 }
 
 /*
-   x = high + low, both TF32, up to 1.5 times 2^-23 |x|: a tensor core leaves out the bit of low, or two, that may be too many. Below 2^-113 low is subnormal, and has fewer bits. high is x rounded to 11 bits
-   (Veltkamp's splitting; 8192 x is exact, and so is the difference), in half of the instructions that cvt.rna becomes. For NaN and Inf it is NaN, from about 2^115 on Inf; then the sum is not finite, and the
-   kernels treat it like any such: they compute it again without tensor cores
+   x = high + low, both TF32, up to 1.5 times 2^-23 |x|: a tensor core leaves out the bit of low, or two, that may be
+   too many. Below 2^-113 low is subnormal, and has fewer bits. high is x rounded to 11 bits (Veltkamp's splitting; 8192
+   x is exact, and so is the difference), in half of the instructions that cvt.rna becomes. For NaN and Inf it is NaN,
+   from about 2^115 on Inf; then the sum is not finite, and the kernels treat it like any such: they compute it again
+   without tensor cores
 */
 __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low)
 {
@@ -59,8 +62,10 @@ __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low
 }
 
 /*
-   What a tensor core, which leaves out all but 11 bits, takes for x rounded to TF32: x and half of a unit in the last of these, on average. One instruction in place of two; the error is between -0.64 and 0.72
-   units, where it is 0.5 at most of what is rounded, and 5 percent larger on average. Numbers of 11 bits remain what they are, and so do NaN and Inf; the largest of all become Inf, see above
+   What a tensor core, which leaves out all but 11 bits, takes for x rounded to TF32: x and half of a unit in the last
+   of these, on average. One instruction in place of two; the error is between -0.64 and 0.72 units, where it is 0.5 at
+   most of what is rounded, and 5 percent larger on average. Numbers of 11 bits remain what they are, and so do NaN and
+   Inf; the largest of all become Inf, see above
 */
 __device__ __forceinline__ uint32_t RoundTf32(float x)
 {
@@ -105,8 +110,10 @@ template <int P, int BM> struct Bricks {
 };
 
 /*
-   sum += two bricks times 16 columns of B; x[brick][first or second]. A tensor core truncates where it adds, so each step starts from zero and its sums
-   are added with rounding: the error of a long row grows as on scalar cores. Where second is false the columns of B that are second are zeros, and their sums are not asked for: with 8 rows one instruction does both
+   sum += two bricks times 16 columns of B; x[brick][first or second]. A tensor core truncates where it adds, so each
+   step starts from zero and its sums are added with rounding: the error of a long row grows as on scalar cores. Where
+   second is false the columns of B that are second are zeros, and their sums are not asked for: with 8 rows one
+   instruction does both
 */
 template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bricks<P, 8> &bricks, const float (&x)[2][2], bool = true)
 {

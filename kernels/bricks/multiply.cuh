@@ -6,8 +6,8 @@
 #include "brick.cuh"
 
 /*
-   Column of a tile of 16 that lane group g loads as its first (which = 0) or second: neighbours where B is row-major and a load brings both,
-   eight apart where they lie in separate columns anyway
+   Column of a tile of 16 that lane group g loads as its first (which = 0) or second: neighbours where B is row-major
+   and a load brings both, eight apart where they lie in separate columns anyway
 */
 template <bool NEIGHBOURS> __device__ __forceinline__ int32_t TileColumn(int32_t g, int32_t which)
 {
@@ -38,11 +38,13 @@ template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint
   }
 }
 
+/* Two neighbours, read or written together */
+template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
+  Scalar x, y;
+};
+
 template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
-  struct alignas(2 * sizeof(Scalar)) Pair {
-    Scalar x, y;
-  };
   const bool    whole = item.slot < 0;
   Scalar       *C     = whole ? d.C : d.partial;
   const int64_t ldc   = whole ? d.ldc : d.ldpartial;
@@ -62,7 +64,7 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
         if (n0 + 16 * t + col >= d.N) continue;
         Scalar *c = C + (n0 + 16 * t + col) * ldc;
 
-        if (d.pairs && whole && row1 >= 0) *(Pair *)(c + row) = {sum[t][i], sum[t][i + 1]};
+        if (d.pairs && whole && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
         else {
           if (row >= 0) c[row] = sum[t][i];
           if (row1 >= 0) c[row1] = sum[t][i + 1];

@@ -1,8 +1,10 @@
 /*
-   Balance: a panel with many more blocks than others is cut into parts that are multiplied on their own, and their sums are put together in order.
+   Balance: a panel with many more blocks than others is cut into parts that are multiplied on their own, and their sums
+   are put together in order.
 
-   Source: cuTeSpMM, section 5 (heavy row panels are split); the results are the same bits every time because nothing is added by atomics. Where a cut is made
-   follows from the format alone. The sums of a long row are kept short this way, too, and with them their rounding errors.
+   Source: cuTeSpMM, section 5 (heavy row panels are split); the results are the same bits every time because nothing is
+   added by atomics. Where a cut is made follows from the format alone. The sums of a long row are kept short this way,
+   too, and with them their rounding errors.
 */
 #include <stdlib.h>
 

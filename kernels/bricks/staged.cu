@@ -1,20 +1,21 @@
 /*
-   Bricks times rows of B staged in shared memory: persistent thread blocks; producer warps keep a ring of stages filled, the others, one or two a strip, multiply.
-   A stage holds a packed block and the rows of B that it needs, column-major with a pitch that lets the lanes of a fragment hit different banks.
+   Bricks times rows of B staged in shared memory: persistent thread blocks; producer warps keep a ring of stages
+   filled, the others, one or two a strip, multiply. A stage holds a packed block and the rows of B that it needs,
+   column-major with a pitch that lets the lanes of a fragment hit different banks.
 
-   Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns lie in different memory pages, and
-   a multiprocessor has few of those at hand: a warp copies all rows of a column, or of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as
-   all columns of a few rows. (Where columns are not aligned, and a copy has less, it is the other way round: see Copies.)
+   Source: cuTeSpMM, section 3 (a panel's blocks in shared memory, coarsening along N). B is read in place. Its columns
+   lie in different memory pages, and a multiprocessor has few of those at hand: a warp copies all rows of a column, or
+   of a few, 16 bytes a lane, before it goes on to the next, which is twice as fast as all columns of a few rows. (Where
+   columns are not aligned, and a copy has less, it is the other way round: see Copies.)
 */
 #include <algorithm>
 
-#include "../common/copy.cuh"
+#include "../common/stages.cuh"
 #include "product.cuh"
 
 enum {
   STAGED_STRIPS = 8, /* strips of a panel at most */
-  STAGE_ALIGN   = 128,
-  MAX_STAGES    = 8
+  STAGE_ALIGN   = 128
 };
 
 namespace {
@@ -27,13 +28,19 @@ template <typename Scalar> struct StagedArgs {
 };
 } // namespace
 
-/* From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight columns lie in different banks */
+/*
+   From a column of the stage's part of B to the next: four scalars more than it has rows, so that four rows of eight
+   columns lie in different banks
+*/
 static constexpr __host__ __device__ int Pitch(int brick_rows)
 {
   return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
 }
 
-/* What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of all that further on each time */
+/*
+   What a thread block has to do: the tiles of columns of an item one after the other, then the next item, gridDim.x of
+   all that further on each time
+*/
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
@@ -87,7 +94,10 @@ private:
   }
 };
 
-/* Where the runs of a block begin and end, and its windows; all zero where there is no such block. As they come from memory: the first to compute with them has to wait for them */
+/*
+   Where the runs of a block begin and end, and its windows; all zero where there is no such block. As they come from
+   memory: the first to compute with them has to wait for them
+*/
 struct BlockPlace {
   uint32_t pattern, pattern_end, value, value_end, window, window_end;
 };
@@ -112,10 +122,13 @@ template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> __device__ 
 }
 
 /*
-   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many rows as 16 bytes hold, and windows consist of whole chunks.
+   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns: a lane has a chunk of as many
+   rows as 16 bytes hold, and windows consist of whole chunks.
 
-   Where not all columns are ALIGNED to 16 bytes, columns CHUNK apart are aligned alike, whatever the leading dimension, for CHUNK times that is a multiple of 16 bytes: they are a class. In wide tiles (MIXED) the warp copies
-   class by class, 16, 8 or 4 bytes a lane, which are a chunk or a part of one: of all columns of the class 32 parts, then the next 32. Narrow tiles have so few columns of each class that it is faster to copy all columns by scalars
+   Where not all columns are ALIGNED to 16 bytes, columns CHUNK apart are aligned alike, whatever the leading dimension,
+   for CHUNK times that is a multiple of 16 bytes: they are a class. In wide tiles (MIXED) the warp copies class by
+   class, 16, 8 or 4 bytes a lane, which are a chunk or a part of one: of all columns of the class 32 parts, then the
+   next 32. Narrow tiles have so few columns of each class that it is faster to copy all columns by scalars
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
@@ -181,7 +194,10 @@ private:
     }
   }
 
-  /* V rows of ncopies columns, STEP columns and from_step scalars apart; B has so many rows there. With few copies, the warp has little time for each block: whole tiles are copied without counting */
+  /*
+     V rows of ncopies columns, STEP columns and from_step scalars apart; B has so many rows there. With few copies, the
+     warp has little time for each block: whole tiles are copied without counting
+  */
   template <int V, int STEP> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
   {
     constexpr int MOST = NB / STEP;
@@ -216,14 +232,15 @@ template <typename Scalar> struct NoCopies {
    COPIES  how it copies rows of B; it is number warp of those that do
    RUNS    whether it brings the packed blocks
 */
-template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
 {
   constexpr uint32_t    SIZE = sizeof(Scalar);
   const Format<Scalar> &f    = a.f;
   COPIES                copies(warp, lane);
   Blocks<Scalar>        blocks(a);
-  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p; /* lane i: of block i of the next group; and the place of the next block */
-  uint32_t              stage = 0, parity = 0;
+  /* Lane i: of block i of the next group; and the place of the next block */
+  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p;
+  RingPlace             at;
 
   p = ShufflePlace(next, 0);
   copies.Seek(f, p);
@@ -235,31 +252,33 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
     for (uint32_t i = 0; i < n; i++) {
-      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, stage, 0); /* the same for all lanes, and the compiler knows: bulk copies want uniform registers */
-      const uint32_t   base = shared + place * a.stage_bytes, ready = full + 8 * place;
+      /* The same for all lanes, and the compiler knows: bulk copies want uniform registers */
+      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0);
+      const uint32_t   base = ring.stages + place * a.stage_bytes, ready = RingFull(ring, place);
       const BlockPlace now  = p;
 
       copies.Take(f);
       p = i + 1 < n ? ShufflePlace(group, i + 1) : ShufflePlace(next, 0);
       copies.Seek(f, p);
-      BarrierWait(empty + 8 * stage, parity ^ 1);
+      RingWaitEmpty(ring, at);
       if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + Pitch(BM) * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
       copies.Copy(a, now, base, n0, N);
       BarrierArriveAfterCopies(ready);
-      NextStage(a.nstages, stage, parity);
+      at.Next(a.nstages);
     }
   }
 }
 
 /*
-   The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that multiply, and with many sums those have none left for operands on their way from
-   shared memory. Its own copy of the arguments is in registers; what it were to read from memory would be read again for each block
+   The same as a function of its own. Inlined, it shares the registers that the compiler plans with the warps that
+   multiply, and with many sums those have none left for operands on their way from shared memory. Its own copy of the
+   arguments is in registers; what it were to read from memory would be read again for each block
 */
-template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, uint32_t shared, uint32_t full, uint32_t empty, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
 {
   const StagedArgs<Scalar> a = args;
 
-  Produce<BM, NB, COPIES, RUNS>(a, shared, full, empty, warp, lane);
+  Produce<BM, NB, COPIES, RUNS>(a, ring, warp, lane);
 }
 
 /*
@@ -270,7 +289,8 @@ template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> __device_
    ALIGNED whether all columns of B are aligned to 16 bytes
    CTAS    thread blocks on a multiprocessor
    NP      producer warps: one for all, or one for the packed blocks and the others for B
-   HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the compiler does not know this costs more than it saves
+   HALF    whether the second half of the last of these tiles lies beyond N, and is left out. As a condition that the
+           compiler does not know this costs more than it saves
 */
 template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HALF> __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
@@ -284,21 +304,14 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const Format<Scalar> &f = a.f;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP;
   const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* so that it stays in a register */
-  const uint32_t full = begin + a.nstages * a.stage_bytes, empty = full + 8 * MAX_STAGES;
-  uint32_t       stage = 0, parity = 0;
+  const Ring     ring  = RingAt(begin, begin + a.nstages * a.stage_bytes);
+  RingPlace      at;
 
-  if (threadIdx.x == 0) {
-    for (int s = 0; s < a.nstages; s++) {
-      BarrierInit(full + 8 * s, 32 * NP + RUN_ARRIVALS);
-      BarrierInit(empty + 8 * s, 32 * nconsumers);
-    }
-    BarrierInitFence();
-  }
-  __syncthreads();
+  RingInit(ring, a.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
   if (warp >= nconsumers) {
-    if (NP == 1) Produce<BM, NB, COPIES, true>(a, begin, full, empty, 0, lane);
-    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, true>(a, begin, full, empty, 0, lane);
-    else ProduceApart<BM, NB, COPIES, false>(a, begin, full, empty, warp - nconsumers - 1, lane);
+    if (NP == 1) Produce<BM, NB, COPIES, true>(a, ring, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, true>(a, ring, 0, lane);
+    else ProduceApart<BM, NB, COPIES, false>(a, ring, warp - nconsumers - 1, lane);
     return;
   }
 
@@ -309,10 +322,10 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
-      const uint32_t base = begin + stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
+      const uint32_t base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
       const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * NB, b = base + (n_warp + g) * PITCH;
 
-      BarrierWait(full + 8 * stage, parity);
+      RingWaitFull(ring, at);
       const uint32_t last = ReadShared16(start + 2);
 
 #pragma unroll 1
@@ -343,8 +356,8 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
           Step<P>(sum[t], step, y, second);
         }
       }
-      BarrierArrive(empty + 8 * stage);
-      NextStage(a.nstages, stage, parity);
+      RingLeave(ring, at);
+      at.Next(a.nstages);
     }
     StoreSums<BM, NT, false>(f, a.d, GetItem(f, w / a.ntiles), strip, lane, sum, (int32_t)(w % a.ntiles) * NB + (int32_t)n_warp);
   }
@@ -359,10 +372,9 @@ typedef struct {
 } Tiling;
 
 enum {
-  TILE_COLS   = 16,
-  BARRIERS    = 16 * MAX_STAGES, /* bytes */
-  WIDE_TILES  = 8,               /* tiles of 16 columns that a thread block has at most, */
-  HALF_TILES  = 4                /* and where two or more share a multiprocessor */
+  TILE_COLS  = 16,
+  WIDE_TILES = 8, /* tiles of 16 columns that a thread block has at most, */
+  HALF_TILES = 4  /* and where two or more share a multiprocessor */
 };
 
 /* Bytes of a stage, and where its pattern run begins, for a tile */
@@ -377,15 +389,10 @@ template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
   GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
 }
 
-/* Bytes that each of so many thread blocks on a multiprocessor can have for its stages */
-static int RoomForStages(const SpmmDevice *device, int ctas)
-{
-  const int room = device->shared_sm / ctas - device->shared_own;
-
-  return (room < device->shared_cta ? room : device->shared_cta) - BARRIERS;
-}
-
-/* For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that would be empty */
+/*
+   For columns in tiles of at most so many times 16, equally wide, and a single narrow one without the half of 16 that
+   would be empty
+*/
 static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
 {
   const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
@@ -402,16 +409,15 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
   GetStage(p->h, t.columns, &a);
   t.stage_bytes = (int)a.stage_bytes;
   for (;; t.ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
-    const int bytes = RoomForStages(device, t.ctas);
-
-    t.nstages = bytes / t.stage_bytes < MAX_STAGES ? bytes / t.stage_bytes : MAX_STAGES;
+    t.nstages = StagesThatFit(device, t.ctas, t.stage_bytes);
     if (t.ctas == 1 || t.nstages >= 2) return t;
   }
 }
 
 /*
-   Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would have but two stages, or
-   where panels are short: then one multiplies while the other stores its sums. Fewer columns where there is no room for two stages, as on devices with less shared memory
+   Up to 128 columns together, so that A is decoded once; but two thread blocks with half of them each, where one would
+   have but two stages, or where panels are short: then one multiplies while the other stores its sums. Fewer columns
+   where there is no room for two stages, as on devices with less shared memory
 */
 static Tiling ChooseTiling(const Product *p, const SpmmDevice *device)
 {
@@ -429,12 +435,9 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, bool HALF> stat
 {
   constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps to bring data */
   const auto    kernel = Staged<P, BM, NT, WN, ALIGNED, CTAS, NP, HALF>;
-  const int     strips = p->h->params.panel_rows / BM, bytes = t->nstages * t->stage_bytes + BARRIERS;
+  const int     strips = p->h->params.panel_rows / BM;
 
-  HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<HrpbGrid((int64_t)a->f.nitems * a->ntiles, 1, (int64_t)device->nsm * t->ctas), (strips * WN + NP) * 32, bytes, p->stream>>>(*a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchRing(kernel, device, (int64_t)a->f.nitems * a->ntiles, t->ctas, (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a);
 }
 
 template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
@@ -501,7 +504,10 @@ static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
   return (double)(s->staged_rows + s->needed_rows) / 2;
 }
 
-/* The format is that of HrpbStagedParams(), whatever the parameters are. Bricks have nine tenths of the fill that alpha allows, seen for four families of matrices */
+/*
+   The format is that of HrpbStagedParams(), whatever the parameters are. Bricks have nine tenths of the fill that alpha
+   allows, seen for four families of matrices
+*/
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const SpmmBrickTimes *t       = &device->model->bricks[precision];

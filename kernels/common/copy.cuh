@@ -1,6 +1,7 @@
 /*
-   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and cp.async.bulk). Before Hopper there is no
-   copy engine: there the lanes of a warp copy what one of them hands to it otherwise.
+   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and
+   cp.async.bulk). Before Hopper there is no copy engine: there the lanes of a warp copy what one of them hands to it
+   otherwise.
 */
 #pragma once
 
@@ -30,15 +31,6 @@ __device__ __forceinline__ void BarrierInitFence(void)
 #endif
 }
 
-/* Of a ring of stages; its barriers change parity with each turn */
-__device__ __forceinline__ void NextStage(uint32_t nstages, uint32_t &stage, uint32_t &parity)
-{
-  if (++stage == nstages) {
-    stage = 0;
-    parity ^= 1;
-  }
-}
-
 __device__ __forceinline__ void BarrierArrive(uint32_t barrier)
 {
   asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state,[%0];\n}" ::"r"(barrier) : "memory");
@@ -63,7 +55,7 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
   } while (!done);
 }
 
-/* BYTES (4, 8 or 16), aligned to as many; 16 go past the first cache */
+/* BYTES (4, 8 or 16), aligned to as many; 16 go past L1 */
 template <int BYTES> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
 {
   if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
@@ -81,7 +73,10 @@ template <int N> __device__ __forceinline__ void CopyAsyncWait(void)
 }
 
 #if HAVE_COPY_ENGINE
-/* Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some: addresses and bytes are multiples of 16 */
+/*
+   Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some:
+   addresses and bytes are multiples of 16
+*/
 __device__ __forceinline__ void BarrierArriveExpect(uint32_t barrier, uint32_t bytes)
 {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -98,23 +93,3 @@ __device__ __forceinline__ void CopyBulkFence(void)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
-
-enum {
-  RUN_ARRIVALS = HAVE_COPY_ENGINE /* that CopyRuns() makes, beside those after the copies */
-};
-
-/* Two runs, aligned to 16 bytes and a multiple of them long, by all lanes of a warp; to be followed by BarrierArriveAfterCopies() */
-__device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *from0, uint32_t bytes0, uint32_t to1, const uint8_t *from1, uint32_t bytes1, uint32_t barrier, uint32_t lane)
-{
-#if HAVE_COPY_ENGINE
-  if (lane == 0) {
-    BarrierArriveExpect(barrier, bytes0 + bytes1);
-    CopyBulk(to0, from0, bytes0, barrier);
-    CopyBulk(to1, from1, bytes1, barrier);
-  }
-  __syncwarp();
-#else
-  for (uint32_t i = 16 * lane; i < bytes0; i += 16 * 32) CopyAsync<16>(to0 + i, from0 + i);
-  for (uint32_t i = 16 * lane; i < bytes1; i += 16 * 32) CopyAsync<16>(to1 + i, from1 + i);
-#endif
-}

@@ -30,7 +30,10 @@ HrpbError HrpbDeviceError(cudaError_t err);
     if (err_) return err_; \
   } while (0)
 
-/* Device memory for n items that may be none, from the driver's pool: an allocation and its release are work in the stream, and wait for nothing */
+/*
+   Device memory for n items that may be none, from the driver's pool: an allocation and its release are work in the
+   stream, and wait for nothing
+*/
 template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n, HrpbStream stream)
 {
   const cudaError_t err = cudaMallocAsync((void **)p, n > 0 ? sizeof(T) * (size_t)n : 1, stream);
@@ -57,7 +60,10 @@ static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most =
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
-/* By all threads of a kernel that LaunchAfter() launches, before they read what the one before it writes. The compiler may still move reads by __ldg() to before it: those of what no kernel of ours has written */
+/*
+   By all threads of a kernel that LaunchAfter() launches, before they read what the one before it writes. The compiler
+   may still move reads by __ldg() to before it: those of what no kernel of ours has written
+*/
 static __device__ __forceinline__ void HrpbWaitForKernelBefore()
 {
 #if __CUDA_ARCH__ >= 900

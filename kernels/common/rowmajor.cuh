@@ -10,7 +10,10 @@ enum {
   COPY_TILE    = 4 * COPY_THREADS /* scalars that a thread block turns round */
 };
 
-/* R [rows x ldr] = B [nrows x N] and zeros in the columns and rows beyond. Tiles have COLS columns; their rows in shared memory are padded so that no two lanes meet in a bank */
+/*
+   R [rows x ldr] = B [nrows x N] and zeros in the columns and rows beyond. Tiles have COLS columns; their rows in
+   shared memory are padded so that no two lanes meet in a bank
+*/
 template <int COLS, typename Scalar> __global__ void __launch_bounds__(COPY_THREADS) CopyRowMajor(const Scalar *B, int64_t ldb, int32_t nrows, int32_t N, Scalar *R, int32_t rows, int32_t ldr)
 {
   constexpr int     ROWS = COPY_TILE / COLS, BANKS = 128 / sizeof(Scalar), PADDING = BANKS > COLS ? BANKS / COLS : 1;

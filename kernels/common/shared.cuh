@@ -1,5 +1,6 @@
 /*
-   Reads and writes of shared memory by its addresses of 32 bits. In place of pointers, which the compiler makes 64 bits wide and derives again and again from the special register that says where shared memory is.
+   Reads and writes of shared memory by its addresses of 32 bits. In place of pointers, which the compiler makes 64 bits
+   wide and derives again and again from the special register that says where shared memory is.
 */
 #pragma once
 

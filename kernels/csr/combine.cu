@@ -28,8 +28,8 @@ static __device__ __forceinline__ void Store(const CombineArgs &a, int32_t row, 
 }
 
 /*
-   An entry of C in one go, by all lanes of a warp: they read together, and each adds all in their order. When the sum is infinite, order is of no concern: it stays so, unless one of the entries that
-   are left makes it NaN
+   An entry of C in one go, by all lanes of a warp: they read together, and each adds all in their order. When the sum
+   is infinite, order is of no concern: it stays so, unless one of the entries that are left makes it NaN
 */
 static __device__ __noinline__ HrpbScalar ExactSum(const CombineArgs &a, int32_t row, int64_t n)
 {
@@ -122,7 +122,10 @@ static __device__ void CombineRows(const CombineArgs &a, const CsrLongRow &r, in
   if (r.nparts) Store(a, r.row, n, sum);
 }
 
-/* Thread blocks with a huge row first, then those with rows for all threads; columns are the second dimension of the grid */
+/*
+   Thread blocks with a huge row first, then those with rows for all threads; columns are the second dimension of the
+   grid
+*/
 static __global__ void __launch_bounds__(COMBINE_THREADS) CsrCombine(const __grid_constant__ CombineArgs a)
 {
   const int64_t row = a.nhuge + ((int64_t)blockIdx.x - a.nhuge) * COMBINE_THREADS + threadIdx.x;

@@ -1,10 +1,11 @@
 /*
    CSR times a row-major copy of B.
 
-   A group of lanes has a row of A, or a part of one that is cut; neighbouring groups of a warp have neighbouring rows, so that what they store is whole sectors of column-major C, where its columns begin with one: four rows of double, eight of single.
-   Eight lanes read a line of the first cache at once, four half of it.
-   The lanes of a group read a chunk of entries together, hand them round, and have a few columns of B each. What limits the kernel is the latency of scattered rows of B:
-   U of them are on their way for each group, and the next entries with them.
+   A group of lanes has a row of A, or a part of one that is cut; neighbouring groups of a warp have neighbouring rows,
+   so that what they store is whole sectors of column-major C, where its columns begin with one: four rows of double,
+   eight of single. Eight lanes read a line of L1 at once, four half of it. The lanes of a group read a
+   chunk of entries together, hand them round, and have a few columns of B each. What limits the kernel is the latency
+   of scattered rows of B: U of them are on their way for each group, and the next entries with them.
 */
 #include <algorithm>
 
@@ -58,7 +59,8 @@ static __device__ __noinline__ HrpbScalar Again(const HrpbInt *colidx, const Hrp
    G   lanes of a group
    K   vectors of a lane, each
    W   columns wide: 16 bytes
-   U   rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to keep them so
+   U   rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to
+       keep them so
    ADD whether the product is added to C0, which may be C
 */
 template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 8 : CSR_RESIDENT) Csr(const __grid_constant__ CsrArgs a)
@@ -89,11 +91,13 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   }
   longest = __reduce_max_sync(HRPB_ALL_LANES, length);
   HrpbLetNextKernelCome();
-  HrpbWaitForKernelBefore(); /* the copy of B, which does not let this one come early: with two columns that took 1.28 times as long */
+  /* The copy of B, which does not let this one come early: with two columns that took 1.28 times as long */
+  HrpbWaitForKernelBefore();
 
+  /* A lane beyond the end of a row reads what the first one of the tile does, and there its last vector is its first */
   const HrpbInt    *colidx = a.colidx + begin;
-  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile); /* a lane beyond the row's end reads what the tile's first one does, */
-  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0; /* and its last vector is its first there */
+  const HrpbScalar *values = a.values + begin, *r = a.R + (n0 < a.ldr ? n0 : tile);
+  const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0;
 
   ReadEntries<G>(colidx, values, 0, length, a.ncols, lane, col, value);
 #pragma unroll 1
@@ -194,7 +198,10 @@ template <int G, int K, int W, bool ADD = false> static HrpbError Launch(CsrArgs
   return LaunchAs(first, Csr<G, K, W, CSR_CHUNK / (K == 3 ? 4 : K), ADD>, dim3(a.part_blocks + HrpbGrid(a.nrows, GROUPS), ntiles), CSR_THREADS, 0, stream, a);
 }
 
-/* Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want so many columns, by G lanes; what is left, narrower, has a kernel that fits */
+/*
+   Tiles of CSR_TILE_BYTES of a row of B, or two of half as many, of which the last may want so many columns, by G
+   lanes; what is left, narrower, has a kernel that fits
+*/
 template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bool narrow, bool first, cudaStream_t stream)
 {
   constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = CSR_TILE_BYTES / sizeof(HrpbScalar), K = CSR_TILE_BYTES / 16 / G;
@@ -207,10 +214,17 @@ template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bo
   if (left <= 2 * VECTOR) return Launch<2, 1, VECTOR>(*a, n0, 1, first, stream);
   if (left <= 4 * VECTOR) return Launch<4, 1, VECTOR>(*a, n0, 1, first, stream);
   if (left <= 8 * VECTOR) return Launch<G, K / 2, VECTOR>(*a, n0, 1, first, stream);
-  return Launch<4, 3, VECTOR>(*a, n0, 1, first, stream); /* eight lanes, a quarter of them and more without columns, take 1.2 times as long for 8 dof, tetra and banded, R-MAT 1.02, where rows keep the device busy */
+  /*
+     Eight lanes, of which a quarter and more have no columns, take 1.2 times as long for 8 dof, tetra and banded, and
+     1.02 times for R-MAT, where rows keep the device busy
+  */
+  return Launch<4, 3, VECTOR>(*a, n0, 1, first, stream);
 }
 
-/* The same for products that are added, in tiles of half as many bytes by four lanes: a few variants are enough, for they are made of few columns at a time */
+/*
+   The same for products that are added, in tiles of half as many bytes by four lanes: a few variants are enough, for
+   they are made of few columns at a time
+*/
 static HrpbError RunTilesAdding(const CsrArgs *a, bool first, cudaStream_t stream)
 {
   constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = 8 * VECTOR;
@@ -276,7 +290,10 @@ static double CopiedColumns(const SpmmFacts *facts, int64_t N, const SpmmDevice 
   return (double)std::max(N, (int64_t)(SpmmHasFewPanels(facts->nrows, device) ? t->fewest_few_rows : t->fewest_copied));
 }
 
-/* and to multiply with: whole sixty-fours of bytes where there is more than one. Where columns are scattered the rate is another, which follows from how much of a tile of the copy L2 holds */
+/*
+   and to multiply with: whole sixty-fours of bytes where there is more than one. Where columns are scattered the rate
+   is another, which follows from how much of a tile of the copy L2 holds
+*/
 static double Multiplying(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
 {
   const SpmmCsrTimes *t    = &device->model->csr;

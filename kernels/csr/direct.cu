@@ -1,9 +1,10 @@
 /*
    CSR times B as it is, a column at a time: for a single column, and where a copy of B would cost more than it saves.
 
-   A thread block has a section. All its threads read the entries, in whole sectors and whatever their rows, and the numbers of B they meet; then, from shared memory, the sum of a row, or of a
-   part of one, is that of its chunks: by a thread, or, where rows are long, by a few lanes with a chunk each. Where some are cut, and so of all lengths, threads first add up chunks, whatever their rows. So many reads are on their way,
-   and the bits are those of the other kernel.
+   A thread block has a section. All its threads read the entries, in whole sectors and whatever their rows, and the
+   numbers of B they meet; then, from shared memory, the sum of a row, or of a part of one, is that of its chunks: by a
+   thread, or, where rows are long, by a few lanes with a chunk each. Where some are cut, and so of all lengths, threads
+   first add up chunks, whatever their rows. So many reads are on their way, and the bits are those of the other kernel.
 */
 #include <string.h>
 
@@ -42,7 +43,10 @@ struct DirectArgs {
   int32_t           part_entries;
 };
 
-/* *p where has, without a branch: all reads of a thread are on their way before it waits for the first. What is read once need not take the place of numbers of B in the multiprocessor's cache */
+/*
+   *p where has, without a branch: all reads of a thread are on their way before it waits for the first. What is read
+   once need not take the place of numbers of B in the multiprocessor's cache
+*/
 template <typename T> static __device__ __forceinline__ T ReadOnce(const T *p, bool has)
 {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "");
@@ -68,8 +72,9 @@ struct alignas(2 * sizeof(HrpbScalar)) Term {
 };
 
 /*
-   A place is left out after 2^Shift() terms, so that threads of a warp do not meet in a bank: those with chunks that follow each other, and those with rows of so many entries each, whose terms begin an odd number of places
-   apart then. Rows of 27 entries do so without, those of 42 meet in pairs; parts of 64 and more are few
+   A place is left out after 2^Shift() terms, so that threads of a warp do not meet in a bank: those with chunks that
+   follow each other, and those with rows of so many entries each, whose terms begin an odd number of places apart then.
+   Rows of 27 entries do so without, those of 42 meet in pairs; parts of 64 and more are few
 */
 template <Adding HOW> static __device__ __forceinline__ uint32_t Shift(uint32_t entries)
 {
@@ -154,7 +159,10 @@ static __device__ __forceinline__ void MarkChunks(uint32_t *marks, int32_t begin
   }
 }
 
-/* The sum of each chunk in place of its first term. A thread has those that begin in CSR_CHUNK terms: one, or some that are shorter */
+/*
+   The sum of each chunk in place of its first term. A thread has those that begin in CSR_CHUNK terms: one, or some that
+   are shorter
+*/
 static __device__ __forceinline__ void AddChunks(Term *term, const uint32_t *marks, int32_t length)
 {
 #pragma unroll 1
@@ -258,7 +266,10 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
     else cut[atomicAdd(&ncut, 1)] = {i, begin, end};
   }
   __syncthreads();
-  /* cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written, the one where the last of these lies for 32 rows, and leaves out a row where it finds it. volatile: nobody here reads the zeros */
+  /*
+     cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written, the one where the last of
+     these lies for 32 rows, and leaves out a row where it finds it. volatile: nobody here reads the zeros
+  */
   for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) ((volatile HrpbInt *)rowptr)[i] = 0;
   if constexpr (HOW == BY_CHUNKS) {
     for (int32_t first = thread / HRPB_LANES * (HRPB_LANES / CSR_COMBINE_LANES); first < ncut; first += DIRECT_THREADS / CSR_COMBINE_LANES) {

@@ -1,5 +1,6 @@
 /*
-   The rows of B that panels of rows need, in runs of consecutive ones, and for each entry of the CSR where its row of B lies among those of its panel: what staged.cu goes by. It is made where that kernel pays.
+   The rows of B that panels of rows need, in runs of consecutive ones, and for each entry of the CSR where its row of B
+   lies among those of its panel: what staged.cu goes by. It is made where that kernel pays.
 */
 #include "csr.cuh"
 #include "../common/launch.cuh"
@@ -22,7 +23,10 @@ struct PanelTotals {
   unsigned int       unsorted; /* whether an entry was not met where its row, sorted, would have it */
 };
 
-/* Of the runs of active windows: bits of a word at which one begins, and those at which one ends. They look at the words of other threads, so that HrpbNextRange(), which clears them, wants all threads to be through */
+/*
+   Of the runs of active windows: bits of a word at which one begins, and those at which one ends. They look at the
+   words of other threads, so that HrpbNextRange(), which clears them, wants all threads to be through
+*/
 static __device__ uint32_t RunStarts(const HrpbPanel *s, uint32_t word)
 {
   return s->bitmap[word] & ~(s->bitmap[word] << 1 | (word ? s->bitmap[word - 1] >> 31 : 0));
@@ -46,8 +50,9 @@ static __device__ uint32_t Place(uint32_t window, uint32_t run)
 }
 
 /*
-   Count (of every so many panels): run_ptr [npanels], unless it is NULL, becomes numbers of runs; and totals. Fill: runs, from run_ptr[panel] on, and places. The walk is that of sorted rows. Of others it comes to
-   an end, too, and says so
+   Count (of every so many panels): run_ptr [npanels], unless it is NULL, becomes numbers of runs; and totals. Fill:
+   runs, from run_ptr[panel] on, and places. The walk is that of sorted rows. Of others it comes to an end, too, and
+   says so
 */
 template <bool FILL> static __global__ void __launch_bounds__(HRPB_THREADS) PanelRuns(HrpbSegments g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, CsrRun *runs, uint16_t *places)
 {
@@ -168,8 +173,8 @@ static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, 
 }
 
 /*
-   Rows of a panel. A multiprocessor has one at a time: where the last of CSR_PANEL_ROWS would leave most of them idle, each has fewer, by whole warps, or none if that were far fewer, for then more rows of B are brought
-   for a row of A
+   Rows of a panel. A multiprocessor has one at a time: where the last of CSR_PANEL_ROWS would leave most of them idle,
+   each has fewer, by whole warps, or none if that were far fewer, for then more rows of B are brought for a row of A
 */
 static int32_t PanelRows(int32_t nrows, int64_t nsm)
 {

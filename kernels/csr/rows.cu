@@ -1,6 +1,7 @@
 /*
-   CSR times B as it is, a row of A to a thread: for short rows whose columns run with them, as in a 7-point stencil. The numbers of B that the threads of a warp meet lie together then, and
-   no copy of B pays. A thread block has the entries of its rows in shared memory; of each, as many columns of B as a tile has are on their way together.
+   CSR times B as it is, a row of A to a thread: for short rows whose columns run with them, as in a 7-point stencil.
+   The numbers of B that the threads of a warp meet lie together then, and no copy of B pays. A thread block has the
+   entries of its rows in shared memory; of each, as many columns of B as a tile has are on their way together.
 */
 #include "csr.cuh"
 #include "../common/launch.cuh"
@@ -76,7 +77,10 @@ template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyRow
   if constexpr (U > 1) MultiplyRow<U / 2, CHUNKS>(a, r, n, end);
 }
 
-/* CHUNKS: there are rows of more than one. Their sums take registers from the columns on their way. COLUMNS: of a thread block; as an argument of the kernel it costs 3 to 20 % */
+/*
+   CHUNKS: there are rows of more than one. Their sums take registers from the columns on their way. COLUMNS: of a
+   thread block; as an argument of the kernel it costs 3 to 20 %
+*/
 template <bool CHUNKS, int COLUMNS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
 {
   extern __shared__ HrpbScalar values[];

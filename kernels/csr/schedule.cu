@@ -1,6 +1,8 @@
 /*
-   Which rows are cut, into which sections the entries fall, whether rows are multiplied as they come, and how much of a copy of B's rows at a time. A part is what a few lanes add one by one: long rows would keep them busy when all others are done. A section is
-   what a thread block of the kernel without a copy of B holds in shared memory: whole rows, or a piece of one that is too long.
+   Which rows are cut, into which sections the entries fall, whether rows are multiplied as they come, and how much of a
+   copy of B's rows at a time. A part is what a few lanes add one by one: long rows would keep them busy when all others
+   are done. A section is what a thread block of the kernel without a copy of B holds in shared memory: whole rows, or a
+   piece of one that is too long.
 */
 #include <string.h>
 
@@ -214,8 +216,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbIn
 }
 
 /*
-   Rows several times as long as the mean would keep a warp busy when all others are done. A power of two, so that a few more entries somewhere
-   seldom move it
+   Rows several times as long as the mean would keep a warp busy when all others are done. A power of two, so that a few
+   more entries somewhere seldom move it
 */
 static int32_t PartEntries(int64_t nrows, int64_t nnz)
 {
@@ -226,8 +228,9 @@ static int32_t PartEntries(int64_t nrows, int64_t nnz)
 }
 
 /*
-   A copy of B pays when its rows are read more than once, and by more than a column. It never does for few products, which a copy and a second launch cost more than they save:
-   some 10 microseconds. B's columns are the second dimension of the grid
+   A copy of B pays when its rows are read more than once, and by more than a column. It never does for few products,
+   which a copy and a second launch cost more than they save: some 10 microseconds. B's columns are the second dimension
+   of the grid
 */
 static int32_t DirectColumns(const CsrSchedule *s)
 {
@@ -238,8 +241,9 @@ static int32_t DirectColumns(const CsrSchedule *s)
 }
 
 /*
-   Where columns are scattered, and none is met more often than others, what a row of B costs is whether it is still in the second cache: twice as likely for tiles half as wide, of which there are twice as many,
-   each with all entries. Seen on an H200 in double, N = 32: 18 % of the time for 2^18 columns, 9 for 2^19, 4 for 2^20, none for 2^17 or 2^21
+   Where columns are scattered, and none is met more often than others, what a row of B costs is whether it is still in
+   L2: twice as likely for tiles half as wide, of which there are twice as many, each with all entries.
+   Seen on an H200 in double, N = 32: 18 % of the time for 2^18 columns, 9 for 2^19, 4 for 2^20, none for 2^17 or 2^21
 */
 static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
 {
@@ -251,15 +255,19 @@ static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
   return HRPB_SUCCESS;
 }
 
-/* Of an R-MAT graph, with a few columns that many entries are in, which stay in the cache anyway, they are 9 to 15 percent fewer than entries; of 2^18 columns that are met at random one percent */
+/*
+   Of an R-MAT graph, with a few columns that many entries are in, which stay in the cache anyway, they are 9 to 15
+   percent fewer than entries; of 2^18 columns that are met at random one percent
+*/
 static bool AreScattered(int32_t columns)
 {
   return 100 * (int64_t)columns >= 97 * (int64_t)SAMPLES * SAMPLED;
 }
 
 /*
-   Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows are of all lengths, and C stays in the second cache, which puts the halves together: where it is a
-   third of that at most. Where four lanes for each row would not keep the device busy, the others may as well have nothing to do
+   Lanes of a row are eight, but for singles, of which four rows of a warp are half a sector of C: there only where rows
+   are of all lengths, and C stays in L2, which puts the halves together: where it is a third of that at
+   most. Where four lanes for each row would not keep the device busy, the others may as well have nothing to do
 */
 static HrpbError EightColumns(CsrSchedule *s)
 {
@@ -294,7 +302,8 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   s->part_entries   = PartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
   s->longest        = (int64_t)needs.longest;
-  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS; /* by sections of WHOLE_ROWS: then no row is cut within one of these, which direct.cu relies on */
+  /* In sections of WHOLE_ROWS no row is cut, which direct.cu relies on */
+  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
   return HRPB_SUCCESS;
 }
 

@@ -1,15 +1,17 @@
 /*
-   CSR times rows of B that a thread block has brought into shared memory: for rows of a dozen or two of entries whose columns run with them, as in a 27-point stencil, where an entry of B is wanted many times.
+   CSR times rows of B that a thread block has brought into shared memory: for rows of a dozen or two of entries whose
+   columns run with them, as in a 27-point stencil, where an entry of B is wanted many times.
 
-   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring the runs of rows of B that the panel needs, a few columns at a time, while the others multiply
-   those before. What limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that the second-level cache. It needs Hopper or later.
+   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring
+   the runs of rows of B that the panel needs, a few columns at a time, while the others multiply those before. What
+   limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that L2. It
+   needs Hopper or later.
 */
 #include <math.h>
 
-#include "../common/copy.cuh"
 #include "csr.cuh"
-#include "../common/launch.cuh"
 #include "../common/shared.cuh"
+#include "../common/stages.cuh"
 
 enum {
   THREADS = CSR_PANEL_ROWS + (int)HRPB_LANES,
@@ -17,10 +19,12 @@ enum {
 };
 
 /*
-   Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there are at most. The compiler knows them, so that an entry has one address for all columns. With all but the
-   last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
+   Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there
+   are at most. The compiler knows them, so that an entry has one address for all columns. With all but the last a part
+   of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
 
-   A column ends with 32 bytes of zeros, one of which an entry meets that is not there, whatever Shift() adds to its place
+   A column ends with 32 bytes of zeros, one of which an entry meets that is not there, whatever Shift() adds to its
+   place
 */
 enum {
   COLUMN_OF_FOUR  = 8320,
@@ -50,13 +54,19 @@ static __device__ __forceinline__ uint32_t Shift(const StagedArgs &a, int32_t n)
   return ((uint32_t)((uintptr_t)a.B / sizeof(HrpbScalar)) + (uint32_t)n * (uint32_t)a.ldb) % GRAIN;
 }
 
-/* Whether the last 16 bytes of a run of column n may reach behind B: of what lies there is not known whether it is memory */
+/*
+   Whether the last 16 bytes of a run of column n may reach behind B: of what lies there is not known whether it is
+   memory
+*/
 static __device__ __forceinline__ bool EndsB(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   return (a.N - 1 - n) * a.ldb + a.ncols - r.end < GRAIN - 1;
 }
 
-/* Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes come, too: those of other rows or columns of B, or, before the first one, what B is aligned within */
+/*
+   Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes
+   come, too: those of other rows or columns of B, or, before the first one, what B is aligned within
+*/
 static __device__ __forceinline__ uint32_t BulkScalars(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   const uint32_t all = r.end - r.begin + Shift(a, n);
@@ -75,40 +85,37 @@ static __device__ __forceinline__ void CopyRest(const StagedArgs &a, const CsrRu
 }
 
 /* By a warp: a lane has a column of each tile, and every eighth run. Its first run stays in registers for all tiles */
-template <uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Produce(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty, uint32_t lane)
+template <uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Produce(const StagedArgs &a, const Ring &ring, uint32_t lane)
 {
   constexpr uint32_t RUNS   = HRPB_LANES / CSR_STAGED_COLUMNS;
   const uint32_t     column = lane % CSR_STAGED_COLUMNS, own = lane / CSR_STAGED_COLUMNS;
-  uint32_t           stage = 0, parity = 0;
+  RingPlace          at;
 
   for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
     const uint32_t first = __ldg(a.run_ptr + panel), nruns = __ldg(a.run_ptr + panel + 1) - first;
     const CsrRun   mine  = own < nruns ? a.runs[first + own] : CsrRun{0, 0, 0};
 
     for (int32_t n0 = 0; n0 < a.N; n0 += CSR_STAGED_COLUMNS) {
-      const uint32_t to = shared + (stage * CSR_STAGED_COLUMNS + column) * COLUMN_BYTES, barrier = full + 8 * stage;
+      const uint32_t to = ring.stages + (at.stage * CSR_STAGED_COLUMNS + column) * COLUMN_BYTES, ready = RingFull(ring, at.stage);
       const int32_t  n       = n0 + (int32_t)column;
       const uint32_t last    = n < a.N ? nruns : 0;
       uint32_t       scalars = 0;
 
-      BarrierWait(empty + 8 * stage, parity ^ 1);
+      RingWaitEmpty(ring, at);
       for (uint32_t k = own; k < last; k += RUNS) {
         const CsrRun r = k < RUNS ? mine : a.runs[first + k];
 
         scalars += BulkScalars(a, r, n);
         if (EndsB(a, r, n)) CopyRest(a, r, n, to);
       }
-      scalars = __reduce_add_sync(HRPB_ALL_LANES, scalars); /* and what lanes have written is seen by the first, */
-      __syncwarp();
-      if (lane == 0) BarrierArriveExpect(barrier, scalars * (uint32_t)sizeof(HrpbScalar)); /* which vouches for it */
-      __syncwarp();
+      ArriveExpectAll(ready, scalars, sizeof(HrpbScalar), lane);
       for (uint32_t k = own; k < last; k += RUNS) {
         const CsrRun   r     = k < RUNS ? mine : a.runs[first + k];
         const uint32_t bytes = BulkScalars(a, r, n) * (uint32_t)sizeof(HrpbScalar);
 
-        if (bytes) CopyBulk(to + r.at * (uint32_t)sizeof(HrpbScalar), a.B + n * a.ldb + r.begin - Shift(a, n), bytes, barrier);
+        if (bytes) CopyBulk(to + r.at * (uint32_t)sizeof(HrpbScalar), a.B + n * a.ldb + r.begin - Shift(a, n), bytes, ready);
       }
-      NextStage(STAGES, stage, parity);
+      at.Next(STAGES);
     }
   }
 }
@@ -123,14 +130,18 @@ static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t r
   }
 }
 
-/* By the other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes: as tiles have a multiple of GRAIN columns, the same in all of them */
-template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Consume(const StagedArgs &a, uint32_t shared, uint32_t full, uint32_t empty)
+/*
+   By the other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes: as tiles have a multiple
+   of GRAIN columns, the same in all of them
+*/
+template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Consume(const StagedArgs &a, const Ring &ring)
 {
   const HrpbInt start = __ldg(a.rowptr);
-  uint32_t      stage = 0, parity = 0, first_scalar[SHIFTS];
+  RingPlace     at;
+  uint32_t      first_scalar[SHIFTS];
 
 #pragma unroll
-  for (int c = 0; c < SHIFTS; c++) first_scalar[c] = shared + Shift(a, c) * (uint32_t)sizeof(HrpbScalar);
+  for (int c = 0; c < SHIFTS; c++) first_scalar[c] = ring.stages + Shift(a, c) * (uint32_t)sizeof(HrpbScalar);
   for (int32_t panel = blockIdx.x; panel < a.npanels; panel += gridDim.x) {
     const int32_t     row    = panel * a.panel_rows + threadIdx.x;
     const bool        in     = (int32_t)threadIdx.x < a.panel_rows && row < a.nrows;
@@ -155,8 +166,8 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ 
       bool       finite = true;
 
 #pragma unroll
-      for (int c = 0; c < SHIFTS; c++) column[c] = first_scalar[c] + stage * CSR_STAGED_COLUMNS * COLUMN_BYTES;
-      BarrierWait(full + 8 * stage, parity);
+      for (int c = 0; c < SHIFTS; c++) column[c] = first_scalar[c] + at.stage * CSR_STAGED_COLUMNS * COLUMN_BYTES;
+      RingWaitFull(ring, at);
 #pragma unroll
       for (int first = 0; first < CSR_STAGED_ENTRIES; first += CSR_CHUNK) {
         HrpbScalar part[CSR_STAGED_COLUMNS] = {};
@@ -170,8 +181,8 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ 
 #pragma unroll
         for (int c = 0; c < CSR_STAGED_COLUMNS; c++) sum[c] += part[c];
       }
-      BarrierArrive(empty + 8 * stage);
-      NextStage(STAGES, stage, parity);
+      RingLeave(ring, at);
+      at.Next(STAGES);
       if (!in) continue;
 #pragma unroll
       for (int c = 0; c < CSR_STAGED_COLUMNS; c++) {
@@ -190,20 +201,13 @@ template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __global__ 
 {
 #if HAVE_COPY_ENGINE
   extern __shared__ __align__(128) uint8_t memory[];
-  __shared__ __align__(8) uint64_t barriers[2 * STAGES];
-  const uint32_t                   shared = SharedAddress(memory), full = SharedAddress(barriers), empty = full + 8 * STAGES;
+  __shared__ __align__(8) uint64_t barriers[RING_BARRIERS / sizeof(uint64_t)];
+  const Ring                       ring = RingAt(SharedAddress(memory), SharedAddress(barriers));
 
-  for (uint32_t i = threadIdx.x; i < STAGES * CSR_STAGED_COLUMNS * CSR_STAGED_ZEROS; i += THREADS) WriteShared(shared + (i / CSR_STAGED_ZEROS + 1) * COLUMN_BYTES - ZERO_BYTES + i % CSR_STAGED_ZEROS * (uint32_t)sizeof(HrpbScalar), 0);
-  if (threadIdx.x == 0) {
-    for (uint32_t s = 0; s < STAGES; s++) {
-      BarrierInit(full + 8 * s, 1);
-      BarrierInit(empty + 8 * s, CSR_PANEL_ROWS);
-    }
-    BarrierInitFence();
-  }
-  __syncthreads();
-  if (threadIdx.x >= CSR_PANEL_ROWS) Produce<STAGES, COLUMN_BYTES>(a, shared, full, empty, threadIdx.x - CSR_PANEL_ROWS);
-  else Consume<SHIFTS, STAGES, COLUMN_BYTES>(a, shared, full, empty);
+  for (uint32_t i = threadIdx.x; i < STAGES * CSR_STAGED_COLUMNS * CSR_STAGED_ZEROS; i += THREADS) WriteShared(ring.stages + (i / CSR_STAGED_ZEROS + 1) * COLUMN_BYTES - ZERO_BYTES + i % CSR_STAGED_ZEROS * (uint32_t)sizeof(HrpbScalar), 0);
+  RingInit(ring, STAGES, 1, CSR_PANEL_ROWS / HRPB_LANES);
+  if (threadIdx.x >= CSR_PANEL_ROWS) Produce<STAGES, COLUMN_BYTES>(a, ring, threadIdx.x - CSR_PANEL_ROWS);
+  else Consume<SHIFTS, STAGES, COLUMN_BYTES>(a, ring);
 #else
   __trap(); /* CsrStagedSupports() */
 #endif
@@ -215,21 +219,16 @@ HrpbError CsrStagedSupports(bool *supports)
 
   *supports = false;
   HrpbCall(SpmmGetDevice(&device));
-  *supports = device->code >= 90 && device->shared_cta >= CSR_STAGED_BYTES;
+  *supports = device->code >= 90 && RoomForStages(device, 1) >= CSR_STAGED_BYTES;
   return HRPB_SUCCESS;
 }
 
 template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static HrpbError Launch(const StagedArgs &a, cudaStream_t stream)
 {
-  const int         bytes  = STAGES * CSR_STAGED_COLUMNS * COLUMN_BYTES;
-  const auto        kernel = CsrStaged<SHIFTS, STAGES, COLUMN_BYTES>;
   const SpmmDevice *device;
 
   HrpbCall(SpmmGetDevice(&device));
-  HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<HrpbGrid(a.npanels, 1, device->nsm), THREADS, bytes, stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchRing(CsrStaged<SHIFTS, STAGES, COLUMN_BYTES>, device, a.npanels, 1, THREADS, STAGES * CSR_STAGED_COLUMNS * COLUMN_BYTES, stream, a);
 }
 
 template <int SHIFTS> static HrpbError LaunchStages(const StagedArgs &a, size_t column_bytes, cudaStream_t stream)

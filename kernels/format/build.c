@@ -54,7 +54,10 @@ static void MergeWindows(Builder *w, int32_t *part, int32_t nparts)
   }
 }
 
-/* Begin panel p: its rows and its active windows. Rows are sorted, so what a row adds to the windows is an ascending part */
+/*
+   Begin panel p: its rows and its active windows. Rows are sorted, so what a row adds to the windows is an ascending
+   part
+*/
 static void BeginPanel(Builder *w, int32_t p)
 {
   const int64_t first = (int64_t)p * w->params.panel_rows, left = w->nrows - first;
@@ -88,7 +91,10 @@ static void EndPanel(Builder *w)
   for (int32_t i = 0; i < w->nwindows; i++) w->position[w->windows[i]] = -1;
 }
 
-/* Append the bricks of a strip to the block whose active windows begin at first; the cursors of its rows move past the block */
+/*
+   Append the bricks of a strip to the block whose active windows begin at first; the cursors of its rows move past the
+   block
+*/
 static void PackStrip(Builder *w, int32_t strip, int32_t first)
 {
   const int32_t  bm                        = w->params.brick_rows;

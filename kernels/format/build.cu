@@ -1,6 +1,7 @@
 /*
-   The builder. Everything is found twice, first to count and then to fill, as on the host: the windows of the panels (windows.cu), then the bricks of
-   the strips. In between the sums come to the host, which refuses what does not fit and allocates each array at its size.
+   The builder. Everything is found twice, first to count and then to fill, as on the host: the windows of the panels
+   (windows.cu), then the bricks of the strips. In between the sums come to the host, which refuses what does not fit
+   and allocates each array at its size.
 */
 #include <string.h>
 
@@ -33,8 +34,8 @@ typedef struct {
 } // namespace
 
 /*
-   Move the cursors of one half of a strip behind a block. Bit i of mask says that the lane found an entry in the block's local column i; each of the
-   four lanes of a row finds a part of them.
+   Move the cursors of one half of a strip behind a block. Bit i of mask says that the lane found an entry in the
+   block's local column i; each of the four lanes of a row finds a part of them.
 */
 template <int WORDS> static __device__ __forceinline__ void SweepRows(const HrpbInt *colidx, const int32_t *windows, int32_t nwindows, int32_t shift, int64_t *next, int64_t end, uint32_t (&mask)[WORDS])
 {
@@ -168,8 +169,8 @@ static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32
 }
 
 /*
-   The bricks of a strip of a block, to brick; value is the first of theirs. mask [half] are the local columns of the lane's row, complete;
-   column is a warp's share of shared memory, one word a brick
+   The bricks of a strip of a block, to brick; value is the first of theirs. mask [half] are the local columns of the
+   lane's row, complete; column is a warp's share of shared memory, one word a brick
 */
 template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, HrpbBrick *brick, uint32_t value)
 {
@@ -286,7 +287,10 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
   return HRPB_SUCCESS;
 }
 
-/* Function<HALVES, WORDS>() for the format's parameters: words of masks are registers, and narrow blocks shall not pay for those of 256 columns */
+/*
+   Function<HALVES, WORDS>() for the format's parameters: words of masks are registers, and narrow blocks shall not pay
+   for those of 256 columns
+*/
 #define ForWords(Function, HALVES, words, ...) \
   ((words) == 1 ? Function<HALVES, 1>(__VA_ARGS__) : (words) == 2 ? Function<HALVES, 2>(__VA_ARGS__) : (words) == 4 ? Function<HALVES, 4>(__VA_ARGS__) : Function<HALVES, 8>(__VA_ARGS__))
 #define ForParams(Function, h, words, ...) ((h)->params.brick_rows == 8 ? ForWords(Function, 1, words, __VA_ARGS__) : ForWords(Function, 2, words, __VA_ARGS__))

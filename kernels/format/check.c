@@ -129,8 +129,8 @@ static HrpbError CheckWindows(const Checker *c, int64_t b, int32_t *last)
 }
 
 /*
-   The column slots of a brick: those of the strip's active columns ascend and have an entry; the slots left over in its last brick
-   repeat the last and have none. last is the strip's last column before it, -1 if there is none.
+   The column slots of a brick: those of the strip's active columns ascend and have an entry; the slots left over in its
+   last brick repeat the last and have none. last is the strip's last column before it, -1 if there is none.
 */
 static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, const HrpbBrick *brick, bool last_brick, int32_t *last)
 {

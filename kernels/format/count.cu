@@ -20,8 +20,8 @@ typedef struct {
 } // namespace
 
 /*
-   Columns of the strips of 16 rows, and of their halves, by merging their rows, one a lane: the least column at the head of a row is the next. Strips with a long row go to a
-   list
+   Columns of the strips of 16 rows, and of their halves, by merging their rows, one a lane: the least column at the
+   head of a row is the next. Strips with a long row go to a list
 */
 static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t long_row, int32_t *long_strips, StripTotals *totals)
 {

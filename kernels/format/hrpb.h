@@ -9,18 +9,20 @@
 
    The hierarchy, for a CSR matrix of nrows x ncols whose rows are sorted and free of duplicates:
 
-     panel   panel_rows (TM) rows. Row i of panel p is row order[p*TM + i] of the matrix, or p*TM + i where order is NULL;
-             the last panel may be shorter. Its active columns are those with an entry
-     window  window_cols (TW) consecutive columns of the matrix, the first a multiple of TW: what one copy of rows of B brings.
-             It is active in a panel that has an entry in it. With TW = 1 the windows are the active columns; wider ones suit
-             matrices whose columns come in runs. The matrix's last window may reach beyond its last column
-     block   the next block_cols/window_cols active windows of a panel, in ascending order; the last block of a panel may be
-             narrower. A panel without entries has no block. Local column w*TW + c of a block (uint8) is column c of its window w
+     panel   panel_rows (TM) rows. Row i of panel p is row order[p*TM + i] of the matrix, or p*TM + i where order is
+             NULL; the last panel may be shorter. Its active columns are those with an entry
+     window  window_cols (TW) consecutive columns of the matrix, the first a multiple of TW: what one copy of rows of B
+             brings. It is active in a panel that has an entry in it. With TW = 1 the windows are the active columns;
+             wider ones suit matrices whose columns come in runs. The matrix's last window may reach beyond its last
+             column
+     block   the next block_cols/window_cols active windows of a panel, in ascending order; the last block of a panel
+             may be narrower. A panel without entries has no block. Local column w*TW + c of a block (uint8) is column c
+             of its window w
      strip   brick_rows (BM, 8 or 16) rows of a panel. Inside a block every strip keeps its own compaction: its active
              columns among the block's, ascending, cut into groups of HRPB_BRICK_COLS. With TM = BM that is the
              paper's compaction; with tall panels it keeps the fill of short ones
-     brick   one group: BM x HRPB_BRICK_COLS slots, in one or two halves of 8 rows. A bit of its pattern says that the slot
-             holds an entry of the matrix (stored zeros included). A brick has at least one bit
+     brick   one group: BM x HRPB_BRICK_COLS slots, in one or two halves of 8 rows. A bit of its pattern says that the
+             slot holds an entry of the matrix (stored zeros included). A brick has at least one bit
 
    A packed block is two runs, each contiguous and 16-byte aligned, so that two bulk copies bring it:
 
@@ -166,32 +168,37 @@ size_t HrpbValueCount(const Hrpb *h);
    order   [nrows] permutation that says which rows form a panel, or NULL; copied
    h       filled on success, zeroed on any error; release with HrpbDestroy()
 
-   nrows and ncols are 64-bit so that a size beyond the layout is refused (HRPB_ERR_OVERFLOW) rather than truncated.
-   Two passes, so that every array is allocated once, at its size. Work O(nnz + rows + windows log panel_rows); workspace O(ncols/window_cols),
-   and O(nrows) while an order is checked.
+   nrows and ncols are 64-bit so that a size beyond the layout is refused (HRPB_ERR_OVERFLOW) rather than truncated. Two
+   passes, so that every array is allocated once, at its size. Work O(nnz + rows + windows log panel_rows); workspace
+   O(ncols/window_cols), and O(nrows) while an order is checked.
 */
 HrpbError HrpbBuildHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, Hrpb *h);
 void      HrpbDestroy(Hrpb *h);
 
-/* Copy the values of the CSR that h was built from into packed order; values has HrpbValueCount(h) scalars, padding is zeroed */
+/*
+   Copy the values of the CSR that h was built from into packed order; values has HrpbValueCount(h) scalars, padding is
+   zeroed
+*/
 void HrpbPackValuesHost(const Hrpb *h, const HrpbInt *rowptr, const HrpbScalar *csr_values, HrpbScalar *values);
 
 /*
-   Validate every array of h against the CSR: bounds first, then structure, then entry by entry. With values or csr_values NULL
-   only the pattern is checked. A CSR has one format for given parameters and order, so whatever passes is what the builder makes.
+   Validate every array of h against the CSR: bounds first, then structure, then entry by entry. With values or
+   csr_values NULL only the pattern is checked. A CSR has one format for given parameters and order, so whatever passes
+   is what the builder makes.
 
-   The contents may be anything: nothing outside the arrays is read. Their extents, which a pointer does not tell, are taken to be
-   those that HrpbBytes() adds up, from nrows, npanels, nblocks, nwindows, pattern_bytes and value_count; npanels is first compared
-   with nrows, and each other count with the pointer array that ends in it.
+   The contents may be anything: nothing outside the arrays is read. Their extents, which a pointer does not tell, are
+   taken to be those that HrpbBytes() adds up, from nrows, npanels, nblocks, nwindows, pattern_bytes and value_count;
+   npanels is first compared with nrows, and each other count with the pointer array that ends in it.
 
-   Returns HRPB_SUCCESS, HRPB_ERR_CORRUPT (also for a malformed CSR) or, without O(nrows) workspace for an order, HRPB_ERR_MEMORY;
-   unless it succeeds, message (of size len, may be NULL) says the first thing that is wrong, and where.
+   Returns HRPB_SUCCESS, HRPB_ERR_CORRUPT (also for a malformed CSR) or, without O(nrows) workspace for an order,
+   HRPB_ERR_MEMORY; unless it succeeds, message (of size len, may be NULL) says the first thing that is wrong, and
+   where.
 */
 HrpbError HrpbCheckHost(const Hrpb *h, int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, const HrpbScalar *csr_values, char *message, size_t len);
 
 /*
-   C = A B with A as bricks: the reference for every other kernel. B is ncols x N, C nrows x N, both column-major with leading
-   dimensions ldb >= max(1,ncols) and ldc >= max(1,nrows). C is overwritten, rows without entries with zeros.
+   C = A B with A as bricks: the reference for every other kernel. B is ncols x N, C nrows x N, both column-major with
+   leading dimensions ldb >= max(1,ncols) and ldc >= max(1,nrows). C is overwritten, rows without entries with zeros.
    Slots without a bit are never multiplied, so NaN and Inf of B reach only the rows that have an entry in that column.
    Adds in ascending column order.
 */
@@ -199,8 +206,8 @@ void HrpbMultiplyHost(const Hrpb *h, const HrpbScalar *values, int64_t N, const 
 
 /*
    Active columns of all strips of brick_rows rows in natural order, summed: what alpha = nnz/(brick_rows * that) needs,
-   without building anything. Returns HRPB_ERR_PARAMETER unless brick_rows is 8 or 16, HRPB_ERR_CSR for a malformed matrix,
-   HRPB_ERR_OVERFLOW for a size beyond 32 bits, HRPB_ERR_MEMORY without O(ncols) workspace; count is then zero.
+   without building anything. Returns HRPB_ERR_PARAMETER unless brick_rows is 8 or 16, HRPB_ERR_CSR for a malformed
+   matrix, HRPB_ERR_OVERFLOW for a size beyond 32 bits, HRPB_ERR_MEMORY without O(ncols) workspace; count is then zero.
 */
 HrpbError HrpbCountStripColumns(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t brick_rows, int64_t *count);
 

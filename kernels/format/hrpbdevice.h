@@ -1,9 +1,10 @@
 /*
    HRPB on an NVIDIA GPU: the same format, to the byte, with its arrays in device memory.
 
-   In all functions below rowptr, colidx, order and values are device pointers, as are the arrays of an Hrpb that HrpbBuildDevice() filled;
-   the struct itself and its numbers are on the host. The device is the current one, work goes to stream. Functions that
-   fill a struct wait for its numbers; the others do not. Memory comes from the device's default pool and is released in stream order.
+   In all functions below rowptr, colidx, order and values are device pointers, as are the arrays of an Hrpb that
+   HrpbBuildDevice() filled; the struct itself and its numbers are on the host. The device is the current one, work goes
+   to stream. Functions that fill a struct wait for its numbers; the others do not. Memory comes from the device's
+   default pool and is released in stream order.
 */
 #pragma once
 
@@ -21,18 +22,22 @@ typedef struct CUstream_st *HrpbStream; /* cudaStream_t */
 const char *HrpbDeviceErrorString(void);
 
 /*
-   HrpbBuildHost() on the device. The CSR is checked as there, except that its row pointers are trusted to lie inside colidx.
-   h is zeroed on any error; release with HrpbDestroyDevice()
+   HrpbBuildHost() on the device. The CSR is checked as there, except that its row pointers are trusted to lie inside
+   colidx. h is zeroed on any error; release with HrpbDestroyDevice()
 */
 HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h);
 void      HrpbDestroyDevice(Hrpb *h, HrpbStream stream);
 
-/* HrpbPackValuesHost() on the device, with the CSR that h was built from. Unless entry is NULL, its entry k has the value csr_values[entry[k]] */
+/*
+   HrpbPackValuesHost() on the device, with the CSR that h was built from. Unless entry is NULL, its entry k has the
+   value csr_values[entry[k]]
+*/
 HrpbError HrpbPackValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *csr_values, const HrpbInt *entry, HrpbScalar *values, HrpbStream stream);
 
 /*
-   The same for values that change more than once: where in csr_values each place of values takes its own from, -1 for one that stays zero; and new values with that. map has HrpbValueCount() numbers. Up to INT32_MAX
-   nonzeros, HRPB_ERR_OVERFLOW beyond; rowptr begins with 0
+   The same for values that change more than once: where in csr_values each place of values takes its own from, -1 for
+   one that stays zero; and new values with that. map has HrpbValueCount() numbers. Up to INT32_MAX nonzeros,
+   HRPB_ERR_OVERFLOW beyond; rowptr begins with 0
 */
 HrpbError HrpbMapValuesDevice(const Hrpb *h, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbInt *entry, int32_t *map, HrpbStream stream);
 HrpbError HrpbTakeValuesDevice(const Hrpb *h, const int32_t *map, const HrpbScalar *csr_values, HrpbScalar *values, HrpbStream stream);
@@ -46,7 +51,10 @@ typedef struct {
   int64_t needed_rows;               /* and those of all that have an entry */
 } HrpbSurvey;
 
-/* The CSR is checked as HrpbBuildDevice() does; HRPB_ERR_UNSUPPORTED where the device runs none of the kernels. s is zeroed on any error */
+/*
+   The CSR is checked as HrpbBuildDevice() does; HRPB_ERR_UNSUPPORTED where the device runs none of the kernels. s is
+   zeroed on any error
+*/
 HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s);
 
 enum {
@@ -62,18 +70,27 @@ typedef enum {
 /* Whether the device has tensor cores that pay for this precision */
 HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports);
 
-/* Columns of a block at most, where rows of B are staged in shared memory: with bricks of 16 rows, and of 8, which short panels of few blocks have */
+/*
+   Columns of a block at most, where rows of B are staged in shared memory: with bricks of 16 rows, and of 8, which
+   short panels of few blocks have
+*/
 enum {
   HRPB_STAGED_COLS = 512 / (int)sizeof(HrpbScalar),
   HRPB_SHORT_COLS  = 64
 };
 
-/* The formats that suit the kernels: columns in runs, staged, in shorter panels where there are few; and scattered ones, gathered */
+/*
+   The formats that suit the kernels: columns in runs, staged, in shorter panels where there are few; and scattered
+   ones, gathered
+*/
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbShortParams(void);
 HrpbParams HrpbGatherParams(void);
 
-/* In which parts the panels are multiplied: panels with many more blocks than others are cut. Follows from the format, and lives as long */
+/*
+   In which parts the panels are multiplied: panels with many more blocks than others are cut. Follows from the format,
+   and lives as long
+*/
 typedef struct {
   int32_t nitems, nsplit, nslots; /* parts and whole panels; panels that are cut; their parts */
   void   *items, *split;          /* in device memory, NULL where no panel is cut, */

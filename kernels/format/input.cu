@@ -6,7 +6,10 @@ enum {
 
 typedef struct {
   int32_t bad_rowptr, bad_column, bad_order;
-  /* entries that do not ascend, less the rows that begin with such an entry: zero if only first entries of rows are among them */
+  /*
+     entries that do not ascend, less the rows that begin with such an entry: zero if only first entries of rows are
+     among them
+  */
   unsigned long long descents;
   unsigned long long heaviest;
   int64_t            nnz;

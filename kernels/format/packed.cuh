@@ -17,7 +17,10 @@ struct PackedBrick {
   __device__ __forceinline__ uint32_t Column(uint32_t slot) const { return __byte_perm(words.z, 0, 0x4440 | slot); }
   __device__ __forceinline__ uint32_t Value(int half) const { return half ? words.w >> 16 : words.w & 0xffff; }
 
-  /* The slots of a lane, of row lane/4 and, with 16 rows, of row lane/4 + 8: zero where there is no entry, and all of them if the brick is not to be used. values is where those of the block are in shared memory */
+  /*
+     The slots of a lane, of row lane/4 and, with 16 rows, of row lane/4 + 8: zero where there is no entry, and all of
+     them if the brick is not to be used. values is where those of the block are in shared memory
+  */
   template <int BM, typename Scalar> __device__ __forceinline__ void Decode(bool use, uint32_t values, uint32_t lane, Scalar a[BM / 8]) const
   {
     const uint32_t bit = 1u << lane;

@@ -29,13 +29,19 @@ bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
   return nrows < (int64_t)(5 * device->nsm / 4) * HrpbStagedParams().panel_rows;
 }
 
-/* Windows half as wide stage fewer rows of B, by a tenth or more. About half of those that no entry needs are in windows whose other half has none either: seen for all kinds of matrices */
+/*
+   Windows half as wide stage fewer rows of B, by a tenth or more. About half of those that no entry needs are in
+   windows whose other half has none either: seen for all kinds of matrices
+*/
 bool SpmmWantsNarrowWindows(const HrpbSurvey *survey)
 {
   return 5 * survey->needed_rows < 4 * survey->staged_rows;
 }
 
-/* Blocks of 8 unknowns: a quarter of their bricks of 16 rows is empty. Seen in double for 8 dof: 3 to 6 % for 32 columns and more, at the price of 3 % for 8; no gain in single */
+/*
+   Blocks of 8 unknowns: a quarter of their bricks of 16 rows is empty. Seen in double for 8 dof: 3 to 6 % for 32
+   columns and more, at the price of 3 % for 8; no gain in single
+*/
 static bool FillsBricksOf8(const HrpbSurvey *survey)
 {
   return sizeof(HrpbScalar) == 8 && 20 * survey->nnz >= 19 * 8 * survey->strip_cols8;

@@ -1,10 +1,10 @@
 /*
-   A warp walks along a strip, through the blocks of a panel, with a cursor in each of its rows: no entry is searched for, except where it starts in
-   the middle of a panel.
+   A warp walks along a strip, through the blocks of a panel, with a cursor in each of its rows: no entry is searched
+   for, except where it starts in the middle of a panel.
 
-   The unit of work is a strip of up to HRPB_GROUP consecutive blocks, whatever their panels, so that panels of any width and number keep a device busy.
-   The rows of a strip are split into one (bricks of 8 rows) or two (of 16) halves of 8; lane i works on row i/4 of each half, and in a brick on
-   slot i%4 of that row: bit i of the half of its pattern.
+   The unit of work is a strip of up to HRPB_GROUP consecutive blocks, whatever their panels, so that panels of any
+   width and number keep a device busy. The rows of a strip are split into one (bricks of 8 rows) or two (of 16) halves
+   of 8; lane i works on row i/4 of each half, and in a brick on slot i%4 of that row: bit i of the half of its pattern.
 */
 #pragma once
 
@@ -53,7 +53,10 @@ template <int HALVES> struct HrpbCursors {
   int64_t next[HALVES], end[HALVES]; /* of the lane's row in each half */
 };
 
-/* The panel of a block, not before panel, by all lanes of a warp: in steps of 1, 32, 1024, ... panels until they go too far, then back to 1 */
+/*
+   The panel of a block, not before panel, by all lanes of a warp: in steps of 1, 32, 1024, ... panels until they go too
+   far, then back to 1
+*/
 static __device__ inline int64_t HrpbFindPanel(const uint32_t *blocked_row_ptr, int32_t npanels, int64_t panel, uint32_t block)
 {
   const int lane = threadIdx.x % HRPB_LANES;

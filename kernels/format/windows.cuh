@@ -1,6 +1,7 @@
 /*
-   The active windows of a panel, found by a thread block: the panel's windows are marked as bits in shared memory, one range of windows after
-   the other. A range begins at the first window that is left, so that a gap between columns costs nothing.
+   The active windows of a panel, found by a thread block: the panel's windows are marked as bits in shared memory, one
+   range of windows after the other. A range begins at the first window that is left, so that a gap between columns
+   costs nothing.
 
    A panel with very many entries is cut in segments of windows for as many thread blocks.
 */
@@ -50,7 +51,9 @@ static inline HrpbSegments HrpbMakeSegments(const HrpbRows *rows, int64_t ncols,
   return {*rows, (int32_t)n, (int32_t)((nwindows / n / 32 + 1) * 32)};
 }
 
-/* A row-sorted CSR names a window several times in a row, and rows repeat each other: look before the atomic operation */
+/*
+   A row-sorted CSR names a window several times in a row, and rows repeat each other: look before the atomic operation
+*/
 static __device__ inline void HrpbMark(HrpbPanel *s, uint32_t window)
 {
   const uint32_t bit = 1u << window % 32;
@@ -125,8 +128,9 @@ static __device__ inline void HrpbBeginSegment(HrpbPanel *s, const HrpbSegments 
 }
 
 /*
-   Mark the windows of the next range, whose first is *first, a multiple of 32; false, for all threads, if no entry is left. Bit i of the bitmap is window *first + i.
-   Between two calls a thread may read its own words of the bitmap, and nothing else of it
+   Mark the windows of the next range, whose first is *first, a multiple of 32; false, for all threads, if no entry is
+   left. Bit i of the bitmap is window *first + i. Between two calls a thread may read its own words of the bitmap, and
+   nothing else of it
 */
 static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
 {
@@ -200,7 +204,10 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
   return true;
 }
 
-/* Bits in the calling thread's words of the bitmap, and aligned groups of them that have one; a group is a power of two, of 32 at most */
+/*
+   Bits in the calling thread's words of the bitmap, and aligned groups of them that have one; a group is a power of
+   two, of 32 at most
+*/
 typedef struct {
   uint32_t bits, groups;
 } HrpbCounts;
@@ -253,7 +260,10 @@ static inline int64_t HrpbCountSegments(const HrpbSegments *g)
   return (int64_t)g->rows.npanels * g->nsegments;
 }
 
-/* The first segments, which all panels have, before the others. Those of a panel are an odd number of units apart, and so fall to different thread blocks, of which there is a power of two */
+/*
+   The first segments, which all panels have, before the others. Those of a panel are an odd number of units apart, and
+   so fall to different thread blocks, of which there is a power of two
+*/
 static __device__ inline int64_t HrpbPanelOfUnit(const HrpbSegments *g, int64_t unit)
 {
   return (unit + unit / g->rows.npanels * (HRPB_SEGMENT_SHIFT - g->rows.npanels % 2)) % g->rows.npanels;
@@ -265,10 +275,14 @@ static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
 }
 
 /*
-   Count the active windows of all segments, nwindows [HrpbCountSegments()], and aligned groups of so many windows that have an active one, ngroups, or NULL with groups of one; and the
-   blocks of windows_per_block windows that a panel has, nblocks [npanels] or NULL. totals are on the device, too; most is of groups
+   Count the active windows of all segments, nwindows [HrpbCountSegments()], and aligned groups of so many windows that
+   have an active one, ngroups, or NULL with groups of one; and the blocks of windows_per_block windows that a panel
+   has, nblocks [npanels] or NULL. totals are on the device, too; most is of groups
 */
 HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
 
-/* Fill windows and window_ptr, but for its last number; window_start [HrpbCountSegments()] and blocked_row_ptr [npanels + 1] say where each segment's and each panel's begin */
+/*
+   Fill windows and window_ptr, but for its last number; window_start [HrpbCountSegments()] and blocked_row_ptr [npanels
+   + 1] say where each segment's and each panel's begin
+*/
 HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream);

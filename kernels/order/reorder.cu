@@ -38,7 +38,10 @@ enum {
   SHARES = 1000 /* integers, which add up to the same in any order */
 };
 
-/* A warp for each row of the sample and the neighbour that the middle of its columns names, or the next one if that is itself */
+/*
+   A warp for each row of the sample and the neighbour that the middle of its columns names, or the next one if that is
+   itself
+*/
 static __global__ void __launch_bounds__(HRPB_THREADS) CompareNeighbours(int32_t n, int32_t nsample, const HrpbInt *rowptr, const HrpbInt *colidx, Shared *sum)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES, sample = blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
@@ -269,7 +272,10 @@ static HrpbError FreeSearch(Search *s, HrpbError err, cudaStream_t stream)
   return HrpbFree(s->temporary, err, stream);
 }
 
-/* Twice: the last row that is found from anywhere is far out, and as many levels away from others at least if the pattern is symmetric */
+/*
+   Twice: the last row that is found from anywhere is far out, and as many levels away from others at least if the
+   pattern is symmetric
+*/
 static HrpbError FindOrder(Search *s, int32_t most_levels, int32_t *levels, cudaStream_t stream)
 {
   int32_t last, first_levels = 0, last_levels = 0;

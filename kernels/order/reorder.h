@@ -1,8 +1,9 @@
 /*
-   Reordering on an NVIDIA GPU: rows and columns of a square matrix in an order in which those that belong together lie together. Bricks of the reordered matrix
-   are as good as its pattern lets them be, whatever order it came in.
+   Reordering on an NVIDIA GPU: rows and columns of a square matrix in an order in which those that belong together lie
+   together. Bricks of the reordered matrix are as good as its pattern lets them be, whatever order it came in.
 
-   As in hrpbdevice.h arrays are device pointers, structs and their numbers are on the host, the device is the current one, and work goes to stream.
+   As in hrpbdevice.h arrays are device pointers, structs and their numbers are on the host, the device is the current
+   one, and work goes to stream.
 */
 #pragma once
 
@@ -24,16 +25,20 @@ typedef struct {
 } HrpbReordered;
 
 /*
-   Whether it may be worth while: of the neighbours of a row (the rows that its columns name), how many of its columns do they share, on average over a sample? About 0.4 in a
-   mesh, next to nothing where columns are random. Of a row with many columns 256 are looked at. The CSR is trusted. Waits for the stream
+   Whether it may be worth while: of the neighbours of a row (the rows that its columns name), how many of its columns
+   do they share, on average over a sample? About 0.4 in a mesh, next to nothing where columns are random. Of a row with
+   many columns 256 are looked at. The CSR is trusted. Waits for the stream
 */
 HrpbError HrpbSharedNeighboursDevice(int64_t n, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, double *shared);
 
 /*
-   The order is that of Cuthill and McKee (Reducing the bandwidth of sparse symmetric matrices, 1969), level by level: breadth first from a row far out, and in each level by the
-   first neighbour in the level before, rows with the same columns side by side. It follows from the CSR alone. The CSR is trusted, its rows are sorted; its pattern need not be symmetric.
+   The order is that of Cuthill and McKee (Reducing the bandwidth of sparse symmetric matrices, 1969), level by level:
+   breadth first from a row far out, and in each level by the first neighbour in the level before, rows with the same
+   columns side by side. It follows from the CSR alone. The CSR is trusted, its rows are sorted; its pattern need not be
+   symmetric.
 
-   Waits for the stream, once for a level. HRPB_ERR_UNSUPPORTED where there are more than most_levels, which is known soon, or 2^31 entries; c is zeroed on any error. Needs twice as much memory again as it keeps while it works
+   Waits for the stream, once for a level. HRPB_ERR_UNSUPPORTED where there are more than most_levels, which is known
+   soon, or 2^31 entries; c is zeroed on any error. Needs twice as much memory again as it keeps while it works
 */
 HrpbError HrpbReorderDevice(int64_t n, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t most_levels, HrpbStream stream, HrpbReordered *c);
 void      HrpbReorderDestroyDevice(HrpbReordered *c, HrpbStream stream);

@@ -228,7 +228,10 @@ template <typename F> static HrpbError TimeOnce(F multiply, cudaEvent_t event[2]
   return HRPB_SUCCESS;
 }
 
-/* What the second-level cache has of B from the product before stays there: next to its segments the proxy reads more rows of B for a row of A than the matrix does, and would wait for memory more often */
+/*
+   What L2 has of B from the product before stays there: next to its segments the proxy reads more
+   rows of B for a row of A than the matrix does, and would wait for memory more often
+*/
 template <typename F> static HrpbError TimeWith(F multiply, double limit, cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
 {
   for (int timed = 0; timed < TIMED; timed++) {
@@ -348,7 +351,10 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
   return err;
 }
 
-/* Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments meet a panel may need more of them than fit */
+/*
+   Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments
+   meet a panel may need more of them than fit
+*/
 static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
 {
   if (s->panel_rows != matrix->panel_rows) {
@@ -358,7 +364,10 @@ static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, Hr
   return s->panel_rows == matrix->panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
-/* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, counts for the share of those that have it */
+/*
+   The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have,
+   counts for the share of those that have it
+*/
 static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbTiming *t)
 {
   const SpmmDevice *device;

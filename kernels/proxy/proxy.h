@@ -1,11 +1,14 @@
 /*
-   The proxy of a matrix on an NVIDIA GPU: a few of its row panels that stand for all of them, to time products in several formats at a fraction of what the products cost.
+   The proxy of a matrix on an NVIDIA GPU: a few of its row panels that stand for all of them, to time products in
+   several formats at a fraction of what the products cost.
 
-   Source: LO-SpMM, section 5: parts of a product are clustered by features, each cluster is represented in proportion, and the proxy has the occupancy of the whole product (section 5.2). There the
-   proxy is another, shorter program; here it is the same kernels with fewer rows, so that registers and shared memory are equal by themselves, and the number of thread blocks is what must be
-   looked after.
+   Source: LO-SpMM, section 5: parts of a product are clustered by features, each cluster is represented in proportion,
+   and the proxy has the occupancy of the whole product (section 5.2). There the proxy is another, shorter program; here
+   it is the same kernels with fewer rows, so that registers and shared memory are equal by themselves, and the number
+   of thread blocks is what must be looked after.
 
-   As in hrpbdevice.h arrays are device pointers unless it says otherwise, structs and their numbers are on the host, the device is the current one, and work goes to stream.
+   As in hrpbdevice.h arrays are device pointers unless it says otherwise, structs and their numbers are on the host,
+   the device is the current one, and work goes to stream.
 */
 #pragma once
 
@@ -17,7 +20,7 @@ extern "C" {
 
 enum {
   HRPB_UNIT_ROWS       = 256, /* of a unit: whole panels of every format, and whole thread blocks of the kernels for CSR */
-  HRPB_REPRESENTATIVES = 12   /* segments in a proxy. A segment is some consecutive units, so that panels share rows of B with their neighbours as in the whole matrix */
+  HRPB_REPRESENTATIVES = 12   /* segments in a proxy: consecutive units, so that panels share rows of B with neighbours */
 };
 
 /* What is known of a segment before anything is built. The last three are sums over every eighth of its rows */
@@ -31,13 +34,15 @@ typedef struct {
 } HrpbFeatures;
 
 /*
-   Segment s is the segment_rows rows, a multiple of HRPB_UNIT_ROWS, from row s stride on; all lie in the matrix. features[] is on the host. The CSR is trusted. Waits for the stream
+   Segment s is the segment_rows rows, a multiple of HRPB_UNIT_ROWS, from row s stride on; all lie in the matrix.
+   features[] is on the host. The CSR is trusted. Waits for the stream
 */
 HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t segment_rows, int64_t stride, int32_t nsegments, HrpbStream stream, HrpbFeatures features[]);
 
 /*
-   On the host: which nchosen of n segments stand for all. Those with like features form a cluster (k-means, from a start that follows from the features), a cluster has as many of the chosen as its
-   share of the segments, and these are the ones next to its centroid. chosen[] ascends. HRPB_ERR_PARAMETER unless 0 < nchosen <= n, HRPB_ERR_MEMORY
+   On the host: which nchosen of n segments stand for all. Those with like features form a cluster (k-means, from a
+   start that follows from the features), a cluster has as many of the chosen as its share of the segments, and these
+   are the ones next to its centroid. chosen[] ascends. HRPB_ERR_PARAMETER unless 0 < nchosen <= n, HRPB_ERR_MEMORY
 */
 HrpbError HrpbChooseSegments(int32_t n, const HrpbFeatures features[], int32_t nchosen, int32_t chosen[]);
 
@@ -53,8 +58,9 @@ typedef struct {
 } HrpbProxy;
 
 /*
-   Rows of a segment with which each candidate has the same number of thread blocks on a multiprocessor as in a large matrix. Kernels have one, two or three of them there at a time: with six panels of 128 rows, or twelve of
-   64, for each multiprocessor all have whole waves of them
+   Rows of a segment with which each candidate has the same number of thread blocks on a multiprocessor as in a large
+   matrix. Kernels have one, two or three of them there at a time: with six panels of 128 rows, or twelve of 64, for
+   each multiprocessor all have whole waves of them
 */
 HrpbError HrpbSegmentRowsDevice(int64_t *segment_rows);
 
@@ -66,8 +72,13 @@ void      HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream);
 
 typedef struct {
   double  seconds;  /* of a product, the shortest of a few */
-  double  products; /* made for that. The first of them is not timed, for kernels are loaded when they are first called, and has a part of the rows where that can be */
-  int32_t ldr;      /* leading dimension of the row-major copy that it makes of all of B, whatever rows there are; zero where it makes none */
+  /*
+     Products made for that. The first one is not timed, because kernels are loaded when they are first called. It has a
+     part of the rows where that can be
+  */
+  double products;
+  /* Leading dimension of the row-major copy that it makes of all of B; zero where it makes none */
+  int32_t ldr;
 } HrpbTiming;
 
 /* That leading dimension before anything is timed, with the arguments below */
@@ -75,10 +86,12 @@ int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params);
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N);
 
 /*
-   Products of the proxy by bricks with these parameters, and by the kernel for CSR that a matrix with this schedule gets for N columns, of which the proxy may have but a part. One timed
-   product is enough where it takes longer than limit. Wait for the stream.
+   Products of the proxy by bricks with these parameters, and by the kernel for CSR that a matrix with this schedule
+   gets for N columns, of which the proxy may have but a part. One timed product is enough where it takes longer than
+   limit. Wait for the stream.
 
-   HRPB_ERR_UNSUPPORTED where windows are wider than a column and the kernel that stages them does not take the format, and where the kernel for CSR takes the matrix but not the proxy
+   HRPB_ERR_UNSUPPORTED where windows are wider than a column and the kernel that stages them does not take the format,
+   and where the kernel for CSR takes the matrix but not the proxy
 */
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t);
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t);
