@@ -1,9 +1,9 @@
 /*
    Artifacts: what is made of a matrix once for a nonzero pattern, and kept in its plan.
 
-   Each has a file of its own, with functions that create, update (for new values) and destroy it, and a state. None
-   looks at the pattern or chooses: AIJTCUPlanSync() drops all of them together when the pattern changes, and plan.c
-   creates what a decision names.
+   Each has a file of its own, with functions that create, update (for new values) and destroy it, and a state. None looks
+   at the pattern or chooses: plan.c creates what a decision names, and AIJTCUPlanSync() drops all of them together when
+   the pattern changes. What is to be kept of the halo of a parallel matrix belongs here, too.
 */
 #pragma once
 
