@@ -16,6 +16,7 @@ make test-emulated  run the kernels for a GPU on this machine's processor, where
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
+make fit          fit the model of times to a table of make bench, as kernels/model/MODEL.h: MODEL=h100 CSV='double.csv single.csv'
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
 make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
@@ -43,7 +44,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc bundle docs install env clean clean-cache help FORCE
+.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -51,7 +52,11 @@ clean:
 clean-cache:
 	@PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/clean-cache
 
-ifneq ($(filter-out clean clean-cache help,$(or $(MAKECMDGOALS),all)),)
+# More of it: examples/bench/fit --help
+fit:
+	@$(if $(and $(MODEL),$(CSV)),examples/bench/fit --model '$(MODEL)' $(CSV),echo "make fit needs MODEL=name and CSV='files', such as make fit MODEL=h100 CSV=build/bench/bench-double-cuda90.csv" >&2; exit 1)
+
+ifneq ($(filter-out clean clean-cache fit help,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(words $(CURDIR)),1)
 $(error the folder '$(CURDIR)' has a space in its name, with which make and PETSc cannot build: move this clone to a folder without one)

@@ -283,7 +283,7 @@ int main(int argc, char **args)
   PetscInt    wrong = 0;
 
   PetscFunctionBeginUser;
-  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* the set-up of the first matrices is not to include that of the kernels */
+  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* else the first matrices pay for loading the kernels */
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -340,10 +340,10 @@ int main(int argc, char **args)
       localrunfiles: list.txt rectangle.mtx
       filter: grep -c "^rectangle.mtx"
 
-   test: # unknowns in a random order, so many that another order pays
+   test: # a matrix in a random order, large enough for reordering to pay
       suffix: reordered
       requires: cuda
       args: -test_output -families elasticity-permuted -scale 0.5 -N 128 -variants auto -mat_aijtcu_view_choice
-      filter: grep -o -e "auto right" -e "in another order" | sort -u
+      filter: grep -o -e "auto right" -e "reordered matrix" | sort -u
 
 TEST*/

@@ -9,7 +9,7 @@ enum {
   REPEATS = 10 /* times that a speed is measured, of which the best counts */
 };
 
-/* The least time of a copy of so many numbers where the products are made, with the wait for its end */
+/* The least time of a copy of n numbers where the products are made, with the wait for its end */
 static PetscErrorCode CopySeconds(const Machine *machine, PetscInt n, PetscReal *seconds)
 {
   Vec     x, y;
@@ -137,7 +137,10 @@ PetscErrorCode MachineDestroy(Machine *machine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8; single precision in full is three products in TF32 */
+/*
+   With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8; single precision in full is
+   three products in TF32
+*/
 PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateCSR *csr, PetscInt N, Limit *limit)
 {
   const PetscReal nnz = (PetscReal)csr->i[csr->m];

@@ -1,5 +1,6 @@
 /*
-   The least time that a product can take on a machine: its operands moved once at the speed of a copy, its bricks multiplied at the peak of the tensor cores
+   The least time that a product can take on a machine: its operands moved once at the speed of a copy, its bricks
+   multiplied at the peak of the tensor cores
 */
 #pragma once
 

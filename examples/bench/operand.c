@@ -33,7 +33,10 @@ PetscErrorCode OperandReserve(Operand *o, PetscInt rows, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first rows x N of the memory as a dense matrix whose entry (i, j) is number i + j rows; the memory stays the operand's */
+/*
+   The first rows x N of the memory as a dense matrix whose entry (i, j) is number i + j rows; the memory stays the
+   operand's
+*/
 PetscErrorCode OperandCreateMat(const Operand *o, PetscInt rows, PetscInt N, Mat *M)
 {
   PetscScalar *x;

@@ -25,7 +25,10 @@ static PetscInt LongestRow(const GenerateCSR *csr)
   return longest;
 }
 
-/* What the model of times reads: of the reordered matrix where that is multiplied, zeros for the parent. examples/bench/fit fits the model to it */
+/*
+   What the model of times reads: of the reordered matrix where that is multiplied, zeros for the parent.
+   examples/bench/fit fits the model to it
+*/
 static PetscErrorCode AppendFacts(FILE *fp, const Machine *machine, const GenerateCSR *csr, const MatAIJTCUFacts *facts)
 {
   PetscFunctionBegin;

@@ -33,7 +33,9 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune or tf32", name);
 }
 
-/* A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix */
+/*
+   A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix
+*/
 PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, MatType parent, Mat *A)
 {
   PetscFunctionBegin;

@@ -1,7 +1,10 @@
 #include "options.h"
 #include <errno.h>
 
-/* The text of an option as the user wrote it; NULL if the option is not there. An option without a value has an empty text */
+/*
+   The text of an option as the user wrote it; NULL if the option is not there. An option without a value has an empty
+   text
+*/
 static PetscErrorCode ValueOf(PetscOptionItems PetscOptionsObject, const char name[], const char **value)
 {
   PetscBool set;
@@ -109,7 +112,9 @@ static PetscErrorCode Append(PetscInt *n, PetscInt *room, char ***list, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lines of a text file without the white space around them; empty lines, and those that begin with #, are left out */
+/*
+   The lines of a text file without the white space around them; empty lines, and those that begin with #, are left out
+*/
 static PetscErrorCode AppendLines(PetscOptionItems PetscOptionsObject, const char name[], const char file[], PetscInt *n, PetscInt *room, char ***list)
 {
   const PetscInt before = *n;
@@ -133,8 +138,8 @@ static PetscErrorCode AppendLines(PetscOptionItems PetscOptionsObject, const cha
 }
 
 /*
-   Words with commas between them, or the usual ones. A word @FILE stands for the lines of a text file, which are read on each process.
-   What the list points to is the caller's, for ExampleListDestroy()
+   Words with commas between them, or the usual ones. A word @FILE stands for the lines of a text file, which are read
+   on each process. What the list points to is the caller's, for ExampleListDestroy()
 */
 PetscErrorCode ExampleOptionsList(PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char usual[], PetscInt *n, char ***list)
 {
@@ -175,7 +180,10 @@ PetscErrorCode ExampleListDestroy(PetscInt n, char ***list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Positive whole numbers with commas between them, or the usual ones. As in PETSc 3-6 is 3,4,5 and 3-8:2 is 3,5,7. The array is the caller's, for PetscFree() */
+/*
+   Positive whole numbers with commas between them, or the usual ones. As in PETSc 3-6 is 3,4,5 and 3-8:2 is 3,5,7. The
+   array is the caller's, for PetscFree()
+*/
 PetscErrorCode ExampleOptionsNumbers(PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char usual[], PetscInt *n, PetscInt **list)
 {
   char   **word;

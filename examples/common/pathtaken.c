@@ -19,7 +19,9 @@ PetscErrorCode ExamplePathCounts(Mat A, MatAIJTCUCounts *counts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The paths of the products since the counts before, such as "tcu" or "tcu+scalar"; empty for a matrix of another type */
+/*
+   The paths of the products since the counts before, such as "tcu" or "tcu+scalar"; empty for a matrix of another type
+*/
 PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
 {
   MatAIJTCUCounts now;
@@ -29,7 +31,7 @@ PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[
   PetscCall(ExamplePathCounts(A, &now));
   for (MatAIJTCUPath p = MAT_AIJTCU_PATH_TCU; p <= MAT_AIJTCU_PATH_CUSPARSE; p++) {
     if (p == MAT_AIJTCU_PATH_TCU ? now.tcu == before->tcu : p == MAT_AIJTCU_PATH_CSR ? now.csr == before->csr
-                                                                                        : now.cusparse == before->cusparse) continue;
+                                                                                     : now.cusparse == before->cusparse) continue;
     if (text[0]) PetscCall(PetscStrlcat(text, "+", len));
     PetscCall(PetscStrlcat(text, MatAIJTCUPaths[p], len));
   }

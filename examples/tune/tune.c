@@ -108,7 +108,10 @@ static PetscBool IsRanked(const Candidate *c)
   return (PetscBool)(c->proxy > 0 && c->full > 0);
 }
 
-/* Among those that are ranked, from 1; equal ones share the mean of their ranks. Of the proxy's times, or of the whole products' */
+/*
+   Among those that are ranked, from 1; equal ones share the mean of their ranks. Of the proxy's times, or of the whole
+   products'
+*/
 static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool full)
 {
   PetscReal rank = 1;
@@ -188,7 +191,10 @@ static PetscErrorCode Compare(const Options *o, const char name[], const Generat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide as those of the variants with bricks of as many rows, half as wide, or of single columns */
+/*
+   What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide
+   as those of the variants with bricks of as many rows, half as wide, or of single columns
+*/
 static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
 {
   const PetscInt         cols = tuning->variant[0].format.block_cols, cols8 = tuning->variant[2].format.block_cols; /* of bricks of 16 and of 8 rows */

@@ -55,8 +55,9 @@ PetscReal BeamFrequency(const Beam *b, PetscReal lambda)
 }
 
 /*
-   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 (Wilson's incompatible modes: they
-   let an element bend without shear) live inside the element and are eliminated here; they carry no mass.
+   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 (Wilson's
+   incompatible modes: they let an element bend without shear) live inside the element and are eliminated here; they
+   carry no mass.
 */
 static void ElementMatrices(const Beam *b, PetscReal K[DOFS][DOFS], PetscReal M[DOFS][DOFS])
 {
@@ -126,8 +127,8 @@ static void NodeBlock(const Beam *b, const PetscReal E[DOFS][DOFS], const PetscI
 }
 
 /*
-   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order, so that nothing
-   travels and no entry repeats. coupled says whether E has entries between different directions.
+   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order, so
+   that nothing travels and no entry repeats. coupled says whether E has entries between different directions.
 */
 static PetscErrorCode Assemble(const Beam *b, const PetscReal E[DOFS][DOFS], PetscBool coupled, Mat A)
 {

@@ -17,8 +17,9 @@ static PetscErrorCode DefaultOption(const char name[], const char value[])
 }
 
 /*
-   What preconditions K where the user does not say: multigrid on coarser meshes if there is a mesh; else a factorization if K is small enough
-   to be factored on every process and nothing says what the coarse levels of algebraic multigrid must represent; else algebraic multigrid
+   What preconditions K where the user does not say: multigrid on coarser meshes if there is a mesh; else a
+   factorization if K is small enough to be factored on every process and nothing says what the coarse levels of
+   algebraic multigrid must represent; else algebraic multigrid
 */
 static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm, ST st, PC pc)
 {
@@ -43,9 +44,9 @@ static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm
 }
 
 /*
-   Options of the preconditioner in use. Multigrid is made to apply to a block of vectors at once: Richardson's iteration has a block form,
-   Chebyshev's has not. The row sums of absolute values as diagonal bound the eigenvalues of what is smoothed by one, on every level of any
-   symmetric matrix, so that a scale below two is safe.
+   Options of the preconditioner in use. Multigrid is made to apply to a block of vectors at once: Richardson's
+   iteration has a block form, Chebyshev's has not. The row sums of absolute values as diagonal bound the eigenvalues of
+   what is smoothed by one, on every level of any symmetric matrix, so that a scale below two is safe.
 */
 static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 {
@@ -65,8 +66,8 @@ static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 }
 
 /*
-   Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding exceeds the tolerance. The eigenvalue
-   itself has an error of the square of its residual and is not worse for it.
+   Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding exceeds the
+   tolerance. The eigenvalue itself has an error of the square of its residual and is not worse for it.
 */
 static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, PetscReal residual, PetscReal *error, void *ctx)
 {
@@ -106,10 +107,11 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
 }
 
 /*
-   Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X: preconditioned residuals are
-   largest in the softest modes, which are X, and are not made orthogonal to it. The Gram matrix of (X R P) is then singular to working
-   precision, residuals rise again, and some iterations later its Cholesky factorization fails. Stop as well at an eigenvalue below zero: the
-   preconditioners here are for matrices that have none.
+   Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X:
+   preconditioned residuals are largest in the softest modes, which are X, and are not made orthogonal to it. The Gram
+   matrix of (X R P) is then singular to working precision, residuals rise again, and some iterations later its Cholesky
+   factorization fails. Stop as well at an eigenvalue below zero: the preconditioners here are for matrices that have
+   none.
 */
 static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
 {
@@ -176,7 +178,9 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(PetscObjectTypeCompare((PetscObject)st, STSHIFT, &shift));
   if (M || !shift) PetscCall(DefaultPreconditionerOptions(pc)); /* else nothing is solved */
   if (lobpcg) {
-    /* A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block */
+    /*
+       A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block
+    */
     PetscCall(EPSGetDimensions(*eps, &nev, NULL, NULL));
     PetscCall(EPSLOBPCGGetBlockSize(*eps, &bs));
     if (bs == 0) PetscCall(EPSLOBPCGSetBlockSize(*eps, PetscMax(1, PetscMin(PetscMin(n / 5, 64), (nev + 7) / 4 * 4))));
@@ -185,8 +189,8 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
 }
 
 /*
-   LOBPCG starts from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first preconditioned residuals would be
-   almost parallel
+   LOBPCG starts from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first
+   preconditioned residuals would be almost parallel
 */
 static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 {
@@ -197,7 +201,10 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 
   PetscFunctionBegin;
   PetscCall(EPSLOBPCGGetBlockSize(eps, &n));
-  /* Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension, for the next block */
+  /*
+     Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension,
+     for the next block
+  */
   PetscCall(EPSGetBV(eps, &basis));
   PetscCall(BVDuplicateResize(basis, n, &noise));
   PetscCall(BVDuplicateResize(basis, n, &smooth));
@@ -221,8 +228,9 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 }
 
 /*
-   Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive definite. Everything
-   that is set here can be changed by SLEPc's options. With a profile, which is NULL for none, the iteration waits for the device between its parts.
+   Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive
+   definite. Everything that is set here can be changed by SLEPc's options. With a profile, which is NULL for none, the
+   iteration waits for the device between its parts.
 */
 PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *profile, EPS *eps, SolveStatistics *s)
 {

@@ -1,5 +1,6 @@
 /*
-   The eigensolver: SLEPc's LOBPCG with a preconditioner and defaults that suit K x = lambda M x, progress and statistics
+   The eigensolver: SLEPc's LOBPCG with a preconditioner and defaults that suit K x = lambda M x, progress and
+   statistics
 */
 #pragma once
 

@@ -2,7 +2,10 @@
 #include "matload.h"
 #include <petscaijtcu.h>
 
-/* Rounding of an entry and of the one across the diagonal, by the largest number in their rows: what an assembly in another order makes of a symmetric matrix */
+/*
+   Rounding of an entry and of the one across the diagonal, by the largest number in their rows: what an assembly in
+   another order makes of a symmetric matrix
+*/
 #define ROUNDING (1e4 * PETSC_MACHINE_EPSILON)
 
 /* A row of a matrix, in the order of its columns */
@@ -80,8 +83,8 @@ static PetscErrorCode CheckSymmetry(Mat K, const char file[])
 }
 
 /*
-   Leave out the unknowns whose row, and with it their column, holds nothing but the diagonal: fixed ones, as structural codes write them.
-   Each is an eigenvalue on its own, all of them often the same one, hundreds of times.
+   Leave out the unknowns whose row, and with it their column, holds nothing but the diagonal: fixed ones, as structural
+   codes write them. Each is an eigenvalue on its own, all of them often the same one, hundreds of times.
 */
 static PetscErrorCode RemoveFixed(Mat *K)
 {

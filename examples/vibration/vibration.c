@@ -239,7 +239,7 @@ int main(int argc, char **args)
 
 /*TEST
 
-   test: # the parts of a solve, whatever their shares
+   test: # the parts of a solve; their shares differ from run to run
       suffix: profile
       requires: double
       filter: sed -n -e "s,.*spent on product [0-9]* % .* preconditioner [0-9]* %.*,product and preconditioner,p"
