@@ -1,16 +1,18 @@
-# petsc-aijtcu: sparse matrix times block of dense vectors on tensor cores, as a PETSc matrix type. `make help` says what there is.
+# petsc-aijtcu: sparse matrix times block of dense vectors on tensor cores, as a PETSc matrix type. `make help` says
+# what there is.
 
 .DEFAULT_GOAL := all
 MAKEFLAGS     += --no-builtin-rules $(if $(filter 0,$(MAKELEVEL)),-j$(shell env -u OMP_NUM_THREADS nproc))
 
 define HELP
-make              build the library
+make              build the library (1 to 3 minutes on two cores, after that what changed)
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
-make test         run all tests
-make test-headers compile against the headers of other PETScs: complex, 64-bit indices, without a GPU, 3.24, 3.25
-make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (10 minutes for each that is not built yet)
-make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120' (5 minutes on two cores)
-make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (5 minutes on two cores)
+make test         run all tests (3 to 8 minutes on two cores)
+make test-headers compile against the headers of other PETScs: complex, 64-bit indices, single, without a GPU, 3.24, 3.25 (1 to 3 minutes)
+make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (8 to 25 minutes for each that is not built yet)
+make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
+                  (5 minutes on two cores)
+make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (2 to 6 minutes on two cores)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
@@ -18,12 +20,14 @@ make fit          fit the model of times of a device to its benchmark: writes ke
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
 make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
-make env          print the shell lines that set PETSC_DIR, PETSC_ARCH, SLEPC_DIR and PETSC_OPTIONS: eval "$$(make -s env)"
+make env          print the shell lines that make programs of PETSc use the type, with CUDA or without: eval "$$(make -s env)" sets
+                  PETSC_DIR, PETSC_ARCH, SLEPC_DIR, and PETSC_OPTIONS, which keeps what it has
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
 make clean-cache  delete that, too: 0.4 GB, and 0.15 GB more for each other SCALAR, DEBUG, INDEX or CUDA_ARCH it was built for
 make help         this text
 
-PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once
+PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once,
+                                   in 8 minutes on two fast cores, 25 on two slow ones
 PETSC_DIR=pkg-config               use those that pkg-config knows; it looks in PKG_CONFIG_PATH, too
 PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
 SCALAR=double|single|complex       precision, or complex (double) scalars, for which there are no bricks (double)
@@ -36,7 +40,7 @@ NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
 BENCH_ARGS='-families rmat ...'    make bench: options of examples/bench, see its -help
-TESTS='*vibration*'                make test: only the tests whose names match this shell pattern
+TESTS='*vibration*'                make test: only the tests whose names match this shell pattern; one that matches none is an error
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
@@ -80,22 +84,25 @@ LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
 LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
-# examples/<name>.c and examples/<name>/<name>.c are programs; the other sources there, but for programs that only test, are what they share
+# examples/<name>.c and examples/<name>/<name>.c are programs. The other sources there are what programs share, but for
+# those that only test
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
 EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
 # Programs that test kernels with plain arrays; they need a GPU to run
 DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC))
-# Fuzzers, and what they try, compiled again with the sanitizers of the compiler; none where it has no sanitizers, or they do not work here
+# The fuzzers and what they try are compiled again with the compiler's sanitizers. Where these do not work there are no
+# fuzzers
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
 ifneq ($(filter test fuzz test-emulated,$(MAKECMDGOALS)),)
 SANITIZERS  := $(shell { try=$$(mktemp -p $(BUILD)) && echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $$try && \
                  $$try && echo yes || rm -rf $(BUILD)/fuzz; rm -f $$try; } 2>/dev/null)
 FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
 endif
-# Programs that test kernels, and these, as C++ for a host; compiled for Hopper and, where the kernels differ, for Ampere
+# Kernels, and the programs that test them, as C++ for a host. They are compiled for Hopper, and for Ampere where the
+# kernels differ
 EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
-EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g)
+EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g1)
 EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/*/*.cuh test/device/*.cuh))
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
@@ -103,10 +110,11 @@ PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir 
 
 # build.c and build.cu lie side by side: build.o and build.cu.o
 object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
-# Several makes may work in one tree. What a command makes has a name of its own until it is whole: no other make ever reads half a file
+# Several makes may work in one tree at once. What a command makes has a name of its own until it is whole, so no other
+# make reads half a file. $$$$ is the number of the shell's process
 new    = $@.$$$$
 whole  = { $(1) && mv $(new) $@ || { rm -f $(new); exit 1; }; }
-# The same with the list of the headers that were read
+# The same for an object, with the list of the headers that were read
 DEPEND   = -MMD -MP -MT $@ -MF $(new).d
 compiled = { $(1) -o $(new) && mv $(new).d $(@:.o=.d) && mv $(new) $@ || { rm -f $(new) $(new).d; exit 1; }; }
 # A short line for each command, on stderr because stdout is for make env
@@ -229,7 +237,7 @@ test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
 
 test-architectures:
-	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/*/*.cu)' test/architectures
+	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' PRECISIONS='$(PRECISIONS)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/*/*.cu)' test/architectures
 
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)

@@ -215,7 +215,6 @@ PETSC_INTERN PetscErrorCode AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCU
 
 /* options.c */
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
-PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams           AIJTCUGetFormat(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
@@ -225,13 +224,19 @@ PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const MatAIJTCUFormat *);
 
 /*
-   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs: its path stays, what follows from
-   the path is that of the matrix and the options of now. Where bricks cannot be had it sets path to that of CSR and asks again
+   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs: its path stays, what
+   follows from the path is that of the matrix and the options of now. Where bricks cannot be had it sets the path to CSR,
+   and prepares that.
+
+   AIJTCUPlanDecide()   path and reason; what they need to be known is fetched
+   AIJTCUPlanPrepare()  builds or renews what the path needs; says whether there is something to multiply with
+   AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
+   AIJTCUPlanKnow()     all facts, and the whole decision, whatever has to be fetched
 */
 PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);              /* path and reason, with what that needs to be known fetched */
-PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);                  /* builds or refreshes what the path needs; whether there is something to multiply with */
-PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);   /* for views: fetches nothing; whether the path is known */
+PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanSync(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);

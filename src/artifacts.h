@@ -1,8 +1,9 @@
 /*
    Artifacts: what is made of a matrix once for a nonzero pattern, and kept in its plan.
 
-   Each has a file of its own, with functions that create, update (for new values) and destroy it, and a state. None looks at the pattern or chooses: AIJTCUPlanSync() drops
-   all of them together when the pattern changes, and plan.c creates what a decision names.
+   Each has a file of its own, with functions that create, update (for new values) and destroy it, and a state. None looks
+   at the pattern or chooses: plan.c creates what a decision names, and AIJTCUPlanSync() drops all of them together when
+   the pattern changes. What is to be kept of the halo of a parallel matrix belongs here, too.
 */
 #pragma once
 
@@ -41,8 +42,8 @@ typedef struct {
 typedef struct {
   AIJTCUState      state;
   HrpbError        why;
-  HrpbParams       format; /* of the bricks, or of those that were refused, */
-  PetscBool        device; /* as are these: where they are, */
+  HrpbParams       format;    /* of the bricks, or of those that were refused, */
+  PetscBool        device;    /* as are these: where they are, */
   PetscBool        reordered; /* and of which matrix */
   PetscObjectState values_state;
   Hrpb             hrpb;
@@ -56,8 +57,8 @@ typedef struct {
 /* tune.c: the choices of a tuning */
 typedef struct {
   PetscInt           n;
-  AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
-  HrpbParams         format; /* of bricks, for all numbers of columns: the first that won; zeros while none has */
+  AIJTCUTuned       *tuned;     /* [AIJTCU_MOST_TUNED] */
+  HrpbParams         format;    /* of bricks, for all numbers of columns: the first that won; zeros while none has */
   MatAIJTCUPrecision precision; /* what was set meanwhile */
   MatAIJTCUReorder   reorder;
 } AIJTCUTunings;

@@ -1,5 +1,6 @@
 /*
-   Bricks of a matrix, or of the reordered one, on the host or on a device: their pattern, their values, and how a device shares them among its multiprocessors.
+   Bricks of a matrix, or of the reordered one, on the host or on a device: their pattern, their values, and how a
+   device shares them among its multiprocessors.
 
    A change of values alone packs them anew; where they come from is noted at the first change.
 */
@@ -9,13 +10,15 @@
 /* Bricks with their values */
 PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *b)
 {
-  return b->state == AIJTCU_READY ? (PetscInt64)(HrpbBytes(&b->hrpb) + HrpbValueCount(&b->hrpb) * sizeof(*b->values)) : 0;
+  if (b->state != AIJTCU_READY) return 0;
+  return (PetscInt64)(HrpbBytes(&b->hrpb) + HrpbValueCount(&b->hrpb) * sizeof(*b->values));
 }
 
 /* Device memory beside these */
 PetscInt64 AIJTCUBricksBytesBeside(const AIJTCUBricks *b)
 {
-  return b->state == AIJTCU_READY && b->device ? b->schedule.bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0) : 0;
+  if (b->state != AIJTCU_READY || !b->device) return 0;
+  return b->schedule.bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
 }
 
 /* Whether these are the bricks that a decision names, or were refused as such */
@@ -66,7 +69,8 @@ static PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan, const AIJTCUDevi
   (void)A;
   (void)ctx;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = HrpbPackValuesDevice(&b->hrpb, ordered.rowptr, ordered.colidx, ordered.values, AIJTCUEntriesOfBricks(plan), b->values, ordered.stream);
+  *err = HrpbPackValuesDevice(&b->hrpb, ordered.rowptr, ordered.colidx, ordered.values, AIJTCUEntriesOfBricks(plan), b->values,
+    ordered.stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
@@ -87,7 +91,8 @@ static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTC
   if (b->hrpb.nnz > PETSC_INT32_MAX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUDeviceMalloc((size_t)bytes, csr->stream, (void **)&map));
   if (!map) {
-    PetscCall(PetscInfo(A, "aijtcu: no %" PetscInt64_FMT " bytes to note where values come from, each change of them takes longer\n", bytes));
+    PetscCall(PetscInfo(A, "aijtcu: no %" PetscInt64_FMT " bytes to note where values come from, each change of them takes longer\n",
+      bytes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   err = HrpbMapValuesDevice(&b->hrpb, ordered.rowptr, ordered.colidx, AIJTCUEntriesOfBricks(plan), map, ordered.stream);
@@ -233,7 +238,10 @@ static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bricks that a decision names, in place of those that were there. Where that cannot be, say why in the log and refuse */
+/*
+   The bricks that a decision names, in place of those that were there. Where that cannot be, say why in the log and
+   refuse
+*/
 PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, PetscBool device)
 {
   AIJTCUBricks *b = &plan->bricks;
@@ -249,8 +257,10 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   if (!b->why) {
     b->state = AIJTCU_READY;
     AIJTCUGetCounts(plan)->builds++;
-    PetscCall(PetscInfo(A, "aijtcu: built %" PetscInt64_FMT " bricks of %d rows for %" PetscInt64_FMT " nonzeros on the %s, %" PetscInt64_FMT " bytes (panels of %d rows, blocks of %d columns, windows of %d)\n", (PetscInt64)b->hrpb.nbricks, (int)b->format.brick_rows, (PetscInt64)b->hrpb.nnz,
-                        b->device ? "device" : "host", AIJTCUBricksBytes(b), (int)b->format.panel_rows, (int)b->format.block_cols, (int)b->format.window_cols));
+    PetscCall(PetscInfo(A, "aijtcu: built %" PetscInt64_FMT " bricks of %d rows for %" PetscInt64_FMT " nonzeros on the %s, "
+                           "%" PetscInt64_FMT " bytes (panels of %d rows, blocks of %d columns, windows of %d)\n",
+      (PetscInt64)b->hrpb.nbricks, (int)b->format.brick_rows, (PetscInt64)b->hrpb.nnz, b->device ? "device" : "host", AIJTCUBricksBytes(b),
+      (int)b->format.panel_rows, (int)b->format.block_cols, (int)b->format.window_cols));
   } else {
     PetscCall(AIJTCUBricksFree(b));
     b->state = AIJTCU_REFUSED;

@@ -1,14 +1,15 @@
 /*
    The choice: one function of (operation, options, facts, columns, device). See choice.h.
 
-   The questions are asked in the order of what their answers cost: what is set, what the device has, how the rows are cut, the columns, a reordering. A product whose path
-   follows from the first ones needs none of the others.
+   The questions are asked in the order of what their answers cost: what is set, what the device has, how the rows are
+   cut, the columns, a reordering. A product whose path follows from the first ones needs none of the others.
 */
 #include "choice.h"
 
+/* With FEW_ENTRIES bricks take as long to bring B and to write C alone as rows that are multiplied as they come */
 enum {
   PAYS_WITHIN = 50,  /* products, what a reordering costs */
-  FEW_ENTRIES = 8,   /* of a row, on average: bricks take as long to bring B and write C alone as rows that are multiplied as they come */
+  FEW_ENTRIES = 8,   /* of a row, on average */
   MOST_LEVELS = 4096 /* of the search for a reordering: some tenths of a second */
 };
 
@@ -35,8 +36,7 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_REORDERED_FASTER]    = "bricks of the reordered matrix are faster",
   [AIJTCU_REASON_BRICKS_SLOWER]       = "bricks would be slower",
   [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
-  [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path"
-};
+  [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path"};
 
 /* What is asked */
 typedef struct {
@@ -90,7 +90,8 @@ static const SpmmKernel *KernelFor(const Question *q, SpmmFormat format, PetscBo
 
 static double SecondsOf(const Question *q, const SpmmKernel *kernel, const HrpbParams *params)
 {
-  return kernel && kernel->seconds ? kernel->seconds(&q->f->matrix, params, AIJTCUPrecision(q->o), q->N, q->device->device) : PETSC_INFINITY;
+  if (!kernel || !kernel->seconds) return PETSC_INFINITY;
+  return kernel->seconds(&q->f->matrix, params, AIJTCUPrecision(q->o), q->N, q->device->device);
 }
 
 static double SecondsOfCSR(const Question *q)
@@ -126,7 +127,8 @@ static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
 
 PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 {
-  return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols && a->window_cols == b->window_cols);
+  return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols &&
+                     a->window_cols == b->window_cols);
 }
 
 /* Format k of those among which a device chooses (SpmmBrickFormat()), k < AIJTCU_NFORMATS */
@@ -136,21 +138,20 @@ HrpbParams AIJTCUFormat(int k)
   const HrpbParams formats[AIJTCU_NFORMATS] = {
     staged,
     {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
-    {brief.brick_rows,  brief.panel_rows,  brief.block_cols,  2 * brief.window_cols },
+    {brief.brick_rows, brief.panel_rows, brief.block_cols, 2 * brief.window_cols},
     brief,
-    HrpbGatherParams()
-  };
+    HrpbGatherParams()};
 
   return formats[k];
 }
 
 /* The format that is set, or that of bricks on the host, which are a reference */
-static HrpbParams FormatSet(const AIJTCUOptions *o)
+HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
 {
   const MatAIJTCUFormat *s = &o->format;
 
-  if (s->brick_rows) return (HrpbParams){(int32_t)s->brick_rows, (int32_t)s->panel_rows, (int32_t)s->block_cols, (int32_t)s->window_cols};
-  return (HrpbParams){8, 64, 32, 1};
+  if (!s->brick_rows) return (HrpbParams){8, 64, 32, 1};
+  return (HrpbParams){(int32_t)s->brick_rows, (int32_t)s->panel_rows, (int32_t)s->block_cols, (int32_t)s->window_cols};
 }
 
 /*
@@ -160,28 +161,44 @@ static HrpbParams FormatSet(const AIJTCUOptions *o)
 /* Whether tuning has a meaning: otherwise the model decides, or what was set */
 static PetscBool TuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  return (PetscBool)(o->tune == MAT_AIJTCU_TUNE_PROXY && IsFree(o) && !o->format.brick_rows && !IsForced(o) && f->on_device && Pays(o, device));
+  if (o->tune != MAT_AIJTCU_TUNE_PROXY || !IsFree(o) || o->format.brick_rows || IsForced(o)) return PETSC_FALSE;
+  return (PetscBool)(f->on_device && Pays(o, device));
 }
 
-/* The same, and what was tuned is of what is set now. Where a reordering is not allowed any more the choice is another, and so is what replays it */
+/*
+   The same, and what was tuned is of what is set now. Where a reordering is not allowed any more the choice is another,
+   and so is what replays it
+*/
 PetscBool AIJTCUTuningIsValid(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   return (PetscBool)(f->ntuned && f->tuned_precision == o->precision && f->tuned_reorder == o->reorder && TuningApplies(o, f, device));
 }
 
-/* What was tuned for N columns or, where there is no room for more of them, for the nearest number; -1 where nothing was */
+/*
+   What was tuned for N columns or, where there is no room for more of them, for the nearest number; -1 where nothing
+   was
+*/
 PetscInt AIJTCUTuningFind(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
 {
   PetscInt found = -1;
 
   if (!AIJTCUTuningIsValid(o, f, device)) return -1;
   for (PetscInt k = 0; k < f->ntuned; k++) {
-    const AIJTCUDecision *t = &f->tuned[k].choice;
+    const AIJTCUDecision *t    = &f->tuned[k].choice;
+    const PetscInt        away = PetscAbsInt(t->N - N);
 
-    if (t->op != op) continue;
-    if (t->N == N || (f->ntuned == AIJTCU_MOST_TUNED && (found < 0 || PetscAbsInt(t->N - N) < PetscAbsInt(f->tuned[found].choice.N - N)))) found = k;
+    if (t->op != op || (away && f->ntuned < AIJTCU_MOST_TUNED)) continue;
+    if (found < 0 || away < PetscAbsInt(f->tuned[found].choice.N - N)) found = k;
   }
   return found;
+}
+
+/* Whether a choice can be tuned that has not been */
+static PetscBool HasRoomForTuning(const Question *q)
+{
+  const PetscBool full = (PetscBool)(q->f->ntuned == AIJTCU_MOST_TUNED && AIJTCUTuningIsValid(q->o, q->f, q->device));
+
+  return (PetscBool)(TuningApplies(q->o, q->f, q->device) && !full);
 }
 
 /* The format of bricks that has won, if one has */
@@ -224,13 +241,15 @@ static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt level
 {
   const AIJTCUFacts *f = q->f;
 
-  if (f->order_state == AIJTCU_READY || (f->order_state == AIJTCU_REFUSED && f->order_forced >= IsForced(q->o) && f->order_levels >= levels)) return PETSC_FALSE;
+  if (f->order_state == AIJTCU_READY) return PETSC_FALSE;
+  if (f->order_state == AIJTCU_REFUSED && f->order_forced >= IsForced(q->o) && f->order_levels >= levels) return PETSC_FALSE;
   return Lacks(d, AIJTCU_NEED_ORDER, levels);
 }
 
 /*
-   Whether bricks on a device are to be of the reordered matrix, if there is a reordering: rows and columns get the same. By itself the model reorders where columns are scattered. Where bricks
-   of the matrix as it is have won a tuning nothing is reordered any more: bricks would be built anew from product to product
+   Whether bricks on a device are to be of the reordered matrix, if there is a reordering: rows and columns get the
+   same. By itself the model reorders where columns are scattered. Where bricks of the matrix as it is have won a tuning
+   nothing is reordered any more: bricks would be built anew from product to product
 */
 static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
 {
@@ -241,7 +260,10 @@ static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
   return (PetscBool)!SpmmColumnsRun(&q->f->matrix.survey);
 }
 
-/* Whether there is a reordering that the option allows: one that was made whatever neighbours share may be left from another value of it */
+/*
+   Whether there is a reordering that the option allows: one that was made whatever neighbours share may be left from
+   another value of it
+*/
 static PetscBool OrderIsUsable(const Question *q)
 {
   return (PetscBool)(q->f->order_state == AIJTCU_READY && (IsForced(q->o) || q->f->order_shared >= AIJTCU_LEAST_SHARED));
@@ -250,23 +272,26 @@ static PetscBool OrderIsUsable(const Question *q)
 /* Levels of a search for an order that are made up for by products that take less time */
 static double MostLevels(const Question *q, double gain)
 {
-  const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device), one = SpmmSecondsToReorder(&q->f->matrix, 1, q->device->device);
+  const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device);
+  const double one  = SpmmSecondsToReorder(&q->f->matrix, 1, q->device->device);
 
   return PetscMin((PAYS_WITHIN * gain - none) / (one - none), MOST_LEVELS);
 }
 
 /*
-   Whether bricks of the reordered matrix are faster, and the reordering pays within PAYS_WITHIN products with N columns. The answer does not depend on what was asked before: a reordering that
-   was found for other products counts with all that it costs. What can be said without one is said first
+   Whether bricks of the reordered matrix are faster, and the reordering pays within PAYS_WITHIN products with N
+   columns. The answer does not depend on what was asked before: a reordering that was found for other products counts
+   with all that it costs. What can be said without one is said first
 */
 static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f      = q->f;
   const PetscBool    forced = IsForced(q->o);
   SpmmFacts          reordered;
-  double             csr, levels, gain;
+  double             csr, levels, gain, cost;
 
-  if (!WantsOrder(q, d) || !f->matrix.survey.strip_cols16 || (!forced && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows)) return PETSC_FALSE;
+  if (!WantsOrder(q, d) || !f->matrix.survey.strip_cols16) return PETSC_FALSE;
+  if (!forced && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) return PETSC_FALSE;
   csr       = SecondsOfCSR(q);
   reordered = SpmmFactsReorderedAtBest(&f->matrix);
   levels    = forced ? MOST_LEVELS : MostLevels(q, csr - SecondsReordered(q, &reordered));
@@ -274,12 +299,21 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
   reordered = Reordered(f);
   if (!OrderIsUsable(q) || (!forced && !SpmmColumnsRun(&reordered.survey))) return PETSC_FALSE;
   gain = csr - SecondsReordered(q, &reordered);
-  return (PetscBool)(gain > 0 && (forced || (f->order_found <= levels && PAYS_WITHIN * gain > SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device))));
+  if (gain <= 0 || forced) return (PetscBool)(gain > 0);
+  cost = SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device);
+  return (PetscBool)(f->order_found <= levels && PAYS_WITHIN * gain > cost);
 }
 
 /*
    Path
 */
+
+/* Bricks of the matrix as it is are not to be had where a reordering is forced, and there is one that was too slow */
+static PetscBool WouldBeSlower(const Question *q)
+{
+  if (IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
+  return (PetscBool)(SecondsOfBricks(q) >= SecondsOfCSR(q));
+}
 
 /* Bricks or CSR on a device, where nothing was set */
 static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
@@ -292,17 +326,18 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
     Take(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);
     return;
   }
-  if (!f->untuned && q->N && f->matrix.nrows && TuningApplies(q->o, f, q->device) && !(f->ntuned == AIJTCU_MOST_TUNED && AIJTCUTuningIsValid(q->o, f, q->device))) {
+  if (!f->untuned && q->N && f->matrix.nrows && HasRoomForTuning(q)) {
     (void)Lacks(d, AIJTCU_NEED_TUNING, 0);
     return;
   }
   if (LacksCSR(q, d)) return;
   csr = (PetscBool)(f->csr_state == AIJTCU_READY);
-  if (csr && f->matrix.rows_entries && f->matrix.nnz <= FEW_ENTRIES * (PetscInt64)f->matrix.nrows) { /* what needs no look at the columns, which takes as long as some products */
+  /* these two need no look at the columns, which takes as long as some products */
+  if (csr && f->matrix.rows_entries && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) {
     Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
     return;
   }
-  if (csr && f->matrix.direct_columns > 1 && q->N <= f->matrix.direct_columns) { /* nor does this */
+  if (csr && f->matrix.direct_columns > 1 && q->N <= f->matrix.direct_columns) {
     Take(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
     return;
   }
@@ -314,7 +349,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
   else if (pays) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER);
   else if (!SpmmColumnsRun(&f->matrix.survey)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
   else if (!csr) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL);
-  else if ((IsForced(q->o) && f->order_state == AIJTCU_READY) || SecondsOfBricks(q) >= SecondsOfCSR(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER); /* forced: bricks of the matrix as it is are not to be had */
+  else if (WouldBeSlower(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER);
   else Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);
 }
 
@@ -322,20 +357,23 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
 static void DecidePathByAlpha(const Question *q, AIJTCUDecision *d)
 {
   const HrpbSurvey *s = &q->f->matrix.survey;
+  PetscReal         alpha;
 
   if (LacksSurvey(q, d)) return;
-  if ((s->strip_cols16 ? (PetscReal)s->nnz / (16 * (PetscReal)s->strip_cols16) : 0) >= q->o->threshold) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
+  alpha = s->strip_cols16 ? (PetscReal)s->nnz / (16 * (PetscReal)s->strip_cols16) : 0;
+  if (alpha >= q->o->threshold) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
   else Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
 }
 
 static void DecidePath(const Question *q, AIJTCUDecision *d)
 {
-  const AIJTCUOptions *o     = q->o;
-  const AIJTCUFacts   *f     = q->f;
-  const PetscBool      pays  = Pays(o, q->device), unset = (PetscBool)(o->threshold == (PetscReal)PETSC_DEFAULT);
+  const AIJTCUOptions *o    = q->o;
+  const AIJTCUFacts   *f    = q->f;
+  const PetscBool      pays = Pays(o, q->device), unset = (PetscBool)(o->threshold == (PetscReal)PETSC_DEFAULT);
+  const PetscBool      bricks = (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO || o->path == MAT_AIJTCU_PATH_TCU);
 
   if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
-  else if ((o->path == MAT_AIJTCU_PATH_AUTO || o->path == MAT_AIJTCU_PATH_TCU) && f->on_device && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
+  else if (bricks && f->on_device && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
   else if (o->path != MAT_AIJTCU_PATH_AUTO) Take(d, o->path, AIJTCU_REASON_SET);
   else if (unset && !f->device) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE);
   else if (unset && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
@@ -346,7 +384,10 @@ static void DecidePath(const Question *q, AIJTCUDecision *d)
   else DecidePathByAlpha(q, d);
 }
 
-/* The threshold that is set, or how the choice works without one: 0 where a model of the times decides, and never bricks on the host, where they are a reference */
+/*
+   The threshold that is set, or how the choice works without one: 0 where a model of the times decides, and never
+   bricks on the host, where they are a reference
+*/
 PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, const AIJTCUDeviceFacts *device)
 {
   if (o->threshold != (PetscReal)PETSC_DEFAULT) return o->threshold;
@@ -356,6 +397,13 @@ PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, co
 /*
    What a path comes to
 */
+
+/* Whether the bricks of a decision are there */
+static PetscBool HasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
+{
+  if (f->bricks_state != AIJTCU_READY || f->bricks_reordered != d->reordered) return PETSC_FALSE;
+  return AIJTCUFormatsEqual(&d->format, &f->bricks_format);
+}
 
 /* Bricks: of which matrix, and of which format */
 static void DecideBricks(const Question *q, AIJTCUDecision *d)
@@ -368,14 +416,15 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
   if (f->on_device) {
     d->reordered = WantsOrder(q, d);
     if (d->need || (d->reordered && IsForced(q->o) && LacksOrder(q, d, MOST_LEVELS))) return;
-    d->reordered = (PetscBool)(d->reordered && OrderIsUsable(q)); /* where the model decides, the search went as far as pays when it was asked */
+    /* where the model decides, the search went as far as pays when it was asked */
+    d->reordered = (PetscBool)(d->reordered && OrderIsUsable(q));
     if (d->reordered) facts = Reordered(f);
   }
-  if (q->o->format.brick_rows || !f->on_device) d->format = FormatSet(q->o);
+  if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && LacksSurvey(q, d)) return;
   else d->format = SpmmBrickFormat(&facts, q->device->device);
-  if (f->bricks_state == AIJTCU_READY && f->bricks_reordered == d->reordered && AIJTCUFormatsEqual(&d->format, &f->bricks_format)) { /* what a block of them takes is known */
+  if (HasBricks(f, d)) { /* what a block of them takes is known */
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;
   }
@@ -384,8 +433,11 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
 
 static void DecideRest(const Question *q, AIJTCUDecision *d)
 {
+  const PetscBool csr = (PetscBool)(d->path == MAT_AIJTCU_PATH_CSR && q->f->on_device);
+
   if (d->path == MAT_AIJTCU_PATH_TCU) DecideBricks(q, d);
-  else if (d->path == MAT_AIJTCU_PATH_CSR && q->f->on_device && !LacksCSR(q, d) && q->f->csr_state == AIJTCU_READY) d->kernel = KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
+  if (!csr || LacksCSR(q, d) || q->f->csr_state != AIJTCU_READY) return;
+  d->kernel = KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
 }
 
 /* How a product with N columns is to be made */

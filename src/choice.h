@@ -1,7 +1,8 @@
 /*
    The decision how a product is made: from what is set and what is known of a matrix to a path, a kernel and a format.
 
-   Everything here is a value. Nothing refers to a Mat, allocates memory or calls PETSc or CUDA, so a test can ask with facts that it makes up: test/aijtcu/tests/choice.c.
+   Everything here is a value. Nothing refers to a Mat, allocates memory or calls PETSc or CUDA, so a test can ask with
+   facts that it makes up: test/aijtcu/tests/choice.c.
 */
 #pragma once
 
@@ -60,6 +61,10 @@ typedef enum {
   AIJTCU_NEED_TUNING  /* times of a proxy */
 } AIJTCUNeedFact;
 
+/*
+   Unless need is AIJTCU_NEED_NOTHING, what comes after the path is not known. Nor is the path itself, if it is
+   MAT_AIJTCU_PATH_AUTO
+*/
 typedef struct {
   SpmmOp            op;
   PetscInt          N;         /* columns of the dense operand */
@@ -68,17 +73,22 @@ typedef struct {
   const SpmmKernel *kernel;    /* NULL: the parent's product */
   HrpbParams        format;    /* of the bricks; zeros on another path */
   PetscBool         reordered; /* the bricks are of the reordered matrix */
-  AIJTCUNeedFact    need;      /* unless it is AIJTCU_NEED_NOTHING, what comes after the path is not known; nor is the path, if it is MAT_AIJTCU_PATH_AUTO */
-  PetscInt          levels;    /* of AIJTCU_NEED_ORDER */
+  AIJTCUNeedFact    need;
+  PetscInt          levels; /* of AIJTCU_NEED_ORDER */
 } AIJTCUDecision;
 
-/* What products with N columns take, where that was tuned: see tune.c */
+/*
+   AIJTCU_LEAST_SHARED: percent of a row's columns that its neighbours must have, too, unless a reordering is forced. It is
+   about 40 in meshes, and 7 where edges are drawn by chance
+*/
 enum {
   AIJTCU_NFORMATS      = 5,                   /* of bricks among which a device chooses */
   AIJTCU_MOST_VARIANTS = AIJTCU_NFORMATS + 1, /* and CSR */
   AIJTCU_MOST_TUNED    = 8,                   /* numbers of columns */
-  AIJTCU_LEAST_SHARED  = 20                   /* percent of a row's columns that its neighbours must have, too, unless a reordering is forced: about 40 in meshes, 7 where edges are drawn by chance */
+  AIJTCU_LEAST_SHARED  = 20
 };
+
+/* What products with a number of columns take, where that was tuned: see tune.c */
 typedef struct {
   AIJTCUDecision   choice; /* its format is zeros where the model chose */
   MatAIJTCUVariant variant[AIJTCU_MOST_VARIANTS];
@@ -92,29 +102,40 @@ typedef enum {
   AIJTCU_REFUSED /* not to be had for this pattern */
 } AIJTCUState;
 
-/* What is known of a matrix. Of what is AIJTCU_EMPTY nothing else is to be read */
+/*
+   What is known of a matrix. Of what is AIJTCU_EMPTY nothing else is to be read. Nonzeros are known with the survey and
+   with the schedule. A survey that was refused is zeros, and that of the host lacks what concerns staging.
+
+   A search for an order ends after order_levels levels, and where neighbours share too little, unless it is forced.
+
+   What was tuned holds while precision and reorder are set as they were. Bricks have one format for all numbers of
+   columns: the first that won, zeros while none has.
+*/
 typedef struct {
   PetscBool device;    /* its parent type is one of a device, */
   PetscBool bound;     /* but it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
 
-  SpmmFacts   matrix;       /* its sizes, and */
-  AIJTCUState survey_state; /* its survey: zeros if refused; on the host without what concerns staging. Nonzeros are known with it */
-  AIJTCUState csr_state;    /* and the numbers of its CSR schedule, with which nonzeros are known, too */
+  SpmmFacts   matrix;       /* its sizes, */
+  AIJTCUState survey_state; /* its survey, */
+  AIJTCUState csr_state;    /* and the numbers of its CSR schedule */
 
   AIJTCUState order_state;
-  PetscInt    order_levels; /* that it might have, */
-  PetscBool   order_forced; /* and whether it was sought whatever neighbours share. If ready: */
-  PetscReal   order_shared; /* percent of their columns that neighbours share, */
-  PetscInt    order_found;  /* levels that it took, */
-  HrpbSurvey  order_survey; /* and the survey of the reordered matrix */
+  PetscInt    order_levels; /* of the search, at most */
+  PetscBool   order_forced;
+  PetscReal   order_shared; /* percent of their columns that neighbours share */
+  PetscInt    order_found;  /* levels that it took */
+  HrpbSurvey  order_survey; /* of the reordered matrix */
 
   AIJTCUState bricks_state; /* those that are where the matrix is */
   HrpbParams  bricks_format;
   PetscBool   bricks_reordered;
   uint32_t    bricks_max_pattern, bricks_max_values; /* of their largest block */
 
-  /* What was tuned while precision and reorder were set to these. Bricks have one format for all: the first that won, zeros while none has */
+  /*
+     What was tuned while precision and reorder were set to these. Bricks have one format for all: the first that won,
+     zeros while none has
+  */
   PetscInt           ntuned;
   const AIJTCUTuned *tuned; /* [ntuned] */
   HrpbParams         tuned_format;
@@ -129,13 +150,16 @@ typedef struct {
   const SpmmDevice *device;
 } AIJTCUDeviceFacts;
 
-PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *); /* to be seen outside of the library, as the reasons: by its test */
+/* This and the reasons can be seen outside of the library, by their test */
+PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
+
 PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN HrpbParams     AIJTCUDecideFormat(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
-PETSC_INTERN HrpbParams     AIJTCUFormat(int);
-PETSC_INTERN PetscBool      AIJTCUFormatIsCandidate(const AIJTCUFacts *, const HrpbParams *);
-PETSC_INTERN PetscBool      AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
 PETSC_INTERN PetscBool      AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN PetscInt       AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
+PETSC_INTERN HrpbParams     AIJTCUFormat(int);
+PETSC_INTERN HrpbParams     AIJTCUFormatSet(const AIJTCUOptions *);
+PETSC_INTERN PetscBool      AIJTCUFormatIsCandidate(const AIJTCUFacts *, const HrpbParams *);
+PETSC_INTERN PetscBool      AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
 PETSC_INTERN HrpbPrecision  AIJTCUPrecision(const AIJTCUOptions *);
 PETSC_INTERN PetscReal      AIJTCUThresholdInForce(const AIJTCUOptions *, PetscBool, const AIJTCUDeviceFacts *);

@@ -40,7 +40,8 @@ static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJ
 /* Which kernel it is, and the parts of long rows. Values are of no concern */
 PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan)
 {
-  AIJTCUCsr *c = &plan->csr;
+  AIJTCUCsr         *c = &plan->csr;
+  const CsrSchedule *s = &c->schedule;
 
   PetscFunctionBegin;
   AIJTCUCsrDestroy(c);
@@ -48,8 +49,12 @@ PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan)
   if (c->why) {
     c->state = AIJTCU_REFUSED;
     PetscCall(PetscInfo(A, "aijtcu: no kernel for the CSR path, products are left to the parent: %s\n", HrpbErrorString(c->why)));
-  } else if (c->schedule.panel_rows) PetscCall(PetscInfo(A, "aijtcu: panels of %" PetscInt_FMT " rows have the rows of B that they need, %" PetscInt_FMT " at most, in shared memory\n", (PetscInt)c->schedule.panel_rows, (PetscInt)c->schedule.staged_rows));
-  else PetscCall(PetscInfo(A, "aijtcu: %" PetscInt_FMT " rows of more than %" PetscInt_FMT " entries are multiplied in %" PetscInt_FMT " parts\n", (PetscInt)c->schedule.nlong, (PetscInt)c->schedule.part_entries, (PetscInt)c->schedule.nparts));
+  } else if (s->panel_rows)
+    PetscCall(PetscInfo(A, "aijtcu: panels of %d rows have the rows of B that they need, %d at most, in shared memory\n", (int)s->panel_rows,
+      (int)s->staged_rows));
+  else
+    PetscCall(PetscInfo(A, "aijtcu: %d rows of more than %d entries are multiplied in %d parts\n", (int)s->nlong, (int)s->part_entries,
+      (int)s->nparts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -1,7 +1,8 @@
 /*
    Facts: what is known of a matrix and of the device, gathered for a decision.
 
-   AIJTCUFactsGet() reads what is there and finds out nothing, so a view may call it. What a decision lacks is fetched by plan.c: from here the survey, from csr.c and order.c the others.
+   AIJTCUFactsGet() reads what is there and finds out nothing, so a view may call it. What a decision lacks is fetched
+   by plan.c: from here the survey, from csr.c and order.c the others.
 */
 #include "aijtcuimpl.h"
 
@@ -23,8 +24,8 @@ static PetscErrorCode AIJTCUHostSurvey(Mat A, HrpbSurvey *survey, HrpbError *err
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, (const HrpbInt *)rowptr, (const HrpbInt *)colidx, 8, &survey->strip_cols8);
-  if (!*err) *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, (const HrpbInt *)rowptr, (const HrpbInt *)colidx, 16, &survey->strip_cols16);
+  *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 8, &survey->strip_cols8);
+  if (!*err) *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 16, &survey->strip_cols16);
   survey->nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
   PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -53,7 +54,8 @@ PetscErrorCode AIJTCUSurveyCreate(Mat A, AIJTCUPlan *plan)
 #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurvey, &s->survey, &s->why));
 #endif
-  if (!device || s->why == HRPB_ERR_UNSUPPORTED) PetscCall(AIJTCUHostSurvey(A, &s->survey, &s->why)); /* which has all that is of use on such a device */
+  /* the host's has all that is of use on a device without kernels */
+  if (!device || s->why == HRPB_ERR_UNSUPPORTED) PetscCall(AIJTCUHostSurvey(A, &s->survey, &s->why));
   if (s->why) { /* alpha is zero, and the choice the CSR path */
     PetscCall(PetscInfo(A, "aijtcu: synergy is unknown: %s\n", HrpbErrorString(s->why)));
     s->survey.strip_cols8 = s->survey.strip_cols16 = 0;

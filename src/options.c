@@ -25,19 +25,10 @@ MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
   return plan->owner ? &plan->owner->counts : &plan->counts;
 }
 
-HrpbPrecision AIJTCUGetPrecision(const AIJTCUPlan *plan)
-{
-  if (PetscDefined(USE_REAL_DOUBLE)) return HRPB_FP64;
-  return AIJTCUGetOptions(plan)->precision == MAT_AIJTCU_PRECISION_TF32 ? HRPB_TF32 : HRPB_3XTF32;
-}
-
 /* The format that is set, or that of bricks on the host; a device chooses one of its own where none is set */
 HrpbParams AIJTCUGetFormat(const AIJTCUPlan *plan)
 {
-  const MatAIJTCUFormat *f = &AIJTCUGetOptions(plan)->format;
-
-  if (!f->brick_rows) return (HrpbParams){8, 64, 32, 1};
-  return (HrpbParams){(int32_t)f->brick_rows, (int32_t)f->panel_rows, (int32_t)f->block_cols, (int32_t)f->window_cols};
+  return AIJTCUFormatSet(AIJTCUGetOptions(plan));
 }
 
 #define FORMAT_NAME "-mat_aijtcu_format (MatAIJTCUSetFormat()): "

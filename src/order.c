@@ -1,5 +1,6 @@
 /*
-   The reordered matrix on a device: its rows and columns in an order in which those that belong together lie together, found once for a pattern. When to look for one is said in choice.c.
+   The reordered matrix on a device: its rows and columns in an order in which those that belong together lie together,
+   found once for a pattern. When to look for one is said in choice.c.
 */
 #include "aijtcuimpl.h"
 
@@ -27,6 +28,12 @@ static PetscErrorCode AIJTCUOrderCreateOnDevice(Mat A, AIJTCUPlan *plan, const A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const char *AIJTCUOrderWhyNot(const AIJTCUOrder *o)
+{
+  if (o->why == HRPB_ERR_UNSUPPORTED) return "too many levels, or 2^31 entries";
+  return o->why ? HrpbErrorString(o->why) : "neighbours share too little";
+}
+
 /* A search through so many levels at most. Unless it is forced it is made only where neighbours share columns */
 PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, PetscBool forced)
 {
@@ -39,8 +46,10 @@ PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, Petsc
   o->forced = forced;
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUOrderCreateOnDevice, NULL, &o->why));
   o->state = o->matrix.n ? AIJTCU_READY : AIJTCU_REFUSED;
-  if (o->state == AIJTCU_READY) PetscCall(PetscInfo(A, "aijtcu: reordered, through %" PetscInt_FMT " levels: strips of 16 rows have %" PetscInt64_FMT " columns\n", (PetscInt)o->matrix.levels, (PetscInt64)o->survey.strip_cols16));
-  else PetscCall(PetscInfo(A, "aijtcu: not reordered: %s\n", o->why == HRPB_ERR_UNSUPPORTED ? "too many levels, or 2^31 entries" : o->why ? HrpbErrorString(o->why) : "neighbours share too little"));
+  if (o->state == AIJTCU_READY)
+    PetscCall(PetscInfo(A, "aijtcu: reordered, through %" PetscInt_FMT " levels: strips of 16 rows have %" PetscInt64_FMT " columns\n",
+      (PetscInt)o->matrix.levels, (PetscInt64)o->survey.strip_cols16));
+  else PetscCall(PetscInfo(A, "aijtcu: not reordered: %s\n", AIJTCUOrderWhyNot(o)));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Reorder, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

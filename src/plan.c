@@ -1,7 +1,9 @@
 /*
-   The plan of a sequential matrix: it asks for decisions, fetches what they need, builds what they name, and drops all of it when the pattern changes. It chooses nothing: see choice.c.
+   The plan of a sequential matrix: it asks for decisions, fetches what they need, builds what they name, and drops all
+   of it when the pattern changes. It chooses nothing: see choice.c.
 
-   Three states are kept apart: the pattern changed (all artifacts go), only values changed (packed values are renewed), nothing changed (nothing is touched).
+   Three states are kept apart: the pattern changed (all artifacts go), only values changed (packed values are renewed),
+   nothing changed (nothing is touched).
 */
 #include "aijtcuimpl.h"
 #include <petsctime.h>
@@ -78,8 +80,8 @@ static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecis
 }
 
 /*
-   Ask until nothing is needed any more: a decision as a whole where d->path is MAT_AIJTCU_PATH_AUTO, which ends when the path is known; otherwise what follows from the path. Without tuning it is the
-   model's
+   Ask until nothing is needed any more: a decision as a whole where d->path is MAT_AIJTCU_PATH_AUTO, which ends when
+   the path is known; otherwise what follows from the path. Without tuning it is the model's
 */
 static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, PetscBool untuned, AIJTCUDecision *d)
 {
@@ -151,7 +153,9 @@ static PetscErrorCode AIJTCUPlanTune(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscIn
 }
 #endif
 
-/* The path of an operation with N columns, and its reason. What else there is to decide waits until AIJTCUPlanPrepare() */
+/*
+   The path of an operation with N columns, and its reason. What else there is to decide waits until AIJTCUPlanPrepare()
+*/
 PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d)
 {
   PetscFunctionBegin;
@@ -204,7 +208,8 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
     PetscCall(AIJTCUBricksCreate(A, plan, d, device));
     PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d)); /* how large their blocks are is known now */
   }
-  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER) { /* no bricks are of the reordered matrix any more, nor does anything find it again for what was tuned with it */
+  /* no bricks are of the reordered matrix any more, nor does anything find it again for what was tuned with it */
+  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER) {
     AIJTCUOrderDestroy(&plan->order);
     if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
   }
@@ -214,8 +219,9 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
 #endif
 
 /*
-   Bring up to date what the path of a decision needs, and say in d what that is of the matrix and the options of now. usable says whether there is something to multiply with: on the host there is
-   nothing for the CSR path, for there that is the parent's product
+   Bring up to date what the path of a decision needs, and say in d what that is of the matrix and the options of now.
+   usable says whether there is something to multiply with: on the host there is nothing for the CSR path, for there
+   that is the parent's product
 */
 PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, PetscBool *usable)
 {
@@ -223,7 +229,8 @@ PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Pet
   *usable = PETSC_FALSE;
   PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
-  if (d->path == MAT_AIJTCU_PATH_TCU && !d->kernel) PetscCall(PetscInfo(A, "aijtcu: no kernel for bricks, products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
+  if (d->path == MAT_AIJTCU_PATH_TCU && !d->kernel)
+    PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
 #if AIJTCU_HAVE_BRICKS
   else if (d->path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUPlanPrepareBricks(A, plan, d, usable));
 #endif

@@ -3,15 +3,21 @@
 */
 #include "aijtcuimpl.h"
 
-/* The local sequential matrices that carry plans: A itself, or the diagonal and off-diagonal block. A must be an assembled aijtcu */
+/*
+   The local sequential matrices that carry plans: A itself, or the diagonal and off-diagonal block. A must be an
+   assembled aijtcu
+*/
 PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
 {
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCheck(plan, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "Matrix of type %s has no aijtcu plan: it must be of type %s", ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
-  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "Not for an unassembled matrix: call MatAssemblyBegin() and MatAssemblyEnd() first");
+  PetscCheck(plan, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+    "Matrix of type %s has no aijtcu plan: it must be of type %s",
+    ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+    "Not for an unassembled matrix: call MatAssemblyBegin() and MatAssemblyEnd() first");
   blocks[0] = A;
   blocks[1] = NULL;
   if (plan->kind == AIJTCU_KIND_MPI) {
@@ -21,14 +27,18 @@ PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* alpha, intensity and class from nonzeros and active columns of 8- and 16-row strips (sums over any number of matrices) */
+/*
+   alpha, intensity and class from nonzeros and active columns of 8- and 16-row strips (sums over any number of
+   matrices)
+*/
 PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64 nnz, PetscInt64 strip_cols8, PetscInt64 strip_cols16, MatAIJTCUSynergy *s)
 {
   PetscFunctionBegin;
   s->alpha     = strip_cols16 ? (PetscReal)nnz / (16 * (PetscReal)strip_cols16) : 0;
   s->alpha8    = strip_cols8 ? (PetscReal)nnz / (8 * (PetscReal)strip_cols8) : 0;
   s->intensity = 512 * s->alpha;
-  s->cls       = s->alpha < 0.125 ? MAT_AIJTCU_SYNERGY_LOW : s->alpha < 0.25 ? MAT_AIJTCU_SYNERGY_MEDIUM : MAT_AIJTCU_SYNERGY_HIGH;
+  s->cls       = s->alpha < 0.125 ? MAT_AIJTCU_SYNERGY_LOW : s->alpha < 0.25 ? MAT_AIJTCU_SYNERGY_MEDIUM
+                                                                             : MAT_AIJTCU_SYNERGY_HIGH;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,7 +53,10 @@ static PetscErrorCode AIJTCUNonzeros(Mat A, PetscInt64 *nnz)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros and active columns of strips of the local rows. Unless they are to be counted the columns are those that were, and known says whether all were */
+/*
+   Nonzeros and active columns of strips of the local rows. Unless they are to be counted the columns are those that
+   were, and known says whether all were
+*/
 PetscErrorCode AIJTCULocalCounts(Mat A, PetscBool count, PetscInt64 *nnz, PetscInt64 *cols8, PetscInt64 *cols16, PetscBool *known)
 {
   AIJTCUPlan *plan;
@@ -51,7 +64,7 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscBool count, PetscInt64 *nnz, PetscI
 
   PetscFunctionBegin;
   *nnz = *cols8 = *cols16 = 0;
-  *known = PETSC_TRUE;
+  *known                  = PETSC_TRUE;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   for (PetscInt i = 0; i < 2; i++) {
     PetscInt64 entries = 0;
@@ -124,8 +137,8 @@ PetscErrorCode AIJTCUSynergyGet(Mat A, PetscBool count, MatAIJTCUSynergy *synerg
   Level: intermediate
 
   Notes:
-  Counts active columns once for a nonzero pattern, where the matrix is, in time proportional to the nonzeros; builds nothing. A pattern that cannot
-  be counted (a size beyond 32 bits, no memory) has alpha 0; `-info` says why.
+  Counts active columns once for a nonzero pattern, where the matrix is, in time proportional to the nonzeros; builds
+  nothing. A pattern that cannot be counted (a size beyond 32 bits, no memory) has alpha 0; `-info` says why.
 
   A matrix that is not assembled is a `PETSC_ERR_ARG_WRONGSTATE`.
 
@@ -162,11 +175,15 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   Level: advanced
 
   Notes:
-  There are no variants where there was no product with as many columns yet, where tuning does not apply (see `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. No matter what was tuned before a change of the pattern.
+  There are no variants where there was no product with as many columns yet, where tuning does not apply (see
+  `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. No matter what was tuned before a
+  change of the pattern.
 
-  Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest one, and its times are those of products with as many columns as that.
+  Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest
+  one, and its times are those of products with as many columns as that.
 
-  The variants are there until the pattern changes or the matrix is destroyed, and until the first product after `MatAIJTCUSetPrecision()` or `MatAIJTCUSetReorder()` has set something else.
+  The variants are there until the pattern changes or the matrix is destroyed, and until the first product after
+  `MatAIJTCUSetPrecision()` or `MatAIJTCUSetReorder()` has set something else.
 
   Of a `MATMPIAIJTCU` this is what was found for the diagonal block of this process.
 

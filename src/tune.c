@@ -1,15 +1,21 @@
 /*
-   Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxy/proxy.h), instead of a model of the time. What is found is kept for a pattern, an operation and a
-   number of columns, and is a fact for the choice.
+   Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxy/proxy.h),
+   instead of a model of the time. What is found is kept for a pattern, an operation and a number of columns, and is a
+   fact for the choice.
 
-   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some kernels make of B: that has all of B whatever rows there are, so it is timed by itself and
-   neither scaled nor left out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants, and the proxy is large enough.
+   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some
+   kernels make of B: that has all of B whatever rows there are, so it is timed by itself and neither scaled nor left
+   out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants,
+   and the proxy is large enough.
 
-   B and C are the proxy's own. When the path of a product is chosen B need not have its values yet, and numbers that are not finite would send sums through another computation.
+   B and C are the proxy's own. When the path of a product is chosen B need not have its values yet, and numbers that
+   are not finite would send sums through another computation.
 
-   The variants are the formats among which a device chooses (AIJTCUFormat()), and the CSR path. How many columns of C a thread block has, and whether a kernel for CSR copies B, follow from these and
-   from N in the kernels: there is nothing to set. Six formats more (windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered panels) were among them: in double the winners were not closer to the
-   best of all (kernels/README.md), and building bricks of the proxy is what most of tuning takes.
+   The variants are the formats among which a device chooses (AIJTCUFormat()), and the CSR path. How many columns of C a
+   thread block has, and whether a kernel for CSR copies B, follow from these and from N in the kernels: there is
+   nothing to set. Six formats more (windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered panels)
+   were among them: in double the winners were not closer to the best of all (kernels/README.md), and building bricks of
+   the proxy is what most of tuning takes.
 */
 #include "aijtcuimpl.h"
 
@@ -45,7 +51,10 @@ static PetscErrorCode AIJTCUAppendChoice(const char prefix[], const AIJTCUDecisi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential matrix the same bits without tuning. To be freed by the caller, unless there is an error */
+/*
+   The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential
+   matrix the same bits without tuning. To be freed by the caller, unless there is an error
+*/
 PetscErrorCode AIJTCUTuningOptions(Mat A, const AIJTCUTuned *t, char **text)
 {
   enum {
@@ -124,7 +133,9 @@ static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The copy of B comes first: a product that is so slow that it need not be timed again is known by what of it is scaled */
+/*
+   The copy of B comes first: a product that is so slow that it need not be timed again is known by what of it is scaled
+*/
 static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
   const double share = r->proxy.share;
@@ -135,7 +146,7 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
   PetscCall(AIJTCUTimeCopy(csr, v->brick_rows ? HrpbCopyForBricks(&r->proxy, v) : HrpbCopyForCsr(&r->proxy, &plan->csr.schedule, r->tuned->choice.N), r, &once, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   if (r->best >= 0) limit = share * (double)near * r->best / r->columns + (1 - share) * once;
-  if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUGetPrecision(plan), limit, csr->stream, &t));
+  if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUPrecision(AIJTCUGetOptions(plan)), limit, csr->stream, &t));
   else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr.schedule, r->tuned->choice.N, limit, csr->stream, &t));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->spent += t.products * t.seconds;
@@ -144,7 +155,10 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What bricks are refused for is no error. Want of memory ends the timing, for the next variant would want as much, and so does a CSR path without a time, for there is nothing to compare with */
+/*
+   What bricks are refused for is no error. Want of memory ends the timing, for the next variant would want as much, and
+   so does a CSR path without a time, for there is nothing to compare with
+*/
 static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
 {
   const AIJTCUFacts *facts = r->facts;
@@ -157,7 +171,9 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
     if (!(k == CSR ? plan->csr.state == AIJTCU_READY : AIJTCUFormatIsCandidate(facts, &v))) continue;
     PetscCall(AIJTCUTimeVariant(plan, csr, &v, r, &time, err));
     if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY || (*err && k == CSR)) PetscFunctionReturn(PETSC_SUCCESS);
-    if (*err) PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)v.brick_rows, (int)v.panel_rows, (int)v.block_cols, (int)v.window_cols, HrpbErrorString(*err)));
+    if (*err)
+      PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)v.brick_rows,
+        (int)v.panel_rows, (int)v.block_cols, (int)v.window_cols, HrpbErrorString(*err)));
     else {
       r->tuned->variant[k].seconds = (PetscReal)time;
       if (r->best < 0 || time < r->best) r->best = time;
@@ -167,13 +183,19 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the proxy has about as many entries for a row as the matrix. Segments are chosen by their number: where few of them have nearly all entries, none of these may be among the chosen */
+/*
+   Whether the proxy has about as many entries for a row as the matrix. Segments are chosen by their number: where few
+   of them have nearly all entries, none of these may be among the chosen
+*/
 static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
 {
   return (PetscBool)(p->entries <= 2 * p->share && 2 * p->entries >= p->share);
 }
 
-/* Columns that the proxy has: as many as products have, unless these are many, or B, a copy of it and C would take more memory than products may */
+/*
+   Columns that the proxy has: as many as products have, unless these are many, or B, a copy of it and C would take more
+   memory than products may
+*/
 static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *N)
 {
   const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy has no more */
@@ -207,7 +229,9 @@ static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTC
   r->columns             = (double)r->tuned->choice.N / (double)N;
   r->tuned->tuning.share = (PetscReal)r->proxy.share;
   if (AIJTCUProxyStands(&r->proxy)) ierr = AIJTCUTimeVariants(A, plan, csr, r, err);
-  else ierr = PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %g %% of the rows have %g %% of the entries\n", r->tuned->choice.N, 100 * r->proxy.share, 100 * r->proxy.entries);
+  else
+    ierr = PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %g %% of the rows have %g %% of the entries\n",
+      r->tuned->choice.N, 100 * r->proxy.share, 100 * r->proxy.entries);
   HrpbProxyDestroyDevice(&r->proxy, csr->stream);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,15 +259,14 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUFact
 
     t->variant[k] = (MatAIJTCUVariant){
       k == CSR ? MAT_AIJTCU_PATH_CSR : MAT_AIJTCU_PATH_TCU, {v.brick_rows, v.panel_rows, v.block_cols, v.window_cols},
-        0
-    };
+      0};
   }
   t->tuning.nvariants = AIJTCU_MOST_VARIANTS;
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->choice.N, HrpbErrorString(err)));
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
-    t->tuning.nvariants = 0; /* none that are compared, even if some were timed */
+    t->tuning.nvariants = 0;                                               /* none that are compared, even if some were timed */
     if (t->choice.path == MAT_AIJTCU_PATH_TCU) t->choice.format = *format; /* for good, whatever wins for other numbers of columns */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -255,8 +278,9 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUFact
 }
 
 /*
-   One more choice, for the operation and the columns of the model's, of which it begins. With a reordering that bricks may be of, in which columns come in runs, the model's it remains: it knows
-   whether that pays. Otherwise the variants are timed. The format is the one that bricks would have by the model
+   One more choice, for the operation and the columns of the model's, of which it begins. With a reordering that bricks
+   may be of, in which columns come in runs, the model's it remains: it knows whether that pays. Otherwise the variants
+   are timed. The format is the one that bricks would have by the model
 */
 PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *facts, const AIJTCUDecision *model, PetscBool reordered, const HrpbParams *format)
 {
@@ -272,8 +296,9 @@ PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *fa
   PetscCheck(all->n < AIJTCU_MOST_TUNED, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for another tuning");
   t = &all->tuned[all->n];
   PetscCall(PetscMemzero(t, sizeof(*t))); /* after an error in what follows it is used again */
-  t->tuning.winner = -1;
-  t->choice        = (AIJTCUDecision){.op = model->op, .N = model->N, .path = model->path, .reason = model->reason, .reordered = (PetscBool)(reordered && model->path == MAT_AIJTCU_PATH_TCU)};
+  t->tuning.winner    = -1;
+  t->choice           = (AIJTCUDecision){.op = model->op, .N = model->N, .path = model->path, .reason = model->reason};
+  t->choice.reordered = (PetscBool)(reordered && model->path == MAT_AIJTCU_PATH_TCU);
   if (!reordered) PetscCall(AIJTCUTuneByTime(A, plan, facts, format, t));
   t->tuning.variant = t->variant;
   if (t->choice.format.brick_rows) all->format = t->choice.format;
@@ -291,7 +316,7 @@ PetscErrorCode AIJTCUTuningFinish(Mat A, AIJTCUPlan *plan, PetscLogDouble second
   PetscFunctionBegin;
   t->tuning.seconds = (PetscReal)seconds;
   PetscCall(AIJTCUTuningOptions(A, t, &text));
-  ierr = PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->choice.N, (double)t->tuning.seconds, AIJTCUReasons[t->choice.reason], text);
+  ierr = PetscInfo(A, "aijtcu: tuned for %" PetscInt_FMT " columns in %g s (%s): %s\n", t->choice.N, seconds, AIJTCUReasons[t->choice.reason], text);
   PetscCall(PetscFree(text));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,10 @@
 /*
-   What all plans on a device share: the order of their work, and device memory for copies of B, for sums of parts and for matrices that come from the host.
+   What all plans on a device share: the order of their work, and device memory for copies of B, for sums of parts and
+   for matrices that come from the host.
 
-   One buffer serves all because their work is done one after the other, whatever stream it is given to: an event marks where the last of it ends. The
-   buffer grows to what the largest product asked for, up to a cap, and goes when the last plan on the device does.
+   One buffer serves all because their work is done one after the other, whatever stream it is given to: an event marks
+   where the last of it ends. The buffer grows to what the largest product asked for, up to a cap, and goes when the
+   last plan on the device does.
 */
 #include "aijtcuimpl.h"
 
@@ -30,7 +32,10 @@ PetscErrorCode AIJTCUCheckDevice(HrpbError err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the next call */
+/*
+   An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the
+   next call
+*/
 PetscBool AIJTCUForgetError(int err)
 {
   if (err != cudaSuccess) (void)cudaGetLastError();
@@ -84,8 +89,8 @@ void AIJTCUWorkspaceUser(PetscBool comes)
 }
 
 /*
-   The stream of PETSc's current device context, behind what plans have put on any stream, and behind PETSc's own default stream, on which matrices are assembled
-   and scaled. To be followed by AIJTCUDeviceEnd()
+   The stream of PETSc's current device context, behind what plans have put on any stream, and behind PETSc's own
+   default stream, on which matrices are assembled and scaled. To be followed by AIJTCUDeviceEnd()
 */
 PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
 {
@@ -145,7 +150,10 @@ PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a product should take so much at once, rather than in pieces: -mat_aijtcu_workspace_max, else a quarter of the device's memory */
+/*
+   Whether a product should take so much at once, rather than in pieces: -mat_aijtcu_workspace_max, else a quarter of
+   the device's memory
+*/
 PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
 {
   const SpmmDevice *device;
@@ -158,7 +166,10 @@ PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave; NULL where there is not as much memory */
+/*
+   So many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave; NULL where there is not
+   as much memory
+*/
 PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work)
 {
   PetscFunctionBegin;

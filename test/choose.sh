@@ -1,6 +1,7 @@
-# choose_tests TESTDIR [NAME...]: write the names of the tests to run here, those that match the pattern TESTS if it is set, to TESTDIR/chosen.
-# Sets gpu (empty where there is none), skipped (how many of those that match need one and are left out) and PETSC_OPTIONS, to what every
-# test needs here. The further names are those of test scripts. Where nothing matches that is an error.
+# choose_tests TESTDIR [NAME...]: write the names of the tests to run here, those that match the pattern TESTS if it is
+# set, to TESTDIR/chosen. Sets gpu (empty where there is none), skipped (how many of those that match need one and are
+# left out) and PETSC_OPTIONS, to what every test needs here. The further names are those of test scripts. Where nothing
+# matches that is an error.
 
 matching() { # the lines that match TESTS
   local name

@@ -1,12 +1,12 @@
 /*
-   The format as kernels see it: arrays and items of work; and single entries of C without tensor cores.
+   Bricks as kernels see them: arrays and items of work. And single entries of C without tensor cores.
 */
 #pragma once
 
 #include "mma.cuh"
 #include "../format/packed.cuh"
 
-/* Blocks of a panel that are multiplied together: all of them, or, with a slot for their sums, some */
+/* Blocks of a panel that are multiplied together: all of them, or some, whose sums have a slot */
 struct WorkItem {
   int32_t  panel;
   uint32_t begin, end;
@@ -16,9 +16,9 @@ struct WorkItem {
 template <typename Scalar> struct Format {
   int32_t         nrows, strips; /* strips of a panel */
   int32_t         panel_rows;
-  uint32_t        window_shift; /* column >> window_shift is its window: the columns of one are a power of two */
+  uint32_t        window_shift; /* column >> window_shift is its window: a window has a power of two of columns */
   int32_t         nitems;
-  const WorkItem *items; /* NULL: the panels */
+  const WorkItem *items; /* NULL: items are the panels */
   const int32_t  *order;
   const uint32_t *blocked_row_ptr, *pattern_ptr, *value_ptr, *window_ptr;
   const int32_t  *windows;
@@ -56,15 +56,16 @@ template <typename Scalar> __device__ __forceinline__ int32_t MatrixRow(const Fo
   return HrpbRowOfPanel(f.order, f.nrows, f.panel_rows, panel, i);
 }
 
-/* Column of the matrix that is a local column of a block, from the block's windows */
+/* The column of the matrix that is a local column of a block with these windows */
 template <typename Scalar> __device__ __forceinline__ int64_t MatrixColumn(const Format<Scalar> &f, const int32_t *windows, uint32_t column)
 {
   return ((int64_t)windows[column >> f.window_shift] << f.window_shift) + (column & ((1u << f.window_shift) - 1));
 }
 
 /*
-   An entry of C as MATAIJ computes it: row of a panel times the column b of B. A tensor core multiplies the empty slots of a brick, too, and zero
-   times Inf or NaN is NaN; so what does not come out finite is computed again by this, which touches entries only
+   An entry of C as MATAIJ computes it: a row of a panel times column b of B. A tensor core multiplies the empty slots
+   of a brick, too, and zero times Inf or NaN is NaN. So what does not come out finite is computed again by this
+   function, which touches entries only
 */
 template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(const Format<Scalar> &f, int32_t panel, int32_t row, const Scalar *b)
 {
@@ -85,7 +86,7 @@ template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(con
         if (pattern >> (shift + slot) & 1) sum += values[v++] * b[MatrixColumn(f, windows, brick.Column(slot))];
       }
     }
-    if (sum != sum) break; /* stays NaN */
+    if (sum != sum) break; /* it stays NaN */
   }
   return sum;
 }

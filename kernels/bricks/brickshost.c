@@ -10,7 +10,10 @@ enum {
   TILE_COLS = 8 /* columns of B at a time: a brick is taken apart once for all of them */
 };
 
-/* ncols <= TILE_COLS columns of one strip of C, which is column-major: all its bricks, whatever their block, in ascending column order */
+/*
+   Multiply ncols <= TILE_COLS columns of one strip of C, which is column-major: all its bricks, whatever their block,
+   in ascending column order
+*/
 static void MultiplyStrip(const Hrpb *h, const HrpbScalar *values, int32_t p, int32_t strip, int32_t ncols, SpmmView B, HrpbScalar *C, int64_t ldc)
 {
   const int32_t first                               = strip * h->params.brick_rows;
@@ -98,5 +101,5 @@ void HrpbMultiplyHost(const Hrpb *h, const HrpbScalar *values, int64_t N, const 
   const SpmmMatrix   A = {.nrows = h->nrows, .ncols = h->ncols, .hrpb = h, .brick_values = values};
   const SpmmOperands o = SpmmPlain(N, B, ldb, C, ldc);
 
-  (void)Run(&A, &o, NULL, NULL); /* which needs no memory of its own for these operands */
+  (void)Run(&A, &o, NULL, NULL); /* this needs no memory of its own for these operands */
 }

@@ -1,8 +1,9 @@
 /*
-   Bricks times a row-major copy of B, read where the bricks say: a warp for each strip, with a ring of stages of its own in shared memory, so that many
-   rows of B are under way whatever registers there are. For matrices whose columns are scattered, and for whatever the staged kernel cannot take.
+   Bricks times a row-major copy of B, which is read where the bricks say. For matrices whose columns are scattered, and
+   for all that the staged kernel does not take.
 
-   A row of B is copied as a whole, before the next one: rows lie in different memory pages.
+   A warp has a strip, with a ring of stages of its own in shared memory. So many rows of B are on their way, however
+   few registers there are. A row of B is copied as a whole before the next one: rows lie in different memory pages.
 */
 #include "../common/copy.cuh"
 #include "product.cuh"
@@ -17,10 +18,13 @@ template <typename Scalar> struct GatherArgs {
   Format<Scalar>    f;
   DenseArgs<Scalar> d;
   const Scalar     *R;   /* row-major copy of B, */
-  int32_t           ldr; /* its leading dimension a multiple of 16, zeros beyond B */
+  int32_t           ldr; /* its leading dimension, a multiple of 16; zeros beyond B */
 };
 
-/* What a step of the tensor core needs, in the ring of a warp: rows of B, apart such that a fragment hits different banks, and the slots of the bricks, one or two a lane */
+/*
+   What a step of the tensor core needs: rows of B, so far apart that a fragment hits different banks, and the slots of
+   the bricks, one or two for each lane
+*/
 template <int P, int BM, int NT> struct GatherStage {
   typedef typename Mma<P>::Scalar Scalar;
   enum {
@@ -35,7 +39,7 @@ template <int P, int BM, int NT> struct GatherStage {
 
 template <int P, int BM, int NT, int STAGES> struct GatherRing {
   GatherStage<P, BM, NT> stages[STAGES];
-  int4                   rows[32]; /* of B, of the next bricks */
+  int4                   rows[32]; /* rows of B for the next bricks */
 };
 } // namespace
 
@@ -71,11 +75,11 @@ template <int P, int BM, int NT> static __device__ __forceinline__ void Multiply
 }
 
 /*
-   P      precision
-   BM     rows of a brick
-   NT     tiles of 16 columns that a warp multiplies
-   STAGES of a warp's ring
-   DIRECT a panel is one strip, and windows are columns: the columns of a brick are the next four, and so a block says nothing that its windows do not
+   P       precision
+   BM      rows of a brick
+   NT      tiles of 16 columns that a warp multiplies
+   STAGES  of a warp's ring
+   DIRECT  a panel is one strip, and windows are columns. Then the columns of a brick are the next four windows
 */
 template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void __launch_bounds__(GATHER_WARPS * 32) Gather(const __grid_constant__ GatherArgs<typename Mma<P>::Scalar> a)
 {
@@ -90,9 +94,9 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   const uint32_t        strip = (uint32_t)(w % f.strips);
   const int64_t         at    = w / f.strips;
   const int32_t         n0    = blockIdx.y * 16 * NT;
-  const int32_t         tiles = (a.ldr - n0) / 16; /* that there are of the NT */
+  const int32_t         tiles = (a.ldr - n0) / 16; /* of the NT, those that exist */
   Ring                 &ring  = ((Ring *)shared)[threadIdx.x / 32];
-  uint32_t              put = 0, got = 0, nput = 0; /* stage to fill next, and to multiply; how many are filled */
+  uint32_t              put = 0, got = 0, nput = 0; /* the stage to fill next, the stage to multiply next, and how many are filled */
   Scalar                sum[NT][BM / 2] = {};
 
   if (at >= f.nitems) return;
@@ -106,7 +110,8 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
     const int32_t    *windows = f.windows + first;
     const uint32_t    last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
 
-    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) { /* a brick a lane: its pattern, first value and rows */
+    /* a lane has a brick: its pattern, first value and rows */
+    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) {
       const uint32_t    n = min(last - group, 32u), mine = group + min(lane, n - 1);
       const PackedBrick own = p.brick[mine];
       uint32_t          pattern[BM / 8];
@@ -176,7 +181,7 @@ static int32_t LeadingDimension(int64_t N)
 
 template <int P, int BM, int NT, bool DIRECT> static HrpbError Launch(const Product *p, const GatherArgs<HrpbScalar> *a)
 {
-  constexpr int STAGES = NT <= 2 ? 4 : 3; /* more cost thread blocks */
+  constexpr int STAGES = NT <= 2 ? 4 : 3; /* more stages would leave room for fewer thread blocks */
   const auto    kernel = Gather<P, BM, NT, STAGES, DIRECT>;
   const int     bytes  = (int)sizeof(GatherRing<P, BM, NT, STAGES>) * GATHER_WARPS;
 

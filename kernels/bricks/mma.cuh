@@ -1,14 +1,14 @@
 /*
-   One step of a tensor core: bricks of 8 or 16 rows times 16 columns of B, in the precisions there are.
+   One step of a tensor core: bricks of 8 or 16 rows times 16 columns of B, in each precision.
 
-   Fragments (PTX ISA, warp-level matrix instructions): lane = 4*g + k. A brick's lane holds slot k of row g, and of row g + 8 if it has 16
-   rows. Of B a lane holds column k of the brick for the two columns of B that first and second name. The accumulators
-   of 16 columns of B are
+   Fragments (PTX ISA, warp-level matrix instructions), with lane = 4*g + k. Of a brick a lane holds slot k of row g,
+   and of row g + 8 if there are 16 rows. Of B a lane holds the row that column k of the brick meets, for two columns of
+   B, which are called first and second. The accumulators of 16 columns of B are
 
-     8 rows:  the operands are swapped (FlashSparse), C^T = B^T A^T: sum[0], sum[1] are rows 2k, 2k + 1 for the first column of B,
-              sum[2], sum[3] the same rows for the second
-     16 rows: sum[0], sum[1] are row g, the columns of B that lane groups 2k and 2k + 1 loaded as first; sum[2], sum[3] row g + 8;
-              sum[4] to sum[7] the same for the second
+     8 rows:   the operands are swapped (FlashSparse), C^T = B^T A^T. sum[0], sum[1] are rows 2k, 2k + 1 for the first
+               column of B, sum[2], sum[3] the same rows for the second
+     16 rows:  sum[0], sum[1] are row g, for the columns of B that lane groups 2k and 2k + 1 loaded as first. sum[2],
+               sum[3] are row g + 8. sum[4] to sum[7] are the same for the second
 */
 #pragma once
 
@@ -28,7 +28,7 @@ template <> struct Mma<HRPB_FP64> {
   };
 };
 
-/* c += a b, 16 x 4 times 4 x 8 in double: in one instruction from sm_90 on, in its two halves before */
+/* c += a b, 16 x 4 times 4 x 8 in double: one instruction from sm_90 on, one for each half before */
 __device__ __forceinline__ void MmaFp64(double *c, double a0, double a1, double b)
 {
 #if __CUDA_ARCH__ >= 900
@@ -46,9 +46,12 @@ __device__ __forceinline__ void MmaTf32(float *c, const uint32_t a[4], const uin
 }
 
 /*
-   x = high + low, both TF32, up to 1.5 times 2^-23 |x|: a tensor core leaves out the bit of low, or two, that may be too many. Below 2^-113 low is subnormal, and has fewer bits. high is x rounded to 11 bits
-   (Veltkamp's splitting; 8192 x is exact, and so is the difference), in half of the instructions that cvt.rna becomes. For NaN and Inf it is NaN, from about 2^115 on Inf; then the sum is not finite, and the
-   kernels treat it like any such: they compute it again without tensor cores
+   x = high + low, both TF32. The error is up to 1.5 times 2^-23 |x|: low may have a bit or two too many, which a tensor
+   core leaves out. Below 2^-113 low is subnormal and has fewer bits.
+
+   high is x rounded to 11 bits by Veltkamp's splitting: 8192 x is exact, and so is the difference. cvt.rna takes twice
+   as many instructions. For NaN and Inf high is NaN, from about 2^115 on it is Inf. Then the sum is not finite, and is
+   computed again without tensor cores.
 */
 __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low)
 {
@@ -59,15 +62,18 @@ __device__ __forceinline__ void SplitTf32(float x, uint32_t *high, uint32_t *low
 }
 
 /*
-   What a tensor core, which leaves out all but 11 bits, takes for x rounded to TF32: x and half of a unit in the last of these, on average. One instruction in place of two; the error is between -0.64 and 0.72
-   units, where it is 0.5 at most of what is rounded, and 5 percent larger on average. Numbers of 11 bits remain what they are, and so do NaN and Inf; the largest of all become Inf, see above
+   x for TF32: a tensor core leaves out all but 11 bits, so x gets half of a unit in the last of these, on average.
+
+   This is one instruction in place of two. The error is between -0.64 and 0.72 units, and 5 percent larger on average
+   than that of rounding, which is 0.5 at most. Numbers of 11 bits stay what they are, and so do NaN and Inf. The
+   largest numbers become Inf: see SplitTf32().
 */
 __device__ __forceinline__ uint32_t RoundTf32(float x)
 {
   return __float_as_uint(__fmul_rn(1 + 0.72f / 2048, x));
 }
 
-template <int P, int N> struct Fragment { /* N operand registers of a lane, split where the precision asks for it */
+template <int P, int N> struct Fragment { /* N operand registers of a lane, split where the precision wants it */
   uint32_t high[N], low[N];
 
   __device__ __forceinline__ void Set(int i, float x)
@@ -105,8 +111,11 @@ template <int P, int BM> struct Bricks {
 };
 
 /*
-   sum += two bricks times 16 columns of B; x[brick][first or second]. A tensor core truncates where it adds, so each step starts from zero and its sums
-   are added with rounding: the error of a long row grows as on scalar cores. Where second is false the columns of B that are second are zeros, and their sums are not asked for: with 8 rows one instruction does both
+   sum += two bricks times 16 columns of B; x[brick][first or second].
+
+   A tensor core truncates where it adds. So each step starts from zero, and its sums are added with rounding: the error
+   of a long row grows as on scalar cores. Where second is false the second columns of B are zeros, and nobody asks for
+   their sums. With 8 rows one instruction does both.
 */
 template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bricks<P, 8> &bricks, const float (&x)[2][2], bool = true)
 {

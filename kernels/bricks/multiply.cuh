@@ -1,13 +1,13 @@
 /*
-   What the brick kernels share: the end of a product, from accumulators to column-major C.
+   What the kernels on bricks share: the end of a product, from accumulators to column-major C.
 */
 #pragma once
 
 #include "brick.cuh"
 
 /*
-   Column of a tile of 16 that lane group g loads as its first (which = 0) or second: neighbours where B is row-major and a load brings both,
-   eight apart where they lie in separate columns anyway
+   The column of a tile of 16 that lane group g loads as its first (which = 0) or second. Where B is row-major, a load
+   brings both: they are neighbours. Otherwise they are eight apart, in separate columns anyway
 */
 template <bool NEIGHBOURS> __device__ __forceinline__ int32_t TileColumn(int32_t g, int32_t which)
 {
@@ -19,12 +19,12 @@ template <typename Scalar> struct DenseArgs {
   Scalar       *C;
   int64_t       ldb, ldc;
   int32_t       N;
-  bool          pairs; /* C lets two rows be stored at once */
-  Scalar       *partial; /* [nslots x panel_rows] x N, column-major: sums of parts of panels */
+  bool          pairs; /* whether two rows of C can be stored at once */
+  Scalar       *partial; /* [nslots x panel_rows] x N, column-major: the sums of parts of panels */
   int64_t       ldpartial;
 };
 
-/* Row of the panel and column of the tile of accumulator i of 16 columns: see mma.cuh */
+/* The row of the panel and the column of the tile of accumulator i of 16 columns: see mma.cuh */
 template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint32_t strip, uint32_t lane, int i, int32_t *row, int32_t *col)
 {
   const int32_t g = lane / 4, k = lane % 4;

@@ -29,7 +29,10 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 /* schedule.cu: put the sums of parts of panels together */
 HrpbError CombineRun(const Product *);
 
-/* Columns of a block at most, and blocks, with fewer of which a panel is better multiplied with 64 columns of B at a time than with 128 */
+/*
+   StagedCols(): the most columns of a block. StagedShortPanel(): a panel with fewer blocks is better multiplied with 64
+   columns of B at a time than with 128
+*/
 static constexpr __host__ __device__ int StagedCols(int brick_rows)
 {
   return brick_rows == 16 ? HRPB_STAGED_COLS : HRPB_SHORT_COLS;
@@ -41,12 +44,12 @@ static constexpr __host__ __device__ int StagedShortPanel(int brick_rows)
 }
 
 /*
-   product.cu: workspace for the sums of parts, which come first in it; and a plain product, and what the device is. HRPB_ERR_UNSUPPORTED for others, and where the device
-   has no tensor cores that pay
+   product.cu: workspace for the sums of parts, which come first in it. ProductOf() describes a plain product, and says
+   what the device is. HRPB_ERR_UNSUPPORTED: another product, or a device without tensor cores that pay
 */
 size_t    ProductPartialBytes(const SpmmMatrix *, int64_t N);
 HrpbError ProductWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError ProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t, Product *, const SpmmDevice **);
 
-/* C = 0, where A has no entry */
+/* C = 0, for an A without entries */
 HrpbError ProductWithoutBricks(const Product *);

@@ -1,8 +1,10 @@
 /*
-   Balance: a panel with many more blocks than others is cut into parts that are multiplied on their own, and their sums are put together in order.
+   Balance: a panel with many more blocks than others is cut into parts. Each is multiplied on its own, and their sums
+   are added in order.
 
-   Source: cuTeSpMM, section 5 (heavy row panels are split); the results are the same bits every time because nothing is added by atomics. Where a cut is made
-   follows from the format alone. The sums of a long row are kept short this way, too, and with them their rounding errors.
+   Source: cuTeSpMM, section 5, where heavy row panels are split. Nothing is added by atomics, so the result has the
+   same bits every time. Where a cut is made follows from the format alone. Cuts keep the sums of a long row short, and
+   with them their rounding errors.
 */
 #include <stdlib.h>
 
@@ -11,7 +13,7 @@
 #include "product.cuh"
 
 enum {
-  MANY = 2 /* parts that a panel must have to be cut */
+  MANY = 2 /* a panel is cut into so many parts or more, or not at all */
 };
 
 namespace {
@@ -40,7 +42,7 @@ static HrpbError FindLongest(const Hrpb *h, cudaStream_t stream, uint32_t *d, ui
   return HRPB_SUCCESS;
 }
 
-/* Most blocks of a panel */
+/* The most blocks of a panel */
 static HrpbError GetLongest(const Hrpb *h, cudaStream_t stream, uint32_t *longest)
 {
   uint32_t *d;
@@ -75,7 +77,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   start.resize((size_t)h->npanels + 1);
   HrpbCallCuda(cudaMemcpyAsync(start.data(), h->blocked_row_ptr, sizeof(uint32_t) * start.size(), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  for (int32_t p = 0; p < h->npanels; p++) { /* the parts first: they are the longest items */
+  for (int32_t p = 0; p < h->npanels; p++) { /* parts come first: they are the longest items */
     const uint32_t nblocks = start[p + 1] - start[p], nparts = (nblocks + part - 1) / part;
 
     if (nblocks < MANY * part) continue;
@@ -113,7 +115,10 @@ void HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream)
   *s = {};
 }
 
-/* A thread for each row and column of a panel that was cut: adds with compensation, in the order of the parts */
+/*
+   Add the sums of the parts of each panel that was cut, with compensation, in their order. A thread has a row and a
+   column
+*/
 template <int BM, typename Scalar> static __global__ void __launch_bounds__(256) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
 {
   const SplitPanel s = split[blockIdx.x];

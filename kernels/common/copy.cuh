@@ -1,6 +1,6 @@
 /*
-   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and cp.async.bulk). Before Hopper there is no
-   copy engine: there the lanes of a warp copy what one of them hands to it otherwise.
+   Asynchronous copies into shared memory that report to an mbarrier (PTX ISA, sections on mbarrier, cp.async and
+   cp.async.bulk). The copy engine came with Hopper. On earlier devices lanes copy by CopyAsync() alone.
 */
 #pragma once
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ void BarrierArrive(uint32_t barrier)
   asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared::cta.b64 state,[%0];\n}" ::"r"(barrier) : "memory");
 }
 
-/* Arrive when all that this thread copied by CopyAsync() is there */
+/* Arrive when all that this thread has copied by CopyAsync() is there */
 __device__ __forceinline__ void BarrierArriveAfterCopies(uint32_t barrier)
 {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
@@ -54,14 +54,14 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
   } while (!done);
 }
 
-/* BYTES (4, 8 or 16), aligned to as many; 16 go past the first cache */
+/* Copy BYTES (4, 8 or 16), aligned to as many. Copies of 16 bytes do not go through L1 */
 template <int BYTES> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
 {
   if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
   else asm volatile("cp.async.ca.shared.global [%0],[%1],%2;" ::"r"(to), "l"(from), "n"(BYTES) : "memory");
 }
 
-/* The copies so far are a group; wait until at most N groups are under way */
+/* The copies since the last call are a group. Wait until at most N groups are under way */
 __device__ __forceinline__ void CopyAsyncCommit(void)
 {
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -72,7 +72,7 @@ template <int N> __device__ __forceinline__ void CopyAsyncWait(void)
 }
 
 #if HAVE_COPY_ENGINE
-/* Arrive at a barrier, which then waits for so many bytes that the copy engine brings, too; and have it bring some: addresses and bytes are multiples of 16 */
+/* Arrive at a barrier, which then waits for bytes from the copy engine, too */
 __device__ __forceinline__ void BarrierArriveExpect(uint32_t barrier, uint32_t bytes)
 {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -83,7 +83,7 @@ __device__ __forceinline__ void CopyBulk(uint32_t to, const void *from, uint32_t
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
 
-/* Between a thread's own writes to shared memory and the engine's to the same places */
+/* Between a thread's own writes to shared memory and those of the copy engine to the same places */
 __device__ __forceinline__ void CopyBulkFence(void)
 {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

@@ -27,7 +27,7 @@ static HrpbError Attribute(cudaDeviceAttr attribute, int device, int *x)
   return HRPB_SUCCESS;
 }
 
-/* Which code the device runs: what a kernel of ours was compiled for */
+/* Which code the device runs: the compute capability that a kernel of ours was compiled for */
 static HrpbError CodeOf(int cc, int *code)
 {
   cudaFuncAttributes any;
@@ -72,7 +72,7 @@ HrpbError SpmmGetDevice(const SpmmDevice **d)
   enum {
     MAX_DEVICES = 64
   };
-  static thread_local SpmmDevice known[MAX_DEVICES]; /* of each thread, so that none waits for another */
+  static thread_local SpmmDevice known[MAX_DEVICES]; /* one for each thread, so that none waits for another */
   int                            device;
 
   HrpbCallCuda(cudaGetDevice(&device));

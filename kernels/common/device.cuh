@@ -1,5 +1,5 @@
 /*
-   What the builders on the device share: errors, memory, the shape of a launch, sums over a warp.
+   What code for the device shares: errors, memory, the shape of a launch, sums over a warp.
 */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 enum {
   HRPB_LANES   = 32,
-  HRPB_WARPS   = 8, /* of a thread block, in all builders */
+  HRPB_WARPS   = 8, /* warps of a thread block, in all builders */
   HRPB_THREADS = HRPB_WARPS * HRPB_LANES
 };
 #define HRPB_ALL_LANES 0xffffffffu
@@ -30,7 +30,10 @@ HrpbError HrpbDeviceError(cudaError_t err);
     if (err_) return err_; \
   } while (0)
 
-/* Device memory for n items that may be none, from the driver's pool: an allocation and its release are work in the stream, and wait for nothing */
+/*
+   Device memory for n items, or none, from the driver's pool. Allocation and release are work in the stream and wait
+   for nothing
+*/
 template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n, HrpbStream stream)
 {
   const cudaError_t err = cudaMallocAsync((void **)p, n > 0 ? sizeof(T) * (size_t)n : 1, stream);
@@ -49,7 +52,7 @@ static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
   return HrpbDeviceError(err);
 }
 
-/* Thread blocks for n items, per_block of them each; kernels stride, so that fewer do as well */
+/* Thread blocks for n items, per_block items each. Kernels stride, so fewer thread blocks do as well */
 static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most = INT32_MAX)
 {
   const int64_t blocks = (n + per_block - 1) / per_block;
@@ -57,7 +60,10 @@ static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most =
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
-/* By all threads of a kernel that LaunchAfter() launches, before they read what the one before it writes. The compiler may still move reads by __ldg() to before it: those of what no kernel of ours has written */
+/*
+   All threads of a kernel that LaunchAfter() launches call this before they read what the kernel before it writes. The
+   compiler may move reads by __ldg() to before the call: use them only for what no kernel of ours has written
+*/
 static __device__ __forceinline__ void HrpbWaitForKernelBefore()
 {
 #if __CUDA_ARCH__ >= 900
@@ -65,7 +71,7 @@ static __device__ __forceinline__ void HrpbWaitForKernelBefore()
 #endif
 }
 
-/* The next one may come as soon as all thread blocks have called this; otherwise as soon as they have ended */
+/* The next kernel may start as soon as all thread blocks have called this, or else as soon as they have ended */
 static __device__ __forceinline__ void HrpbLetNextKernelCome()
 {
 #if __CUDA_ARCH__ >= 900
@@ -73,7 +79,7 @@ static __device__ __forceinline__ void HrpbLetNextKernelCome()
 #endif
 }
 
-/* The matrix row that is row i of a panel, -1 beyond the last one */
+/* The matrix row that is row i of a panel, or -1 beyond the last one */
 static __device__ inline int32_t HrpbRowOfPanel(const int32_t *order, int32_t nrows, int32_t panel_rows, int64_t panel, int32_t i)
 {
   const int64_t k = panel * panel_rows + i;
@@ -102,7 +108,7 @@ static __device__ inline unsigned long long HrpbWarpSum(unsigned long long x)
   return x;
 }
 
-/* sum + lost += x, where lost is what rounding took from sum */
+/* sum + lost += x, where lost is what rounding has taken from sum */
 template <typename Scalar> static __device__ __forceinline__ void HrpbAddCompensated(Scalar x, Scalar *sum, Scalar *lost)
 {
   const Scalar t = *sum + x, y = t - *sum;

@@ -10,8 +10,9 @@
 HrpbError CheckKernels(void);
 
 /*
-   Launch a kernel behind another of ours, for which it waits with HrpbWaitForKernelBefore(): from Hopper on it is there before that one has ended. The first of several is launched as usual, and waits for everything
-   before it. Then none ends before those before it have
+   Launch a kernel behind another of ours. From Hopper on it starts before that one has ended, and waits for it by
+   HrpbWaitForKernelBefore(). The first of several is launched as usual, and waits for all work before it. So none ends
+   before those before it
 */
 template <typename... Formal, typename... Actual> static HrpbError LaunchAs(bool first, void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
 {

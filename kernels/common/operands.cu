@@ -1,5 +1,6 @@
 /*
-   All operands with all kernels: a plain product into the workspace, then one pass that finishes it. The last entry of each format in the table.
+   All operands with all kernels: a plain product into the workspace, then one pass that finishes it. The last entry of
+   each format in the table.
 */
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 /*
-   A row-major copy of B: a kernel that reads single rows of B then reads whole sectors.
+   A row-major copy of B: from it a kernel that reads single rows of B reads whole sectors.
 */
 #pragma once
 
@@ -7,10 +7,13 @@
 
 enum {
   COPY_THREADS = 256,
-  COPY_TILE    = 4 * COPY_THREADS /* scalars that a thread block turns round */
+  COPY_TILE    = 4 * COPY_THREADS /* scalars that a thread block transposes */
 };
 
-/* R [rows x ldr] = B [nrows x N] and zeros in the columns and rows beyond. Tiles have COLS columns; their rows in shared memory are padded so that no two lanes meet in a bank */
+/*
+   R [rows x ldr] = B [nrows x N], with zeros in the columns and rows beyond. Tiles have COLS columns. Their rows in
+   shared memory are padded, so that no two lanes meet in a bank
+*/
 template <int COLS, typename Scalar> __global__ void __launch_bounds__(COPY_THREADS) CopyRowMajor(const Scalar *B, int64_t ldb, int32_t nrows, int32_t N, Scalar *R, int32_t rows, int32_t ldr)
 {
   constexpr int     ROWS = COPY_TILE / COLS, BANKS = 128 / sizeof(Scalar), PADDING = BANKS > COLS ? BANKS / COLS : 1;
@@ -22,7 +25,7 @@ template <int COLS, typename Scalar> __global__ void __launch_bounds__(COPY_THRE
   for (int i = threadIdx.x; i < COPY_TILE; i += COPY_THREADS) {
     const int r = i % ROWS, n = i / ROWS;
 
-    tile[n][r] = r0 + r < nrows && n0 + n < N ? __ldcs(B + r0 + r + (n0 + n) * ldb) : (Scalar)0; /* B is done with: leave the cache to R */
+    tile[n][r] = r0 + r < nrows && n0 + n < N ? __ldcs(B + r0 + r + (n0 + n) * ldb) : (Scalar)0; /* B is read once: leave L2 to R */
   }
   __syncthreads();
 #pragma unroll

@@ -1,5 +1,6 @@
 /*
-   Reads and writes of shared memory by its addresses of 32 bits. In place of pointers, which the compiler makes 64 bits wide and derives again and again from the special register that says where shared memory is.
+   Reads and writes of shared memory by addresses of 32 bits. The compiler makes pointers 64 bits wide, and derives them
+   again and again from the special register that says where shared memory is.
 */
 #pragma once
 
@@ -21,7 +22,7 @@ __device__ __forceinline__ HrpbScalar ReadShared(uint32_t address)
   return x;
 }
 
-/* The same, or zero. Not by if: the compiler may make a branch of each, and then one load waits for the other */
+/* The same if there, or zero. An if might become a branch for each, and then one load would wait for the other */
 __device__ __forceinline__ HrpbScalar ReadSharedIf(bool there, uint32_t address)
 {
   HrpbScalar x = 0;

@@ -2,9 +2,9 @@
    A ring of stages in shared memory, between the warps of a thread block that bring data (producers) and those that use
    it (consumers).
 
-   Each stage has two mbarriers. A producer waits until the stage is empty, starts its copies into it, and arrives at the
-   barrier "full", which completes when the copies are there. A consumer waits until the stage is full, reads it, and
-   arrives at the barrier "empty". All warps go round the ring in the same order, each at its own speed.
+   Each stage has two mbarriers. A producer waits until the stage is empty, starts its copies into it, and arrives at
+   the barrier "full", which completes when the copies are there. A consumer waits until the stage is full, reads it,
+   and arrives at the barrier "empty". All warps go round the ring in the same order, each at its own speed.
 
    What a stage holds is the kernel's business. It is filled by the functions of copy.cuh and by those of the last part
    of this file. On the host, the functions at the end say how many stages fit, and launch such a kernel.
@@ -24,7 +24,10 @@ struct Ring {
   uint32_t stages, full, empty;
 };
 
-/* Where a warp is on its way round the ring: at which stage, and which parity the barriers of the stage have in this turn */
+/*
+   Where a warp is on its way round the ring: at which stage, and which parity the barriers of the stage have in this
+   turn
+*/
 struct RingPlace {
   uint32_t parity = 0, stage = 0;
 
@@ -63,7 +66,10 @@ static __device__ __forceinline__ void RingInit(const Ring &r, const int32_t &ns
   __syncthreads();
 }
 
-/* A producer waits for its stage. In the first turn nobody has used it: a new barrier lets those pass who wait for the other parity */
+/*
+   A producer waits for its stage. In the first turn nobody has used it: a new barrier lets those pass who wait for the
+   other parity
+*/
 static __device__ __forceinline__ void RingWaitEmpty(const Ring &r, const RingPlace &p)
 {
   BarrierWait(r.empty + 8 * p.stage, p.parity ^ 1);
@@ -88,10 +94,13 @@ static __device__ __forceinline__ void RingLeave(const Ring &r, const RingPlace 
 }
 
 enum {
-  RUN_ARRIVALS = HAVE_COPY_ENGINE /* that a warp makes in CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
+  RUN_ARRIVALS = HAVE_COPY_ENGINE /* of a warp in CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
 };
 
-/* All lanes of a warp copy two runs, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must follow */
+/*
+   All lanes of a warp copy two runs, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must
+   follow
+*/
 static __device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *from0, uint32_t bytes0, uint32_t to1, const uint8_t *from1, uint32_t bytes1, uint32_t barrier, uint32_t lane)
 {
 #if HAVE_COPY_ENGINE
@@ -109,8 +118,9 @@ static __device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *fro
 
 #if HAVE_COPY_ENGINE
 /*
-   All lanes of a warp say how many items of so many bytes they will let the copy engine bring. The warp arrives once, and
-   the barrier waits for all these bytes. Whoever waits for it also sees what the lanes wrote to the stage themselves.
+   All lanes of a warp say how many items of so many bytes they will let the copy engine bring. The warp arrives once,
+   and the barrier waits for all these bytes. Whoever waits for it also sees what the lanes wrote to the stage
+   themselves.
 */
 static __device__ __forceinline__ void ArriveExpectAll(uint32_t barrier, uint32_t nitems, uint32_t bytes, uint32_t lane)
 {

@@ -1,5 +1,6 @@
 /*
-   Rows that are cut, from the sums of their parts: a thread has a row and column, a thread block if the row is huge.
+   Rows that are cut, from the sums of their parts. A thread has a row and a column. If the row is huge a thread block
+   has it.
 */
 #include "csr.cuh"
 #include "../common/launch.cuh"
@@ -30,8 +31,9 @@ static __device__ __forceinline__ void Store(const CombineArgs &a, int32_t row, 
 }
 
 /*
-   An entry of C in one go, by all lanes of a warp: they read together, and each adds all in their order. When the sum is infinite, order is of no concern: it stays so, unless one of the entries that
-   are left makes it NaN
+   An entry of C in one go, by all lanes of a warp. They read together, and each adds all entries in their order. Once
+   the sum is infinite the order does not matter: it stays infinite, unless one of the entries that are left makes it
+   NaN
 */
 static __device__ __noinline__ HrpbScalar ExactSum(const CombineArgs &a, int32_t row, int64_t n)
 {
@@ -60,7 +62,7 @@ static __device__ __noinline__ HrpbScalar ExactSum(const CombineArgs &a, int32_t
   return CsrOneNaN(sum);
 }
 
-/* A row and column; all threads of the block */
+/* A huge row and a column, by all threads of the thread block */
 static __device__ void CombineHuge(const CombineArgs &a, const CsrLongRow &r, int64_t n)
 {
   __shared__ HrpbScalar warp_sum[COMBINE_WARPS], warp_lost[COMBINE_WARPS];
@@ -71,7 +73,7 @@ static __device__ void CombineHuge(const CombineArgs &a, const CsrLongRow &r, in
 #pragma unroll 4
   for (int32_t k = threadIdx.x; k < r.nparts; k += COMBINE_THREADS) HrpbAddCompensated(part[k], &sum, &lost);
   CsrAddLanes<HRPB_LANES>(&sum, &lost);
-  __syncthreads(); /* what the last row left there has been read */
+  __syncthreads(); /* what the row before left there has been read */
   if (lane == 0) {
     warp_sum[warp]  = sum;
     warp_lost[warp] = lost;
@@ -86,7 +88,10 @@ static __device__ void CombineHuge(const CombineArgs &a, const CsrLongRow &r, in
   if (lane == 0) Store(a, r.row, n, sum);
 }
 
-/* What CsrSumOfParts() has of as many lanes, to the bit, by a single one: rows are many, and most have a few parts */
+/*
+   What CsrSumOfParts() computes with as many lanes, to the bit, by one thread: there are many rows, and most have few
+   parts
+*/
 static __device__ __forceinline__ HrpbScalar SumOfParts(int32_t nparts, const HrpbScalar *part)
 {
   HrpbScalar sum[CSR_COMBINE_LANES] = {}, lost[CSR_COMBINE_LANES] = {};
@@ -109,7 +114,7 @@ static __device__ __forceinline__ HrpbScalar SumOfParts(int32_t nparts, const Hr
   return sum[0] + lost[0];
 }
 
-/* A row for each thread, which has no parts where there is none, and a column */
+/* A row for each thread, and a column. Beyond the last row there are rows without parts */
 static __device__ void CombineRows(const CombineArgs &a, const CsrLongRow &r, int64_t n)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES;
@@ -124,7 +129,10 @@ static __device__ void CombineRows(const CombineArgs &a, const CsrLongRow &r, in
   if (r.nparts) Store(a, r.row, n, sum);
 }
 
-/* Thread blocks with a huge row first, then those with rows for all threads; columns are the second dimension of the grid */
+/*
+   Thread blocks with a huge row come first, then those with a row for each thread. Columns are the second dimension of
+   the grid
+*/
 static __global__ void __launch_bounds__(COMBINE_THREADS) CsrCombine(const __grid_constant__ CombineArgs a)
 {
   const int64_t row = a.nhuge + ((int64_t)blockIdx.x - a.nhuge) * COMBINE_THREADS + threadIdx.x;
@@ -138,7 +146,7 @@ static __global__ void __launch_bounds__(COMBINE_THREADS) CsrCombine(const __gri
 
 HrpbError CsrCombineRun(const CsrProduct *p, bool all)
 {
-  const int64_t      most = 65535; /* of the second dimension */
+  const int64_t      most = 65535; /* of the second dimension of a grid */
   const CsrSchedule *s = p->schedule;
   const int32_t      nrows = all ? s->nlong : s->ngiant;
   const CombineArgs  a = {p->rowptr, p->colidx, p->values, p->B, p->partial, (const CsrLongRow *)s->long_rows, p->C, p->ldb, p->ldc, s->nparts, p->N, s->nhuge, nrows, p->b_row, p->C0, p->ldc0};

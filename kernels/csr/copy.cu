@@ -70,7 +70,8 @@ static __device__ __noinline__ HrpbScalar Again(const HrpbInt *colidx, const Hrp
    G   lanes of a group
    K   vectors of a lane, each
    W   columns wide: 16 bytes
-   U   rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to keep them so
+   U   rows of B that are on their way together: the second number of the bounds lets the compiler have the registers to
+       keep them so
    ADD whether the product is added to C0, which may be C
 */
 template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_bounds__(CSR_THREADS, G < 4 || K == 4 ? 5 : K == 1 ? 8 : CSR_RESIDENT) Csr(const __grid_constant__ CsrArgs a)

@@ -1,6 +1,6 @@
 /*
-   What the kernels for CSR share: how rows are cut, and the order in which the sums of a row's parts are put together. The order is the same wherever it happens,
-   so that a column of C has the same bits whichever kernel made it.
+   What the kernels on CSR share: how rows are cut, and in which order the sums of a row's parts are put together. The
+   order is the same everywhere, so that a column of C has the same bits whichever kernel made it.
 */
 #pragma once
 
@@ -8,50 +8,64 @@
 #include "../common/device.cuh"
 
 enum {
-  CSR_LEAST_PART     = 64,   /* entries of a part: at least, */
-  CSR_MOST_PART      = 256,  /* and at most: a sum of more would be slow and inexact */
-  CSR_SECTION        = 1280, /* entries of a section at most, */
-  CSR_SHARED         = 896,  /* and entries and rows that rows in one section begin in; */
-  CSR_CUT_SECTION    = 1024, /* the same where rows are cut that are not longer than a section */
-  CSR_CUT_SHARED     = 512,
-  CSR_ROWS           = 256,  /* that a thread block of rows.cu has, with so many entries at most: 48 kB */
-  CSR_ROWS_ENTRIES   = 4096,
-  CSR_THREADS        = 128,  /* of a thread block of copy.cu, */
-  CSR_RESIDENT       = 6,    /* and so many of these that a multiprocessor has at once, at least, where lanes have two or three vectors each */
-  CSR_CHUNK          = 8,                                   /* entries that are added up before they go to the sum of a row or part: half of the error of a sum in one go, where rows have 30 entries and more */
-  CSR_PANEL_ROWS     = 480,                                 /* that a thread block of staged.cu has at most: with one warp more, as many as have 128 registers, */
-  CSR_STAGED_ENTRIES = 28,                                  /* entries of each at most, in registers, */
-  CSR_STAGED_COLUMNS = 4,                                   /* columns of B at a time, */
-  CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),             /* with so many zeros behind each, */
-  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS, /* and rows of these in shared memory at most; */
-  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10), /* that memory for two stages: nearly all that a thread block can have on Hopper */
-  CSR_HUGE           = 2048,                                /* entries beyond which a thread block puts the sums of the parts of a row together, */
-  CSR_COMBINE_LANES  = 8                                    /* and not a thread, or so many lanes of direct.cu */
+  CSR_CHUNK      = 8,   /* entries that are added up before they go to the sum: half of the error of a sum in one go */
+  CSR_LEAST_PART = 64,  /* the fewest entries of a part */
+  CSR_MOST_PART  = 256, /* the most: a longer sum would be slow and inexact */
+
+  /* direct.cu: the most entries of a section, and the entries and rows within which rows of one section begin */
+  CSR_SECTION     = 1280,
+  CSR_SHARED      = 896,
+  CSR_CUT_SECTION = 1024, /* the same two where rows are cut that are not longer than a section */
+  CSR_CUT_SHARED  = 512,
+
+  /* rows.cu: rows of a thread block, and the most entries of these, which are 48 kB */
+  CSR_ROWS         = 256,
+  CSR_ROWS_ENTRIES = 4096,
+
+  /* copy.cu: threads of a thread block; thread blocks of a multiprocessor where lanes have two or three vectors each */
+  CSR_THREADS  = 128,
+  CSR_RESIDENT = 6,
+
+  /* staged.cu */
+  CSR_PANEL_ROWS     = 480,                                                /* the most rows of a thread block, whose threads have 128 registers */
+  CSR_STAGED_ENTRIES = 28,                                                 /* the most entries of a row, in registers */
+  CSR_STAGED_COLUMNS = 4,                                                  /* columns of B at a time */
+  CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),                            /* zeros behind each of these */
+  CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS, /* the most rows of B in shared memory */
+  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10),                /* of two stages: nearly all that there is on Hopper */
+
+  /* combine.cu: a thread block puts a row with more entries together, a thread any other, or so many lanes of direct.cu */
+  CSR_HUGE          = 2048,
+  CSR_COMBINE_LANES = 8
 };
 
 static_assert((int)CSR_STAGED_ROWS <= 1 << 16, "the place of a row of B has 16 bits");
 
-/* Part of a row that is cut; its sum has the slot of the same number */
+/* A part of a row that is cut. Its sum has the slot of the same number */
 struct CsrPart {
   HrpbInt begin;
   int32_t length;
 };
 
-/* A row that is cut: its parts are first, first + 1, ... The huge rows come first, then the others that are longer than a section */
+/* A row that is cut. Its parts are first, first + 1, ... Huge rows come first, then other giant rows, then the rest */
 struct CsrLongRow {
   int32_t row, first, nparts;
 };
 
 /*
-   Entries that a thread block has at a time, up to those of the next section: either of the rows from row up to the next section's, or, of a single row that is longer than a section, those of the
-   parts from slot on; slot is negative otherwise
+   A section: entries from begin on, up to those of the next section. They belong to the rows from row up to that of the
+   next section, and slot is negative. Or they belong to a single row that is longer than a section, and slot is the
+   number of their first part
 */
 struct CsrSection {
   HrpbInt begin;
   int32_t row, slot;
 };
 
-/* Rows begin to end - 1 of B, which a panel needs, are its rows at, at + 1, ... in shared memory; begin and at lie where 16 bytes begin */
+/*
+   A run: rows begin to end - 1 of B, which a panel needs. In shared memory they are the rows at, at + 1, ... Both begin
+   and at are multiples of what 16 bytes hold
+*/
 struct CsrRun {
   int32_t begin, end, at;
 };
@@ -61,16 +75,19 @@ struct CsrProduct {
   const CsrSchedule *schedule;
   const HrpbInt     *rowptr, *colidx;
   const HrpbScalar  *values, *B;
-  HrpbScalar        *C, *partial; /* partial is column-major, too: a row for each part */
+  HrpbScalar        *C, *partial; /* partial is column-major, too, with a row for each part */
   int64_t            ldb, ldc;
   int32_t            N;
   cudaStream_t       stream;
-  int64_t            b_row;       /* from an entry of B to that in the next row: 1 where B is column-major, and ldb 1 where it is not */
-  const HrpbScalar  *C0;          /* what is added to the product, or NULL; only csr-copy and combine.cu do so */
+  int64_t            b_row;       /* from an entry of B to that in the next row: 1 if B is column-major. Otherwise ldb is 1 */
+  const HrpbScalar  *C0;          /* what is added to the product, or NULL; only csr-copy and combine.cu add */
   int64_t            ldc0;
 };
 
-/* combine.cu: a product as it was described, and the same for a kernel that takes plain ones alone: HRPB_ERR_UNSUPPORTED for others */
+/*
+   combine.cu: a product as it was described; the same for a kernel that takes plain ones only, with
+   HRPB_ERR_UNSUPPORTED for others
+*/
 CsrProduct CsrProductOfAny(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t);
 HrpbError  CsrProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t, CsrProduct *);
 
@@ -80,17 +97,21 @@ static inline size_t CsrPartialBytes(const SpmmMatrix *A, int64_t N)
   return (sizeof(HrpbScalar) * (size_t)A->csr->nparts * (size_t)N + 255) / 256 * 256;
 }
 
-/* panels.cu: which rows of B panels of rows need, if staged.cu is to multiply them: where that pays, or, for panels of so many rows unless that is zero, wherever it can. panel_rows remains zero otherwise. Waits */
+/*
+   panels.cu: which rows of B each panel of rows needs, for staged.cu. It is made where this kernel pays. If panel_rows
+   is not zero, it is made for panels of so many rows wherever the kernel can multiply. Otherwise s->panel_rows stays
+   zero. Waits
+*/
 HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s);
 void      CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream);
 
 /* staged.cu: whether this device has that kernel */
 HrpbError CsrStagedSupports(bool *supports);
 
-/* combine.cu: the rows that are cut, or only those of them that are longer than a section, from the sums of their parts */
+/* combine.cu: make the rows that are cut from the sums of their parts; unless all is set, only the giant ones */
 HrpbError CsrCombineRun(const CsrProduct *, bool all);
 
-/* Add over LANES neighbouring lanes of a warp, pairwise, into the first of them; by all lanes of the warp */
+/* Add over LANES neighbouring lanes of a warp, pairwise, into the first of them. All lanes of the warp call it */
 template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScalar *sum, HrpbScalar *lost)
 {
 #pragma unroll
@@ -102,7 +123,10 @@ template <int LANES> static __device__ __forceinline__ void CsrAddLanes(HrpbScal
   }
 }
 
-/* The sum of a row that is not huge from those of its parts, Part(k), in the first of CSR_COMBINE_LANES lanes; by all lanes of the warp. Not finite where parts overflow, even if their sum does not */
+/*
+   The sum of a row that is not huge from those of its parts, Part(k). The first of CSR_COMBINE_LANES lanes gets it, and
+   all lanes of the warp call it. It is not finite where parts overflow, even if the sum of all entries does not
+*/
 template <typename PartSum> static __device__ __forceinline__ HrpbScalar CsrSumOfParts(int32_t nparts, PartSum Part)
 {
   HrpbScalar sum = 0, lost = 0;
@@ -112,15 +136,16 @@ template <typename PartSum> static __device__ __forceinline__ HrpbScalar CsrSumO
   return sum + lost;
 }
 
-/* Which of the NaNs among the terms of a sum comes through depends on how it is computed: let it be the same for all kernels */
+/* Which of several NaNs comes out of a sum depends on how it is computed. This one is the same for all kernels */
 static __device__ __forceinline__ HrpbScalar CsrOneNaN(HrpbScalar sum)
 {
   return isnan(sum) ? (HrpbScalar)NAN : sum;
 }
 
 /*
-   Whether sums of a row that is not cut, stored already, are to be computed again: those that are not finite, for a chunk or the chunks together may overflow where the entries one by one do not. A row of one
-   chunk was added so
+   Whether sums of a row that is not cut are to be computed again. They are stored already. Those that are not finite
+   are, because a chunk may overflow, or the chunks together, where the entries one by one do not. A row of one chunk
+   was added one by one
 */
 template <int N> static __device__ __forceinline__ bool CsrAgain(int32_t length, const HrpbScalar *sum)
 {
@@ -132,7 +157,10 @@ template <int N> static __device__ __forceinline__ bool CsrAgain(int32_t length,
   return !finite;
 }
 
-/* The same sum with one entry after the other, as MATAIJ adds them: entry k meets b[colidx[k] * ldb]. A row of one chunk has that sum anyway, with whichever NaN */
+/*
+   The same sum with one entry after the other, as MATAIJ adds them. Entry k meets b[colidx[k] * ldb]. A row of one
+   chunk has this sum anyway, with whichever NaN
+*/
 template <typename Column> static __device__ __forceinline__ HrpbScalar CsrInOneGo(const Column *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *b, int64_t ldb)
 {
   HrpbScalar sum = 0;

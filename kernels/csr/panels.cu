@@ -1,5 +1,6 @@
 /*
-   The rows of B that panels of rows need, in runs of consecutive ones, and for each entry of the CSR where its row of B lies among those of its panel: what staged.cu goes by. It is made where that kernel pays.
+   What staged.cu goes by: the rows of B that each panel of rows needs, in runs of consecutive rows, and for each entry
+   of the CSR where its row of B lies among those of its panel. It is made where that kernel pays.
 */
 #include "csr.cuh"
 #include "../common/launch.cuh"
@@ -7,24 +8,28 @@
 #include "../format/windows.cuh"
 
 enum {
-  WINDOW_SHIFT = sizeof(HrpbScalar) == 8 ? 2 : 3, /* rows of B come in windows of a sector of 32 bytes; */
+  WINDOW_SHIFT = sizeof(HrpbScalar) == 8 ? 2 : 3, /* rows of B come in windows, which are sectors of 32 bytes */
   WINDOW       = 1 << WINDOW_SHIFT,
-  PADDING      = 16 / sizeof(HrpbScalar), /* and a run has room for what comes with it where columns are not aligned */
-  SAMPLED      = 64,                      /* panels that are looked at first: those of a matrix whose columns are scattered take long */
-  FEW_ENTRIES  = CSR_CHUNK,               /* of a row, on average: such rows are as fast as they come */
-  LEAST_USES   = 3,                       /* of a row of B in shared memory, on average: to bring it costs as much as some entries; */
+  PADDING      = 16 / sizeof(HrpbScalar), /* room in a run for what comes with it where columns are not aligned */
+  SAMPLED      = 64,                      /* panels that are looked at first: all panels take long where columns are scattered */
+  FEW_ENTRIES  = CSR_CHUNK,               /* entries of a row, on average, up to which csr-rows is as fast */
+  /* uses of a row of B in shared memory, on average: to bring the row costs as much as some entries */
+  LEAST_USES   = 3,
   LEAST_RUN    = 128                      /* rows of a run, on average: a copy costs as much as some rows */
 };
 
 namespace {
 struct PanelTotals {
   unsigned long long nwindows, nruns;
-  unsigned int       most;     /* rows of B of a panel, with what pads them */
-  unsigned int       unsorted; /* whether an entry was not met where its row, sorted, would have it */
+  unsigned int       most;     /* the most rows of B of a panel, padding included */
+  unsigned int       unsorted; /* whether an entry was not met where it would be if its row were sorted */
 };
 } // namespace
 
-/* Of the runs of active windows: bits of a word at which one begins, and those at which one ends. They look at the words of other threads, so that HrpbNextRange(), which clears them, wants all threads to be through */
+/*
+   The bits of a word of the bitmap at which runs of active windows begin, and those at which they end. Both look at
+   words of other threads. So all threads must be through before HrpbNextRange() clears the words
+*/
 static __device__ uint32_t RunStarts(const HrpbPanel *s, uint32_t word)
 {
   return s->bitmap[word] & ~(s->bitmap[word] << 1 | (word ? s->bitmap[word - 1] >> 31 : 0));
@@ -35,27 +40,35 @@ static __device__ uint32_t RunEnds(const HrpbPanel *s, uint32_t word)
   return s->bitmap[word] & ~(s->bitmap[word] >> 1 | (word + 1 < HRPB_RANGE_WORDS ? s->bitmap[word + 1] << 31 : 0));
 }
 
-/* Bits up to this one */
+/* The bits up to this one */
 static __device__ uint32_t UpTo(uint32_t bit)
 {
   return (2u << bit) - 1;
 }
 
-/* Where a row of B lies that is in so many-th window and run of its panel, from 0 */
+/*
+   The place of the first row of a window, given the number of the window in its panel and that of its run, both from 0
+*/
 static __device__ uint32_t Place(uint32_t window, uint32_t run)
 {
   return window * WINDOW + run * PADDING;
 }
 
 /*
-   Count (of every so many panels): run_ptr [npanels], unless it is NULL, becomes numbers of runs; and totals. Fill: runs, from run_ptr[panel] on, and places. The walk is that of sorted rows. Of others it comes to
-   an end, too, and says so
+   Count: for every so many panels run_ptr[panel] becomes the number of runs, unless run_ptr is NULL, and totals are
+   summed up. Fill: the runs, from run_ptr[panel] on, and places.
+
+   It walks as through sorted rows. With rows that are not sorted it comes to an end as well, and says so.
 */
 template <bool FILL> static __global__ void __launch_bounds__(HRPB_THREADS) PanelRuns(HrpbSegments g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, CsrRun *runs, uint16_t *places)
 {
   __shared__ HrpbPanel s;
-  __shared__ uint32_t  before[HRPB_RANGE_WORDS]; /* windows of the panel before each word of the bitmap, and runs times 2^16. The run of a window is the last that begins up to it */
-  __shared__ HrpbInt   begin[HRPB_MAX_PANEL];    /* of each row: its entries in the range at hand */
+  /*
+     windows of the panel before each word of the bitmap, plus 2^16 times its runs. The run of a window is the last one
+     that begins up to it
+  */
+  __shared__ uint32_t  before[HRPB_RANGE_WORDS];
+  __shared__ HrpbInt   begin[HRPB_MAX_PANEL];    /* first entry of each row in the range at hand */
   const HrpbRows      &rows   = g.rows;
   const uint32_t       word0  = threadIdx.x * HRPB_THREAD_WORDS;
   const HrpbInt        entry0 = rows.rowptr[0];
@@ -113,11 +126,11 @@ template <bool FILL> static __global__ void __launch_bounds__(HRPB_THREADS) Pane
       atomicAdd(&totals->nwindows, (unsigned long long)nwindows);
       atomicAdd(&totals->nruns, (unsigned long long)nruns);
     }
-    __syncthreads(); /* the next panel's rows come where this one's were */
+    __syncthreads(); /* the next panel's rows come to the same place */
   }
 }
 
-/* Of every so many panels; waits */
+/* For every so many panels. Waits */
 static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, cudaStream_t stream, PanelTotals *found)
 {
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
@@ -128,7 +141,7 @@ static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every
   return HRPB_SUCCESS;
 }
 
-/* Whether what was found in panels with so many entries fits, and is worth it */
+/* Whether what was found in panels with so many entries fits into shared memory, and is worth it */
 static bool Suits(const PanelTotals *t, int64_t entries, bool always)
 {
   const int64_t rows = (int64_t)t->nwindows * WINDOW;
@@ -170,8 +183,9 @@ static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, 
 }
 
 /*
-   Rows of a panel. A multiprocessor has one at a time: where the last of CSR_PANEL_ROWS would leave most of them idle, each has fewer, by whole warps, or none if that were far fewer, for then more rows of B are brought
-   for a row of A
+   Rows of a panel. A multiprocessor has one panel at a time. Where the last of CSR_PANEL_ROWS would leave most
+   multiprocessors idle, each panel has fewer rows, in whole warps. If that were far fewer the result is 0, for no
+   panels: then more rows of B would be brought for each row of A
 */
 static int32_t PanelRows(int32_t nrows, int64_t nsm)
 {
@@ -201,7 +215,7 @@ HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t 
   err  = HrpbAllocate(&totals, 1, stream);
   if (!err) err = HrpbFree(totals, Build(&g, always, totals, stream, s), stream);
   if (!s->panel_rows) CsrPanelsDestroy(s, stream);
-  return err == HRPB_ERR_DEVICE_MEMORY ? HRPB_SUCCESS : err; /* other kernels do without */
+  return err == HRPB_ERR_DEVICE_MEMORY ? HRPB_SUCCESS : err; /* other kernels do without this */
 }
 
 void CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream)

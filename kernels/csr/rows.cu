@@ -1,14 +1,17 @@
 /*
-   CSR times B as it is, a row of A to a thread: for short rows whose columns run with them, as in a 7-point stencil. The numbers of B that the threads of a warp meet lie together then, and
-   no copy of B pays. A thread block has the entries of its rows in shared memory; of each, as many columns of B as a tile has are on their way together.
+   CSR times B as it is, with a thread for each row of A. It suits short rows whose columns run with the rows, as in a
+   7-point stencil. There the numbers of B that the threads of a warp meet lie together, and no copy of B pays.
+
+   A thread block has the entries of its rows in shared memory. For each entry all columns of B of a tile are on their
+   way together.
 */
 #include "csr.cuh"
 #include "../common/launch.cuh"
 
 enum {
-  ROWS_TILE    = 8,  /* columns of B that a thread multiplies together, */
-  ROWS_COLUMNS = 32, /* and those that a thread block goes through at most, tile by tile: fewer where that makes */
-  ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the rows by which tuning times this kernel have (proxy.cu), so that these are multiplied like a large matrix */
+  ROWS_TILE    = 8,  /* columns of B that a thread multiplies together */
+  ROWS_COLUMNS = 32, /* the most columns of a thread block, tile by tile; fewer where there are fewer than ROWS_BLOCKS */
+  ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the proxy of tuning has (proxy.cu) */
 };
 
 namespace {
@@ -30,7 +33,7 @@ struct Row {
 };
 } // namespace
 
-/* U columns from n on */
+/* Multiply U columns from n on */
 template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTile(const RowsArgs &a, const Row &r, int32_t n)
 {
   const HrpbScalar *B      = a.B + n * a.ldb;
@@ -68,7 +71,7 @@ template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTil
   }
 }
 
-/* Columns n to end - 1, U of them together as long as there are, then half as many */
+/* Multiply columns n to end - 1: U of them together as long as there are so many, then half as many */
 template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyRow(const RowsArgs &a, const Row &r, int32_t n, int32_t end)
 {
 #pragma unroll 1
@@ -76,7 +79,10 @@ template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyRow
   if constexpr (U > 1) MultiplyRow<U / 2, CHUNKS>(a, r, n, end);
 }
 
-/* CHUNKS: there are rows of more than one. Their sums take registers from the columns on their way. COLUMNS: of a thread block; as an argument of the kernel it costs 3 to 20 % */
+/*
+   CHUNKS: some rows have more than one chunk. Their sums take registers from the columns on their way. COLUMNS: columns
+   of a thread block. As an argument of the kernel it costs 3 to 20 %
+*/
 template <bool CHUNKS, int COLUMNS> static __global__ void __launch_bounds__(CSR_ROWS) CsrRows(const __grid_constant__ RowsArgs a)
 {
   extern __shared__ HrpbScalar values[];

@@ -1,8 +1,11 @@
 /*
-   CSR times rows of B that a thread block has brought into shared memory: for rows of a dozen or two of entries whose columns run with them, as in a 27-point stencil, where an entry of B is wanted many times.
+   CSR times rows of B that a thread block has brought into shared memory. It suits rows of one or two dozen entries
+   whose columns run with the rows, as in a 27-point stencil: there an entry of B is wanted many times.
 
-   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring the runs of rows of B that the panel needs, a few columns at a time, while the others multiply
-   those before. What limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that the second-level cache. It needs Hopper or later.
+   A thread has a row of A, with its entries in registers for all columns of B. One more warp lets the copy engine bring
+   the runs of rows of B that the panel needs, a few columns at a time. The others multiply the columns before. What
+   limits the kernel is shared memory, which gives a warp 128 bytes a cycle, and behind that L2. It needs Hopper or
+   later.
 */
 #include <math.h>
 
@@ -16,10 +19,12 @@ enum {
 };
 
 /*
-   Bytes of a column in shared memory that are enough for most, with four, three and two stages, and those that there are at most. The compiler knows them, so that an entry has one address for all columns. With all but the
-   last a part of a multiprocessor's memory is left to the cache that entries come through, which is worth more than a third stage.
+   Bytes of a column in shared memory that most matrices can do with, for four, three and two stages, and the most there
+   can be. The compiler knows them, so that an entry has one address for all columns. All but the last leave a part of a
+   multiprocessor's memory to L1, through which entries come. This is worth more than a third stage.
 
-   A column ends with 32 bytes of zeros, one of which an entry meets that is not there, whatever Shift() adds to its place
+   A column ends with 32 bytes of zeros. An entry that is not there meets one of them, whatever Shift() adds to its
+   place.
 */
 enum {
   COLUMN_OF_FOUR  = 8320,
@@ -35,7 +40,7 @@ struct StagedArgs {
   const HrpbScalar *values, *B;
   const uint32_t   *run_ptr;
   const CsrRun     *runs;
-  const uint16_t   *places; /* of the row of B that an entry meets, among those of its panel */
+  const uint16_t   *places; /* place of the row of B that an entry meets, among those of its panel */
   HrpbScalar       *C;
   int64_t           ldb, ldc;
   int32_t           nrows, ncols, npanels, panel_rows, N;
@@ -43,19 +48,22 @@ struct StagedArgs {
 } // namespace
 
 #if HAVE_COPY_ENGINE
-/* Scalars from where 16 bytes begin up to the first one of column n: they come with it */
+/* Scalars before the first one of column n in its 16 bytes: they come with it */
 static __device__ __forceinline__ uint32_t Shift(const StagedArgs &a, int32_t n)
 {
   return ((uint32_t)((uintptr_t)a.B / sizeof(HrpbScalar)) + (uint32_t)n * (uint32_t)a.ldb) % GRAIN;
 }
 
-/* Whether the last 16 bytes of a run of column n may reach behind B: of what lies there is not known whether it is memory */
+/* Whether the last 16 bytes of a run of column n may reach behind B. What lies there may be no memory */
 static __device__ __forceinline__ bool EndsB(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   return (a.N - 1 - n) * a.ldb + a.ncols - r.end < GRAIN - 1;
 }
 
-/* Scalars of a run of column n that the copy engine brings. Some before and behind the run that are in its 16 bytes come, too: those of other rows or columns of B, or, before the first one, what B is aligned within */
+/*
+   Scalars of a run of column n that the copy engine brings. The others in its first and last 16 bytes come, too. They
+   belong to other rows or columns of B, or, before the first entry of B, to what B is aligned within
+*/
 static __device__ __forceinline__ uint32_t BulkScalars(const StagedArgs &a, const CsrRun &r, int32_t n)
 {
   const uint32_t all = r.end - r.begin + Shift(a, n);
@@ -63,7 +71,7 @@ static __device__ __forceinline__ uint32_t BulkScalars(const StagedArgs &a, cons
   return (EndsB(a, r, n) ? all : all + GRAIN - 1) / GRAIN * GRAIN;
 }
 
-/* What the copy engine does not bring of a run of column n, to which the address belongs */
+/* Copy what the copy engine does not bring of a run of column n. The address is that of the run's column */
 static __device__ __forceinline__ void CopyRest(const StagedArgs &a, const CsrRun &r, int32_t n, uint32_t to)
 {
   const int32_t     shift = (int32_t)Shift(a, n);
@@ -73,7 +81,10 @@ static __device__ __forceinline__ void CopyRest(const StagedArgs &a, const CsrRu
   CopyBulkFence(); /* the stage is the engine's again */
 }
 
-/* By a warp: a lane has a column of each tile, and every eighth run. Its first run stays in registers for all tiles */
+/*
+   The producer, a warp. A lane has a column of each tile, and every eighth run. Its first run stays in registers for
+   all tiles
+*/
 template <uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Produce(const StagedArgs &a, const Ring &ring, uint32_t lane)
 {
   constexpr uint32_t RUNS   = HRPB_LANES / CSR_STAGED_COLUMNS;
@@ -109,7 +120,9 @@ template <uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinlin
   }
 }
 
-/* The tile of columns from n0 on of a row whose sums do not all come out finite: a chunk may have overflowed */
+/*
+   Compute again the columns of a tile from n0 on, of a row whose sums are not all finite: a chunk may have overflowed
+*/
 static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t row, HrpbInt begin, int32_t length, int32_t n0)
 {
   for (int32_t n = n0; n < min(n0 + CSR_STAGED_COLUMNS, a.N); n++) {
@@ -119,7 +132,10 @@ static __device__ __noinline__ void MultiplyAgain(const StagedArgs &a, int32_t r
   }
 }
 
-/* By the other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes: as tiles have a multiple of GRAIN columns, the same in all of them */
+/*
+   The consumers, all other warps. Column c of a tile begins where column c % SHIFTS does within 16 bytes. Tiles have a
+   multiple of GRAIN columns, so this is the same in all of them
+*/
 template <int SHIFTS, uint32_t STAGES, uint32_t COLUMN_BYTES> static __device__ __forceinline__ void Consume(const StagedArgs &a, const Ring &ring)
 {
   const HrpbInt start = __ldg(a.rowptr);
@@ -230,7 +246,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
   return SpmmIsPlain(o) && facts->panel_rows;
 }
 
-/* A multiprocessor has a panel at a time, and the last ones may keep few of them busy */
+/* A multiprocessor has a panel at a time. The last turn of panels may keep few multiprocessors busy */
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
 {
   const SpmmCsrTimes *t      = &device->model->csr;

@@ -1,6 +1,4 @@
-/*
-   The builder: one walk over panels and blocks, made twice, first to count and then to fill.
-*/
+/* The builder of bricks on the host: one walk over panels and blocks, made twice, first to count and then to fill. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,19 +20,22 @@ typedef struct {
   /* the panel at hand; arrays have as many items as the matrix has windows */
   int32_t  nwindows;
   int32_t *windows;  /* its active windows, ascending */
-  int32_t *spare;    /* where they are merged to */
-  int32_t *position; /* of a window in windows, -1 if it is not active */
+  int32_t *spare;    /* where windows are merged to */
+  int32_t *position; /* place of a window in windows, or -1 if it is not active */
   int32_t  panel_rows;
-  HrpbInt  next[HRPB_MAX_PANEL], end[HRPB_MAX_PANEL]; /* of each row: its entries not yet in a block */
+  HrpbInt  next[HRPB_MAX_PANEL], end[HRPB_MAX_PANEL]; /* entries of each row that are not yet in a block */
 
-  /* the block at hand, as it will be stored, */
+  /* the block at hand, as it will be stored */
   HrpbBlockHeader header;
   uint16_t        strip_start[MAX_STRIPS + 1];
   HrpbBrick       brick[MAX_BRICKS];
-  uint64_t        used[HRPB_MAX_BLOCK / 64]; /* and its columns with an entry */
+  uint64_t        used[HRPB_MAX_BLOCK / 64]; /* columns of the block with an entry */
 } Builder;
 
-/* Sort windows, made of nparts ascending parts, by merging neighbours until one is left; part[nparts] is its end */
+/*
+   Sort windows, which consist of nparts ascending parts, by merging neighbours until one part is left. part[nparts] is
+   its end
+*/
 static void MergeWindows(Builder *w, int32_t *part, int32_t nparts)
 {
   while (nparts > 1) {
@@ -54,7 +55,10 @@ static void MergeWindows(Builder *w, int32_t *part, int32_t nparts)
   }
 }
 
-/* Begin panel p: its rows and its active windows. Rows are sorted, so what a row adds to the windows is an ascending part */
+/*
+   Begin panel p: its rows and its active windows. Rows are sorted, so what a row adds to the windows is an ascending
+   part
+*/
 static void BeginPanel(Builder *w, int32_t p)
 {
   const int64_t first = (int64_t)p * w->params.panel_rows, left = w->nrows - first;
@@ -88,7 +92,10 @@ static void EndPanel(Builder *w)
   for (int32_t i = 0; i < w->nwindows; i++) w->position[w->windows[i]] = -1;
 }
 
-/* Append the bricks of a strip to the block whose active windows begin at first; the cursors of its rows move past the block */
+/*
+   Append the bricks of a strip to the block whose active windows begin at first; the cursors of its rows move past the
+   block
+*/
 static void PackStrip(Builder *w, int32_t strip, int32_t first)
 {
   const int32_t  bm                        = w->params.brick_rows;
@@ -96,8 +103,8 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
   const int32_t  nrows                     = w->panel_rows - row0 < bm ? w->panel_rows - row0 : bm;
   uint64_t       used[HRPB_MAX_BLOCK / 64] = {0};            /* the strip's active columns among the block's */
   uint8_t        local[HRPB_MAX_BRICK_ROWS][HRPB_MAX_BLOCK]; /* the columns of each row, */
-  int32_t        nlocal[HRPB_MAX_BRICK_ROWS];                /* how many there are, */
-  uint8_t        rank[HRPB_MAX_BLOCK];                       /* and their place among the strip's active columns */
+  int32_t        nlocal[HRPB_MAX_BRICK_ROWS];                /* how many columns each row has */
+  uint8_t        rank[HRPB_MAX_BLOCK];                       /* place of a column among the strip's active columns */
   uint8_t        last  = 0;
   uint32_t       n     = 0;
   HrpbBrick     *brick = w->brick + w->header.nbricks;
@@ -172,7 +179,7 @@ static void StoreBlock(const Builder *w, uint8_t *run)
   memcpy(run + HrpbOffsetBricks(nstrips), w->brick, sizeof(*w->brick) * w->header.nbricks);
 }
 
-/* Note in h where the block that comes next begins */
+/* Note in h where the next block begins */
 static void StorePointers(const HrpbTotals *t, Hrpb *h)
 {
   h->pattern_ptr[t->nblocks] = (uint32_t)t->pattern;
@@ -222,7 +229,7 @@ static void Walk(Builder *w, int32_t npanels, HrpbTotals *t, Hrpb *h)
   }
 }
 
-/* malloc() for n items that may be none; for all but the pattern its alignment suffices */
+/* malloc() for n items, or none. Its alignment suffices for all but the pattern */
 static void *Allocate(size_t n, size_t size)
 {
   return malloc(n ? n * size : 1);

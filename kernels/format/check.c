@@ -1,6 +1,4 @@
-/*
-   The checker: walks every array of a format beside the CSR it was built from and believes neither the other.
-*/
+/* The checker: it walks through every array of the bricks and through the CSR in step, and trusts none of them. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,16 +11,16 @@ typedef struct {
   const HrpbInt    *rowptr, *colidx;
   const HrpbScalar *values, *csr_values;
 
-  /* where the check stands, -1 where it is not inside of one */
+  /* where the check is, for the message; -1 where it is not inside of one */
   int64_t panel, block, brick;
   char   *message;
   size_t  len;
 
-  int64_t  nbricks, nbrick_cols; /* so far, as are the next two */
+  int64_t  nbricks, nbrick_cols; /* sums so far, as the next two are */
   uint32_t max_pattern, max_values;
-  HrpbInt  next[HRPB_MAX_PANEL];      /* of each row of the panel: its first entry not yet found in a brick */
-  uint64_t used[HRPB_MAX_BLOCK / 64]; /* the block's columns found in a brick */
-  uint32_t nvalues;                   /* of the block, so far */
+  HrpbInt  next[HRPB_MAX_PANEL];      /* first entry of each row of the panel that is not yet found in a brick */
+  uint64_t used[HRPB_MAX_BLOCK / 64]; /* columns of the block that are found in a brick */
+  uint32_t nvalues;                   /* values of the block so far */
 } Checker;
 
 static HrpbError Fail(const Checker *, const char *, ...) __attribute__((format(printf, 2, 3)));
@@ -69,7 +67,9 @@ static HrpbError CheckPointers(const Checker *c, const char *name, const uint32_
   return HRPB_SUCCESS;
 }
 
-/* All that the arrays' extents follow from. A pointer array is read only after the one that ends with its length */
+/*
+   All that the extents of the arrays follow from. A pointer array is read only after the one that ends with its length
+*/
 static HrpbError CheckExtents(const Checker *c, int64_t nrows, int64_t ncols)
 {
   const Hrpb *h = c->h;
@@ -92,7 +92,7 @@ static HrpbError CheckExtents(const Checker *c, int64_t nrows, int64_t ncols)
   return HRPB_SUCCESS;
 }
 
-/* The header of a block, and that its runs have the lengths that follow from it */
+/* The header of a block, and the lengths of its runs, which follow from it */
 static HrpbError CheckHeader(const Checker *c, int64_t b)
 {
   const Hrpb     *h     = c->h;
@@ -112,7 +112,7 @@ static HrpbError CheckHeader(const Checker *c, int64_t b)
   return HRPB_SUCCESS;
 }
 
-/* Active windows of a block; last is the panel's last active window before it */
+/* The active windows of a block; last is the last active window of the panel before it */
 static HrpbError CheckWindows(const Checker *c, int64_t b, int32_t *last)
 {
   const Hrpb   *h        = c->h;
@@ -129,8 +129,9 @@ static HrpbError CheckWindows(const Checker *c, int64_t b, int32_t *last)
 }
 
 /*
-   The column slots of a brick: those of the strip's active columns ascend and have an entry; the slots left over in its last brick
-   repeat the last and have none. last is the strip's last column before it, -1 if there is none.
+   The column slots of a brick. Those with active columns of the strip ascend, and each has an entry. Slots that are
+   left over in the strip's last brick repeat its last column, and have no entry. last is the last column of the strip
+   before this brick, or -1
 */
 static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, const HrpbBrick *brick, bool last_brick, int32_t *last)
 {
@@ -141,7 +142,7 @@ static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, const HrpbBrick 
     const int32_t column = brick->column[slot];
 
     Expect(column < (int32_t)block->header->nwindows * c->h->params.window_cols, "column %ld of the block is out of range", (long)column);
-    /* the last window may reach beyond the matrix, its entries not */
+    /* the last window may reach beyond the matrix, but its entries may not */
     Expect(HrpbBlockColumn(c->h, c->block, column) < c->h->ncols, "column %ld of the block is column %ld, and the matrix has %ld", (long)column, (long)HrpbBlockColumn(c->h, c->block, column), (long)c->h->ncols);
     if (slot > 0 && last_brick && column == *last) padding = true;
     if (padding) {
@@ -157,7 +158,7 @@ static HrpbError CheckSlots(Checker *c, const HrpbBlock *block, const HrpbBrick 
   return HRPB_SUCCESS;
 }
 
-/* The entries of a brick against those that come next in the CSR rows */
+/* Compare the entries of a brick with those that come next in the rows of the CSR */
 static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, const HrpbBrick *brick, int32_t strip)
 {
   const Hrpb *h = c->h;
@@ -172,7 +173,7 @@ static HrpbError CheckEntries(Checker *c, const HrpbBlock *block, const HrpbBric
     Expect(c->next[i] < c->rowptr[row + 1], "the matrix has no entry at row %ld, column %ld", (long)row, (long)column);
     Expect(c->colidx[c->next[i]] == column, "row %ld has an entry at column %ld where the matrix has %lld", (long)row, (long)column, (long long)c->colidx[c->next[i]]);
     Expect(c->nvalues < block->header->nvalues, "the bricks have more bits than the block has values, %lu", (unsigned long)block->header->nvalues);
-    /* bytes, so that NaN equals itself and zeros differ by their sign */
+    /* compares bytes, so that NaN equals itself and zeros differ by their sign */
     if (c->values) Expect(!memcmp(c->values + (size_t)h->value_ptr[c->block] * HRPB_VALUE_UNIT + c->nvalues, c->csr_values + c->next[i], sizeof(HrpbScalar)), "the value at row %ld, column %ld differs", (long)row, (long)column);
     c->next[i]++;
     c->nvalues++;

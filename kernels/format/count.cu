@@ -3,11 +3,11 @@
 #include "windows.cuh"
 
 enum {
-  LONG_ROW    = 256,  /* entries from which the strip of a row goes to the list: a lane takes them one by one, */
-  SHORT_ROW   = 32,   /* and where there are few strips, whose columns a thread block each has sooner, */
+  LONG_ROW    = 256,                 /* a strip with a row of so many entries goes to a list: one lane would take them one by one */
+  SHORT_ROW   = 32,                  /* the same where there are few strips and few ranges of columns: a thread block is sooner */
   FEW_STRIPS  = 4096,
-  FEW_COLUMNS = 4 * (int)HRPB_RANGE, /* and few ranges of columns to go through */
-  MOST_BLOCKS = 1024, /* thread blocks for the strips in the list, of which there are few, one way or the other */
+  FEW_COLUMNS = 4 * (int)HRPB_RANGE,
+  MOST_BLOCKS = 1024,                /* thread blocks at most for the strips in the list */
   STRIP       = 16
 };
 #define NO_COLUMN INT32_MAX
@@ -20,8 +20,8 @@ typedef struct {
 } // namespace
 
 /*
-   Columns of the strips of 16 rows, and of their halves, by merging their rows, one a lane: the least column at the head of a row is the next. Strips with a long row go to a
-   list
+   Count columns of the strips of 16 rows, and of their halves, by merging their rows. A lane has a row, and the least
+   column at the head of a row is the next one. Strips with a long row go to a list
 */
 static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t long_row, int32_t *long_strips, StripTotals *totals)
 {
@@ -29,7 +29,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows
   const uint32_t     strip_lanes = ((1u << STRIP) - 1) << lane / STRIP * STRIP;
   unsigned long long count8 = 0, count16 = 0;
 
-  /* all lanes of a warp stay in the loop as long as its first does */
+  /* all lanes of a warp stay in the loop as long as the first one does */
   for (int64_t warp_row = ((int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x) / HRPB_LANES * HRPB_LANES; warp_row < rows.nrows; warp_row += (int64_t)gridDim.x * HRPB_THREADS) {
     const int64_t row  = warp_row + lane;
     int64_t       next = row < rows.nrows ? rows.rowptr[row] : 0;
@@ -64,7 +64,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows
   }
 }
 
-/* Columns of the strips in the list, and of their halves, as windows of one column, segment by segment */
+/* Count columns of the strips in the list, and of their halves, as windows of one column, segment by segment */
 static __global__ void __launch_bounds__(HRPB_THREADS) CountLongStrips(HrpbSegments strips, HrpbSegments halves, const int32_t *long_strips, StripTotals *totals)
 {
   __shared__ HrpbPanel s;

@@ -1,13 +1,13 @@
 #include "input.cuh"
 
 enum {
-  MOST_BLOCKS = 1024 /* enough to fill a device; each warp ends with an atomic operation on the same number */
+  MOST_BLOCKS = 1024 /* enough to fill a device. Each warp ends with an atomic operation on the same number */
 };
 
 namespace {
 typedef struct {
   int32_t bad_rowptr, bad_column, bad_order;
-  /* entries that do not ascend, less the rows that begin with such an entry: zero if only first entries of rows are among them */
+  /* entries that do not ascend, less the rows that begin with one: zero if only first entries of rows do not ascend */
   unsigned long long descents;
   unsigned long long heaviest;
   int64_t            nnz;
@@ -34,7 +34,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows
   if (heaviest) atomicMax(&findings->heaviest, heaviest);
 }
 
-/* By entries rather than by rows, so that the lengths of the rows do not matter */
+/* The loop is over entries, not over rows, so that the lengths of rows do not matter */
 static __global__ void __launch_bounds__(HRPB_THREADS) CheckColumns(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, Findings *findings)
 {
   const int64_t stride = (int64_t)gridDim.x * HRPB_THREADS, first = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckColumns(int64_t nrow
   if (threadIdx.x % HRPB_LANES == 0 && descents) atomicAdd(&findings->descents, (unsigned long long)descents);
 }
 
-/* seen [nrows] bits, zero */
+/* seen has nrows bits, all zero */
 static __global__ void __launch_bounds__(HRPB_THREADS) CheckOrder(int64_t nrows, const int32_t *order, uint32_t *seen, Findings *findings)
 {
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * HRPB_THREADS) {

@@ -1,5 +1,5 @@
 /*
-   HrpbCheckCsr() and HrpbCheckOrder() of the host on the device: later kernels trust what passed here.
+   HrpbCheckCsr() and HrpbCheckOrder() of the host on the device. Later kernels trust what passed here.
 */
 #pragma once
 
@@ -14,8 +14,8 @@ enum {
 
 typedef struct {
   int64_t nnz;
-  int64_t heaviest; /* most entries of HRPB_MANY_ROWS neighbouring rows, those that begin at multiples of it */
+  int64_t heaviest; /* the most entries of HRPB_MANY_ROWS consecutive rows, the first a multiple of it */
 } HrpbInput;
 
-/* order may be NULL; input is filled on success, when everything on stream has ended */
+/* order may be NULL. input is filled on success. Waits for the stream */
 HrpbError HrpbCheckInputDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, HrpbStream stream, HrpbInput *input);

@@ -1,5 +1,6 @@
 /*
-   What a caller may hand over wrongly: the parameters, the CSR, the order. The builder refuses it, the checker trusts nothing else.
+   What a caller may hand over wrongly: the parameters, the CSR, the order. The builder refuses it, the checker trusts
+   nothing else.
 */
 #pragma once
 

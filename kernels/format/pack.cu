@@ -2,12 +2,12 @@
 #include "strip.cuh"
 
 enum {
-  BATCH = 4, /* bricks whose values are loaded before the first of them is stored; 8 take 1.1 times as long: registers */
+  BATCH = 4, /* bricks whose values are loaded before the first of them is stored. 8 take 1.1 times as long, because of registers */
   TAKEN = 4  /* values of a thread that are on their way together */
 };
 
 namespace {
-/* What goes to the place of an entry of the CSR: its value, */
+/* What goes to the place of an entry of the CSR: its value */
 struct ValueOfEntry {
   typedef HrpbScalar Type;
   const HrpbScalar  *csr_values;
@@ -16,7 +16,7 @@ struct ValueOfEntry {
   static __device__ __forceinline__ HrpbScalar None(void) { return 0; }
 };
 
-/* or its number */
+/* Or the number of the entry */
 struct NumberOfEntry {
   typedef int32_t Type;
 
@@ -33,7 +33,7 @@ template <int HALVES, typename What> static __global__ void __launch_bounds__(HR
 
   for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
     const HrpbUnit u = HrpbGetUnit(&h, &units, (uint32_t)unit);
-    /* of the lane's block: its runs and its bricks in the strip */
+    /* of the lane's block: its runs, and its bricks in the strip */
     const PackedBrick *bricks      = NULL;
     uint32_t           first_brick = 0, strip_bricks = 0, value = 0;
     int64_t            panel       = 0;
@@ -66,10 +66,10 @@ template <int HALVES, typename What> static __global__ void __launch_bounds__(HR
       value0 = __shfl_sync(HRPB_ALL_LANES, value, block - u.begin);
       to     = packed + (size_t)value0 * HRPB_VALUE_UNIT;
 
-      /* the strip's bricks of all blocks up to end, one a lane */
+      /* the bricks of the strip in all blocks up to end, one for each lane */
       for (uint32_t brick0 = 0; brick0 < total; brick0 += HRPB_LANES) {
         uint32_t bits[HALVES] = {0}, at = 0;
-        int      owner = 0; /* the lane of the brick's block: the first whose upto is beyond the brick */
+        int      owner = 0; /* the lane that has the brick's block: the first whose upto is beyond the brick */
 
 #pragma unroll
         for (int step = HRPB_LANES / 2; step > 0; step /= 2) {
@@ -88,7 +88,7 @@ template <int HALVES, typename What> static __global__ void __launch_bounds__(HR
             at = (owner_value - value0) * HRPB_VALUE_UNIT + b.Value(0);
           }
         }
-        /* brick after brick, one slot a lane; lanes without a brick have no bits */
+        /* brick after brick, with a slot for each lane; lanes without a brick have no bits */
         for (int i = 0; i < HRPB_LANES && brick0 + i < total; i += BATCH) {
           Type     x[BATCH][HALVES];
           uint32_t place[BATCH][HALVES];

@@ -1,5 +1,5 @@
 /*
-   A packed block taken apart by a kernel, wherever it lies.
+   A packed block taken apart by a kernel, in global or shared memory.
 */
 #pragma once
 
@@ -17,7 +17,10 @@ struct PackedBrick {
   __device__ __forceinline__ uint32_t Column(uint32_t slot) const { return __byte_perm(words.z, 0, 0x4440 | slot); }
   __device__ __forceinline__ uint32_t Value(int half) const { return half ? words.w >> 16 : words.w & 0xffff; }
 
-  /* The slots of a lane, of row lane/4 and, with 16 rows, of row lane/4 + 8: zero where there is no entry, and all of them if the brick is not to be used. values is where those of the block are in shared memory */
+  /*
+     The slots of a lane: of row lane/4 and, with 16 rows, of row lane/4 + 8. They are zero where there is no entry, and
+     all are zero unless the brick is to be used. values is the address in shared memory of the block's values
+  */
   template <int BM, typename Scalar> __device__ __forceinline__ void Decode(bool use, uint32_t values, uint32_t lane, Scalar a[BM / 8]) const
   {
     const uint32_t bit = 1u << lane;
@@ -28,7 +31,7 @@ struct PackedBrick {
 };
 static_assert(sizeof(PackedBrick) == sizeof(HrpbBrick) && offsetof(HrpbBrick, column) == 8 && offsetof(HrpbBrick, value) == 12, "the words are those of the layout");
 
-/* The pattern run of a block; nstrips are those of a panel */
+/* The pattern run of a block; nstrips are the strips of a panel */
 struct PackedBlock {
   const uint16_t    *strip_start;
   const PackedBrick *brick;

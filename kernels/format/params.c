@@ -23,19 +23,25 @@ bool SpmmColumnsRun(const HrpbSurvey *survey)
   return 2 * survey->needed_rows >= survey->staged_rows;
 }
 
-/* A quarter more than there are multiprocessors: with fewer, shorter panels are faster */
+/* Shorter panels are faster where there are fewer panels than multiprocessors and a quarter more */
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
 {
   return nrows < (int64_t)(5 * device->nsm / 4) * HrpbStagedParams().panel_rows;
 }
 
-/* Windows half as wide stage fewer rows of B, by a tenth or more. About half of those that no entry needs are in windows whose other half has none either: seen for all kinds of matrices */
+/*
+   Whether windows half as wide stage a tenth fewer rows of B, or more. About half of the rows that no entry needs are
+   in windows whose other half has no entry either, in matrices of all kinds
+*/
 bool SpmmWantsNarrowWindows(const HrpbSurvey *survey)
 {
   return 5 * survey->needed_rows < 4 * survey->staged_rows;
 }
 
-/* Blocks of 8 unknowns: a quarter of their bricks of 16 rows is empty. Seen in double for 8 dof: 3 to 6 % for 32 columns and more, at the price of 3 % for 8; no gain in single */
+/*
+   Blocks of 8 unknowns: a quarter of their bricks of 16 rows is empty. In double bricks of 8 rows gain 3 to 6 % for 32
+   columns and more, and lose 3 % for 8. They gain nothing in single
+*/
 static bool FillsBricksOf8(const HrpbSurvey *survey)
 {
   return sizeof(HrpbScalar) == 8 && 20 * survey->nnz >= 19 * 8 * survey->strip_cols8;

@@ -32,7 +32,7 @@ static __device__ inline int32_t HrpbMatrixRow(const HrpbRows *rows, int64_t pan
   return HrpbRowOfPanel(rows->order, rows->nrows, rows->panel_rows, panel, i);
 }
 
-/* First of the entries begin, ..., end - 1 of a row whose column is not below column, or end */
+/* The first of the entries begin to end - 1 of a row whose column is column or more, or end */
 static __device__ inline int64_t HrpbLowerBound(const HrpbInt *colidx, int64_t begin, int64_t end, int64_t column)
 {
   while (begin < end) {

@@ -1,18 +1,19 @@
 /*
-   A warp walks along a strip, through the blocks of a panel, with a cursor in each of its rows: no entry is searched for, except where it starts in
-   the middle of a panel.
+   A warp walks along a strip, through the blocks of a panel, with a cursor in each of its rows. So it need not search
+   for entries, except where it starts in the middle of a panel.
 
-   The unit of work is a strip of up to HRPB_GROUP consecutive blocks, whatever their panels, so that panels of any width and number keep a device busy.
-   The rows of a strip are split into one (bricks of 8 rows) or two (of 16) halves of 8; lane i works on row i/4 of each half, and in a brick on
-   slot i%4 of that row: bit i of the half of its pattern.
+   The unit of work is a strip of up to HRPB_GROUP consecutive blocks, whatever their panels. So panels of any width and
+   number keep a device busy. The rows of a strip are one half of 8 rows (bricks of 8) or two (bricks of 16). Lane i
+   works on row i/4 of each half. In a brick it works on slot i%4 of that row, which is bit i of the half of the
+   pattern.
 */
 #pragma once
 
 #include "rows.cuh"
 
 enum {
-  HRPB_GROUP       = 32, /* blocks at most: one a lane, where lanes read ahead; */
-  HRPB_LEAST_GROUP = 4,  /* and fewer where that makes */
+  HRPB_GROUP       = 32, /* the most blocks of a unit: one for each lane, where lanes read ahead */
+  HRPB_LEAST_GROUP = 4,  /* the fewest, where there would be fewer than HRPB_FEW_UNITS units */
   HRPB_FEW_UNITS   = 8192,
   HRPB_HALF_ROWS   = 8
 };
@@ -23,7 +24,7 @@ typedef struct {
 } HrpbUnit;
 
 typedef struct {
-  int64_t n;     /* fits 32 bits, because the strip starts, two bytes for each strip of each block, fit the offsets of the pattern */
+  int64_t n;     /* fits 32 bits, because the starts of strips, two bytes for each strip of each block, fit the offsets of the pattern */
   int32_t group; /* blocks of one */
 } HrpbUnits;
 
@@ -37,7 +38,7 @@ static inline HrpbUnits HrpbMakeUnits(const Hrpb *h)
   }
 }
 
-/* The strips of a group are neighbours: they read the same windows and pointers */
+/* The strips of a group follow each other: they read the same windows and pointers */
 static __device__ inline HrpbUnit HrpbGetUnit(const Hrpb *h, const HrpbUnits *units, uint32_t unit)
 {
   const uint32_t nstrips = h->params.panel_rows / h->params.brick_rows;
@@ -53,7 +54,10 @@ template <int HALVES> struct HrpbCursors {
   int64_t next[HALVES], end[HALVES]; /* of the lane's row in each half */
 };
 
-/* The panel of a block, not before panel, by all lanes of a warp: in steps of 1, 32, 1024, ... panels until they go too far, then back to 1 */
+/*
+   The panel of a block, which is panel or a later one. All lanes of a warp call it. They go in steps of 1, 32, 1024,
+   ... panels until that is too far, then back to steps of 1
+*/
 static __device__ inline int64_t HrpbFindPanel(const uint32_t *blocked_row_ptr, int32_t npanels, int64_t panel, uint32_t block)
 {
   const int lane = threadIdx.x % HRPB_LANES;

@@ -1,5 +1,6 @@
 /*
-   How much a format holds: 64-bit sums while a builder counts, compared with the layout's 32-bit types before anything is allocated.
+   How much a format holds: 64-bit sums while a builder counts, compared with the layout's 32-bit types before anything
+   is allocated.
 */
 #pragma once
 

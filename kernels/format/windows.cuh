@@ -1,44 +1,45 @@
 /*
-   The active windows of a panel, found by a thread block: the panel's windows are marked as bits in shared memory, one range of windows after
-   the other. A range begins at the first window that is left, so that a gap between columns costs nothing.
+   The active windows of a panel, found by a thread block. It marks the panel's windows as bits in shared memory, one
+   range of windows after the other. A range begins at the first window that is left, so a gap between columns costs
+   nothing.
 
-   A panel with very many entries is cut in segments of windows for as many thread blocks.
+   A panel with very many entries is cut in segments of windows, for as many thread blocks.
 */
 #pragma once
 
 #include "rows.cuh"
 
 enum {
-  HRPB_THREAD_WORDS  = 8,                                /* of the bitmap: each thread clears and reads its own */
+  HRPB_THREAD_WORDS  = 8,                                /* words of the bitmap that each thread clears and reads */
   HRPB_RANGE_WORDS   = HRPB_THREADS * HRPB_THREAD_WORDS, /* 8 kB */
   HRPB_RANGE         = HRPB_RANGE_WORDS * 32,            /* windows */
-  HRPB_LONG_ROW      = 2048,                             /* entries from which a row is the work of more than a warp, */
-  HRPB_HEAVY_PANEL   = 1 << 16,                          /* and a panel that of more than a thread block: */
-  HRPB_SEGMENT       = 1 << 14,                          /* one for so many entries, */
-  HRPB_MOST_SEGMENTS = 32,                               /* but not more than this, */
-  HRPB_MOST_UNITS    = 1 << 22,                          /* and not more than this for all panels together */
-  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks where panels are cut: they look at all segments, most of which are empty; */
-  HRPB_SEGMENT_SHIFT = 61,                               /* panels that a segment's turn comes later than that of the one before */
-  HRPB_ROW_LANES     = 8,                                /* that have a row, unless it is long, */
-  HRPB_READS         = 8                                 /* and entries of each that are on their way together */
+  HRPB_LONG_ROW      = 2048,                             /* a row with so many entries is the work of more than a warp */
+  HRPB_HEAVY_PANEL   = 1 << 16,                          /* a panel with so many entries is the work of more than a thread block */
+  HRPB_SEGMENT       = 1 << 14,                          /* entries of a segment */
+  HRPB_MOST_SEGMENTS = 32,                               /* the most segments of a panel */
+  HRPB_MOST_UNITS    = 1 << 22,                          /* the most segments of all panels together */
+  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks where panels are cut: most of all segments are empty */
+  HRPB_SEGMENT_SHIFT = 61,                               /* a segment's turn comes so many panels later than that of the one before */
+  HRPB_ROW_LANES     = 8,                                /* lanes that have a row, unless it is long */
+  HRPB_READS         = 8                                 /* entries of a lane that are on their way together */
 };
 #define HRPB_NO_WINDOW UINT32_MAX
 
-/* In shared memory */
+/* A panel as its thread block has it in shared memory */
 typedef struct {
   alignas(16) uint32_t bitmap[HRPB_RANGE_WORDS];      /* of the range at hand */
-  HrpbInt  next[HRPB_MAX_PANEL], end[HRPB_MAX_PANEL]; /* of each row: its entries behind the range */
+  HrpbInt  next[HRPB_MAX_PANEL], end[HRPB_MAX_PANEL]; /* entries of each row behind the range */
   uint32_t first[HRPB_WARPS], sum[HRPB_WARPS];        /* what each warp found */
 } HrpbPanel;
 
-/* Panels and the segments that they may be cut in; a thread block has a segment of a panel */
+/* Panels, and the segments that they may be cut in. A thread block has a segment of a panel */
 typedef struct {
   HrpbRows rows;
   int32_t  nsegments;       /* 1 where no panel is cut */
-  int32_t  segment_windows; /* of one, a multiple of 32 */
+  int32_t  segment_windows; /* windows of a segment, a multiple of 32 */
 } HrpbSegments;
 
-/* heaviest: entries of about the panel that has most of them */
+/* heaviest: about the entries of the panel that has the most */
 static inline HrpbSegments HrpbMakeSegments(const HrpbRows *rows, int64_t ncols, int64_t heaviest)
 {
   const int64_t nwindows = (ncols >> rows->shift) + 1, most = HRPB_MOST_UNITS / ((int64_t)rows->npanels + 1);
@@ -50,7 +51,9 @@ static inline HrpbSegments HrpbMakeSegments(const HrpbRows *rows, int64_t ncols,
   return {*rows, (int32_t)n, (int32_t)((nwindows / n / 32 + 1) * 32)};
 }
 
-/* A row-sorted CSR names a window several times in a row, and rows repeat each other: look before the atomic operation */
+/*
+   A sorted CSR names a window several times in a row, and rows repeat each other. So look before the atomic operation
+*/
 static __device__ inline void HrpbMark(HrpbPanel *s, uint32_t window)
 {
   const uint32_t bit = 1u << window % 32;
@@ -70,7 +73,7 @@ static __device__ inline uint32_t HrpbBlockSum(HrpbPanel *s, uint32_t n)
   return sum;
 }
 
-/* Of the threads before; what all have together is added to total */
+/* The sum over the threads before. The sum over all threads is added to total */
 static __device__ inline uint32_t HrpbBlockExclusiveSum(HrpbPanel *s, uint32_t own, uint32_t *total)
 {
   const int      warp = threadIdx.x / HRPB_LANES;
@@ -87,7 +90,7 @@ static __device__ inline uint32_t HrpbBlockExclusiveSum(HrpbPanel *s, uint32_t o
   return sum;
 }
 
-/* Whether a panel is cut, the same for all threads */
+/* Whether a panel is cut; the same in all threads */
 static __device__ inline bool HrpbIsCut(HrpbPanel *s, const HrpbSegments *g, int64_t panel)
 {
   const HrpbRows *rows    = &g->rows;
@@ -125,8 +128,9 @@ static __device__ inline void HrpbBeginSegment(HrpbPanel *s, const HrpbSegments 
 }
 
 /*
-   Mark the windows of the next range, whose first is *first, a multiple of 32; false, for all threads, if no entry is left. Bit i of the bitmap is window *first + i.
-   Between two calls a thread may read its own words of the bitmap, and nothing else of it
+   Mark the windows of the next range, the first of which is *first, a multiple of 32. Bit i of the bitmap is window
+   *first + i. False, in all threads, if no entry is left. Between two calls a thread may read its own words of the
+   bitmap, and no others
 */
 static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
 {
@@ -160,7 +164,7 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
       for (int64_t k = next + threadIdx.x; k < stop; k += HRPB_READS * HRPB_THREADS) {
         uint32_t window[HRPB_READS];
 
-        /* the last entry again beyond the end */
+        /* beyond the end the last entry again */
 #pragma unroll
         for (int u = 0; u < HRPB_READS; u++) window[u] = (uint32_t)(rows->colidx[min(k + u * HRPB_THREADS, stop - 1)] >> shift) - begin;
 #pragma unroll
@@ -171,10 +175,11 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
     }
     __syncthreads();
   }
-  /* HRPB_ROW_LANES lanes have a row; all of a warp stay in the loop as long as its first row does */
+  /* HRPB_ROW_LANES lanes have a row. All lanes of a warp stay in the loop as long as its first row does */
   for (int32_t first_row = warp * ROWS; first_row < rows->panel_rows; first_row += HRPB_WARPS * ROWS) {
     const int32_t row  = first_row + lane / HRPB_ROW_LANES, at = lane % HRPB_ROW_LANES;
-    const bool    mine = row < rows->panel_rows && s->end[row] - s->next[row] < HRPB_LONG_ROW; /* the part of a long one was marked above */
+    /* the entries of a long row were marked above */
+    const bool    mine = row < rows->panel_rows && s->end[row] - s->next[row] < HRPB_LONG_ROW;
     const int64_t end  = mine ? s->end[row] : 0;
     int64_t       next = mine ? s->next[row] : 0;
     int           found;
@@ -200,7 +205,10 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
   return true;
 }
 
-/* Bits in the calling thread's words of the bitmap, and aligned groups of them that have one; a group is a power of two, of 32 at most */
+/*
+   Bits in the calling thread's words of the bitmap, and aligned groups of bits with one that is set. A group is a power
+   of two, 32 at most
+*/
 typedef struct {
   uint32_t bits, groups;
 } HrpbCounts;
@@ -221,7 +229,7 @@ static __device__ inline HrpbCounts HrpbCountOwn(const HrpbPanel *s, int32_t gro
   return n;
 }
 
-/* Active windows of a segment, and groups of them, the same for all threads */
+/* Active windows of a segment, and groups of them; the same in all threads */
 static __device__ inline HrpbCounts HrpbCountSegment(HrpbPanel *s, const HrpbSegments *g, int64_t panel, int32_t segment, int32_t group)
 {
   const bool cut = HrpbIsCut(s, g, panel);
@@ -241,7 +249,7 @@ static __device__ inline HrpbCounts HrpbCountSegment(HrpbPanel *s, const HrpbSeg
   return n;
 }
 
-/* Sums over the panels, and the most that one has */
+/* Sums over the panels, and the most of one panel */
 typedef struct {
   unsigned long long nwindows, ngroups, nblocks;
   unsigned int       most;
@@ -253,7 +261,10 @@ static inline int64_t HrpbCountSegments(const HrpbSegments *g)
   return (int64_t)g->rows.npanels * g->nsegments;
 }
 
-/* The first segments, which all panels have, before the others. Those of a panel are an odd number of units apart, and so fall to different thread blocks, of which there is a power of two */
+/*
+   The first segments, which all panels have, come before the others. Those of a panel are an odd number of units apart.
+   So they fall to different thread blocks, whose number is a power of two
+*/
 static __device__ inline int64_t HrpbPanelOfUnit(const HrpbSegments *g, int64_t unit)
 {
   return (unit + unit / g->rows.npanels * (HRPB_SEGMENT_SHIFT - g->rows.npanels % 2)) % g->rows.npanels;
@@ -265,10 +276,14 @@ static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
 }
 
 /*
-   Count the active windows of all segments, nwindows [HrpbCountSegments()], and aligned groups of so many windows that have an active one, ngroups, or NULL with groups of one; and the
-   blocks of windows_per_block windows that a panel has, nblocks [npanels] or NULL. totals are on the device, too; most is of groups
+   Count the active windows of all segments, in nwindows [HrpbCountSegments()]. ngroups, which may be NULL if a group is
+   one window, gets the aligned groups of windows with an active one. nblocks [npanels], which may be NULL, gets the
+   blocks of windows_per_block windows of each panel. totals are on the device, too; its most counts groups
 */
 HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
 
-/* Fill windows and window_ptr, but for its last number; window_start [HrpbCountSegments()] and blocked_row_ptr [npanels + 1] say where each segment's and each panel's begin */
+/*
+   Fill windows, and window_ptr but for its last number. window_start [HrpbCountSegments()] says where the windows of
+   each segment begin, blocked_row_ptr [npanels + 1] where the blocks of each panel do
+*/
 HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream);

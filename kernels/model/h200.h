@@ -1,6 +1,6 @@
 /*
-   NVIDIA H200 (SXM, 141 GB). The numbers were fitted by hand to what examples/bench measured (test/results/README.md), those of csr-copy for scattered
-   columns and of reordering to runs of their own.
+   NVIDIA H200 (SXM, 141 GB). The numbers were fitted by hand to what examples/bench measured (test/results/README.md),
+   those of csr-copy for scattered columns and of reordering to runs of their own.
 */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
-   The devices whose times are known, and which of them is nearest to another. A new one is a file beside h200.h and a line in the list.
+   The devices whose times are known, and which of them is nearest to another. A new one is a file beside h200.h and a
+   line in the list.
 */
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +28,10 @@ const SpmmModel *SpmmNearestModel(const char name[], int32_t cc, int32_t nsm, do
 
   for (int i = 0; SpmmModelGet(i); i++) {
     const SpmmModel *m = SpmmModelGet(i);
-    /* ten of compute capability are a generation; another name counts for less than one step of it, and more than all else */
+    /*
+       ten of compute capability are a generation; another name counts for less than one step of it, and more than all
+       else
+    */
     const double apart = 4.0 * abs(m->cc - cc) + (strstr(name, m->device) ? 0 : 2) + Apart(m->nsm, nsm) + Apart(m->bandwidth, bandwidth);
 
     if (!nearest || apart < least) {

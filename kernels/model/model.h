@@ -1,10 +1,13 @@
 /*
-   What the model of times knows of a device: numbers that were fitted to a benchmark on it, for the precision that the library is compiled for.
+   What the model of times knows of a device: numbers that were fitted to a benchmark on it, for the precision that the
+   library is compiled for.
 
-   A file of this folder has the numbers of one device, and says where they come from. `make fit` writes such a file. A device that has none takes
-   those of the nearest one (SpmmNearestModel()). The formulas that they belong to stand beside the kernels: `seconds` in kernels/spmm.h.
+   A file of this folder has the numbers of one device, and says where they come from. `make fit` writes such a file. A
+   device that has none takes those of the nearest one (SpmmNearestModel()). The formulas that they belong to stand
+   beside the kernels: `seconds` in kernels/spmm.h.
 
-   All times are in picoseconds. They are constants, so that a choice, and with it the bits of a product, is the same in every run.
+   All times are in picoseconds. They are constants, so that a choice, and with it the bits of a product, is the same in
+   every run.
 */
 #pragma once
 
@@ -64,15 +67,20 @@ typedef struct {
   int32_t        nsm;       /* multiprocessors */
   double         bandwidth; /* of its memory, bytes per second */
   SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; of the precisions that the library is compiled for those are used that it has */
-  double         short_in_turn; /* not a time: with the short panels of a small matrix the panel with most blocks has so many times as many in turn */
-  bool           narrow_windows_save; /* whether rows of B that narrow windows leave out show in the time of all matrices */
   SpmmCsrTimes   csr;
   SpmmOrderTimes order;
+
+  /* Not a time. A small matrix has short panels: the one with most blocks has so many times as many of them in turn */
+  double short_in_turn;
+  /* Whether the rows of B that narrow windows leave out show in the time of all matrices */
+  bool narrow_windows_save;
 } SpmmModel;
 
 const SpmmModel *SpmmModelGet(int i); /* NULL behind the last */
 
-/* The model of the device: compute capability comes first, then the name, then memory and multiprocessors. Never NULL */
+/*
+   The model of the device: compute capability comes first, then the name, then memory and multiprocessors. Never NULL
+*/
 const SpmmModel *SpmmNearestModel(const char name[], int32_t cc, int32_t nsm, double bandwidth);
 
 #ifdef __cplusplus

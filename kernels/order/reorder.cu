@@ -1,5 +1,5 @@
 /*
-   The order of Cuthill and McKee, found with all rows of a level at a time, and a matrix in that order.
+   Reordering by the method of Cuthill and McKee, with all rows of a level at a time, and the reordered matrix.
 */
 #include <string.h>
 
@@ -14,8 +14,8 @@
 
 enum {
   SAMPLE      = 4096, /* rows, */
-  ROW_SAMPLE  = 256,  /* and columns of each */
-  MOST_PARTS  = 32,   /* that are not connected, one after the other; what is left then comes as it is */
+  ROW_SAMPLE  = 256,  /* the most columns of each */
+  MOST_PARTS  = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
   PERMUTED    = 4,    /* columns of a thread: neighbours in memory, so that what was read for one row is at hand for the next */
   HASH_BITS   = 16
 };
@@ -35,10 +35,13 @@ typedef struct {
 } // namespace
 
 enum {
-  SHARES = 1000 /* integers, which add up to the same in any order */
+  SHARES = 1000 /* shares are integers, which add up to the same in any order */
 };
 
-/* A warp for each row of the sample and the neighbour that the middle of its columns names, or the next one if that is itself */
+/*
+   A warp has a row of the sample and a neighbour: the one that the middle of its columns names, or the next if that is
+   the row itself
+*/
 static __global__ void __launch_bounds__(HRPB_THREADS) CompareNeighbours(int32_t n, int32_t nsample, const HrpbInt *rowptr, const HrpbInt *colidx, Shared *sum)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES, sample = blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
@@ -96,13 +99,13 @@ namespace {
 typedef struct {
   int32_t        n;
   const HrpbInt *rowptr, *colidx;
-  int32_t       *order, *position; /* position is negative for rows that have none yet */
+  int32_t       *order, *position; /* position is negative in rows that have none yet */
   uint32_t      *parent;           /* [n] the least position of a neighbour in the level before */
-  uint16_t      *hash;             /* [n] the same for rows with the same columns, and for few others */
-  int32_t       *next, *sorted;    /* [n] rows of the next level, ascending, and by their keys */
+  uint16_t      *hash;             /* [n] the same in rows with the same columns, and in few others */
+  int32_t       *next, *sorted;    /* [n] rows of the next level, ascending; the same by their keys */
   uint64_t      *key, *sorted_key; /* [n] */
-  int32_t       *count;            /* of what was selected */
-  uint8_t       *temporary;        /* what CUB needs, for n */
+  int32_t       *count;            /* rows that were selected */
+  uint8_t       *temporary;        /* what CUB needs for n rows */
   size_t         temporary_bytes;
   int32_t        most_levels;
 } Search;
@@ -142,7 +145,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, int32_t be
 }
 
 namespace {
-struct IsNext { /* told, and without a position */
+struct IsNext { /* whether a row was told, and has no position */
   const int32_t  *position;
   const uint32_t *parent;
 
@@ -180,7 +183,7 @@ static HrpbError PlaceRows(const Search *s, const int32_t *rows, int32_t n, int3
   return HRPB_SUCCESS;
 }
 
-/* The rows for which is() holds, ascending, to s->next */
+/* Select the rows for which is() holds, ascending, to s->next */
 template <typename Is> static HrpbError Select(Search *s, Is is, cudaStream_t stream, int32_t *n)
 {
   size_t bytes = s->temporary_bytes;
@@ -199,7 +202,7 @@ static int BitsOf(uint32_t x)
   return bits;
 }
 
-/* Breadth first, all from begin on, which have positions, and the levels behind them; *end is behind the last */
+/* Search breadth first from all rows with positions from begin on. *end is behind the last row that gets a position */
 static HrpbError SearchPart(Search *s, int32_t begin, int32_t *end, int32_t *levels, cudaStream_t stream)
 {
   while (begin < *end) {
@@ -222,7 +225,7 @@ static HrpbError SearchPart(Search *s, int32_t begin, int32_t *end, int32_t *lev
   return HRPB_SUCCESS;
 }
 
-/* All rows, from row first on; each level takes some launches and waits for the host */
+/* Give all rows positions, from row first on. Each level takes some launches, and waits for the host */
 static HrpbError SearchFrom(Search *s, int32_t first, int32_t *levels, cudaStream_t stream)
 {
   int32_t end = 0, nleft;
@@ -271,7 +274,10 @@ static HrpbError FreeSearch(Search *s, HrpbError err, cudaStream_t stream)
   return HrpbFree(s->temporary, err, stream);
 }
 
-/* Twice: the last row that is found from anywhere is far out, and as many levels away from others at least if the pattern is symmetric */
+/*
+   Search twice. The last row that the first search finds is far out. If the pattern is symmetric, the second search,
+   from this row, has at least as many levels
+*/
 static HrpbError FindOrder(Search *s, int32_t most_levels, int32_t *levels, cudaStream_t stream)
 {
   int32_t last, first_levels = 0, last_levels = 0;
@@ -295,7 +301,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureRows(const HrpbInt
   const int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
 
   if (k < n) length[k] = rowptr[order[k] + 1] - rowptr[order[k]];
-  if (k == n) length[k] = 0; /* the last number of a scan counts nothing itself */
+  if (k == n) length[k] = 0; /* the last number of a scan is the sum of the others */
 }
 
 static __global__ void __launch_bounds__(HRPB_THREADS) RenameColumns(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbReordered c, HrpbInt *renamed, HrpbInt *entry)
@@ -313,7 +319,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) RenameColumns(const HrpbI
 
 namespace {
 typedef struct {
-  HrpbInt *renamed, *entry; /* as they come */
+  HrpbInt *renamed, *entry; /* in the order in which they come */
   uint8_t *temporary;
 } Matrix;
 } // namespace
@@ -389,7 +395,7 @@ void HrpbReorderDestroyDevice(HrpbReordered *c, HrpbStream stream)
 
 /* ---- Rows of dense matrices in another order ---- */
 
-/* Columns a few at a time, so that what a sector has for other rows is still at hand when they come */
+/* A few columns at a time, so that what a sector has for other rows is still at hand when these come */
 static __global__ void __launch_bounds__(HRPB_THREADS) PermuteRows(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto)
 {
   const int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x, column = (int64_t)blockIdx.y * PERMUTED;
@@ -411,7 +417,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) PermuteRows(const int32_t
 HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto, HrpbStream stream)
 {
   enum {
-    MOST = 65535 * PERMUTED /* columns of a launch */
+    MOST = 65535 * PERMUTED /* the most columns of a launch */
   };
 
   if (n == 0) return HRPB_SUCCESS;

@@ -1,5 +1,5 @@
 /*
-   The proxy of a matrix: features of its segments, the rows of those that were chosen, and times of products with them.
+   The proxy of a matrix: features of its segments, the rows of the chosen ones, and times of products with them.
 */
 #include <string.h>
 
@@ -10,11 +10,14 @@
 #include "../format/rows.cuh"
 
 enum {
-  SAMPLED       = 8,    /* every so many rows of a unit are looked at entry by entry: features are to cost no more than reading an eighth of the pattern */
-  MOST_SEGMENTS = 4096, /* that are looked at; where a matrix has more they are spread over it */
-  WAVE_PANELS   = 6,    /* of WAVE_ROWS rows on a multiprocessor: whole waves of one, two and three thread blocks */
+  /*
+     every so many rows of a unit are read entry by entry: features cost no more than reading an eighth of the pattern
+  */
+  SAMPLED       = 8,
+  MOST_SEGMENTS = 4096, /* segments that are looked at; those of a larger matrix are spread over it */
+  WAVE_PANELS   = 6,    /* panels of WAVE_ROWS rows on a multiprocessor: whole waves of one, two and three thread blocks */
   WAVE_ROWS     = 128,
-  TIMED         = 3 /* products at most */
+  TIMED         = 3 /* the most products */
 };
 static_assert((int)HRPB_THREADS == (int)HRPB_UNIT_ROWS, "a thread for each row of a unit");
 
@@ -32,7 +35,7 @@ static __device__ void AddFeature(int64_t *feature, unsigned long long x)
   if (threadIdx.x % HRPB_LANES == 0 && x) atomicAdd((unsigned long long *)feature, x);
 }
 
-/* A thread block for each unit. Whole numbers are added up: the order does not matter */
+/* A thread block has a unit. It adds up whole numbers, so the order does not matter */
 static __global__ void __launch_bounds__(HRPB_THREADS) MeasureUnits(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t units, int64_t stride, HrpbFeatures *features)
 {
   const int32_t      lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
@@ -83,7 +86,7 @@ HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64
 }
 
 namespace {
-/* The chosen segments, and what is added to a row pointer of theirs */
+/* The chosen segments, and what is added to row pointers of each */
 struct Segments {
   int64_t first[HRPB_REPRESENTATIVES], shift[HRPB_REPRESENTATIVES];
 };
@@ -92,13 +95,13 @@ struct Segments {
 static __global__ void __launch_bounds__(HRPB_THREADS) GatherRowPointers(const HrpbInt *rowptr, const __grid_constant__ Segments s, int64_t segment_rows, int64_t nrows, HrpbInt *to)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
-    const int64_t i = (row < nrows ? row : nrows - 1) / segment_rows; /* the last one ends the last segment */
+    const int64_t i = (row < nrows ? row : nrows - 1) / segment_rows; /* the last row pointer ends the last segment */
 
     to[row] = (HrpbInt)(rowptr[s.first[i] + row - i * segment_rows] + s.shift[i]);
   }
 }
 
-/* Numbers in (-1, 1) with all of their bits: products of zeros would be faster */
+/* Numbers in (-1, 1) with random bits: products of zeros would be faster */
 static __global__ void __launch_bounds__(HRPB_THREADS) Fill(HrpbScalar *x, int64_t n)
 {
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * HRPB_THREADS) {
@@ -109,7 +112,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Fill(HrpbScalar *x, int64
   }
 }
 
-/* The rows of the chosen segments. Those of a segment are contiguous, and so are their entries */
+/* Copy the rows of the chosen segments. The rows of a segment are contiguous, and so are their entries */
 static HrpbError GatherRows(const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, int64_t segment_rows, int64_t stride, const HrpbFeatures *features, const int32_t *chosen, HrpbStream stream, HrpbProxy *p)
 {
   HrpbInt    *to_rowptr, *to_colidx;
@@ -228,7 +231,10 @@ template <typename F> static HrpbError TimeOnce(F multiply, cudaEvent_t event[2]
   return HRPB_SUCCESS;
 }
 
-/* What the second-level cache has of B from the product before stays there: next to its segments the proxy reads more rows of B for a row of A than the matrix does, and would wait for memory more often */
+/*
+   L2 keeps what it has of B from the product before. With an empty L2 the proxy would wait for memory more often than
+   the matrix does: next to its segments it reads more rows of B for each row of A
+*/
 template <typename F> static HrpbError TimeWith(F multiply, double limit, cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
 {
   for (int timed = 0; timed < TIMED; timed++) {
@@ -261,7 +267,7 @@ static int32_t LeadingDimensionOfCopy(const SpmmKernel *kernel, int64_t N)
   return kernel && kernel->copies ? kernel->copies(N) : 0;
 }
 
-/* The kernel for N columns that the parameters get, or, once there are bricks, those */
+/* The kernel for N columns that these parameters get, or, once there are bricks, that these bricks get */
 static HrpbError ChooseForBricks(const HrpbParams *params, const Hrpb *h, int64_t N, const SpmmKernel **kernel)
 {
   const SpmmMatrix   A     = {.hrpb = h};
@@ -274,7 +280,7 @@ static HrpbError ChooseForBricks(const HrpbParams *params, const Hrpb *h, int64_
   return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
-/* The one that a matrix with that schedule gets */
+/* The kernel that a matrix with this schedule gets */
 static HrpbError ChooseForCsr(const CsrSchedule *matrix, int64_t N, const SpmmKernel **kernel)
 {
   const SpmmMatrix   A     = {.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix};
@@ -301,7 +307,7 @@ int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
   return ChooseForCsr(matrix, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
-/* With the bricks, what is needed beside them */
+/* The bricks, and what is needed beside them */
 static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, uint8_t **work, HrpbTiming *t)
 {
   const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
@@ -348,7 +354,10 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
   return err;
 }
 
-/* Rows of B in shared memory for the proxy if that is how the matrix is multiplied, and not otherwise. Where segments meet a panel may need more of them than fit */
+/*
+   The proxy is multiplied by csr-staged if the matrix is, and not otherwise. Where segments meet, a panel may need more
+   rows of B than fit
+*/
 static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
 {
   if (s->panel_rows != matrix->panel_rows) {
@@ -358,7 +367,10 @@ static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, Hr
   return s->panel_rows == matrix->panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
-/* The panels of that kernel are no whole waves in the proxy: its last turn, which some multiprocessors do not have, counts for the share of those that have it */
+/*
+   The panels of csr-staged are not whole waves in the proxy. Some multiprocessors have none in the last turn, so it
+   counts for the share of those that have one
+*/
 static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbTiming *t)
 {
   const SpmmDevice *device;
@@ -371,7 +383,10 @@ static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbT
   return HRPB_SUCCESS;
 }
 
-/* The kernel is the one of the matrix and of N; a unit has whole thread blocks of the rows that rows_entries counts */
+/*
+   The kernel is the one of the matrix and of N. A unit consists of whole thread blocks of csr-rows, so rows_entries
+   holds
+*/
 static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, uint8_t **work, HrpbTiming *t)
 {
   const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);

@@ -6,19 +6,19 @@
 enum {
   NFEATURES = 5,
   CLUSTERS  = 8,
-  ROUNDS    = 32 /* of k-means at most: it stands for speed, not for the best clusters */
+  ROUNDS    = 32 /* the most rounds of k-means: speed counts, not the best clusters */
 };
 
 typedef struct {
   double  x[NFEATURES]; /* in units of their standard deviation */
-  double  distance;     /* from the centroid, squared */
+  double  distance;     /* squared distance from the centroid */
   int32_t cluster, segment;
 } Point;
 
 typedef struct {
   double  x[NFEATURES];
   int32_t size, chosen;
-  int64_t rest; /* of the share that it has of the chosen */
+  int64_t rest; /* what is left of its share of the chosen */
 } Cluster;
 
 static void SetPoints(int32_t n, const HrpbFeatures features[], Point p[])
@@ -69,7 +69,7 @@ static int Ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Each point to the cluster whose centroid is the nearest; says whether one has moved */
+/* Give each point to the cluster with the nearest centroid, and say whether one has moved */
 static int Assign(int32_t n, Point p[], const Cluster c[])
 {
   int moved = 0;
@@ -92,7 +92,7 @@ static int Assign(int32_t n, Point p[], const Cluster c[])
   return moved;
 }
 
-/* Centroids; a cluster that has lost its last point stays away */
+/* Centroids. A cluster that has lost its last point gets none again */
 static void Center(int32_t n, const Point p[], Cluster c[])
 {
   for (int j = 0; j < CLUSTERS; j++) c[j] = (Cluster){{0}, 0, 0, 0};
@@ -105,7 +105,7 @@ static void Center(int32_t n, const Point p[], Cluster c[])
   }
 }
 
-/* Shares by largest remainder; none is larger than its cluster */
+/* Shares by largest remainder; no share is larger than its cluster */
 static void Share(int32_t n, int32_t nchosen, Cluster c[])
 {
   int32_t left = nchosen;
@@ -137,7 +137,7 @@ HrpbError HrpbChooseSegments(int32_t n, const HrpbFeatures features[], int32_t n
   p = (Point *)malloc(sizeof(*p) * (size_t)n);
   if (!p) return HRPB_ERR_MEMORY;
   SetPoints(n, features, p);
-  qsort(p, (size_t)n, sizeof(*p), BySum); /* the start: as many points in each cluster, one after the other in this order */
+  qsort(p, (size_t)n, sizeof(*p), BySum); /* the start: clusters of as many points each, one after the other in this order */
   for (int32_t i = 0; i < n; i++) p[i].cluster = (int32_t)((int64_t)i * CLUSTERS / n);
   for (int round = 0; round < ROUNDS; round++) {
     Center(n, p, c);

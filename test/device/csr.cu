@@ -35,7 +35,10 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
   cudaFree(work);
 }
 
-/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, by four or eight lanes, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
+/*
+   The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, by
+   four or eight lanes, column by column, rows as they come, which is for short rows, and rows of B in shared memory
+*/
 enum Kernel {
   COPY,
   NARROW,
@@ -96,7 +99,9 @@ static HrpbScalar InOrder(const Matrix *A, int64_t i, const HrpbScalar *b)
   return sum;
 }
 
-/* The same as the interface says it of a row that is not cut: in chunks of eight, unless that does not come out finite */
+/*
+   The same as the interface says it of a row that is not cut: in chunks of eight, unless that does not come out finite
+*/
 static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
 {
   HrpbScalar sum = 0;
@@ -110,7 +115,10 @@ static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
   return std::isfinite(sum) ? sum : InOrder(A, i, b);
 }
 
-/* Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some sums overflow in a chunk, others in the row, and others in both */
+/*
+   Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some
+   sums overflow in a chunk, others in the row, and others in both
+*/
 static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, int64_t columns = 0)
 {
   const int64_t           N = columns ? columns : A->ncols >= MANY ? 3 : d->schedule.narrow_tiles ? WIDE : EIGHTS;
@@ -181,7 +189,10 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   if (!d.schedule.nlong && entries && entries <= 4096) kernels[nkernels++] = With(&d, ROWS, (int32_t)entries);
   if (MakePanels(&d)) kernels[nkernels++] = With(&d, STAGED);
   Report((kernels[nkernels - 1].schedule.panel_rows > 0) == (staged && d.schedule.longest <= CSR_STAGED_ENTRIES && CanStage()), staged ? "rows of B are not brought into shared memory" : "rows of B are brought into shared memory that cannot be", A.name);
-  /* The kernels take turns, so that the product as a whole and its parts are different ones', and each is the first for some widths */
+  /*
+     The kernels take turns, so that the product as a whole and its parts are different ones', and each is the first for
+     some widths
+  */
   const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % nkernels], N, B, ldb, C, ldc); };
 
   for (int64_t N : widths) {
@@ -263,7 +274,10 @@ static Matrix Far(int64_t n)
   return FromEntries("far", n, ncols, entries);
 }
 
-/* So many rows of a grid of lines of n / lines points, and in each the three points around: rows of B for each number of stages in csrstaged.cu */
+/*
+   So many rows of a grid of lines of n / lines points, and in each the three points around: rows of B for each number
+   of stages in csrstaged.cu
+*/
 static Matrix Lines(int64_t n, int64_t lines)
 {
   std::vector<int64_t> entries;
@@ -276,7 +290,10 @@ static Matrix Lines(int64_t n, int64_t lines)
   return FromEntries("lines", n, n, entries);
 }
 
-/* Rows of B on both sides of the end of what the builder of panels looks at together: 2^16 sectors from the first one on */
+/*
+   Rows of B on both sides of the end of what the builder of panels looks at together: 2^16 sectors from the first one
+   on
+*/
 static Matrix Border(int64_t n)
 {
   const int64_t        ncols = 600011, border = (int64_t)65536 * 32 / (int64_t)sizeof(HrpbScalar);
@@ -314,8 +331,9 @@ static Matrix Offset(Matrix A, const char *name)
 }
 
 /*
-   Sums that overflow, in a chunk, in a part or in the row, and Inf and NaN among their terms, early and late, in rows that are not cut, cut, and longer than a thread block takes: all as a loop along the row gives
-   them. The rows have the first columns, forwards and backwards
+   Sums that overflow, in a chunk, in a part or in the row, and Inf and NaN among their terms, early and late, in rows
+   that are not cut, cut, and longer than a thread block takes: all as a loop along the row gives them. The rows have
+   the first columns, forwards and backwards
 */
 static void TestNotFinite(void)
 {
@@ -491,7 +509,11 @@ static Matrix Band(const char *name, int64_t n, int64_t width)
   return FromEntries(name, n, n, entries);
 }
 
-/* Eight lanes a row in double; in single where rows are of all lengths and C is small; some of them without columns where rows are few. Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
+/*
+   Eight lanes a row in double; in single where rows are of all lengths and C is small; some of them without columns
+   where rows are few. Rows are multiplied as they come where they are short and their columns run with them, not
+   elsewhere; and rows of B are brought into shared memory where there are enough of A to do so
+*/
 static void TestRowsChosen(void)
 {
   const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8);
@@ -520,7 +542,10 @@ static void TestRowsChosen(void)
     CsrDestroy(&d);
   }
   if (CanStage() && !small_run) {
-    /* a panel for each multiprocessor, two, two with fewer rows, or so few more than one that two would have half of the rows */
+    /*
+       a panel for each multiprocessor, two, two with fewer rows, or so few more than one that two would have half of
+       the rows
+    */
     const int32_t of_each[4] = {CSR_PANEL_ROWS, 2 * CSR_PANEL_ROWS, 700, CSR_PANEL_ROWS + 10}, panel_rows[4] = {CSR_PANEL_ROWS, CSR_PANEL_ROWS, 352, 0};
 
     for (int k = 0; k < 4; k++) {
@@ -534,7 +559,10 @@ static void TestRowsChosen(void)
   }
 }
 
-/* Narrow tiles of a copy of B are for scattered columns of a B that is too large for the second cache, but not for a graph's, some of which are met often */
+/*
+   Narrow tiles of a copy of B are for scattered columns of a B that is too large for L2, but not for a
+   graph's, some of which are met often
+*/
 static void TestTilesChosen(void)
 {
   int device, cache;

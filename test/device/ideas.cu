@@ -1,8 +1,8 @@
 /*
    What each idea of the kernels brings: every one is switched off in turn, by itself. The product without it is timed
-   beside the product with it and cuSPARSE's, in the same run, as the paper on FlashSparse does (section 4.3). A switch is
-   something that the library lets one choose: format, schedule, kernel, precision, reordering. An idea that
-   needs a copy of a kernel to be switched off has no switch here. No PETSc.
+   beside the product with it and cuSPARSE's, in the same run, as the paper on FlashSparse does (section 4.3). A switch
+   is something that the library lets one choose: format, schedule, kernel, precision, reordering. An idea that needs a
+   copy of a kernel to be switched off has no switch here. No PETSc.
 
      test-ideas                    tests all these products
      test-ideas -small             few and small ones, to run under compute-sanitizer
@@ -219,7 +219,10 @@ static void Destroy(Subject *s)
   CsrDestroy(&s->csr);
 }
 
-/* Scalars of a copy of B or C in another order, and its leading dimension: aligned, so that rows are copied 16 bytes at a time */
+/*
+   Scalars of a copy of B or C in another order, and its leading dimension: aligned, so that rows are copied 16 bytes at
+   a time
+*/
 static int64_t OrderedLD(const Subject *s)
 {
   return ((int64_t)s->order.n + 31) / 32 * 32;

@@ -1,5 +1,6 @@
 /*
-   What the programs share that measure, too: matrices with the patterns of applications and of graphs, a matrix on the device as CSR and as bricks, another order, and milliseconds.
+   What the programs share that measure, too: matrices with the patterns of applications and of graphs, a matrix on the
+   device as CSR and as bricks, another order, and milliseconds.
 */
 #pragma once
 
@@ -24,7 +25,10 @@ static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols,
   return A;
 }
 
-/* A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in any (27) */
+/*
+   A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in
+   any (27)
+*/
 static inline Matrix Grid(const char *name, int64_t side, int64_t dofs, bool all)
 {
   Matrix A = {name, side * side * side * dofs, side * side * side * dofs, {0}, {}, {}};

@@ -101,7 +101,10 @@ static void TestFormats(const Matrix *A, const int32_t *order)
   }
 }
 
-/* A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the bound, and so would a sum that is cut off in place of rounded */
+/*
+   A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the
+   bound, and so would a sum that is cut off in place of rounded
+*/
 static void TestLongRow(void)
 {
   const Matrix A = LongRow(1000003, true);

@@ -1,5 +1,6 @@
 /*
-   Every kernel of the table, those of the host included, with all operands that it takes, against a product in long double. No PETSc.
+   Every kernel of the table, those of the host included, with all operands that it takes, against a product in long
+   double. No PETSc.
 
      test-operands         all tests
      test-operands -small  few and small ones, to run under compute-sanitizer
@@ -7,7 +8,7 @@
 #include "matrices.cuh"
 
 /* A dense matrix of any layout */
-struct Dense2 {
+struct DenseOperand {
   std::vector<HrpbScalar> values; /* with what surrounds it */
   int64_t                 rows, N, ld;
   SpmmLayout              layout;
@@ -17,11 +18,11 @@ struct Dense2 {
 
 static const HrpbScalar guard = (HrpbScalar)-77;
 
-static Dense2 MakeDense(int64_t rows, int64_t N, SpmmLayout layout, int64_t padding, int special)
+static DenseOperand MakeDense(int64_t rows, int64_t N, SpmmLayout layout, int64_t padding, int special)
 {
   const int64_t vector = 16 / sizeof(HrpbScalar), lines = layout == SPMM_COLUMN_MAJOR ? N : layout == SPMM_ROW_MAJOR ? rows : rows + 1;
   int64_t       ld     = (layout == SPMM_COLUMN_MAJOR ? rows : N) + padding;
-  Dense2        d;
+  DenseOperand        d;
 
   if (layout == SPMM_ROW_MAJOR_PADDED) ld = (ld + vector - 1) / vector * vector;
   d = {std::vector<HrpbScalar>((size_t)(ld * lines), layout == SPMM_ROW_MAJOR_PADDED ? 0 : guard), rows, N, ld, layout};
@@ -44,7 +45,7 @@ struct Case {
 
 /* The operands on the host, where arrays are those of these */
 struct Operands {
-  Dense2                  X, Y, Y0, B;
+  DenseOperand                  X, Y, Y0, B;
   std::vector<HrpbScalar> D;
 };
 
@@ -205,7 +206,10 @@ static void TestRefused(const SpmmKernel *k, const SpmmMatrix *M, const Case &c,
   for (HrpbScalar *p : {X, Y, Y0}) cudaFree(p);
 }
 
-/* The same product with plain operands, by the kernel that the table has for those; next to the largest number, too, where some of it is computed again */
+/*
+   The same product with plain operands, by the kernel that the table has for those; next to the largest number, too,
+   where some of it is computed again
+*/
 static bool IsPlainProduct(const Matrix *A, const SpmmMatrix *M, const Case &c, const Operands &o, const std::vector<HrpbScalar> &Y)
 {
   const SpmmLayout columns = SPMM_COLUMN_MAJOR;

@@ -18,7 +18,9 @@ static OnHost DownloadAll(const HrpbReordered *c)
   return {Download(c->order, c->n), Download(c->position, c->n), Download(c->rowptr, (int64_t)c->n + 1), Download(c->colidx, c->nnz), Download(c->entry, c->nnz)};
 }
 
-/* The order is a permutation, and the matrix is the one it was made from in that order, row by row and entry by entry */
+/*
+   The order is a permutation, and the matrix is the one it was made from in that order, row by row and entry by entry
+*/
 static void TestIsMatrix(const Matrix *A, const OnHost *h)
 {
   std::vector<bool> seen(A->nrows);

@@ -232,15 +232,21 @@ static PetscErrorCode (*const own[NOWN])(Mat) = {Destroy0, Destroy1, Destroy2, D
 /*
    A matrix keeps a MATOP_DESTROY of its own when it becomes an aijtcu, however many of them a program has. MatAXPY()
    with another pattern exchanges what the matrix is (MatHeaderMerge()): its function is called for that, too, and once
-   more at the end
+   more at the end. PETSc's own conversions between aij and aijcusparse set MATOP_DESTROY anew, so there are none here
 */
 static PetscErrorCode TestOwnDestroy(PetscInt m)
 {
-  Mat A, D, R;
+  Mat       A, D, R;
+  VecType   vtype;
+  PetscBool host;
 
   PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, m, m, &A));
+  PetscCall(MatGetVecType(A, &vtype));
+  PetscCall(PetscStrcmp(vtype, VECSTANDARD, &host));
+  PetscCall(MatDestroy(&A));
   for (int k = 0; k < NOWN; k++) {
-    PetscCall(Create(MATAIJ, m, m, &A));
+    PetscCall(Create(host ? MATAIJ : MATAIJCUSPARSE, m, m, &A));
     PetscCall(Create(MATAIJ, m, m, &R));
     original        = A->ops->destroy;
     A->ops->destroy = own[k]; /* as MatSetOperation() does */
@@ -254,7 +260,7 @@ static PetscErrorCode TestOwnDestroy(PetscInt m)
       PetscCall(SameProducts(A, R, "with a MATOP_DESTROY, another pattern"));
     }
     destroyed[k] = 0;
-    if (k % 3 == 1) {
+    if (k % 3 == 1 && host) {
       PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
       if (k % 2) PetscCall(SameProducts(A, R, "with a MATOP_DESTROY, to aij in place"));
     }
