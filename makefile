@@ -16,6 +16,7 @@ make test-emulated  run the kernels for a GPU on this machine's processor, where
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
+make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
 make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
@@ -37,13 +38,14 @@ PETSCAIJTCU_CACHE=folder           where PETSc and SLEPc are built (~/.cache/pet
 PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before it, for packages
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
+MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
 BENCH_ARGS='-families rmat ...'    make bench: options of examples/bench, see its -help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern; one that matches none is an error
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc bundle docs install env clean clean-cache help FORCE
+.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -51,7 +53,11 @@ clean:
 clean-cache:
 	@PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' src/config/clean-cache
 
-ifneq ($(filter-out clean clean-cache help,$(or $(MAKECMDGOALS),all)),)
+# More of it: examples/bench/fit --help
+fit:
+	@$(if $(and $(MODEL),$(CSV)),examples/bench/fit --model '$(MODEL)' $(CSV),echo "make fit needs MODEL=name and CSV='files', such as make fit MODEL=h100 CSV=build/bench/bench-double-cuda90.csv" >&2; exit 1)
+
+ifneq ($(filter-out clean clean-cache fit help,$(or $(MAKECMDGOALS),all)),)
 
 ifneq ($(words $(CURDIR)),1)
 $(error the folder '$(CURDIR)' has a space in its name, with which make and PETSc cannot build: move this clone to a folder without one)
@@ -75,14 +81,16 @@ LIBRARY     := $(BUILD)/lib/libpetscaijtcu.so
 LIBHRPB     := $(BUILD)/lib/libhrpb.a
 LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
-HOST_SRC    := $(wildcard kernels/host/*.c)
-LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(if $(CUDA),$(wildcard kernels/cuda/*.cu))
-# examples/<name>/<name>.c is a program. The other sources there are what programs share, but for those that only test
-PROGRAM_SRC := $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
+HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
+DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
+LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
+# examples/<name>.c and examples/<name>/<name>.c are programs. The other sources there are what programs share, but for
+# those that only test
+PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
 EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
 # Programs that test kernels with plain arrays; they need a GPU to run
-DEVICE_SRC  := $(if $(CUDA),$(wildcard test/device/*.cu))
-DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_SRC))
+DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
+DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC))
 # The fuzzers and what they try are compiled again with the compiler's sanitizers. Where these do not work there are no
 # fuzzers
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
@@ -95,12 +103,13 @@ endif
 # kernels differ
 EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
 EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g1)
-EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/cuda/*.cuh test/device/*.cuh))
+EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/*/*.cuh test/device/*.cuh))
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
-object = $(addprefix $(BUILD)/obj/,$(addsuffix .o,$(basename $(1))))
+# build.c and build.cu lie side by side: build.o and build.cu.o
+object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
 # Several makes may work in one tree at once. What a command makes has a name of its own until it is whole, so no other
 # make reads half a file. $$$$ is the number of the shell's process
 new    = $@.$$$$
@@ -121,7 +130,7 @@ COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $
 COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) $(DEPEND)
 COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) $(DEPEND)
 COMPILE_NO_GPU   = $(CUDAC) -cubin $(shell sed 's/-gencode [^ ]*//g' <<<'$(CUDAC_FLAGS)') $(INCLUDE)
-COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels kernels/cuda test/device) $(HRPB_FLAGS) $(DEPEND)
+COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels test/device) $(HRPB_FLAGS) $(DEPEND)
 LINK             = $(CLINKER) -Wl,--as-needed
 LINK_SANITIZED   = $(CC) $(SANITIZE) -Wl,--as-needed
 LIBRARY_FLAGS    = -Wl,--no-undefined -Wl,-z,lazy -Wl,-soname,$(@F)
@@ -143,7 +152,7 @@ $(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
 	$(call short,LINK) $(call whole,$(LINK) -o $(new) $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS))
 $(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
 
-$(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.o $(call object,$(wildcard kernels/cuda/*.cu)) $(LIBHRPB)
+$(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK) -o $(new) $^ $(PETSC_LIB) -lstdc++)
 
@@ -156,17 +165,17 @@ $(BUILD)/fuzz/%:
 $(BUILD)/sanitize/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,SANITIZE) $(call compiled,$(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) $(DEPEND) $<)
--include $(wildcard $(BUILD)/sanitize/*/*/*.d)
+-include $(wildcard $(BUILD)/sanitize/*/*.d $(BUILD)/sanitize/*/*/*.d)
 
 $(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,CC) $(call compiled,$(COMPILE) $<)
-$(BUILD)/obj/%.o: %.cu $(BUILD)/config.mk makefile
+$(BUILD)/obj/%.cu.o: %.cu $(BUILD)/config.mk makefile
 	@mkdir -p $(@D)
 	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
 $(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
--include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_SRC)))
+-include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_TEST_SRC)))
 
 .PRECIOUS: $(EMULATED)/% $(EMULATED)/%.h
 $(EMULATED)/%.h: %.h
@@ -180,7 +189,7 @@ $(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(BUILD)/config.mk makefile | $(EMULA
 $(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(BUILD)/config.mk makefile | need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
-$(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/cuda/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
+$(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
 	$$(call short,LINK) $$(call whole,$(CXX) -no-pie $(EMULATED_SANITIZE) -o $$(new) $$^)
 endef
 $(foreach arch,900 800,$(eval $(call emulated_for,$(arch))))
@@ -222,13 +231,13 @@ fuzz: $(FUZZERS)
 test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
 test-headers: | need-slepc
 	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
-	  SOURCES='$(wildcard src/*.c kernels/host/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+	  SOURCES='$(HOST_SRC) $(wildcard src/*.c examples/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
 
 test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
 
 test-architectures:
-	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' PRECISIONS='$(PRECISIONS)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/cuda/*.cu)' test/architectures
+	@BUILD='$(BUILD)' ARCHITECTURES='$(ARCHITECTURES)' PRECISIONS='$(PRECISIONS)' COMPILE='$(COMPILE_NO_GPU)' SOURCES='$(wildcard kernels/*/*.cu)' test/architectures
 
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)

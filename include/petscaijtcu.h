@@ -9,54 +9,60 @@
 #include <petscmat.h>
 
 /*MC
-   MATAIJTCU - MATAIJTCU = "aijtcu" - `MATSEQAIJTCU` on one process, `MATMPIAIJTCU` on more: a `MATAIJCUSPARSE` (a `MATAIJ` where there
-   is no device) that multiplies blocks of dense vectors with its nonzeros packed as HRPB bricks where that pays
+   MATAIJTCU - MATAIJTCU = "aijtcu" - `MATSEQAIJTCU` on one process, `MATMPIAIJTCU` on more: a sparse matrix that
+   multiplies blocks of dense vectors on tensor cores. On a device it is a `MATAIJCUSPARSE` in all else, on the host a
+   `MATAIJ`
 
    Options Database Keys:
-+  -mat_type aijtcu                          - use this type, in `MatSetFromOptions()`
-.  -mat_aijtcu_path (auto|tcu|scalar|parent) - which path products with dense matrices take, see `MatAIJTCUSetPath()`
-.  -mat_aijtcu_precision (full|tf32)         - precision on a device, see `MatAIJTCUSetPrecision()`
-.  -mat_aijtcu_brick_rows (8|16)             - rows of a brick, see `MatAIJTCUSetBrickRows()`
-.  -mat_aijtcu_panel_rows rows               - rows of a row panel, see `MatAIJTCUSetPanelRows()`
-.  -mat_aijtcu_block_cols cols               - columns of a block, see `MatAIJTCUSetBlockCols()`
-.  -mat_aijtcu_window_cols (1|2|4|8|16)      - columns of a window, see `MatAIJTCUSetWindowCols()`
-.  -mat_aijtcu_cluster (auto|never|always)   - whether bricks may be of the matrix in another order, see `MatAIJTCUSetCluster()`
-.  -mat_aijtcu_tune (none|proxy)             - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
-.  -mat_aijtcu_synergy_threshold alpha       - least alpha for which `auto` takes the brick path, see `MatAIJTCUSetSynergyThreshold()`
-.  -mat_aijtcu_workspace_max MiB             - device memory for copies of dense matrices, shared by all matrices; 0 (default) is a quarter of the
-                                               device's. Products that need more are made in pieces. No prefix
-.  -mat_aijtcu_attach                        - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a `MATAIJTCU` does; see the notes. No prefix
--  -mat_aijtcu_view_choice                   - at `PetscFinalize()`, print which path the products took and how often. No prefix
++  -mat_type aijtcu                            - use this type, in `MatSetFromOptions()`
+.  -mat_aijtcu_path (auto|tcu|csr|cusparse)    - which path products with dense matrices take, see `MatAIJTCUSetPath()`
+.  -mat_aijtcu_format brick,panel,block,window - format of the bricks, four whole numbers, see `MatAIJTCUSetFormat()`
+.  -mat_aijtcu_precision (full|tf32)           - precision of the bricks on a device, see `MatAIJTCUSetPrecision()`
+.  -mat_aijtcu_reorder (auto|never|always)     - whether bricks may be of the reordered matrix, see
+                                                 `MatAIJTCUSetReorder()`
+.  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
+.  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
+                                                 `MatAIJTCUSetSynergyThreshold()`
+.  -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, shared by all matrices; 0
+                                                 (default) is a quarter of the device's. Products that need more are
+                                                 made in pieces. No prefix
+.  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a
+                                                 `MATAIJTCU` does; see the notes. No prefix
+-  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often.
+                                                 No prefix
 
    Level: beginner
 
    Notes:
-   The full names extend the parent's ("seqaijcusparsetcu", "mpiaijcusparsetcu"), so that `PetscObjectBaseTypeCompare()` sees a
-   `MATSEQAIJ` or `MATMPIAIJ` and `MatSetType()` on an assembled `MATAIJ` or `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu"
-   are accepted wherever a type is set.
+   The full names of the types extend those of the parent types ("seqaijcusparsetcu", "mpiaijcusparsetcu"). So
+   `PetscObjectBaseTypeCompare()` sees a `MATSEQAIJ` or `MATMPIAIJ`, and `MatSetType()` on an assembled `MATAIJ` or
+   `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu" are accepted wherever a type is set.
 
-   Kernels of this type make C = A B, and C = A^T B where A is known to be symmetric, with a dense B of any number of columns and any leading
-   dimension, on the host or the device. All other products are the parent's.
+   Kernels of this type compute C = A B, and C = A^T B where A is known to be symmetric. A is m x n, B a dense matrix n
+   x N with any number N of columns and any leading dimension, on the host or the device. All other products are those
+   of the parent type. `MatMult()` is one of them: the type pays for solvers that multiply blocks of vectors.
 
-   The plan (bricks and what is derived from them) is built at the first product with a dense matrix that takes bricks, and follows the matrix:
-   a change of values refreshes the packed values, a change of the nonzero pattern rebuilds it. What cannot be packed (rows that are not sorted,
-   complex scalars, no memory) is multiplied without bricks; run with `-info` to be told why.
+   Bricks are small dense pieces of the matrix that hold its nonzeros. They are built at the first product that takes
+   them. New values in the same nonzero pattern are packed again, a new pattern is built again. A matrix that cannot be
+   packed (rows that are not sorted, complex scalars, no memory) is multiplied without bricks; `-info` says why.
 
-   With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` gets a plan too, also where a program names the type in its code. It keeps
-   its type and name; all functions for a `MATAIJTCU` and the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` gets none.
+   With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` multiplies dense blocks in the same way,
+   also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and
+   the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` is not among them.
 
    Errors:
-   A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`, a wrong value of an option an error that lists the valid
-   ones; nothing is set then. The functions that get something refuse a matrix of another type with `PETSC_ERR_ARG_WRONG`; those that set something
-   leave it alone.
+   A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`. A wrong value of an
+   option is an error that lists the valid ones. Nothing is set then. Functions that get something refuse a matrix of
+   another type with `PETSC_ERR_ARG_WRONG`; functions that set something leave it alone.
 
    Source:
-   Xiang, Asudeh, Sabin, Sukumaran-Rajam and Sadayappan, cuTeSpMM (2025): bricks (section 3.2), synergy (sections 4 and 6.4, Table 1).
+   Xiang, Asudeh, Sabin, Sukumaran-Rajam and Sadayappan, cuTeSpMM (2025): bricks (section 3.2), synergy (sections 4 and
+   6.4, Table 1).
 
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
-.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetPrecision()`, `MatAIJTCUSetBrickRows()`, `MatAIJTCUSetPanelRows()`,
-          `MatAIJTCUSetBlockCols()`, `MatAIJTCUSetWindowCols()`, `MatAIJTCUSetCluster()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
+.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`, `MatAIJTCUSetReorder()`,
+          `MatAIJTCUSetTune()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
           `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
@@ -71,10 +77,12 @@ M*/
    MatAIJTCUPath - which path a product of a `MATAIJTCU` with a dense matrix takes
 
    Values:
-+  `MAT_AIJTCU_PATH_AUTO`   - what the model says, or the threshold of `MatAIJTCUSetSynergyThreshold()` where one is set
-.  `MAT_AIJTCU_PATH_TCU`    - bricks
-.  `MAT_AIJTCU_PATH_SCALAR` - without bricks: on a device a kernel for CSR, on the host the parent type's product
--  `MAT_AIJTCU_PATH_PARENT` - the parent type's product: on a device that of cuSPARSE
++  `MAT_AIJTCU_PATH_AUTO`     - the faster one by a model of the times, or what a threshold says, see
+                                `MatAIJTCUSetSynergyThreshold()`
+.  `MAT_AIJTCU_PATH_TCU`      - bricks
+.  `MAT_AIJTCU_PATH_CSR`      - no bricks: on a device kernels that read the CSR of the matrix, on the host the product
+                                of the parent type
+-  `MAT_AIJTCU_PATH_CUSPARSE` - the product of the parent type: on a device that of cuSPARSE
 
    Level: intermediate
 
@@ -86,8 +94,8 @@ E*/
 typedef enum {
   MAT_AIJTCU_PATH_AUTO,
   MAT_AIJTCU_PATH_TCU,
-  MAT_AIJTCU_PATH_SCALAR,
-  MAT_AIJTCU_PATH_PARENT
+  MAT_AIJTCU_PATH_CSR,
+  MAT_AIJTCU_PATH_CUSPARSE
 } MatAIJTCUPath;
 PETSC_EXTERN const char *const MatAIJTCUPaths[];
 
@@ -95,7 +103,8 @@ PETSC_EXTERN const char *const MatAIJTCUPaths[];
    MatAIJTCUPrecision - how exactly the bricks of a `MATAIJTCU` are multiplied on a device
 
    Values:
-+  `MAT_AIJTCU_PRECISION_FULL` - that of `PetscScalar`: FP64 tensor cores in double precision; in single precision operands split into two TF32 numbers
++  `MAT_AIJTCU_PRECISION_FULL` - that of `PetscScalar`: FP64 tensor cores in double precision, in single precision each
+                                 operand as the sum of two TF32 numbers
 -  `MAT_AIJTCU_PRECISION_TF32` - operands rounded to TF32, 11 bits; in single precision only
 
    Level: intermediate
@@ -112,32 +121,32 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUPrecisions[];
 
 /*E
-   MatAIJTCUCluster - whether the bricks of a `MATAIJTCU` may be of the matrix in another order of its rows and columns
+   MatAIJTCUReorder - whether the bricks of a `MATAIJTCU` may be of the reordered matrix
 
    Values:
-+  `MAT_AIJTCU_CLUSTER_AUTO`   - where the model says that it pays
-.  `MAT_AIJTCU_CLUSTER_NEVER`  - bricks are of the matrix as it is
--  `MAT_AIJTCU_CLUSTER_ALWAYS` - wherever there can be
++  `MAT_AIJTCU_REORDER_AUTO`   - where the model says that it pays
+.  `MAT_AIJTCU_REORDER_NEVER`  - bricks are of the matrix as it is
+-  `MAT_AIJTCU_REORDER_ALWAYS` - wherever the matrix can be reordered
 
    Level: intermediate
 
    Note:
-   `MatAIJTCUClusters` has the names that options take, in this order.
+   `MatAIJTCUReorders` has the names that options take, in this order.
 
-.seealso: `MATAIJTCU`, `MatAIJTCUSetCluster()`, `MatAIJTCUGetCluster()`
+.seealso: `MATAIJTCU`, `MatAIJTCUSetReorder()`, `MatAIJTCUGetReorder()`
 E*/
 typedef enum {
-  MAT_AIJTCU_CLUSTER_AUTO,
-  MAT_AIJTCU_CLUSTER_NEVER,
-  MAT_AIJTCU_CLUSTER_ALWAYS
-} MatAIJTCUCluster;
-PETSC_EXTERN const char *const MatAIJTCUClusters[];
+  MAT_AIJTCU_REORDER_AUTO,
+  MAT_AIJTCU_REORDER_NEVER,
+  MAT_AIJTCU_REORDER_ALWAYS
+} MatAIJTCUReorder;
+PETSC_EXTERN const char *const MatAIJTCUReorders[];
 
 /*E
    MatAIJTCUTune - whether a `MATAIJTCU` on a device chooses path and format by timing
 
    Values:
-+  `MAT_AIJTCU_TUNE_NONE`  - they follow from a model
++  `MAT_AIJTCU_TUNE_NONE`  - they follow from a model of the times
 -  `MAT_AIJTCU_TUNE_PROXY` - products with a few rows that stand for all are timed
 
    Level: intermediate
@@ -176,22 +185,49 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUSynergyClasses[];
 
 /*S
-   MatAIJTCUSynergy - the model's view of the local rows of a `MATAIJTCU`
+   MatAIJTCUFormat - the format of the bricks of a `MATAIJTCU`
 
    Fields:
-+  alpha        - nonzeros per slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
++  brick_rows  - rows of a brick: 8 (FlashSparse) or 16 (cuTeSpMM, section 3.2). A brick has 4 columns
+.  panel_rows  - rows of a panel (TM): a multiple of the rows of a brick, up to 256. A panel is stored as a sequence of
+                 blocks
+.  block_cols  - columns of a block (TK), up to 256: a multiple of 4 and of the columns of a window
+-  window_cols - columns of a window (TW): 1, 2, 4, 8 or 16. As many consecutive rows of the dense matrix are staged
+                 together
+
+   Level: intermediate
+
+   Note:
+   Four zeros are no format: none is set, or nothing has bricks.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetFormat()`, `MatAIJTCUGetFormat()`, `MatAIJTCUVariant`
+S*/
+typedef struct {
+  PetscInt brick_rows, panel_rows, block_cols, window_cols;
+} MatAIJTCUFormat;
+
+/*S
+   MatAIJTCUSynergy - how the local rows of a `MATAIJTCU` suit tensor cores
+
+   Fields:
++  alpha        - nonzeros for each slot of the active columns of strips of 16 rows, in [0,1] (cuTeSpMM, section 4)
 .  alpha8       - the same with strips of 8 rows
-.  intensity    - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop per transaction
+.  intensity    - modelled operational intensity on shared memory, 512 alpha at TN = 32 (cuTeSpMM, section 4), in flop
+                  per transaction
 .  cls          - class by alpha
+.  threshold    - least alpha for which `MAT_AIJTCU_PATH_AUTO` takes bricks: the one that is set; otherwise 0 where a
+                  model of the times decides, and 2 (never) where it does not
 .  built        - whether bricks exist; the next five are zero while they do not
-.  clustered    - whether they are of the matrix in another order
-.  beta         - bricks per group of four active columns of a block: how often a row of B is used that was staged for an entry
-.  fill         - nonzeros per slot of the bricks, in [0,1]
+.  reordered    - whether they are of the reordered matrix
+.  beta         - bricks for each group of four active columns of a block: how often a row of B is used that was staged
+                  for an entry
+.  fill         - nonzeros for each slot of the bricks, in [0,1]
 .  bricks       - number of bricks
-.  hrpb_bytes   - bytes of the bricks, packed values and what another order needs included
+.  hrpb_bytes   - bytes of the bricks, with the packed values and what the reordering needs
 .  csr_bytes    - bytes of the CSR of the same rows
--  device_bytes - bytes of device memory that products have made for themselves so far and keep: of bricks, of where their values come from (once these have changed), of another order, of how
-                  rows are cut for the scalar path. Without the workspace, which all matrices share
+-  device_bytes - bytes of device memory that products have made for themselves so far and keep: bricks, where their
+                  values come from (once these have changed), the reordering, the schedule of the CSR path. The
+                  workspace, which all matrices share, is not counted
 
    Level: intermediate
 
@@ -200,7 +236,8 @@ S*/
 typedef struct {
   PetscReal             alpha, alpha8, intensity;
   MatAIJTCUSynergyClass cls;
-  PetscBool             built, clustered;
+  PetscReal             threshold;
+  PetscBool             built, reordered;
   PetscReal             beta, fill;
   PetscInt64            bricks;
   PetscInt64            hrpb_bytes, csr_bytes, device_bytes;
@@ -210,11 +247,11 @@ typedef struct {
    MatAIJTCUCounts - what happened to the plans of a `MATAIJTCU` on this process so far
 
    Fields:
-+  builds    - times bricks were built
-.  refreshes - times only packed values were renewed (not counting the first packing of a build)
-.  tcu       - products that took the brick path
-.  scalar    - products that took the scalar path
--  parent    - products left to the parent: as set, or, on a device, because no kernel could be had
++  builds    - how often bricks were built
+.  refreshes - how often only packed values were renewed; the first packing of a build is not counted
+.  tcu       - products that took bricks
+.  csr       - products that took the CSR path
+-  cusparse  - products left to the parent type: as set or, on a device, because no kernel could be had
 
    Level: developer
 
@@ -224,28 +261,57 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, scalar, parent;
+  PetscInt64 builds, refreshes, tcu, csr, cusparse;
 } MatAIJTCUCounts;
+
+/*S
+   MatAIJTCUFacts - what the model of times reads of the local rows of a `MATAIJTCU`, and the kernel of its products
+
+   Fields:
++  path             - path of a product
+.  kernel           - name of the kernel that makes it; empty where it is the parent type's product
+.  model            - name of the device that the model's numbers are of, which may be another one; empty on the host
+.  seconds          - time of the product by the model; zero where it says nothing
+.  reordered        - whether the product is of the reordered matrix; then the next five are of that
+.  strip_cols8      - active columns of strips of 8 rows, all together
+.  strip_cols16     - active columns of strips of 16 rows, all together
+.  staged_rows      - rows of the dense matrix that panels bring into shared memory, all together; zero on the host, as are the next
+.  needed_rows      - those of them that an entry needs
+.  most_staged_rows - those of the panel with most
+.  levels           - levels through which the order was found; zero where none was sought
+.  direct_columns   - columns of the dense matrix up to which the CSR path goes column by column; zero on the host, as are the next
+.  panel_rows       - rows of a panel of the CSR path with rows of the dense matrix in shared memory; zero where that does not suit
+-  rows_entries     - entries of a group of rows at most, where the CSR path takes rows as they come; zero where it does not
+
+   Level: developer
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetFacts()`
+S*/
+typedef struct {
+  MatAIJTCUPath path;
+  const char   *kernel, *model;
+  PetscReal     seconds;
+  PetscBool     reordered;
+  PetscInt64    strip_cols8, strip_cols16, staged_rows, needed_rows, most_staged_rows;
+  PetscInt      levels, direct_columns, panel_rows, rows_entries;
+} MatAIJTCUFacts;
 
 /*S
    MatAIJTCUVariant - one of the ways to multiply that `MAT_AIJTCU_TUNE_PROXY` compares
 
    Fields:
-+  path        - `MAT_AIJTCU_PATH_TCU` or `MAT_AIJTCU_PATH_SCALAR`, for which the next four are zero
-.  brick_rows  - rows of a brick
-.  panel_rows  - rows of a row panel
-.  block_cols  - columns of a block
-.  window_cols - columns of a window
--  seconds     - of a product with the whole matrix, as the proxy has it; zero where it was not timed
++  path    - `MAT_AIJTCU_PATH_TCU` or `MAT_AIJTCU_PATH_CSR`
+.  format  - of the bricks; zeros for the CSR path
+-  seconds - of a product with the whole matrix, as the proxy has it; zero where it was not timed
 
    Level: advanced
 
-.seealso: `MATAIJTCU`, `MatAIJTCUTuning`, `MatAIJTCUGetTuning()`
+.seealso: `MATAIJTCU`, `MatAIJTCUFormat`, `MatAIJTCUTuning`, `MatAIJTCUGetTuning()`
 S*/
 typedef struct {
-  MatAIJTCUPath path;
-  PetscInt      brick_rows, panel_rows, block_cols, window_cols;
-  PetscReal     seconds;
+  MatAIJTCUPath   path;
+  MatAIJTCUFormat format;
+  PetscReal       seconds;
 } MatAIJTCUVariant;
 
 /*S
@@ -254,9 +320,9 @@ typedef struct {
    Fields:
 +  nvariants - number of variants; zero where nothing was tuned
 .  variant   - the variants
-.  winner    - which of them products take; -1 where the model decides
+.  winner    - index of the variant that products take; -1 where the model decides
 .  share     - rows of the proxy for each row of the matrix
-.  products  - how many products of the winner the timed ones took together
+.  products  - how many products of the winner would have taken as long as the timed ones did together
 -  seconds   - from the beginning to the end of the tuning
 
    Level: advanced
@@ -270,28 +336,93 @@ typedef struct {
   PetscReal               share, products, seconds;
 } MatAIJTCUTuning;
 
-PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[], PetscInt, const PetscInt[], Mat *);
+PETSC_EXTERN PetscErrorCode MatCreateAIJTCU(MPI_Comm, PetscInt, PetscInt, PetscInt, PetscInt, PetscInt, const PetscInt[],
+                                            PetscInt, const PetscInt[], Mat *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPath(Mat, MatAIJTCUPath);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPath(Mat, MatAIJTCUPath *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetFormat(Mat, const MatAIJTCUFormat *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetFormat(Mat, MatAIJTCUFormat *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetPrecision(Mat, MatAIJTCUPrecision);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetPrecision(Mat, MatAIJTCUPrecision *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetReorder(Mat, MatAIJTCUReorder);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetReorder(Mat, MatAIJTCUReorder *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetTune(Mat, MatAIJTCUTune);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTune(Mat, MatAIJTCUTune *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
-PETSC_EXTERN PetscErrorCode MatAIJTCUSetBrickRows(Mat, PetscInt);
-PETSC_EXTERN PetscErrorCode MatAIJTCUGetBrickRows(Mat, PetscInt *);
-PETSC_EXTERN PetscErrorCode MatAIJTCUSetPanelRows(Mat, PetscInt);
-PETSC_EXTERN PetscErrorCode MatAIJTCUGetPanelRows(Mat, PetscInt *);
-PETSC_EXTERN PetscErrorCode MatAIJTCUSetBlockCols(Mat, PetscInt);
-PETSC_EXTERN PetscErrorCode MatAIJTCUGetBlockCols(Mat, PetscInt *);
-PETSC_EXTERN PetscErrorCode MatAIJTCUSetWindowCols(Mat, PetscInt);
-PETSC_EXTERN PetscErrorCode MatAIJTCUGetWindowCols(Mat, PetscInt *);
-PETSC_EXTERN PetscErrorCode MatAIJTCUSetCluster(Mat, MatAIJTCUCluster);
-PETSC_EXTERN PetscErrorCode MatAIJTCUGetCluster(Mat, MatAIJTCUCluster *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 
 /* Called by -dll_append; a program that links the library calls it once after PetscInitialize() */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);
+
+/*
+   What had another name before 0.1.0. A release later these are gone
+*/
+#define MAT_AIJTCU_PATH_SCALAR    PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_PATH_CSR", ) MAT_AIJTCU_PATH_CSR
+#define MAT_AIJTCU_PATH_PARENT    PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_PATH_CUSPARSE", ) MAT_AIJTCU_PATH_CUSPARSE
+#define MAT_AIJTCU_CLUSTER_AUTO   PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_REORDER_AUTO", ) MAT_AIJTCU_REORDER_AUTO
+#define MAT_AIJTCU_CLUSTER_NEVER  PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_REORDER_NEVER", ) MAT_AIJTCU_REORDER_NEVER
+#define MAT_AIJTCU_CLUSTER_ALWAYS PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_REORDER_ALWAYS", ) MAT_AIJTCU_REORDER_ALWAYS
+#define MatAIJTCUClusters         PETSC_DEPRECATED_MACRO(0, 1, 0, "MatAIJTCUReorders", ) MatAIJTCUReorders
+typedef MatAIJTCUReorder MatAIJTCUCluster PETSC_DEPRECATED_TYPEDEF(0, 1, 0, "MatAIJTCUReorder", );
+
+PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetReorder()", )
+static inline PetscErrorCode MatAIJTCUSetCluster(Mat A, MatAIJTCUReorder reorder)
+{
+  return MatAIJTCUSetReorder(A, reorder);
+}
+
+PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetReorder()", )
+static inline PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUReorder *reorder)
+{
+  return MatAIJTCUGetReorder(A, reorder);
+}
+
+/*
+   The four numbers of a format one by one. While no format is set the others are those of the host's. A change of one
+   number rounds up another that must be a multiple of it
+*/
+static inline PetscErrorCode MatAIJTCUGetFormatForOne_Deprecated(Mat A, MatAIJTCUFormat *format)
+{
+  const MatAIJTCUFormat unset = {8, 64, 32, 1};
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetFormat(A, format));
+  if (!format->brick_rows) *format = unset;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#define MAT_AIJTCU_DEPRECATED_NUMBER(Name, number, multiple) \
+  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetFormat()", ) \
+  static inline PetscErrorCode MatAIJTCUSet##Name(Mat A, PetscInt n) \
+  { \
+    MatAIJTCUFormat format; \
+    PetscObject     plan; \
+\
+    PetscFunctionBegin; \
+    PetscCall(PetscObjectQuery((PetscObject)A, "MatAIJTCUPlan", &plan)); \
+    if (!plan) PetscFunctionReturn(PETSC_SUCCESS); /* other types are left alone */ \
+    PetscCall(MatAIJTCUGetFormatForOne_Deprecated(A, &format)); \
+    format.number = n; \
+    if (n > 0 && &format.multiple != &format.number) format.multiple = (format.multiple + n - 1) / n * n; \
+    PetscCall(MatAIJTCUSetFormat(A, &format)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetFormat()", ) \
+  static inline PetscErrorCode MatAIJTCUGet##Name(Mat A, PetscInt *n) \
+  { \
+    MatAIJTCUFormat format; \
+\
+    PetscFunctionBegin; \
+    PetscCall(MatAIJTCUGetFormatForOne_Deprecated(A, &format)); \
+    *n = format.number; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+MAT_AIJTCU_DEPRECATED_NUMBER(BrickRows, brick_rows, panel_rows)
+MAT_AIJTCU_DEPRECATED_NUMBER(PanelRows, panel_rows, panel_rows)
+MAT_AIJTCU_DEPRECATED_NUMBER(BlockCols, block_cols, block_cols)
+MAT_AIJTCU_DEPRECATED_NUMBER(WindowCols, window_cols, block_cols)
+#undef MAT_AIJTCU_DEPRECATED_NUMBER

@@ -6,10 +6,7 @@
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
 #include <petsc/private/vecimpl.h>
-#include <hrpbdevice.h>
-#include <csrdevice.h>
-#include <clusterdevice.h>
-#include <proxydevice.h>
+#include "artifacts.h"
 
 #if PETSC_VERSION_LT(3, 24, 0) || !PETSC_VERSION_LT(3, 27, 0)
   #error "petsc-aijtcu needs PETSc 3.24, 3.25 or 3.26"
@@ -26,13 +23,6 @@ typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
 typedef PetscInt AIJTCUDeviceInt;
 #endif
 
-/* Bricks hold real scalars of the precisions tensor cores have; anything else always takes the scalar path */
-#if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))
-  #define AIJTCU_HAVE_BRICKS 1
-#else
-  #define AIJTCU_HAVE_BRICKS 0
-#endif
-
 /* And there are kernels for a device */
 #if AIJTCU_HAVE_BRICKS && PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES))
   #define AIJTCU_HAVE_DEVICE 1
@@ -40,22 +30,9 @@ typedef PetscInt AIJTCUDeviceInt;
   #define AIJTCU_HAVE_DEVICE 0
 #endif
 
-/* Never taken by default: the threshold where no brick kernel is known to beat the scalar path */
-#define AIJTCU_THRESHOLD_NEVER ((PetscReal)2.0)
-
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
-
-typedef struct {
-  MatAIJTCUPath      path;
-  PetscInt           brick_rows, panel_rows, block_cols, window_cols;
-  PetscBool          format_set; /* one of these was set: otherwise a device chooses its own */
-  MatAIJTCUPrecision precision;
-  MatAIJTCUCluster   cluster;
-  MatAIJTCUTune      tune;
-  PetscReal          threshold; /* PETSC_DEFAULT: what the back end's kernels deserve, see AIJTCUThreshold() */
-} AIJTCUOptions;
 
 /*
    What identifies a nonzero pattern. The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but exchanges the data.
@@ -89,22 +66,6 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
   AIJTCU_NCOMPOSED
 };
 
-/* What products with N columns take, where that was tuned: see tune.c */
-enum {
-  AIJTCU_MOST_TUNED    = 8, /* numbers of columns */
-  AIJTCU_MOST_VARIANTS = 8
-};
-typedef struct {
-  PetscInt         N;
-  MatAIJTCUPath    path;
-  PetscBool        clustered; /* bricks in another order, which is the model's choice */
-  HrpbParams       format;    /* of the bricks; zeros where the model chose */
-  const char      *reason;    /* a static string */
-  MatAIJTCUVariant variant[AIJTCU_MOST_VARIANTS];
-  MatAIJTCUTuning  tuning;
-} AIJTCUTuned;
-
-typedef struct _n_AIJTCUPlan AIJTCUPlan;
 struct _n_AIJTCUPlan {
   AIJTCUKind     kind;
   PetscBool      own_name;  /* carries our type name; otherwise its parent's: a block inside a parallel matrix, or -mat_aijtcu_attach */
@@ -113,7 +74,7 @@ struct _n_AIJTCUPlan {
 
   /* The parent's view of the matrix: see AIJTCUParentViewBegin() */
   char          *other_name;  /* the parent's name outside of a view, our own inside */
-  char          *parent_name; /* inside of a view: the name that A carries */
+  char          *parent_type; /* the parent's name, to compare with */
   PetscInt       view_depth;
   struct _MatOps parent;     /* the operations that ours wrap; outside of a view */
   AIJTCUFn       composed[AIJTCU_NCOMPOSED]; /* the composed functions that ours wrap */
@@ -124,63 +85,57 @@ struct _n_AIJTCUPlan {
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
 
-  /* Synergy of the pattern that analysis_key names */
-  PetscBool        analysed;
-  AIJTCUPatternKey analysis_key;
-  PetscBool        analysed_device;
-  HrpbSurvey       survey; /* on the host without what concerns staging */
-
-  /* Bricks of the pattern that pattern_key names, with the parameters in hrpb.params */
-  PetscBool        built;
-  PetscBool        refused; /* that pattern could not be built: scalar path until it changes */
+  /* What was made of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;
-  PetscObjectState values_state;
-  PetscBool        on_device;    /* where the bricks are, */
-  PetscBool        asked_device; /* and where they should have been built if they were refused */
-  HrpbParams       params;
-  HrpbParams       wanted; /* what the options said: params, or zeros where the device chose those */
-#if AIJTCU_HAVE_BRICKS
-  Hrpb         hrpb;
-  HrpbScalar  *values;
-  HrpbSchedule schedule;       /* on the device only, as is what follows: */
-  int32_t     *map;            /* where the values come from, once they have changed; NULL if there is none, */
-  PetscBool    map_tried;      /* which may be because there was no memory for it */
-  PetscBool    workspace_user; /* counted by AIJTCUWorkspaceUser() */
-
-  /* The matrix in another order on a device, of the pattern that cluster_key names, if that was tried */
-  PetscBool        cluster_tried;
-  PetscInt         cluster_levels; /* that it might have, */
-  PetscBool        cluster_forced; /* and whether it was made whatever neighbours share; */
-  PetscReal        cluster_shared; /* so many percent of their columns */
-  AIJTCUPatternKey cluster_key;
-  HrpbClustered    clustered; /* n is zero where there is none; counted by AIJTCUWorkspaceUser(), too */
-  HrpbSurvey       clustered_survey;
-  PetscBool        bricks_clustered; /* the bricks are of it, or were to be if they were refused */
-
-  /* What was tuned for the pattern that tune_key names, with what tune_precision and tune_cluster were set. Bricks have one format for all numbers of columns: the one that won first, zeros while none has */
-  PetscInt           ntuned;
-  AIJTCUTuned       *tuned; /* [AIJTCU_MOST_TUNED] */
-  AIJTCUPatternKey   tune_key;
-  MatAIJTCUPrecision tune_precision;
-  MatAIJTCUCluster   tune_cluster;
-  HrpbParams         tune_format;
-
-  /* Parts of long rows for the scalar path on a device, of the pattern that csr_key names; it reads the matrix itself */
-  PetscBool        csr_scheduled; /* counted, too */
-  PetscBool        csr_refused;
-  AIJTCUPatternKey csr_key;
-  CsrSchedule      csr;
-#endif
+  AIJTCUSurvey     survey;
+  AIJTCUCsr        csr;
+  AIJTCUOrder      order;
+  AIJTCUBricks     bricks;
+  AIJTCUTunings    tunings;
 };
 
-/* aijtcu.c: the type's identity */
+/* identity.c: how a plan hangs on a matrix, with a table of what stands in for the parent's functions */
+enum { /* for which matrices, and how: sums of these */
+  AIJTCU_FOR_OWN        = 1,  /* with our name */
+  AIJTCU_FOR_OTHERS     = 2,  /* without it */
+  AIJTCU_FOR_DEVICE     = 4,  /* whose parent is an aijcusparse type */
+  AIJTCU_FOR_SEQ        = 8,
+  AIJTCU_FOR_MPI        = 16,
+  AIJTCU_ADDED          = 32, /* there also if the parent has none */
+  AIJTCU_BY_PARENT_TYPE = 64  /* the key of a composed function has the parent's name in it */
+};
+typedef struct {
+  size_t   slot; /* of an operation in struct _MatOps */
+  AIJTCUFn own;  /* NULL: the end of the table */
+  int      where;
+} AIJTCUOp;
+#define AIJTCU_OP(op, own, where) {offsetof(struct _MatOps, op) + 0 * sizeof((own) == ((struct _MatOps *)NULL)->op), (AIJTCUFn)(own), where} /* the comparison is for the compiler: is it such a function? */
+typedef struct {
+  const char *format; /* of the key under which PetscObjectQueryFunction() finds it; what is left open is the prefix of the type names, seq or mpi */
+  AIJTCUFn    own;
+  int         where;
+} AIJTCUComposed;
+typedef struct {
+  const AIJTCUOp       *ops;
+  const AIJTCUComposed *composed; /* [AIJTCU_NCOMPOSED] */
+  PetscErrorCode (*view)(Mat, PetscViewer);
+  PetscErrorCode (*initialize)(AIJTCUPlan *); /* what is in a plan beside what is above */
+  PetscErrorCode (*reset)(AIJTCUPlan *);
+} AIJTCUClass;
+
+PETSC_INTERN void           AIJTCUSetClass(const AIJTCUClass *);
 PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where there is none */
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
+
+/* aijtcu.c: creation and conversion */
 PETSC_INTERN PetscErrorCode MatConvert_AIJTCU_Any(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJ_AIJTCU(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJTCU(Mat);
@@ -228,18 +183,27 @@ PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
     PetscCall(ierr_); \
   } while (0)
 
-/* vectors.c */
+/* upstream.c: for defects of PETSc; knows nothing of plans */
+PETSC_INTERN void           AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN void           AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
+PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
+PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
+PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
-/* wrap.c: which operations are wrapped */
-PETSC_INTERN PetscErrorCode AIJTCUWrapOps(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUUnwrapOps(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUWrapView(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
+/* upstreamproduct.c: the same for products */
+PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
 
-/* options.c */
+/* wrap.c: what stands in for the parent's functions */
+PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
+
+/* optioncheck.c */
 typedef enum {
   AIJTCU_OPTION_NAME,
   AIJTCU_OPTION_WHOLE,
@@ -247,25 +211,50 @@ typedef enum {
   AIJTCU_OPTION_LOGICAL
 } AIJTCUOptionKind;
 
-PETSC_INTERN PetscErrorCode       AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
+PETSC_INTERN PetscErrorCode AIJTCUCheckOption(MPI_Comm, PetscOptionItems, AIJTCUOptionKind, const char[], const char[]);
+
+/* options.c */
 PETSC_INTERN PetscErrorCode       AIJTCUOptionsInitialize(AIJTCUOptions *);
-PETSC_INTERN HrpbPrecision        AIJTCUGetPrecision(const AIJTCUPlan *);
+PETSC_INTERN HrpbParams           AIJTCUGetFormat(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
 
-/* plan.c */
-PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
-PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
+/* deprecated.c: options of before */
+PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const MatAIJTCUFormat *);
+
+/*
+   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs: its path stays, what
+   follows from the path is that of the matrix and the options of now. Where bricks cannot be had it sets the path to CSR,
+   and prepares that.
+
+   AIJTCUPlanDecide()   path and reason; what they need to be known is fetched
+   AIJTCUPlanPrepare()  builds or renews what the path needs; says whether there is something to multiply with
+   AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
+   AIJTCUPlanKnow()     all facts, and the whole decision, whatever has to be fetched
+*/
+PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanSync(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanUpdate(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUPlanUpdateScalar(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
+PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
-#if AIJTCU_HAVE_BRICKS
-PETSC_INTERN PetscBool      AIJTCUParamsEqual(const HrpbParams *, const HrpbParams *);
-#endif
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
+
+/* facts.c */
+PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, AIJTCUFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
+
+/* query.c */
+PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
+PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
+PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscBool, PetscInt64 *, PetscInt64 *, PetscInt64 *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUSynergyGet(Mat, PetscBool, MatAIJTCUSynergy *, PetscBool *);
 
 #if AIJTCU_HAVE_DEVICE
 /* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
@@ -288,16 +277,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceSupports(const AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceBuild(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceRefresh(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUDeviceDestroy(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceSchedule(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN void           AIJTCUDeviceUnschedule(AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, MatAIJTCUPath, Mat, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceSurvey(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceCluster(Mat, AIJTCUPlan *, HrpbError *);
-PETSC_INTERN void           AIJTCUDeviceUncluster(AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
 
 /* A call of the kernels: errors of CUDA end here */
   #define AIJTCUCallDevice(err, call) \
@@ -324,50 +304,25 @@ PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
 #endif
 
-/* cluster.c */
-#if AIJTCU_HAVE_DEVICE
-enum {
-  AIJTCU_MOST_LEVELS  = 4096, /* of a search for another order: some tenths of a second */
-  AIJTCU_LEAST_SHARED = 20    /* percent of a row's columns that its neighbours must have, too, unless it is forced: about 40 in meshes, 7 where edges are drawn by chance */
-};
-PETSC_INTERN PetscBool      AIJTCUClusterForced(const AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUWantsCluster(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUClusterUpdate(Mat, AIJTCUPlan *, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUClusterForBricks(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN PetscBool      AIJTCUClusterUsable(const AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUClusterReset(AIJTCUPlan *);
-#endif
-
-/* tune.c */
-#if AIJTCU_HAVE_DEVICE
-PETSC_INTERN PetscErrorCode AIJTCUTuneUpdate(Mat, AIJTCUPlan *, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUTuneFind(Mat, const AIJTCUPlan *, PetscInt, const AIJTCUTuned **);
-PETSC_INTERN PetscErrorCode AIJTCUTuneFormat(Mat, const AIJTCUPlan *, HrpbParams *);
-PETSC_INTERN PetscErrorCode AIJTCUTuneOptions(Mat, const AIJTCUTuned *, char **);
-PETSC_INTERN PetscErrorCode AIJTCUTuneReset(AIJTCUPlan *);
-#endif
-
-/* synergy.c */
-PETSC_INTERN PetscErrorCode AIJTCUAnalyse(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscBool      AIJTCUColumnsRun(const HrpbSurvey *);
-#if AIJTCU_HAVE_DEVICE
-PETSC_INTERN HrpbParams     AIJTCUDeviceFormat(Mat, const HrpbSurvey *);
-#endif
-PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
-PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
-PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
-PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
-PETSC_INTERN PetscErrorCode AIJTCUChoosePath(Mat, AIJTCUPlan *, PetscInt, MatAIJTCUPath *, const char **);
-
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
+
+/* delegate.c: products that are the parent's */
+PETSC_INTERN PetscErrorCode AIJTCUProductIsDense(Mat, PetscBool *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductSymmetryChanged(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUDelegate(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUDelegateNumeric(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 
-/* view.c */
-PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
+/* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
+PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
-PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
+/* view.c */
+PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
+
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;

@@ -1,9 +1,9 @@
 /*
    cuSPARSE factorizations of a MATSEQAIJTCU on a device.
 
-   PETSc finds them by the exact name of the parent type, and in debug builds they compare the name of the matrix they factor. So the
-   entry of the parent is replaced by one that lets an aijtcu look like its parent while a factor is made, analysed and computed;
-   it passes everything else on. A factor takes vectors of the host, as its matrix does.
+   PETSc finds them by the exact name of the parent type, and in debug builds they compare the name of the matrix they
+   factor. So the entry of the parent is replaced by one that lets an aijtcu look like its parent while a factor is
+   made, analysed and computed; it passes everything else on. A factor takes vectors of the host, as its matrix does.
 */
 #include "aijtcuimpl.h"
 

@@ -1,8 +1,10 @@
 /*
-   The parent types of MATAIJTCU: how their matrices are made, and -mat_aijtcu_attach, which hangs a plan on each of those on a device.
+   The parent types of MATAIJTCU: how their matrices are made, and -mat_aijtcu_attach, which hangs a plan on each of
+   those on a device.
 
-   A matrix that is attached to keeps its type and its name, so that nothing which looks at them takes another way; its dense products
-   are caught like those of a block inside a parallel aijtcu. Matrices that PETSc converts from MATAIJ do not come by here.
+   A matrix that is attached to keeps its type and its name, so that nothing which looks at them takes another way; its
+   dense products are caught like those of a block inside a parallel aijtcu. Matrices that PETSc converts from MATAIJ do
+   not come by here.
 */
 #include "aijtcuimpl.h"
 
@@ -45,7 +47,10 @@ static PetscErrorCode MatCreate_MPIAIJCUSPARSE_Attached(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called when the library is loaded, with PETSc's own types registered and none of ours; perhaps again, if what follows fails */
+/*
+   Called when the library is loaded, with PETSc's own types registered and none of ours; perhaps again, if what follows
+   fails
+*/
 PetscErrorCode AIJTCUParentsSetUp(PetscBool attach)
 {
   PetscFunctionBegin;

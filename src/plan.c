@@ -1,9 +1,12 @@
 /*
-   The life of a plan: bricks are built, their values refreshed, long rows cut, and everything dropped here only.
+   The plan of a sequential matrix: it asks for decisions, fetches what they need, builds what they name, and drops all
+   of it when the pattern changes. It chooses nothing: see choice.c.
 
-   Three states are kept apart: the pattern changed (rebuild), only values changed (refresh), nothing changed (touch nothing).
+   Three states are kept apart: the pattern changed (all artifacts go), only values changed (packed values are renewed),
+   nothing changed (nothing is touched).
 */
 #include "aijtcuimpl.h"
+#include <petsctime.h>
 
 PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
 {
@@ -20,272 +23,246 @@ PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKe
   return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
 }
 
-/* The host's row pointers and columns of the sequential matrix A */
-PetscErrorCode AIJTCUHostGetCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
-{
-  PetscInt  nrows;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJTCUHostRestoreCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
-{
-  PetscInt  nrows;
-  PetscBool done;
-
-  PetscFunctionBegin;
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether A is on a device at present, and there are kernels for it */
-PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
-{
-  PetscBool bound;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoundToCPU(A, &bound));
-#if AIJTCU_HAVE_DEVICE
-  *on = (PetscBool)(plan->device && !bound);
-#else
-  *on = PETSC_FALSE;
-  (void)plan;
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#if AIJTCU_HAVE_BRICKS
-PetscBool AIJTCUParamsEqual(const HrpbParams *a, const HrpbParams *b)
-{
-  return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols && a->window_cols == b->window_cols);
-}
-
-static PetscErrorCode AIJTCUDestroyBricks(AIJTCUPlan *plan)
-{
-  PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
-  if (plan->on_device) AIJTCUDeviceDestroy(plan);
-#endif
-  HrpbDestroy(&plan->hrpb);
-  PetscCall(PetscFree(plan->values));
-  plan->on_device = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-#endif
-
+/* Drop all artifacts */
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
-  plan->built = plan->refused = plan->analysed = PETSC_FALSE;
-#if AIJTCU_HAVE_DEVICE
-  AIJTCUClusterReset(plan);
-  PetscCall(AIJTCUTuneReset(plan));
-#endif
 #if AIJTCU_HAVE_BRICKS
-  PetscCall(AIJTCUDestroyBricks(plan));
+  PetscCall(AIJTCUBricksDestroy(&plan->bricks));
 #endif
+  AIJTCUOrderDestroy(&plan->order); /* bricks may have been of it */
+  AIJTCUCsrDestroy(&plan->csr);
+  AIJTCUSurveyDestroy(&plan->survey);
+  PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* At the entrance of everything that looks at artifacts: from here on they are of A's pattern */
+PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUPatternKey key;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPatternKeyGet(A, &key));
+  if (AIJTCUPatternKeyEqual(&key, &plan->pattern_key)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPlanReset(plan));
+  plan->pattern_key = key;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if AIJTCU_HAVE_DEVICE
-  AIJTCUDeviceUnschedule(plan);
-  plan->csr_refused = PETSC_FALSE;
+static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, SpmmOp, PetscInt);
 #endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
-#if AIJTCU_HAVE_BRICKS
-static PetscErrorCode AIJTCUHostPack(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr)
-{
-  const PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetArrayRead(A, &a));
-  HrpbPackValuesHost(&plan->hrpb, rowptr, a, plan->values);
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A debug build of PETSc checks what was built against the CSR it came from */
-static PetscErrorCode AIJTCUHostCheck(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr, const PetscInt *colidx)
+/* The fact that a decision lacks */
+static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   PetscFunctionBegin;
-  if (PetscDefined(USE_DEBUG)) {
-    const PetscScalar *a;
-    char               message[256];
-    HrpbError          err;
-
-    PetscCall(MatSeqAIJGetArrayRead(A, &a));
-    err = HrpbCheckHost(&plan->hrpb, A->rmap->n, A->cmap->n, rowptr, colidx, plan->values, a, message, sizeof(message));
-    PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
-    PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "HRPB does not agree with the matrix: %s", message);
+  switch (d->need) {
+  case AIJTCU_NEED_SURVEY:
+    PetscCall(AIJTCUSurveyCreate(A, plan));
+    break;
+#if AIJTCU_HAVE_DEVICE
+  case AIJTCU_NEED_CSR:
+    PetscCall(AIJTCUCsrCreate(A, plan));
+    break;
+  case AIJTCU_NEED_ORDER:
+    PetscCall(AIJTCUOrderCreate(A, plan, d->levels, (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS)));
+    break;
+  case AIJTCU_NEED_TUNING:
+    PetscCall(AIJTCUPlanTune(A, plan, d->op, d->N));
+    break;
+#endif
+  default:
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "No fact %d", (int)d->need);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHostBuild(Mat A, AIJTCUPlan *plan, const PetscInt *rowptr, const PetscInt *colidx, HrpbError *err)
+/*
+   Ask until nothing is needed any more: a decision as a whole where d->path is MAT_AIJTCU_PATH_AUTO, which ends when
+   the path is known; otherwise what follows from the path. Without tuning it is the model's
+*/
+static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, PetscBool untuned, AIJTCUDecision *d)
 {
-  PetscErrorCode ierr;
+  enum {
+    MOST_QUESTIONS = 16 /* there are four facts; an order may be sought again, through more levels */
+  };
+  const AIJTCUOptions *o     = AIJTCUGetOptions(plan);
+  const AIJTCUDecision asked = *d;
+  AIJTCUDeviceFacts    device;
 
   PetscFunctionBegin;
-  plan->params = plan->wanted;
-  *err         = HrpbBuildHost(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &plan->params, &plan->hrpb);
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  ierr = PetscMalloc1(HrpbValueCount(&plan->hrpb), &plan->values);
-  if (ierr == PETSC_ERR_MEM) {
-    *err = HRPB_ERR_MEMORY;
-    PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  for (PetscInt k = 0; k < MOST_QUESTIONS; k++) {
+    AIJTCUFacts facts;
+
+    PetscCall(AIJTCUFactsGet(A, plan, &facts));
+    facts.untuned = untuned;
+    if (asked.path == MAT_AIJTCU_PATH_AUTO) {
+      *d = AIJTCUDecide(asked.op, o, &facts, asked.N, &device);
+      if (d->path != MAT_AIJTCU_PATH_AUTO) PetscFunctionReturn(PETSC_SUCCESS);
+    } else {
+      *d = AIJTCUDecideOn(&asked, o, &facts, &device);
+      if (!d->need) PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(AIJTCUPlanFetch(A, plan, d));
   }
-  PetscCall(ierr);
-  PetscCall(AIJTCUHostPack(A, plan, rowptr));
-  PetscCall(AIJTCUHostCheck(A, plan, rowptr, colidx));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "A decision needs fact %d for ever", (int)d->need);
 }
 
-/* Build the bricks on the host, or only pack the values anew */
-static PetscErrorCode AIJTCUHostUpdate(Mat A, AIJTCUPlan *plan, PetscBool build, HrpbError *err)
-{
-  const PetscInt *rowptr, *colidx;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  if (build) PetscCall(AIJTCUHostBuild(A, plan, rowptr, colidx, err));
-  else PetscCall(AIJTCUHostPack(A, plan, rowptr));
-  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Build the bricks of A's pattern. Where that cannot be, say why in the log and refuse until the pattern changes */
-static PetscErrorCode AIJTCUBuild(Mat A, AIJTCUPlan *plan)
-{
-  HrpbError err = HRPB_SUCCESS;
-
-  PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Build, A, 0, 0, 0));
 #if AIJTCU_HAVE_DEVICE
-  if (plan->on_device) PetscCall(AIJTCUDeviceBuild(A, plan, &err));
-#endif
-  if (!plan->on_device) PetscCall(AIJTCUHostUpdate(A, plan, PETSC_TRUE, &err));
-  if (!err) {
-    plan->built = PETSC_TRUE;
-    AIJTCUGetCounts(plan)->builds++;
-    PetscCall(PetscInfo(A, "aijtcu: built %" PetscInt64_FMT " bricks of %" PetscInt_FMT " rows for %" PetscInt64_FMT " nonzeros on the %s, %" PetscInt64_FMT " bytes (panels of %" PetscInt_FMT " rows, blocks of %" PetscInt_FMT " columns, windows of %" PetscInt_FMT ")\n",
-                        (PetscInt64)plan->hrpb.nbricks, (PetscInt)plan->params.brick_rows, (PetscInt64)plan->hrpb.nnz, plan->on_device ? "device" : "host", (PetscInt64)(HrpbBytes(&plan->hrpb) + HrpbValueCount(&plan->hrpb) * sizeof(HrpbScalar)), (PetscInt)plan->params.panel_rows,
-                        (PetscInt)plan->params.block_cols, (PetscInt)plan->params.window_cols));
-  } else {
-    PetscCall(AIJTCUDestroyBricks(plan));
-    plan->refused = PETSC_TRUE;
-    PetscCall(PetscInfo(A, "aijtcu: no bricks, products take the scalar path: %s\n", HrpbErrorString(err)));
-  }
-  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Build, A, 0, 0, 0));
+/* Times of a proxy, for N columns. The model is asked first: there may be a reordering, or nothing that can be timed */
+static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N)
+{
+  const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
+  AIJTCUDecision       model  = {.op = op, .N = N, .path = MAT_AIJTCU_PATH_AUTO};
+  AIJTCUDecision       bricks = {.op = op, .N = N, .path = MAT_AIJTCU_PATH_TCU};
+  AIJTCUFacts          facts;
+  AIJTCUDeviceFacts    device;
+  PetscLogDouble       start, end;
+  PetscBool            reordered;
+  HrpbParams           format;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&start));
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  PetscCall(AIJTCUFactsGet(A, plan, &facts));
+  if (!AIJTCUTuningIsValid(o, &facts, &device)) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_TRUE, &model));
+  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_TRUE, &bricks));
+  reordered = (PetscBool)(bricks.reordered && SpmmColumnsRun(&plan->order.survey));
+  PetscCall(AIJTCUFactsGet(A, plan, &facts));
+  if (!reordered && facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
+  if (!reordered && facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+  PetscCall(AIJTCUFactsGet(A, plan, &facts));
+  format = AIJTCUDecideFormat(o, &facts, &device);
+  PetscCall(AIJTCUTuningCreate(A, plan, &facts, &model, reordered, &format));
+  PetscCall(PetscTime(&end));
+  PetscCall(AIJTCUTuningFinish(A, plan, end - start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCURefresh(Mat A, AIJTCUPlan *plan)
+static PetscErrorCode AIJTCUPlanTune(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N)
 {
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
-#if AIJTCU_HAVE_DEVICE
-  if (plan->on_device) PetscCall(AIJTCUDeviceRefresh(A, plan));
-#endif
-  if (!plan->on_device) PetscCall(AIJTCUHostUpdate(A, plan, PETSC_FALSE, NULL));
-  AIJTCUGetCounts(plan)->refreshes++;
-  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Tune, A, 0, 0, 0));
+  PetscCall(AIJTCUPlanTuneAsked(A, plan, op, N));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Tune, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
 /*
-   Bring the plan of the sequential matrix A up to date; usable says whether there are bricks to multiply with
+   The path of an operation with N columns, and its reason. What else there is to decide waits until AIJTCUPlanPrepare()
 */
-PetscErrorCode AIJTCUPlanUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
+PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  *d = (AIJTCUDecision){.op = op, .N = N, .path = MAT_AIJTCU_PATH_AUTO};
+  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All facts, and the whole decision for N columns. Fetches what is missing, also what the decision does not need */
+PetscErrorCode AIJTCUPlanKnow(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUFacts *facts, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanDecide(A, plan, op, N, d));
+  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+  PetscCall(AIJTCUFactsGet(A, plan, facts));
+  if (facts->survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
+#if AIJTCU_HAVE_DEVICE
+  if (facts->on_device && facts->csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
+#endif
+  PetscCall(AIJTCUFactsGet(A, plan, facts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Path and reason as far as they follow from what is known already: known says whether they do. For views */
+PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d, PetscBool *known)
+{
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  PetscCall(AIJTCUFactsGet(A, plan, &facts));
+  *d     = AIJTCUDecide(op, AIJTCUGetOptions(plan), &facts, N, &device);
+  *known = (PetscBool)(d->path != MAT_AIJTCU_PATH_AUTO);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_BRICKS
+/* Bricks as decided, with the values of now */
+static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, PetscBool *usable)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  if (AIJTCUBricksFit(&plan->bricks, d, device)) PetscCall(AIJTCUBricksUpdate(A, plan));
+  else {
+    PetscCall(AIJTCUBricksCreate(A, plan, d, device));
+    PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d)); /* how large their blocks are is known now */
+  }
+  /* no bricks are of the reordered matrix any more, nor does anything find it again for what was tuned with it */
+  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER) {
+    AIJTCUOrderDestroy(&plan->order);
+    if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+  }
+  *usable = (PetscBool)(plan->bricks.state == AIJTCU_READY);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/*
+   Bring up to date what the path of a decision needs, and say in d what that is of the matrix and the options of now.
+   usable says whether there is something to multiply with: on the host there is nothing for the CSR path, for there
+   that is the parent's product
+*/
+PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, PetscBool *usable)
 {
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+  if (d->path == MAT_AIJTCU_PATH_TCU && !d->kernel)
+    PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
 #if AIJTCU_HAVE_BRICKS
-  {
-    const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
-    HrpbParams           wanted = {(int32_t)o->brick_rows, (int32_t)o->panel_rows, (int32_t)o->block_cols, (int32_t)o->window_cols};
-    PetscBool            device, cluster = PETSC_FALSE;
-    AIJTCUPatternKey     key;
-    PetscObjectState     state;
-
-    PetscCall(AIJTCUOnDevice(A, plan, &device));
-  #if AIJTCU_HAVE_DEVICE
-    if (device) {
-      PetscBool supports;
-
-      PetscCall(AIJTCUDeviceSupports(plan, &supports));
-      if (!supports) { /* the path was chosen while A was bound to the CPU */
-        PetscCall(PetscInfo(A, "aijtcu: this device has no tensor cores that pay for this precision, products take the scalar path\n"));
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
-      PetscCall(AIJTCUClusterForBricks(A, plan, &cluster));
-    }
-  #endif
-    if (device && !o->format_set) {
-      PetscCall(PetscMemzero(&wanted, sizeof(wanted)));
-  #if AIJTCU_HAVE_DEVICE
-      PetscCall(AIJTCUTuneFormat(A, plan, &wanted));
-  #endif
-    }
-    PetscCall(AIJTCUPatternKeyGet(A, &key));
-    PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-    if (!(plan->built || plan->refused) || !AIJTCUPatternKeyEqual(&key, &plan->pattern_key) || device != plan->asked_device || cluster != plan->bricks_clustered || !AIJTCUParamsEqual(&wanted, &plan->wanted)) {
-      plan->built   = PETSC_FALSE; /* and stays so after an error in what follows */
-      plan->refused = PETSC_FALSE;
-      PetscCall(AIJTCUDestroyBricks(plan));
-      plan->pattern_key  = key;
-      plan->values_state = state;
-      plan->wanted           = wanted;
-      plan->bricks_clustered = cluster;
-      plan->on_device = plan->asked_device = device;
-      PetscCall(AIJTCUBuild(A, plan));
-    } else if (plan->built && state != plan->values_state) {
-      PetscCall(AIJTCURefresh(A, plan));
-      plan->values_state = state;
-    }
-  #if AIJTCU_HAVE_DEVICE
-    if (o->cluster == MAT_AIJTCU_CLUSTER_NEVER) { /* no bricks are of the other order any more, nor does anything find it again for what was tuned with it */
-      AIJTCUClusterReset(plan);
-      if (plan->tune_cluster != MAT_AIJTCU_CLUSTER_NEVER) PetscCall(AIJTCUTuneReset(plan));
-    }
-  #endif
-    *usable = plan->built;
-  }
-#else
-  PetscCall(PetscInfo(A, "aijtcu: no bricks for this scalar type, products take the scalar path\n"));
-  (void)plan;
+  else if (d->path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUPlanPrepareBricks(A, plan, d, usable));
 #endif
+  else *usable = (PetscBool)(d->kernel != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The same for the scalar path on a device: which kernel it is, and the parts of long rows, both of a pattern. On the host there is nothing to use, for there the parent's product is the scalar path
-*/
-PetscErrorCode AIJTCUPlanUpdateScalar(Mat A, AIJTCUPlan *plan, PetscBool *usable)
+/* What was tuned for N columns, or for the nearest number where there is no room for more; NULL if nothing was */
+PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, const AIJTCUTuned **tuned)
 {
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
+  PetscInt          k = -1;
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, usable));
-#if AIJTCU_HAVE_DEVICE
-  if (*usable) {
-    AIJTCUPatternKey key;
-
-    PetscCall(AIJTCUPatternKeyGet(A, &key));
-    if (!(plan->csr_scheduled || plan->csr_refused) || !AIJTCUPatternKeyEqual(&key, &plan->csr_key)) {
-      HrpbError err;
-
-      AIJTCUDeviceUnschedule(plan);
-      PetscCall(AIJTCUDeviceSchedule(A, plan, &err));
-      plan->csr_key     = key;
-      plan->csr_refused = (PetscBool)(err != HRPB_SUCCESS);
-      if (err) PetscCall(PetscInfo(A, "aijtcu: no kernel for the scalar path, products are left to the parent: %s\n", HrpbErrorString(err)));
-      else if (plan->csr.panel_rows) PetscCall(PetscInfo(A, "aijtcu: panels of %" PetscInt_FMT " rows have the rows of B that they need, %" PetscInt_FMT " at most, in shared memory\n", (PetscInt)plan->csr.panel_rows, (PetscInt)plan->csr.staged_rows));
-      else PetscCall(PetscInfo(A, "aijtcu: %" PetscInt_FMT " rows of more than %" PetscInt_FMT " entries are multiplied in %" PetscInt_FMT " parts\n", (PetscInt)plan->csr.nlong, (PetscInt)plan->csr.part_entries, (PetscInt)plan->csr.nparts));
-    }
-    *usable = plan->csr_scheduled;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  if (plan->tunings.n) {
+    PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+    PetscCall(AIJTCUFactsGet(A, plan, &facts));
+    k = AIJTCUTuningFind(op, AIJTCUGetOptions(plan), &facts, N, &device);
   }
-#endif
+  *tuned = k < 0 ? NULL : &plan->tunings.tuned[k];
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Device memory that the artifacts have */
+PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
+{
+  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUOrderBytes(&plan->order);
+
+#if AIJTCU_HAVE_BRICKS
+  if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
+#endif
+  return bytes;
 }

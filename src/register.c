@@ -3,17 +3,12 @@
 */
 #include "aijtcuimpl.h"
 
-PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Cluster, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_Scalar, MAT_AIJTCU_Parent;
-
-const char *const MatAIJTCUPaths[]          = {"auto", "tcu", "scalar", "parent", "MatAIJTCUPath", "MAT_AIJTCU_PATH_", NULL};
-const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecision", "MAT_AIJTCU_PRECISION_", NULL};
-const char *const MatAIJTCUClusters[]       = {"auto", "never", "always", "MatAIJTCUCluster", "MAT_AIJTCU_CLUSTER_", NULL};
-const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
-const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
+#define COMPILED "libpetscaijtcu was compiled for "
 
 /*
-   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every minor version,
-   numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything else, in an order in which every answer fits its variable
+   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every
+   minor version, numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything
+   else, in an order in which every answer fits its variable
 */
 static PetscErrorCode AIJTCUCheckPetsc(void)
 {
@@ -32,28 +27,33 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   size_t        size;
 
   PetscFunctionBegin;
-  if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* PetscInitialized() is yet to come when a library is loaded. Such a PETSc does not print errors */
-    (void)fprintf(stderr, "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, or the program has a PETSc of its own beside that one: %s\n", advice);
+  /* While PetscInitialize() loads a library, PetscInitialized() says no yet. A PETSc that is not initialized prints no errors */
+  if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
+    (void)fprintf(stderr,
+                  "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, "
+                  "or the program has a PETSc of its own beside that one: %s\n", advice);
     PetscFunctionReturn(PETSC_ERR_LIB);
   }
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
-  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt), 8 * (int)size, advice);
+  PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
+             COMPILED "a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt),
+             8 * (int)size, advice);
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
-  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, major, minor, advice);
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             COMPILED "PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR,
+             PETSC_VERSION_MINOR, major, minor, advice);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCall(PetscDataTypeFromString("real", &real, &found));
-  PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s", PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar],
-             PetscDataTypes[real], advice);
+  PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
+             COMPILED "a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s",
+             PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar], PetscDataTypes[real], advice);
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(devices); i++) {
     PetscCall(PetscHasExternalPackage(devices[i].package, &found));
-    PetscCheck(found == devices[i].compiled, PETSC_COMM_SELF, PETSC_ERR_LIB, "libpetscaijtcu was compiled for a PETSc %s %s but is loaded into one %s it: %s", devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
+    PetscCheck(found == devices[i].compiled, PETSC_COMM_SELF, PETSC_ERR_LIB, COMPILED "a PETSc %s %s but is loaded into one %s it: %s",
+               devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-#if AIJTCU_HAVE_DEVICE
-PetscReal AIJTCUWorkspaceMax = 0;
-#endif
 
 static PetscErrorCode AIJTCUGlobalSwitch(PetscOptionItems PetscOptionsObject, const char name[], const char text[], PetscBool *on)
 {
@@ -74,12 +74,15 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   PetscFunctionBegin;
   *attach = *view_choice = PETSC_FALSE;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
-  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach", "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
-  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice", "At the end, print which path the products took and how often", view_choice));
+  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach",
+                               "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
+  PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
+                               "At the end, print which path the products took and how often", view_choice));
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_workspace_max", workspace));
   PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", workspace, "MATAIJTCU", max, &max, NULL));
-  PetscCheck(max >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be 0 or more, not %g: %s", (double)max, workspace);
+  PetscCheck(max >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be 0 or more, not %g: %s",
+             (double)max, workspace);
   AIJTCUWorkspaceMax = max;
 #endif
   PetscOptionsEnd();
@@ -99,10 +102,11 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   Level: intermediate
 
   Notes:
-  Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after `PetscInitialize()`;
-  further calls do nothing.
+  Called by PETSc when the library is loaded with `-dll_append`. A program that links the library calls it after
+  `PetscInitialize()`; further calls do nothing.
 
-  A PETSc of another version, scalar type, precision or index size than the library was compiled for, or with CUDA where that has none, or the other way round, is a `PETSC_ERR_LIB` that names the difference.
+  A PETSc of another version, scalar type, precision or index size than the library was compiled for, or with CUDA where
+  that has none, or the other way round, is a `PETSC_ERR_LIB` that names the difference.
 
 .seealso: `MATAIJTCU`, `MatCreateAIJTCU()`, `PetscDLLibraryAppend()`
 @*/
@@ -120,18 +124,20 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
   PetscCall(AIJTCUGlobalOptions(&attach, &view_choice));
+  AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
-  PetscCall(PetscLogEventRegister("MatTCUCluster", MAT_CLASSID, &MAT_AIJTCU_Cluster));
+  PetscCall(PetscLogEventRegister("MatTCUReorder", MAT_CLASSID, &MAT_AIJTCU_Reorder));
   PetscCall(PetscLogEventRegister("MatTCUTune", MAT_CLASSID, &MAT_AIJTCU_Tune));
   PetscCall(PetscLogEventRegister("MatTCURefresh", MAT_CLASSID, &MAT_AIJTCU_Refresh));
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
-  PetscCall(PetscLogEventRegister("MatTCUScalar", MAT_CLASSID, &MAT_AIJTCU_Scalar));
-  PetscCall(PetscLogEventRegister("MatTCUParent", MAT_CLASSID, &MAT_AIJTCU_Parent));
+  PetscCall(PetscLogEventRegister("MatTCUCSR", MAT_CLASSID, &MAT_AIJTCU_CSR));
+  PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
-  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU)); /* last: it tells that all is done, and after an error a further call does it again */
+  /* Last: it tells a further call that all is done. After an error that call begins again */
+  PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

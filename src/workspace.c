@@ -1,8 +1,10 @@
 /*
-   What all plans on a device share: the order of their work, and device memory for copies of B, for sums of parts and for matrices that come from the host.
+   What all plans on a device share: the order of their work, and device memory for copies of B, for sums of parts and
+   for matrices that come from the host.
 
-   One buffer serves all because their work is done one after the other, whatever stream it is given to: an event marks where the last of it ends. The
-   buffer grows to what the largest product asked for, up to a cap, and goes when the last plan on the device does.
+   One buffer serves all because their work is done one after the other, whatever stream it is given to: an event marks
+   where the last of it ends. The buffer grows to what the largest product asked for, up to a cap, and goes when the
+   last plan on the device does.
 */
 #include "aijtcuimpl.h"
 
@@ -22,7 +24,18 @@ static struct {
   AIJTCUTransfers transfers;
 } shared;
 
-/* An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the next call */
+/* What a caller can do something about is left to him, the rest is an error */
+PetscErrorCode AIJTCUCheckDevice(HrpbError err)
+{
+  PetscFunctionBegin;
+  PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the
+   next call
+*/
 PetscBool AIJTCUForgetError(int err)
 {
   if (err != cudaSuccess) (void)cudaGetLastError();
@@ -76,8 +89,8 @@ void AIJTCUWorkspaceUser(PetscBool comes)
 }
 
 /*
-   The stream of PETSc's current device context, behind what plans have put on any stream, and behind PETSc's own default stream, on which matrices are assembled
-   and scaled. To be followed by AIJTCUDeviceEnd()
+   The stream of PETSc's current device context, behind what plans have put on any stream, and behind PETSc's own
+   default stream, on which matrices are assembled and scaled. To be followed by AIJTCUDeviceEnd()
 */
 PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
 {
@@ -137,22 +150,26 @@ PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a product should take so much at once, rather than in pieces: -mat_aijtcu_workspace_max, else a quarter of the device's memory */
+/*
+   Whether a product should take so much at once, rather than in pieces: -mat_aijtcu_workspace_max, else a quarter of
+   the device's memory
+*/
 PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
 {
-  static size_t total = 0;
+  const SpmmDevice *device;
+  HrpbError         err;
 
   PetscFunctionBegin;
-  if (bytes > shared.bytes && !total) {
-    size_t unused;
-
-    PetscCallCUDA(cudaMemGetInfo(&unused, &total));
-  }
-  *fits = (PetscBool)(bytes <= shared.bytes || ((!shared.failed || bytes < shared.failed) && bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : total / 4)));
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
+  *fits = (PetscBool)(bytes <= shared.bytes || ((!shared.failed || bytes < shared.failed) && bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : device->memory / 4)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave; NULL where there is not as much memory */
+/*
+   So many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave; NULL where there is not
+   as much memory
+*/
 PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work)
 {
   PetscFunctionBegin;

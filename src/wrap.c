@@ -1,9 +1,10 @@
 /*
-   The operations of the parent types that a MATAIJTCU wraps, in one table.
+   The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. What more
+   than a call of the parent is needed because PETSc is wrong somewhere is in upstream.c.
 
-   On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of PETSc only) is
-   called through the parent's view, and those that take vectors accept vectors of the host. On the host next to nothing compares, so
-   little more is wrapped than what must know the plan.
+   On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of
+   PETSc only) is called through the parent's view, and those that take vectors accept vectors of the host. On the host
+   next to nothing compares, so little more is wrapped than what must know the plan.
 */
 #include "aijtcuimpl.h"
 
@@ -152,115 +153,36 @@ static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
   if (plan) {
     AIJTCUCallParentOp(A, view, A, viewer);
     PetscCall(AIJTCUView(A, viewer));
-  } else PetscUseTypeMethod(A, viewnative, viewer); /* MatDuplicate() passes this operation on, also to a matrix of the parent type */
+  } else { /* MatDuplicate() passes this operation on, also to a matrix of the parent type */
+    PetscUseTypeMethod(A, viewnative, viewer);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Once, when the plan is attached, and not again at the end of each view: a view operation that the user (or a DMDA) sets later is to stay,
-   with ours as the native one behind it
+   LU in place puts a factor into the matrix's header, which is of the parent type from then on. PETSc's aij have this
+   one and ILU in place, and no others
 */
-void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
-{
-  if (A->ops->view == MatView_AIJTCU) A->ops->view = A->ops->viewnative; /* passed on by MatDuplicate() */
-  plan->parent.view = A->ops->view;
-  A->ops->view      = MatView_AIJTCU;
-}
-
-/* PETSc's aij have these two factorizations in place. LU makes a factor of the parent type, and gives it the matrix's header */
 static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   PetscFunctionBegin;
-  AIJTCUCallParentOp(A, lufactor, A, r, c, info);
+  PetscCall(AIJTCUDetach(A));
+  PetscUseTypeMethod(A, lufactor, r, c, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ILU overwrites the values on the host, and the matrix keeps its type: of one on a device PETSc then destroys what it has there as if it were a factor's. So that becomes a seqaij; not for what PETSc refuses */
 static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->device && info->levels == 0) {
-    PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
-    PetscCall((*A->ops->ilufactor)(A, r, c, info));
-  } else AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
+  if (plan->device && info->levels == 0) PetscCall(AIJTCUILUFactorInPlace(A, r, c, info));
+  else AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   MatHeaderMerge() calls destroy on a matrix whose name and composed objects it has taken away, so the parent's function cannot
-   come from the plan: each parent type (there are four) has a wrapper that knows it
-*/
-typedef PetscErrorCode (*DestroyFn)(Mat);
-static DestroyFn parent_destroy[4];
-
-static PetscErrorCode AIJTCUDestroy(Mat A, DestroyFn destroy)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDetach(A));
-  PetscCall((*destroy)(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatDestroy_AIJTCU_0(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[0]);
-}
-static PetscErrorCode MatDestroy_AIJTCU_1(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[1]);
-}
-static PetscErrorCode MatDestroy_AIJTCU_2(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[2]);
-}
-static PetscErrorCode MatDestroy_AIJTCU_3(Mat A)
-{
-  return AIJTCUDestroy(A, parent_destroy[3]);
-}
-static const DestroyFn own_destroy[4] = {MatDestroy_AIJTCU_0, MatDestroy_AIJTCU_1, MatDestroy_AIJTCU_2, MatDestroy_AIJTCU_3};
-
-static PetscErrorCode AIJTCUWrapDestroy(Mat A)
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < 4; i++) {
-    if (A->ops->destroy == own_destroy[i]) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscInt i = 0; i < 4; i++) {
-    if (!parent_destroy[i]) parent_destroy[i] = A->ops->destroy;
-    if (A->ops->destroy == parent_destroy[i]) {
-      A->ops->destroy = own_destroy[i];
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-  }
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_PLIB, "More than four parent types");
-}
-
-static void AIJTCUUnwrapDestroy(Mat A)
-{
-  for (PetscInt i = 0; i < 4; i++) {
-    if (A->ops->destroy == own_destroy[i]) A->ops->destroy = parent_destroy[i];
-  }
-}
-
-/* Make a new parallel matrix of the type of A, or destroy it */
-static PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
-{
-  const char    *type = ((PetscObject)A)->type_name;
-  PetscBool      same;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = PetscObjectTypeCompare((PetscObject)*B, type, &same);
-  if (!ierr && !same) ierr = MatConvert(*B, type, MAT_INPLACE_MATRIX, B);
-  if (ierr) PetscCall(MatDestroy(B));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A parallel one is put together from submatrices of the blocks where rows stay on their processes, and is of the type that belongs to these, the parent's. PETSc finds by what is composed with it how to fill it again */
+/* PETSc finds by what is composed with a submatrix how to fill it again */
 static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
 {
   AIJTCUPlan *plan;
@@ -272,7 +194,6 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's is of type mpiaij, of a device's matrix, too */
 static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
 {
   AIJTCUPlan *plan;
@@ -284,33 +205,14 @@ static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-typedef PetscErrorCode (*AIJTCUSubMatricesFn)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]);
-
-/* PETSc's create fills sequential submatrices that there are already on the host and does not say so: their values on a device, of an aijcusparse, too, would stay */
-static PetscErrorCode AIJTCUCreateSubMatrices(AIJTCUSubMatricesFn create, Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
-{
-  PetscBool sequential;
-
-  PetscFunctionBegin;
-  PetscCall((*create)(A, n, rows, cols, reuse, B));
-  for (PetscInt i = 0; i < n && reuse == MAT_REUSE_MATRIX; i++) {
-    PetscCall(PetscObjectBaseTypeCompare((PetscObject)(*B)[i], MATSEQAIJ, &sequential));
-    if (!sequential) continue;
-#if PetscDefined(HAVE_DEVICE)
-    (*B)[i]->offloadmask = PETSC_OFFLOAD_CPU;
-#endif
-    PetscCall(PetscObjectStateIncrease((PetscObject)(*B)[i]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUCreateSubMatrices(plan->parent.createsubmatrices, A, n, rows, cols, reuse, B));
+  PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -321,212 +223,17 @@ static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUCreateSubMatrices(plan->parent.createsubmatricesmpi, A, n, rows, cols, reuse, B));
+  PetscCall((*plan->parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring the newest values to the host; if they are to be written there they count as changed, and the device takes them again */
-static PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
-{
-  Mat blocks[2] = {NULL, NULL};
-
-  PetscFunctionBegin;
-  if (A->assembled) PetscCall(AIJTCUGetBlocks(A, blocks));
-  for (PetscInt i = 0; i < 2; i++) {
-    const PetscScalar *read;
-    PetscScalar       *written;
-
-    if (!blocks[i]) continue;
-    if (write) {
-      PetscCall(MatSeqAIJGetArray(blocks[i], &written));
-      PetscCall(MatSeqAIJRestoreArray(blocks[i], &written));
-    } else {
-      PetscCall(MatSeqAIJGetArrayRead(blocks[i], &read));
-      PetscCall(MatSeqAIJRestoreArrayRead(blocks[i], &read));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc's looks at the values on the host, and changes them there, wherever the newest are: those of an aijcusparse on a device are lost */
 static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   AIJTCUCallParentOp(A, eliminatezeros, A, keep);
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Rows of diagonal blocks as CSR; at is for the numbers of rows */
-static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
-{
-  PetscInt first = 0;
-
-  PetscFunctionBegin;
-  i[0] = 0;
-  for (PetscInt b = 0; b < nblocks; b++) {
-    const PetscInt size = sizes ? sizes[b] : bs;
-
-    for (PetscInt row = first; row < first + size; row++) {
-      at[row]    = row;
-      i[row + 1] = i[row] + size;
-      for (PetscInt k = 0; k < size; k++) j[i[row] + k] = first + k;
-    }
-    PetscCall(MatGetValues(local, size, at + first, size, at + first, v + i[first]));
-    first += size;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
-{
-  PetscFunctionBegin;
-  PetscCall(MatSetType(D, MATSEQAIJ));
-  PetscCall(MatSetBlockSize(D, bs));
-  PetscCall(MatSeqAIJSetPreallocationCSR(D, i, j, v));
-  PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   The diagonal blocks, of so many rows each or of bs rows, as a matrix of the parent's type on this process: by its name PCPBJACOBI and PCVPBJACOBI go to the device. They are inverted on the host there, as the parent's are
-*/
-static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
-{
-  Mat            local;
-  PetscInt       n, rows = 0, nnz = 0, *at, *i, *j;
-  PetscScalar   *v;
-  PetscErrorCode ierr, freed;
-
-  PetscFunctionBegin;
-  *D = NULL;
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatGetDiagonalBlock(A, &local));
-  for (PetscInt b = 0; b < nblocks; b++) {
-    const PetscInt size = sizes ? sizes[b] : bs;
-
-    rows += size;
-    nnz += size * size;
-  }
-  PetscCheck(rows == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The diagonal blocks have %" PetscInt_FMT " rows, and the matrix %" PetscInt_FMT " on this process", rows, n);
-  PetscCall(PetscMalloc4(n, &at, n + 1, &i, nnz, &j, nnz, &v));
-  ierr = AIJTCUGetBlocksCSR(local, nblocks, sizes, bs, at, i, j, v);
-  if (!ierr) ierr = MatCreate(PETSC_COMM_SELF, D);
-  if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
-  if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
-  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, bs, i, j, v);
-  freed = PetscFree4(at, i, j, v);
-  if (!ierr) ierr = freed;
-  if (ierr) PetscCall(MatDestroy(D));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetBlockDiagonal_AIJTCU(Mat A, Mat *D)
-{
-  PetscInt n, bs;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(A, &n, NULL));
-  PetscCall(MatGetBlockSize(A, &bs));
-  PetscCall(AIJTCUGetDiagonalBlocks(A, n / bs, NULL, bs, D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetVBlockDiagonal_AIJTCU(Mat A, Mat *D)
-{
-  PetscInt        nblocks;
-  const PetscInt *sizes;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetVariableBlockSizes(A, &nblocks, &sizes));
-  PetscCheck(!A->rmap->n || nblocks, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Must call MatSetVariableBlockSizes() before");
-  PetscCall(AIJTCUGetDiagonalBlocks(A, nblocks, sizes, 1, D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The table: W(operation, wrapper). All: what copies, composes or removes what we composed. Added: there also if the parent has none.
-   The others are for a matrix with our name. Own: what must know the plan. Device: what takes vectors, or values of the host. Device and Seq_Device: where names
-   are compared. MPI: what makes others from blocks. Device_Added: hooks that stand for the name */
-#define AIJTCU_OPS_ALL(W) \
-  W(duplicate, MatDuplicate_AIJTCU) \
-  W(bindtocpu, MatBindToCPU_AIJTCU)
-#define AIJTCU_OPS_ADDED(W) W(setfromoptions, MatSetFromOptions_AIJTCU)
-#define AIJTCU_OPS_OWN(W) \
-  W(lufactor, MatLUFactor_AIJTCU) \
-  W(ilufactor, MatILUFactor_AIJTCU) \
-  W(productsetfromoptions, MatProductSetFromOptions_AIJTCU)
-#define AIJTCU_OPS_OWN_ADDED(W) W(convert, MatConvert_AIJTCU_Any)
-#define AIJTCU_OPS_DEVICE(W) \
-  W(mult, MatMult_AIJTCU) \
-  W(multadd, MatMultAdd_AIJTCU) \
-  W(multtranspose, MatMultTranspose_AIJTCU) \
-  W(multtransposeadd, MatMultTransposeAdd_AIJTCU) \
-  W(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU) \
-  W(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU) \
-  W(getdiagonal, MatGetDiagonal_AIJTCU) \
-  W(diagonalscale, MatDiagonalScale_AIJTCU) \
-  W(eliminatezeros, MatEliminateZeros_AIJTCU)
-#define AIJTCU_OPS_MPI(W) \
-  W(permute, MatPermute_AIJTCU) \
-  W(createsubmatrix, MatCreateSubMatrix_AIJTCU) \
-  W(createsubmatrices, MatCreateSubMatrices_AIJTCU) \
-  W(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU)
-#define AIJTCU_OPS_DEVICE_ADDED(W) \
-  W(getblockdiagonal, MatGetBlockDiagonal_AIJTCU) \
-  W(getvblockdiagonal, MatGetVBlockDiagonal_AIJTCU)
-#define AIJTCU_OPS_SEQ_DEVICE(W) \
-  W(scale, MatScale_AIJTCU) \
-  W(axpy, MatAXPY_AIJTCU) \
-  W(zeroentries, MatZeroEntries_AIJTCU) \
-  W(assemblyend, MatAssemblyEnd_AIJTCU) \
-  W(setoption, MatSetOption_AIJTCU)
-
-/* Absent operations stay absent. While values are collected in a hash table PETSc has put the operations aside, ours among them */
-PetscErrorCode AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
-{
-  PetscFunctionBegin;
-  if (A->hash_active) PetscFunctionReturn(PETSC_SUCCESS);
-#define WRAP(op, own) \
-  if (A->ops->op && A->ops->op != own) { \
-    plan->parent.op = A->ops->op; \
-    A->ops->op      = own; \
-  }
-  AIJTCU_OPS_ALL(WRAP)
-  if (plan->own_name) { AIJTCU_OPS_OWN(WRAP) }
-  if (plan->own_name && plan->kind == AIJTCU_KIND_MPI) { AIJTCU_OPS_MPI(WRAP) }
-  if (plan->own_name && plan->device) { AIJTCU_OPS_DEVICE(WRAP) }
-  if (plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ) { AIJTCU_OPS_SEQ_DEVICE(WRAP) }
-#undef WRAP
-#define ADD(op, own) /* also where the parent has none */ \
-  if (A->ops->op != own) { \
-    plan->parent.op = A->ops->op; \
-    A->ops->op      = own; \
-  }
-  AIJTCU_OPS_ADDED(ADD)
-  if (plan->own_name) { AIJTCU_OPS_OWN_ADDED(ADD) }
-  if (plan->own_name && plan->device) { AIJTCU_OPS_DEVICE_ADDED(ADD) }
-#undef ADD
-  PetscCall(AIJTCUWrapDestroy(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
-{
-  if (A->hash_active) return;
-#define UNWRAP(op, own) \
-  if (A->ops->op == own) A->ops->op = plan->parent.op;
-  AIJTCU_OPS_ALL(UNWRAP)
-  AIJTCU_OPS_ADDED(UNWRAP)
-  AIJTCU_OPS_OWN(UNWRAP)
-  AIJTCU_OPS_OWN_ADDED(UNWRAP)
-  AIJTCU_OPS_MPI(UNWRAP)
-  AIJTCU_OPS_DEVICE(UNWRAP)
-  AIJTCU_OPS_DEVICE_ADDED(UNWRAP)
-  AIJTCU_OPS_SEQ_DEVICE(UNWRAP)
-#undef UNWRAP
-  if (A->ops->view == MatView_AIJTCU) A->ops->view = plan->parent.view;
-  AIJTCUUnwrapDestroy(A);
 }
 
 static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
@@ -559,7 +266,6 @@ static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As MatEliminateZeros(): of an aijcusparse on a device, PETSc stores old values, and those that it retrieves stay unseen there */
 static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 {
   AIJTCUPlan *plan;
@@ -577,105 +283,80 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE)); /* of a matrix of the host, too: before 3.26 PETSc does not say that values have changed, neither for blocks nor for the whole */
+  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_RETRIEVE_VALUES])(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The composed functions that are wrapped or added, with the exact names under which PETSc looks for them. Those that compare names,
-   of a sequential matrix on a device, or go by them; those that take values of the host. The products of an aijtcu, for which PETSc finds no function under the names of the types, and
-   conversions to it. Without our name: the products with dense matrices
+   The operations. Those without FOR_OWN are there for matrices that keep the parent's name, too: the blocks of a
+   parallel matrix, and what -mat_aijtcu_attach has attached to. On a device three kinds are wrapped: what takes vectors
+   or values of the host; the block diagonals, by which PETSc would find the name; and, of a sequential matrix, what
+   compares names
 */
-static PetscErrorCode AIJTCUComposed(Mat A, const AIJTCUPlan *plan, PetscInt which, char key[], size_t len, AIJTCUFn *own)
-{
-  const struct {
-    const char *format; /* of the key; what is left open is the prefix of the type names, and for products the type name before it */
-    AIJTCUFn    own;
-  } table[AIJTCU_NCOMPOSED] = {
-    {"MatSetPreallocationCOO_C",                        (AIJTCUFn)MatSetPreallocationCOO_AIJTCU  },
-    {"MatSetValuesCOO_C",                               (AIJTCUFn)MatSetValuesCOO_AIJTCU         },
-    {"MatSeqAIJCopySubArray_C",                         (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU   },
-    {"MatStoreValues_C",                                (AIJTCUFn)MatStoreValues_AIJTCU          },
-    {"MatRetrieveValues_C",                             (AIJTCUFn)MatRetrieveValues_AIJTCU       },
-    {"MatProductSetFromOptions_anytype_C",              (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
-    {"MatConvert_%saij_%saijcusparsetcu_C",             (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
-    {"MatConvert_%saij_%saijtcu_C",                     (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
-    {"MatConvert_%saijcusparse_%saijcusparsetcu_C",     (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
-    {"MatConvert_%saijcusparse_%saijtcu_C",             (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
-    {"MatConvert_%saijcusparsetcu_%saijtcu_C",          (AIJTCUFn)MatConvert_AIJ_AIJTCU          },
-    {"MatProductSetFromOptions_%s_%sdense_C",           (AIJTCUFn)MatProductSetFromOptions_AIJTCU},
-    {"MatProductSetFromOptions_%s_%sdensecuda_C",       (AIJTCUFn)MatProductSetFromOptions_AIJTCU}
-  };
-  const char *prefix = plan->kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
-  PetscBool   has;
-
-  PetscFunctionBegin;
-  if (which == AIJTCU_SET_PREALLOCATION_COO) has = PETSC_TRUE; /* makes blocks by the name of the whole, or sets the operations anew */
-  else if (which >= AIJTCU_PRODUCT_DENSE) has = (PetscBool)!plan->own_name;
-  else if (which >= AIJTCU_PRODUCT_ANY) has = plan->own_name;
-  else if (which == AIJTCU_RETRIEVE_VALUES) has = plan->own_name;
-  else if (which == AIJTCU_STORE_VALUES) has = (PetscBool)(plan->own_name && plan->device);
-  else has = (PetscBool)(plan->own_name && plan->device && plan->kind == AIJTCU_KIND_SEQ);
-  *own = has ? table[which].own : NULL;
-  if (has) PetscCall(PetscSNPrintf(key, len, table[which].format, which >= AIJTCU_PRODUCT_DENSE ? ((PetscObject)A)->type_name : prefix, prefix));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJTCUWrapComposed(Mat A, AIJTCUPlan *plan)
-{
-  PetscFunctionBegin;
-  for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
-    char     key[128];
-    AIJTCUFn own, now;
-
-    PetscCall(AIJTCUComposed(A, plan, which, key, sizeof(key), &own));
-    if (!own) continue;
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
-    if (now == own || (!now && which < AIJTCU_PRODUCT_ANY)) continue;
-    plan->composed[which] = now;
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, key, own));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJTCUUnwrapComposed(Mat A, AIJTCUPlan *plan)
-{
-  PetscFunctionBegin;
-  for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
-    char     key[128];
-    AIJTCUFn own, now;
-
-    PetscCall(AIJTCUComposed(A, plan, which, key, sizeof(key), &own));
-    if (!own) continue;
-    PetscCall(PetscObjectQueryFunction((PetscObject)A, key, &now));
-    if (now == own) PetscCall(PetscObjectComposeFunction((PetscObject)A, key, plan->composed[which]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static const AIJTCUOp ops[] = {
+  /* these three copy, compose or remove what we composed, or read options */
+  AIJTCU_OP(duplicate, MatDuplicate_AIJTCU, 0),
+  AIJTCU_OP(bindtocpu, MatBindToCPU_AIJTCU, 0),
+  AIJTCU_OP(setfromoptions, MatSetFromOptions_AIJTCU, AIJTCU_ADDED),
+  AIJTCU_OP(lufactor, MatLUFactor_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(ilufactor, MatILUFactor_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(productsetfromoptions, MatProductSetFromOptions_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(convert, MatConvert_AIJTCU_Any, AIJTCU_FOR_OWN | AIJTCU_ADDED),
+  AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
+  AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
+  AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
+  AIJTCU_OP(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
+  AIJTCU_OP(mult, MatMult_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multadd, MatMultAdd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multtranspose, MatMultTranspose_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multtransposeadd, MatMultTransposeAdd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getdiagonal, MatGetDiagonal_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(diagonalscale, MatDiagonalScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(eliminatezeros, MatEliminateZeros_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getblockdiagonal, AIJTCUGetBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
+  AIJTCU_OP(getvblockdiagonal, AIJTCUGetVBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
+  AIJTCU_OP(scale, MatScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  {0, NULL, 0}
+};
 
 /*
-   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new blocks
+   The composed functions. MatSetPreallocationCOO() makes blocks by the name of the whole, or sets the operations anew.
+   The other functions of values are there for the same reasons as operations. Products of an aijtcu are found under a
+   key for any type; those of a matrix that keeps the parent's name, under the keys of the parent's products
 */
-PetscErrorCode AIJTCUAttachBlocks(Mat A)
-{
-  AIJTCUPlan *plan;
-  Mat         blocks[2];
-  PetscBool   same;
+#define CONVERSION (AIJTCU_FOR_OWN | AIJTCU_ADDED)
+#define PRODUCT    (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)
+static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
+  [AIJTCU_SET_PREALLOCATION_COO] = {"MatSetPreallocationCOO_C",                    (AIJTCUFn)MatSetPreallocationCOO_AIJTCU,   0                                                 },
+  [AIJTCU_SET_VALUES_COO]        = {"MatSetValuesCOO_C",                           (AIJTCUFn)MatSetValuesCOO_AIJTCU,          AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
+  [AIJTCU_COPY_SUBARRAY]         = {"MatSeqAIJCopySubArray_C",                     (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU,    AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
+  [AIJTCU_STORE_VALUES]          = {"MatStoreValues_C",                            (AIJTCUFn)MatStoreValues_AIJTCU,           AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE                },
+  [AIJTCU_RETRIEVE_VALUES]       = {"MatRetrieveValues_C",                         (AIJTCUFn)MatRetrieveValues_AIJTCU,        AIJTCU_FOR_OWN                                    },
+  [AIJTCU_PRODUCT_ANY]           = {"MatProductSetFromOptions_anytype_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU, CONVERSION                                        },
+  [AIJTCU_CONVERT]               = {"MatConvert_%saij_%saijcusparsetcu_C",         (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 1]           = {"MatConvert_%saij_%saijtcu_C",                 (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 2]           = {"MatConvert_%saijcusparse_%saijcusparsetcu_C", (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 3]           = {"MatConvert_%saijcusparse_%saijtcu_C",         (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT_LAST]          = {"MatConvert_%saijcusparsetcu_%saijtcu_C",      (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_PRODUCT_DENSE]         = {"MatProductSetFromOptions_%s_%sdense_C",       (AIJTCUFn)MatProductSetFromOptions_AIJTCU, PRODUCT                                           },
+  [AIJTCU_PRODUCT_DENSECUDA]     = {"MatProductSetFromOptions_%s_%sdensecuda_C",   (AIJTCUFn)MatProductSetFromOptions_AIJTCU, PRODUCT                                           }
+};
+#undef CONVERSION
+#undef PRODUCT
 
+static PetscErrorCode AIJTCUPlanInitialize(AIJTCUPlan *plan)
+{
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(PetscStrcmp(plan->prefix, ((PetscObject)A)->prefix, &same));
-  if (!same) {
-    PetscCall(PetscFree(plan->prefix));
-    PetscCall(PetscStrallocpy(((PetscObject)A)->prefix, &plan->prefix));
-  }
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (PetscInt i = 0; i < 2; i++) {
-    if (!blocks[i]) continue;
-    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
-    PetscCall(PetscObjectCompose((PetscObject)blocks[i], "MatAIJTCUOwner", (PetscObject)plan->container)); /* the owner's plan outlives the block */
-  }
+  PetscCall(AIJTCUOptionsInitialize(&plan->options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const AIJTCUClass AIJTCUWrappers = {ops, composed, MatView_AIJTCU, AIJTCUPlanInitialize, AIJTCUPlanReset};

@@ -1,13 +1,15 @@
 static char help[] = "Products C = A B of many sparse matrices with blocks of N dense vectors: PETSc's own beside every variant of ours, in turn, in one run.\n\n"
                      "  ./bench -csv results.csv\n"
-                     "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,scalar -csv results.csv\n"
-                     "  ./bench -f one.mtx,two.mtx -csv results.csv\n\n";
+                     "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,csr -csv results.csv\n"
+                     "  ./bench -f one.mtx,two.mtx -csv results.csv\n"
+                     "  ./bench -f @list.txt -csv results.csv        the files that a text file names, one a line\n\n";
 
 #include "family.h"
 #include "limit.h"
 #include "machine.h"
 #include "matload.h"
 #include "operand.h"
+#include "options.h"
 #include "pathtaken.h"
 #include "reference.h"
 #include "rounds.h"
@@ -15,73 +17,43 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
 #include <petsctime.h>
 
 enum {
-  MAX_LIST = 64,
-  FIRST_N  = 32 /* columns of the first product of a new pattern, if there are that many */
+  FIRST_N = 32 /* columns of the first product of a new pattern, if there are that many */
 };
 
-static const GenerateKind usual[] = {GENERATE_ELASTICITY, GENERATE_DOF8, GENERATE_TETRA, GENERATE_STENCIL27, GENERATE_BANDED, GENERATE_BLOCKARROW, GENERATE_POISSON7, GENERATE_POWERLAW, GENERATE_RMAT, GENERATE_RANDOM};
+/* Each family, and each again under a permutation */
+static const char usual[] = "elasticity,elasticity-permuted,dof8,dof8-permuted,tetra,tetra-permuted,stencil27,stencil27-permuted,banded,banded-permuted,"
+                            "blockarrow,blockarrow-permuted,poisson7,poisson7-permuted,powerlaw,powerlaw-permuted,rmat,rmat-permuted,random,random-permuted";
 
 typedef struct {
-  char     *family[MAX_LIST], *file[MAX_LIST], *variant[MAX_LIST];
-  PetscInt  families, files, variants, N[MAX_LIST], Ns, most; /* the largest N */
-  PetscReal scale, tolerance;                                 /* scale 0: as the machine suggests */
-  PetscBool test;                                             /* -test_output */
+  char    **family, **file, **variant;
+  PetscInt  families, files, variants, *N, Ns, most; /* the largest N */
+  PetscReal scale, tolerance;                        /* scale 0: as the machine suggests */
+  PetscBool test;                                    /* -test_output */
   Table     table;
 } Options;
 
-static PetscErrorCode UsualList(PetscBool given, const char *const list[], PetscInt n, char *copy[], PetscInt *count)
-{
-  PetscFunctionBegin;
-  if (given) PetscFunctionReturn(PETSC_SUCCESS);
-  for (*count = 0; *count < n; ++*count) PetscCall(PetscStrallocpy(list[*count], &copy[*count]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Each family, and each again under a permutation */
-static PetscErrorCode UsualFamilies(Options *o)
-{
-  PetscFunctionBegin;
-  o->families = 0;
-  for (size_t k = 0; k < 2 * PETSC_STATIC_ARRAY_LENGTH(usual); k++) {
-    char name[64];
-
-    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", GenerateKinds[usual[k / 2]], k % 2 ? "-permuted" : ""));
-    PetscCall(PetscStrallocpy(name, &o->family[o->families++]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode GetOptions(Options *o)
 {
-  const char *const variants[] = {"auto", "scalar", "tcu", "tcu8", "tcu16", "cluster", "tf32"};
-  const PetscInt    N[]        = {1, 2, 3, 4, 8, 16, 24, 32, 64, 93, 96, 128, 256};
-  PetscBool         families, files, given, Ns;
+  const char *const variants = PetscDefined(USE_REAL_SINGLE) ? "auto,csr,tcu,tcu8,tcu16,reorder,tf32" : "auto,csr,tcu,tcu8,tcu16,reorder";
+  PetscBool         files;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  o->families = o->files = o->variants = o->Ns = MAX_LIST;
-  o->tolerance                                 = 100 * PETSC_MACHINE_EPSILON;
+  o->tolerance = 100 * PETSC_MACHINE_EPSILON;
   PetscCall(PetscStrncpy(o->table.commit, "unknown", sizeof(o->table.commit)));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
-  PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, each with -permuted behind it for a random order; default: all but arrow, in both orders, if there is no -f", NULL, o->family, &o->families, &families));
-  PetscCall(PetscOptionsStringArray("-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, &o->files, &files));
-  PetscCall(PetscOptionsReal("-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", NULL, o->scale, &o->scale, NULL));
-  PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
-  PetscCall(PetscOptionsStringArray("-variants", "What is compared with the parent type, a list: auto, scalar, tcu, tcu8, tcu16 (bricks of so many rows), cluster (bricks in another order), tune (path and format by timing a proxy; not by default), and in single precision tf32", NULL, o->variant, &o->variants, &given));
-  PetscCall(PetscOptionsReal("-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", NULL, o->tolerance, &o->tolerance, NULL));
-  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->table.file, o->table.file, sizeof(o->table.file), NULL));
-  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->table.commit, o->table.commit, sizeof(o->table.commit), NULL));
-  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, each with -permuted behind it for a random order; none by default where there is -f", files ? "" : usual, &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
+  PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), and in single precision tf32", variants, &o->variants, &o->variant));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->table.file, sizeof(o->table.file), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->table.commit, sizeof(o->table.commit), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
-  if (!files) o->files = 0;
-  if (!families && files) o->families = 0;
-  else if (!families) PetscCall(UsualFamilies(o));
-  PetscCall(UsualList(given, variants, PetscDefined(USE_REAL_SINGLE) ? 7 : 6, o->variant, &o->variants));
-  if (!Ns) {
-    o->Ns = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(N);
-    PetscCall(PetscArraycpy(o->N, N, o->Ns));
-  }
   PetscCall(OperandMostColumns(o->Ns, o->N, &o->most));
   PetscCall(FamilyCheck(o->families, o->family));
   for (PetscInt k = 0; k < o->variants; k++) {
@@ -89,16 +61,16 @@ static PetscErrorCode GetOptions(Options *o)
 
     PetscCall(VariantFind(o->variant[k], &variant));
   }
-  PetscCheck(o->Ns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N needs the numbers of columns of the dense matrix, such as -N 8,32");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DestroyOptions(Options *o)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscFree(o->family[k]));
-  for (PetscInt k = 0; k < o->files; k++) PetscCall(PetscFree(o->file[k]));
-  for (PetscInt k = 0; k < o->variants; k++) PetscCall(PetscFree(o->variant[k]));
+  PetscCall(ExampleListDestroy(o->families, &o->family));
+  PetscCall(ExampleListDestroy(o->files, &o->file));
+  PetscCall(ExampleListDestroy(o->variants, &o->variant));
+  PetscCall(PetscFree(o->N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,7 +113,7 @@ typedef struct {
   Reference        reference;
   MatAIJTCUSynergy synergy; /* alpha and class */
   PetscInt         n;
-  Subject          subject[MAX_LIST + 1]; /* the parent first */
+  Subject         *subject; /* n of them, the parent first */
 } Run;
 
 static PetscErrorCode Elapsed(const Run *r, PetscReal *seconds)
@@ -164,6 +136,7 @@ static PetscErrorCode SetUpSubjects(Run *r)
   PetscFunctionBegin;
   PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
   r->n = 1 + r->o->variants;
+  PetscCall(PetscCalloc1(r->n, &r->subject));
   for (PetscInt v = 0; v < r->n; v++) {
     Subject *s = &r->subject[v];
 
@@ -251,16 +224,19 @@ static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B)
   PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
   PetscCall(ReferenceError(&r->reference, s->C, &s->error));
   PetscCall(TimeOnce(s, B, ProductNumeric, &s->once));
-  if (s->variant->ours) PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
+  if (!s->variant->ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
+  PetscCall(MatAIJTCUGetFacts(s->A, N, &s->facts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
 {
-  Mat    B;
-  Spread spread[MAX_LIST + 1];
+  Mat     B;
+  Spread *spread;
 
   PetscFunctionBegin;
+  PetscCall(PetscMalloc1(r->n, &spread));
   PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
   PetscCall(ReferenceSetColumns(&r->reference, N));
   for (PetscInt v = 0; v < r->n; v++) PetscCall(Prepare(r, &r->subject[v], N, B));
@@ -274,6 +250,7 @@ static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
     r->subject[v].cycle = spread[v];
     PetscCall(MatDestroy(&r->subject[v].C));
   }
+  PetscCall(PetscFree(spread));
   PetscCall(PrintRow(r, N, wrong));
   for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, N, PetscMin(FIRST_N, r->o->most), &r->subject[v], &r->subject[0]));
   PetscCall(MatDestroy(&B));
@@ -291,6 +268,7 @@ static PetscErrorCode RunMatrix(Run *r, PetscInt *wrong)
   PetscCall(PrintSetUp(r));
   for (PetscInt k = 0; k < r->o->Ns; k++) PetscCall(Measure(r, r->o->N[k], wrong));
   for (PetscInt v = 0; v < r->n; v++) PetscCall(MatDestroy(&r->subject[v].A));
+  PetscCall(PetscFree(r->subject));
   PetscCall(ReferenceDestroy(&r->reference));
   PetscCall(GenerateCSRDestroy(&r->csr));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -305,7 +283,7 @@ int main(int argc, char **args)
   PetscInt    wrong = 0;
 
   PetscFunctionBeginUser;
-  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* the set-up of the first matrices is not to include that of the kernels */
+  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* else the first matrices pay for loading the kernels */
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
@@ -349,17 +327,23 @@ int main(int argc, char **args)
 
    test:
       suffix: families
-      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,scalar,tcu,tcu8,tcu16,tune
+      args: -test_output -scale 0.0005 -N 1,8,33 -variants auto,csr,tcu,tcu8,tcu16,tune
 
    test:
       suffix: files
       args: -test_output -f rectangle.mtx -N 1,3 -variants auto,tcu -csv bench.csv
       localrunfiles: rectangle.mtx
 
-   test: # unknowns in a random order, so many that another order pays
-      suffix: clustered
+   test: # all files of a list, which is as long as it is
+      suffix: list
+      args: -test_output -f @list.txt -N 1 -variants tcu
+      localrunfiles: list.txt rectangle.mtx
+      filter: grep -c "^rectangle.mtx"
+
+   test: # a matrix in a random order, large enough for reordering to pay
+      suffix: reordered
       requires: cuda
       args: -test_output -families elasticity-permuted -scale 0.5 -N 128 -variants auto -mat_aijtcu_view_choice
-      filter: grep -o -e "auto right" -e "in another order" | sort -u
+      filter: grep -o -e "auto right" -e "reordered matrix" | sort -u
 
 TEST*/

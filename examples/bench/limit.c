@@ -9,7 +9,7 @@ enum {
   REPEATS = 10 /* times that a speed is measured, of which the best counts */
 };
 
-/* The least time of a copy of so many numbers where the products are made, with the wait for its end */
+/* The least time of a copy of n numbers where the products are made, with the wait for its end */
 static PetscErrorCode CopySeconds(const Machine *machine, PetscInt n, PetscReal *seconds)
 {
   Vec     x, y;
@@ -56,7 +56,7 @@ static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 /* Flops per second of a product of large dense matrices */
 static PetscErrorCode MeasureTensor(Machine *machine)
 {
-  const PetscInt n = machine->device ? 8192 : 256; /* on the host it only has to be some number */
+  const PetscInt n    = machine->device ? 8192 : 256; /* on the host it only has to be some number */
   Operand        o[3] = {{NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_FALSE}};
   Mat            M[3];
   Subject        s;
@@ -88,6 +88,29 @@ static PetscErrorCode MeasureTensor(Machine *machine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DescribeDevice(Machine *machine)
+{
+  PetscFunctionBegin;
+  machine->cc = machine->multiprocessors = 0;
+  machine->memory                        = 0;
+#if PetscDefined(HAVE_CUDA)
+  if (machine->device) {
+    int device, major, minor, multiprocessors, kilohertz, bits;
+
+    PetscCallCUDA(cudaGetDevice(&device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrMemoryClockRate, device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device));
+    machine->cc              = 10 * major + minor;
+    machine->multiprocessors = multiprocessors;
+    machine->memory          = 2e3 * (PetscReal)kilohertz * bits / 8; /* two transfers a cycle */
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MachineCreate(Machine *machine)
 {
   PetscInt  n;
@@ -98,6 +121,7 @@ PetscErrorCode MachineCreate(Machine *machine)
   PetscCall(ExampleMatOnDevice(machine->A, &machine->device));
   PetscCall(ExampleMachine(machine->A, machine->name, sizeof(machine->name)));
   PetscCall(ExampleCUDAVersion(machine->A, machine->cuda, sizeof(machine->cuda)));
+  PetscCall(DescribeDevice(machine));
   n = machine->device ? 1 << 27 : 1 << 20; /* far beyond the caches of a GPU; on the host it only has to be some number */
   PetscCall(CopySeconds(machine, n, &seconds));
   machine->copy = 2 * (PetscReal)n * sizeof(PetscScalar) / seconds;
@@ -113,7 +137,10 @@ PetscErrorCode MachineDestroy(Machine *machine)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8; single precision in full is three products in TF32 */
+/*
+   With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8; single precision in full is
+   three products in TF32
+*/
 PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateCSR *csr, PetscInt N, Limit *limit)
 {
   const PetscReal nnz = (PetscReal)csr->i[csr->m];

@@ -5,10 +5,7 @@ PetscErrorCode OperandMostColumns(PetscInt n, const PetscInt N[], PetscInt *most
 {
   PetscFunctionBegin;
   *most = 0;
-  for (PetscInt k = 0; k < n; k++) {
-    PetscCheck(N[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", N[k]);
-    *most = PetscMax(*most, N[k]);
-  }
+  for (PetscInt k = 0; k < n; k++) *most = PetscMax(*most, N[k]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -36,7 +33,10 @@ PetscErrorCode OperandReserve(Operand *o, PetscInt rows, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first rows x N of the memory as a dense matrix whose entry (i, j) is number i + j rows; the memory stays the operand's */
+/*
+   The first rows x N of the memory as a dense matrix whose entry (i, j) is number i + j rows; the memory stays the
+   operand's
+*/
 PetscErrorCode OperandCreateMat(const Operand *o, PetscInt rows, PetscInt N, Mat *M)
 {
   PetscScalar *x;

@@ -16,7 +16,7 @@ PETSC_INTERN PetscErrorCode OperandReserve(Operand *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode OperandCreateMat(const Operand *, PetscInt, PetscInt, Mat *);
 PETSC_INTERN PetscErrorCode OperandDestroy(Operand *);
 
-/* Entry k of the memory, in [-1, 1): one multiplication, for there are hundreds of millions */
+/* Entry k of the memory, in [-1, 1): made with two multiplications, because there are hundreds of millions of them */
 static inline double OperandValue(PetscInt64 k)
 {
   uint64_t z = (uint64_t)(k + 1) * 0x9E3779B97F4A7C15u;

@@ -49,7 +49,10 @@ PetscErrorCode ReferenceSetColumns(Reference *r, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest |C - A B| / (|A| |B|) of the sample; infinite where an entry is not a number, or not zero where nothing is added up */
+/*
+   The largest |C - A B| / (|A| |B|) of the sample; infinite where an entry is not a number, or not zero where nothing
+   is added up
+*/
 PetscErrorCode ReferenceError(const Reference *r, Mat C, PetscReal *error)
 {
   PetscFunctionBegin;

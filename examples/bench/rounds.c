@@ -9,7 +9,7 @@ enum {
 
 static const PetscReal enough = 0.02; /* s of one operation, in between */
 
-/* C = A B with whatever is needed before: what MatMatMult() does */
+/* C = A B with all that comes before: what MatMatMult() does */
 PetscErrorCode ProductBegin(Subject *s, Mat B)
 {
   PetscFunctionBegin;

@@ -13,6 +13,7 @@ typedef struct {
   char             path[32];              /* of the last product that was looked at; empty for the parent */
   PetscReal        first, setup, refresh; /* s: first product with a new pattern; what of it is not the product; what new values cost */
   MatAIJTCUSynergy synergy;               /* zeros for the parent */
+  MatAIJTCUFacts   facts;                 /* zeros for the parent; of the last product that was looked at */
   PetscReal        once;                  /* s, about: what decides how often a product is repeated */
   Spread           steady, cycle;         /* a product that is set up; from creating the product to clearing it */
   PetscInt         repeat;                /* how often the times were taken */

@@ -1,19 +1,27 @@
 #include "variant.h"
 
 static const Variant variants[] = {
-  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_PARENT, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"scalar", PETSC_TRUE, MAT_AIJTCU_PATH_SCALAR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"cluster", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_ALWAYS, MAT_AIJTCU_TUNE_NONE},
-  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
+  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_CUSPARSE, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"csr", PETSC_TRUE, MAT_AIJTCU_PATH_CSR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"reorder", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_ALWAYS, MAT_AIJTCU_TUNE_NONE},
+  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
+  {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
+
+/* Names of before */
+static const char *const renamed[][2] = {
+  {"scalar", "csr"},
+  {"cluster", "reorder"}};
 
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
   PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(renamed); k++) {
+    if (!strcmp(name, renamed[k][0])) name = renamed[k][1];
+  }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
     PetscBool same;
 
@@ -22,10 +30,12 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
     *variant = &variants[k];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, scalar, tcu, tcu8, tcu16, cluster, tune or tf32", name);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune or tf32", name);
 }
 
-/* A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix */
+/*
+   A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix
+*/
 PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, MatType parent, Mat *A)
 {
   PetscFunctionBegin;
@@ -34,9 +44,17 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* a format; what the variant says comes after */
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
-  PetscCall(MatAIJTCUSetCluster(*A, variant->cluster));
+  PetscCall(MatAIJTCUSetReorder(*A, variant->reorder));
   PetscCall(MatAIJTCUSetTune(*A, variant->tune));
-  if (variant->brick_rows) PetscCall(MatAIJTCUSetBrickRows(*A, variant->brick_rows));
+  if (variant->brick_rows) { /* the other numbers are those of the options, or of the host's format */
+    MatAIJTCUFormat format;
+
+    PetscCall(MatAIJTCUGetFormat(*A, &format));
+    if (!format.brick_rows) format = (MatAIJTCUFormat){8, 64, 32, 1};
+    format.brick_rows = variant->brick_rows;
+    format.panel_rows = (format.panel_rows + format.brick_rows - 1) / format.brick_rows * format.brick_rows;
+    PetscCall(MatAIJTCUSetFormat(*A, &format));
+  }
   /* There and back again: the matrix is on the device, and no product pays for that */
   for (int k = 0; k < 2; k++) PetscCall(MatScale(*A, -1));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,5 +1,5 @@
 /*
-   What is compared: PETSc's own product, and ours by every path, brick height and precision, in another order, and tuned
+   What is compared: PETSc's own product, and ours by every path, brick height and precision, reordered, and tuned
 */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct {
   MatAIJTCUPath      path;
   PetscInt           brick_rows; /* 0: the device chooses the format */
   MatAIJTCUPrecision precision;
-  MatAIJTCUCluster   cluster;
+  MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
 } Variant;
 

@@ -1,5 +1,5 @@
 /*
-   PetscErrorMessage() with one type of text, whatever the PETSc
+   PetscErrorMessage() with one type of text for all releases of PETSc
 */
 #pragma once
 

@@ -1,5 +1,6 @@
 /*
-   A family says which columns a row has, and nothing else: what sorts, permutes and fills in values is the same for all. Rows are made in order and go straight into the arrays of a CSR.
+   A family says which columns a row has, and nothing else: what sorts, permutes and fills in values is the same for
+   all. Rows are made in order and go straight into the arrays of a CSR.
 */
 #include "generate.h"
 
@@ -124,7 +125,10 @@ static PetscInt BlockArrowRow(const Family *f, PetscInt row, PetscInt col[])
   return count;
 }
 
-/* The row with the k-th most entries, from 0, has n / 4 (k + 1)^(-3/4) of them: 10^5 in the first of half a million rows, 25 on average */
+/*
+   The row with the k-th most entries, from 0, has n / 4 (k + 1)^(-3/4) of them: 10^5 in the first of half a million
+   rows, 25 on average
+*/
 static PetscInt PowerLawRow(const Family *f, PetscInt row, PetscInt col[])
 {
   const PetscInt length = PetscMax(1, (PetscInt)((double)f->n / 4 * pow((double)f->rank[row] + 1, -0.75)));
@@ -133,7 +137,10 @@ static PetscInt PowerLawRow(const Family *f, PetscInt row, PetscInt col[])
   return length;
 }
 
-/* Three unknowns at each node of a mesh of tetrahedra, Kuhn's triangulation of a grid: a node's neighbours differ from it by 0 or 1 in each coordinate, or by 0 or -1 in each */
+/*
+   Three unknowns at each node of a mesh of tetrahedra, Kuhn's triangulation of a grid: a node's neighbours differ from
+   it by 0 or 1 in each coordinate, or by 0 or -1 in each
+*/
 static PetscInt TetraRow(const Family *f, PetscInt row, PetscInt col[])
 {
   const PetscInt n = f->n, node = f->node[row / f->dof], x = node % n, y = node / n % n, z = node / n / n;
@@ -184,7 +191,10 @@ static PetscErrorCode Inverse(PetscInt n, const PetscInt p[], PetscInt **q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nodes are numbered cell by cell, and at random within a cell: near each other, as those of a mesh generator, but in no regular order */
+/*
+   Nodes are numbered cell by cell, and at random within a cell: near each other, as those of a mesh generator, but in
+   no regular order
+*/
 static PetscErrorCode TetraSetUp(Family *f)
 {
   const PetscInt n = f->n, cells = (n + CELL - 1) / CELL;
@@ -328,7 +338,10 @@ static PetscErrorCode FamilyDestroy(Family *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows rstart to rend - 1 of a matrix, n nodes a side for the matrices of grids, n rows for the others; permuted: rows and columns in the same random order */
+/*
+   Rows rstart to rend - 1 of a matrix, n nodes a side for the matrices of grids, n rows for the others; permuted: rows
+   and columns in the same random order
+*/
 PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
 {
   const PetscInt m   = rend - rstart;

@@ -3,7 +3,7 @@ static char help[] = "The families of matrices of generate.c: rows sorted and wi
 
 #include "generate.h"
 
-/* Sums over entries and rows that tell patterns apart, whatever the order in which they are added */
+/* Sums over entries and rows that tell patterns apart. They do not depend on the order in which they are added */
 typedef struct {
   uint64_t entries, asymmetry, lengths;
 } Sums;

@@ -96,7 +96,10 @@ PetscErrorCode ExampleCUDAVersion(Mat A, char text[], size_t len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Wait until the products with A are done. PETSc's device calls fail where there is no device, so they are made only with one */
+/*
+   Wait until the products with A are done. PETSc's device calls fail where there is no device, so they are made only
+   with one
+*/
 PetscErrorCode ExampleSynchronize(Mat A)
 {
   PetscDeviceContext dctx;

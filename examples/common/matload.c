@@ -69,7 +69,10 @@ static PetscErrorCode SenderDestroy(Sender *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Read one chunk and sort it by owner; an entry off the diagonal of a symmetric file becomes two. False when the file is done */
+/*
+   Read one chunk and sort it by owner; an entry off the diagonal of a symmetric file becomes two. False when the file
+   is done
+*/
 static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, PetscBool *more)
 {
   MtxReader *r = &s->reader;
@@ -146,7 +149,10 @@ static int CompareColumns(const void *a, const void *b, PETSC_UNUSED void *ctx)
   return i < j ? -1 : i > j;
 }
 
-/* By columns, repeats in the order of the file. Places are sorted rather than values: PETSc's sort moves what comes along through memory of the size of the keys */
+/*
+   By columns, repeats in the order of the file. Places are sorted rather than values: PETSc's sort moves what comes
+   along through memory of the size of the keys
+*/
 static PetscErrorCode RowSort(PetscInt n, PetscInt col[], PetscScalar value[])
 {
   PetscInt    *from;
@@ -323,8 +329,9 @@ static int ReadNumbers(const char file[], uint64_t place, int n, uint64_t number
 }
 
 /*
-   A file with one sparse matrix and nothing else has the size that its numbers give it. MatLoad() does not ask for it, and takes the first half of numbers of twice the size for its own. Where something else follows
-   the matrix, it begins with another of the numbers that PETSc writes before objects. What cannot be read is left to the reader that follows
+   A file with one sparse matrix and nothing else has the size that its numbers give it. MatLoad() does not ask for it,
+   and takes the first half of numbers of twice the size for its own. Where something else follows the matrix, it begins
+   with another of the numbers that PETSc writes before objects. What cannot be read is left to the reader that follows
 */
 static BinaryFile LookAtFile(const char file[])
 {

@@ -4,7 +4,9 @@ static char help[] = "Loads a large Matrix Market file, checks its product with 
 #include <petscaijtcu.h>
 #include <sys/resource.h>
 
-/* Entry k of row i. The file has all entries 0 first, then all entries 1: no row of it is sorted, and some have repeats */
+/*
+   Entry k of row i. The file has all entries 0 first, then all entries 1: no row of it is sorted, and some have repeats
+*/
 static PetscInt Column(PetscInt i, PetscInt k, PetscInt n)
 {
   return (PetscInt)(((PetscInt64)i + 7919 * (PetscInt64)k * (i % 3)) % n);

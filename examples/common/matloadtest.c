@@ -197,7 +197,10 @@ static void WriteNumber(FILE *fp, PetscInt number)
   for (size_t i = sizeof(number); i-- > 0;) (void)fputc((int)((uint64_t)number >> 8 * i & 0xff), fp);
 }
 
-/* A file like PETSc's with a diagonal of two zeros of so many bytes each, and then what a vector begins with, in so many bytes */
+/*
+   A file like PETSc's: a diagonal of two zeros, each of the given number of bytes, and after it the given number of
+   bytes of what a vector begins with
+*/
 static PetscErrorCode WriteBinary(MPI_Comm comm, size_t bytes, size_t after)
 {
   const PetscInt head[] = {MAT_FILE_CLASSID, 2, 2, 2, 1, 1, 0, 1}; /* rows, columns, entries; of each row; and their columns */
@@ -218,7 +221,10 @@ static PetscErrorCode WriteBinary(MPI_Comm comm, size_t bytes, size_t after)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbers of another size are an error that says which; a file that is as long because something follows the matrix is none */
+/*
+   Numbers of another size are an error that says which; a file that is as long because something follows the matrix is
+   none
+*/
 static PetscErrorCode TryOtherNumbers(MPI_Comm comm)
 {
   const size_t own = sizeof(PetscScalar), sizes[] = {sizeof(float), sizeof(double), 2 * sizeof(double)};

@@ -43,7 +43,10 @@ static PetscBool MtxFill(MtxReader *r)
   return PETSC_FALSE;
 }
 
-/* Next line into r->text; false at the end of the file and after a failure. Comments may have any length and are cut, other lines must fit */
+/*
+   Next line into r->text; false at the end of the file and after a failure. Comments may have any length and are cut,
+   other lines must fit
+*/
 static PetscBool MtxLine(MtxReader *r)
 {
   const size_t most = sizeof(r->text) - 1;

@@ -1,8 +1,8 @@
 /*
    Reading a Matrix Market coordinate file, entry by entry, on one process.
 
-   No call here raises a PETSc error: a failure is kept in the reader (code and message), so that the process that reads can tell
-   the others before any of them stops. Memory does not grow with the file, nor with the sizes it claims.
+   No call here raises a PETSc error: a failure is kept in the reader (code and message), so that the process that reads
+   can tell the others before any of them stops. Memory does not grow with the file, nor with the sizes it claims.
 */
 #pragma once
 

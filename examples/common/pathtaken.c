@@ -19,7 +19,9 @@ PetscErrorCode ExamplePathCounts(Mat A, MatAIJTCUCounts *counts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The paths of the products since the counts before, such as "tcu" or "tcu+scalar"; empty for a matrix of another type */
+/*
+   The paths of the products since the counts before, such as "tcu" or "tcu+scalar"; empty for a matrix of another type
+*/
 PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
 {
   MatAIJTCUCounts now;
@@ -27,9 +29,9 @@ PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[
   PetscFunctionBegin;
   text[0] = 0;
   PetscCall(ExamplePathCounts(A, &now));
-  for (MatAIJTCUPath p = MAT_AIJTCU_PATH_TCU; p <= MAT_AIJTCU_PATH_PARENT; p++) {
-    if (p == MAT_AIJTCU_PATH_TCU ? now.tcu == before->tcu : p == MAT_AIJTCU_PATH_SCALAR ? now.scalar == before->scalar
-                                                                                        : now.parent == before->parent) continue;
+  for (MatAIJTCUPath p = MAT_AIJTCU_PATH_TCU; p <= MAT_AIJTCU_PATH_CUSPARSE; p++) {
+    if (p == MAT_AIJTCU_PATH_TCU ? now.tcu == before->tcu : p == MAT_AIJTCU_PATH_CSR ? now.csr == before->csr
+                                                                                     : now.cusparse == before->cusparse) continue;
     if (text[0]) PetscCall(PetscStrlcat(text, "+", len));
     PetscCall(PetscStrlcat(text, MatAIJTCUPaths[p], len));
   }

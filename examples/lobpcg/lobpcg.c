@@ -6,21 +6,17 @@ static char help[] = "Iterations of LOBPCG with matrices of several types, the s
 #include "csv.h"
 #include "family.h"
 #include "machine.h"
+#include "options.h"
 #include "springs.h"
 #include "trial.h"
 #include <petscaijtcu.h>
 
-enum {
-  MAX_LIST = 16 /* things in a list of the user */
-};
-
 typedef struct {
-  char             *family[MAX_LIST], *type[MAX_LIST];
-  PetscInt          families, types, block[MAX_LIST], blocks, orthogonalizations, repeat, most; /* the largest block */
-  BVOrthogBlockType orthogonalization[MAX_LIST];
-  PetscReal         scale, tolerance;
-  PetscBool         test; /* -test_output */
-  char              csv[PETSC_MAX_PATH_LEN], commit[64];
+  char    **family, **type, **orthogonalization;
+  PetscInt  families, types, *block, blocks, orthogonalizations, repeat, most; /* the largest block */
+  PetscReal scale, tolerance;
+  PetscBool test; /* -test_output */
+  char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
 /* A matrix of one of the types, and the vectors to start from */
@@ -33,67 +29,56 @@ typedef struct {
 static const char columns[] = "matrix,rows,nonzeros,type,path,block,orthogonalization,iterations,repeat,solve_s,least_s,speedup,eigenvalue_difference,products,"
                               "product_s,orthogonalization_s,projection_s,update_s,preconditioner_s,dense_s,other_s,precision,commit,petsc,slepc,cuda,machine";
 
-/* Where the user gives no list: the types and the size that suit what there is */
-static PetscErrorCode DefaultTypes(Options *o)
+static PetscErrorCode FindOrthogonalization(const char name[], BVOrthogBlockType *type)
 {
-  Mat       A;
-  PetscBool device;
+  PetscEnum value;
+  PetscBool found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscEnumFind(BVOrthogBlockTypes, name, &value, &found));
+  PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-orthogonalizations %s: must be what -bv_orthog_block can be, such as gs or chol", name);
+  *type = (BVOrthogBlockType)value;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HasDevice(PetscBool *device)
+{
+  Mat A;
 
   PetscFunctionBegin;
   PetscCall(ExampleMachineMat(&A));
-  PetscCall(ExampleMatOnDevice(A, &device));
+  PetscCall(ExampleMatOnDevice(A, device));
   PetscCall(MatDestroy(&A));
-  if (!o->scale) o->scale = device ? 1 : (PetscReal)0.01;
-  if (o->types) PetscFunctionReturn(PETSC_SUCCESS);
-  o->types = 2;
-  PetscCall(PetscStrallocpy(device ? MATAIJCUSPARSE : MATAIJ, &o->type[0]));
-  PetscCall(PetscStrallocpy(MATAIJTCU, &o->type[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  const PetscInt blocks[] = {8, 16, 32, 64};
-  PetscBool      families, types, given, orthogonalizations;
+  PetscBool         device;
+  BVOrthogBlockType unused;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  o->families = o->types = o->blocks = o->orthogonalizations = MAX_LIST;
-  o->repeat                                                  = 3;
-  o->tolerance                                               = 100 * PETSC_SQRT_MACHINE_EPSILON;
+  PetscCall(HasDevice(&device));
+  o->repeat    = 3;
+  o->tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON;
+  o->scale     = device ? 1 : (PetscReal)0.01;
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of LOBPCG", NULL);
-  PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list (default elasticity): elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", NULL, o->family, &o->families, &families));
-  PetscCall(PetscOptionsReal("-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", NULL, o->scale, &o->scale, NULL));
-  PetscCall(PetscOptionsStringArray("-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", NULL, o->type, &o->types, &types));
-  PetscCall(PetscOptionsIntArray("-blocks", "Block sizes of LOBPCG, a list; default: 8,16,32,64", NULL, o->block, &o->blocks, &given));
-  PetscCall(PetscOptionsEnumArray("-orthogonalizations", "What -bv_orthog_block would be, a list; default: gs,chol", NULL, BVOrthogBlockTypes, (PetscEnum *)o->orthogonalization, &o->orthogonalizations, &orthogonalizations));
-  PetscCall(PetscOptionsBoundedInt("-repeat", "How often each solve is timed, after a short one to warm up", NULL, o->repeat, &o->repeat, NULL, 1));
-  PetscCall(PetscOptionsReal("-tolerance", "Largest relative difference of an eigenvalue to the first type's that is not an error", NULL, o->tolerance, &o->tolerance, NULL));
-  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), NULL));
-  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->commit, o->commit, sizeof(o->commit), NULL));
-  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu" : "aij,aijtcu", &o->types, &o->type));
+  PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-blocks", "Block sizes of LOBPCG, a list", "8,16,32,64", &o->blocks, &o->block));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-orthogonalizations", "What -bv_orthog_block would be, a list", "gs,chol", &o->orthogonalizations, &o->orthogonalization));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "How often each solve is timed, after a short one to warm up", 1, &o->repeat));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest relative difference of an eigenvalue to the first type's that is not an error", &o->tolerance));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
-  PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
-  if (!families) {
-    o->families = 1;
-    PetscCall(PetscStrallocpy(GenerateKinds[GENERATE_ELASTICITY], &o->family[0]));
-  }
-  if (!types) o->types = 0;
-  PetscCall(DefaultTypes(o));
-  if (!given) {
-    o->blocks = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(blocks);
-    PetscCall(PetscArraycpy(o->block, blocks, o->blocks));
-  }
-  if (!orthogonalizations) {
-    o->orthogonalizations   = 2;
-    o->orthogonalization[0] = BV_ORTHOG_BLOCK_GS;
-    o->orthogonalization[1] = BV_ORTHOG_BLOCK_CHOL;
-  }
-  for (PetscInt k = 0; k < o->blocks; k++) {
-    PetscCheck(o->block[k] > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-blocks %" PetscInt_FMT ": a block needs one vector at least", o->block[k]);
-    o->most = PetscMax(o->most, o->block[k]);
-  }
+  PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  for (PetscInt k = 0; k < o->orthogonalizations; k++) PetscCall(FindOrthogonalization(o->orthogonalization[k], &unused));
+  for (PetscInt k = 0; k < o->blocks; k++) o->most = PetscMax(o->most, o->block[k]);
   PetscCall(FamilyCheck(o->families, o->family));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -101,8 +86,10 @@ static PetscErrorCode GetOptions(Options *o)
 static PetscErrorCode DestroyOptions(Options *o)
 {
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscFree(o->family[k]));
-  for (PetscInt k = 0; k < o->types; k++) PetscCall(PetscFree(o->type[k]));
+  PetscCall(ExampleListDestroy(o->families, &o->family));
+  PetscCall(ExampleListDestroy(o->types, &o->type));
+  PetscCall(ExampleListDestroy(o->orthogonalizations, &o->orthogonalization));
+  PetscCall(PetscFree(o->block));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,9 +150,10 @@ static PetscErrorCode PrintTrial(const Options *o, const Side *side, const Trial
 /* All types in turn, so that all see the same clock rates and neighbours */
 static PetscErrorCode Compare(const Options *o, const char name[], Side side[], const TrialOptions *t, PetscInt *wrong)
 {
-  Trial trial[MAX_LIST];
+  Trial *trial;
 
   PetscFunctionBegin;
+  PetscCall(PetscCalloc1(o->types, &trial));
   for (PetscInt k = 0; k < o->types; k++) {
     PetscReal difference;
 
@@ -176,16 +164,18 @@ static PetscErrorCode Compare(const Options *o, const char name[], Side side[], 
     if (o->csv[0]) PetscCall(AppendCSV(o, name, &side[k], t, &trial[k], &trial[0], difference));
   }
   for (PetscInt k = 0; k < o->types; k++) PetscCall(TrialDestroy(&trial[k]));
+  PetscCall(PetscFree(trial));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *wrong)
 {
   GenerateCSR csr;
-  Side        side[MAX_LIST];
+  Side       *side;
   char        machine[128];
 
   PetscFunctionBegin;
+  PetscCall(PetscCalloc1(o->types, &side));
   PetscCall(FamilyRows(name, o->scale, &csr));
   PetscCall(SpringsSetValues(&csr));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros", name, csr.m, csr.n, csr.i[csr.m]));
@@ -200,8 +190,9 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
   for (PetscInt b = 0; b < o->blocks; b++) {
     for (PetscInt k = 0; k < o->orthogonalizations; k++) {
-      const TrialOptions t = {o->block[b], o->orthogonalization[k], o->repeat};
+      TrialOptions t = {o->block[b], BV_ORTHOG_BLOCK_GS, o->repeat};
 
+      PetscCall(FindOrthogonalization(o->orthogonalization[k], &t.orthogonalization));
       PetscCall(Compare(o, name, side, &t, wrong));
     }
   }
@@ -209,6 +200,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
     PetscCall(VecDestroyVecs(2 * o->most, &side[k].start));
     PetscCall(MatDestroy(&side[k].A));
   }
+  PetscCall(PetscFree(side));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

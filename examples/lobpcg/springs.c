@@ -1,8 +1,9 @@
 #include "springs.h"
 
 /*
-   A spring of random stiffness between any two unknowns that are coupled, and one of stiffness 1 that holds each unknown: the smallest
-   eigenvalue is 1, of a rigid motion, and those that follow lie close to it, as the lowest ones of an elastic body do.
+   A spring of random stiffness between any two unknowns that are coupled, and one of stiffness 1 that holds each
+   unknown: the smallest eigenvalue is 1, of a rigid motion, and those that follow lie close to it, as the lowest ones
+   of an elastic body do.
 */
 PetscErrorCode SpringsSetValues(GenerateCSR *csr)
 {

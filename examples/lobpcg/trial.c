@@ -8,7 +8,10 @@ enum {
   WARM_UP    = 3 /* iterations: the last has residuals and directions, so that all there is was called once */
 };
 
-/* Vectors for a block to start from, the same for matrices of all types: two blocks of them, or LOBPCG makes the second one itself, in the solve */
+/*
+   Vectors for a block to start from, the same for matrices of all types: two blocks of them, or LOBPCG makes the second
+   one itself, in the solve
+*/
 PetscErrorCode TrialStart(Mat A, PetscInt block, Vec *start[])
 {
   Vec      x;
@@ -75,7 +78,7 @@ static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set up and solve: once, with at most so many iterations if that is not 0, and with a profile if there is one */
+/* Set up and solve: once; with most iterations if most is not 0, and with a profile if there is one */
 static PetscErrorCode SolveOnce(Mat A, Vec start[], const TrialOptions *o, PetscInt most, Profile *profile, Trial *trial, PetscReal *seconds)
 {
   EPS            eps;

@@ -5,7 +5,10 @@
   #include <petscdevice_cuda.h>
 #endif
 
-/* Columns first to first + N - 1 of the dense operand, with the row layout of A's columns; values do not depend on the number of processes */
+/*
+   Columns first to first + N - 1 of the dense operand, with the row layout of A's columns; values do not depend on the
+   number of processes
+*/
 static PetscErrorCode CreateOperand(Mat A, const char type[], PetscInt first, PetscInt N, Mat *B)
 {
   PetscInt     n, rstart, lda;
@@ -66,7 +69,10 @@ static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLog
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiply A with a block of N dense vectors: once, twice to warm up, and repeat times, if asked for with page-locked memory after the first */
+/*
+   Multiply A with a block of N dense vectors: once, twice to warm up, and repeat times, if asked for with page-locked
+   memory after the first
+*/
 PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt repeat, PetscBool lock, Timing *t, Mat *C)
 {
   Mat        B;
@@ -139,7 +145,10 @@ static PetscErrorCode Scale(Mat A, PetscInt first, PetscInt N, Mat *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest |C - D| / (|A| |B|) of any entry of the last two columns (more would take longer than what is measured), for two products C = A B and D of MeasureProduct(); infinite where an entry is not a number */
+/*
+   Largest |C - D| / (|A| |B|) of any entry of the last two columns (more would take longer than what is measured), for
+   two products C = A B and D of MeasureProduct(); infinite where an entry is not a number
+*/
 PetscErrorCode ProductError(Mat A, Mat C, Mat D, PetscReal *error)
 {
   Mat                S;

@@ -7,55 +7,41 @@ static char help[] = "One product C = A B of a sparse matrix with a block of N d
 #include "measure.h"
 #include "machine.h"
 #include "matload.h"
+#include "options.h"
 #include "pathtaken.h"
 #include <petscaijtcu.h>
-
-enum {
-  MAX_N = 32 /* values of -N in a run */
-};
 
 typedef struct {
   char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64], commit[64];
   PetscBool    load, table, test, permuted, lock; /* -f, -csv, -test_output, -permuted, -page_locked */
   GenerateKind kind;
-  PetscInt     n, N[MAX_N], count, repeat;
+  PetscInt     n, *N, count, repeat;
   PetscReal    tolerance;
 } Options;
 
 static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
 {
-  PetscBool given;
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   PetscCall(PetscStrncpy(o->compare, MATAIJ, sizeof(o->compare)));
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   o->repeat    = 20;
   o->tolerance = 100 * PETSC_MACHINE_EPSILON;
-  o->count     = MAX_N;
   PetscOptionsBegin(comm, NULL, "Sparse matrix times dense matrix", NULL);
-  PetscCall(PetscOptionsString("-f", "File with the sparse matrix (.mtx, .mtx.gz, PETSc binary)", NULL, o->file, o->file, sizeof(o->file), &o->load));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-f", "File with the sparse matrix (.mtx, .mtx.gz, PETSc binary)", o->file, sizeof(o->file), &o->load));
   PetscCall(PetscOptionsEnum("-generate", "Matrix to generate", NULL, GenerateKinds, (PetscEnum)o->kind, (PetscEnum *)&o->kind, NULL));
-  PetscCall(PetscOptionsBoundedInt("-size", "Its size: nodes a side of the grid (elasticity, poisson7, stencil27, dof8, tetra; default 24) or rows (default 20000)", NULL, o->n, &o->n, NULL, 0));
-  PetscCall(PetscOptionsBool("-permuted", "Rows and columns in the same random order", NULL, o->permuted, &o->permuted, NULL));
-  PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrix, a list", NULL, o->N, &o->count, &given));
-  PetscCall(PetscOptionsString("-compare_type", "Matrix type to compare with; its options have the prefix compare_", NULL, o->compare, o->compare, sizeof(o->compare), NULL));
-  PetscCall(PetscOptionsString("-dense_type", "Type of the dense matrices (dense|densecuda); default: where the vectors of the sparse type live", NULL, o->dense, o->dense, sizeof(o->dense), NULL));
-  PetscCall(PetscOptionsBool("-page_locked", "Dense matrices of the host in page-locked memory, for a GPU", NULL, o->lock, &o->lock, NULL));
-  PetscCall(PetscOptionsBoundedInt("-repeat", "Products timed, after a first one and two to warm up", NULL, o->repeat, &o->repeat, NULL, 1));
-  PetscCall(PetscOptionsReal("-tolerance", "Largest |C - Cref| / (|A| |B|) of any entry that is not an error", NULL, o->tolerance, &o->tolerance, NULL));
-  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), &o->table));
-  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->commit, o->commit, sizeof(o->commit), NULL));
-  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-size", "Its size: nodes a side of the grid (elasticity, poisson7, stencil27, dof8, tetra; default 24) or rows (default 20000)", 0, &o->n));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-permuted", "Rows and columns in the same random order", &o->permuted));
+  PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "8,32,128", &o->count, &o->N));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-compare_type", "Matrix type to compare with; its options have the prefix compare_", o->compare, sizeof(o->compare), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-dense_type", "Type of the dense matrices (dense|densecuda); default: where the vectors of the sparse type live", o->dense, sizeof(o->dense), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-page_locked", "Dense matrices of the host in page-locked memory, for a GPU", &o->lock));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after a first one and two to warm up", 1, &o->repeat));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - Cref| / (|A| |B|) of any entry that is not an error", &o->tolerance));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), &o->table));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
-  if (!given) {
-    o->count = 3;
-    o->N[0]  = 8;
-    o->N[1]  = 32;
-    o->N[2]  = 128;
-  }
-  PetscCheck(o->count > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N needs the numbers of columns of the dense matrix, such as -N 8,32");
-  for (PetscInt k = 0; k < o->count; k++) PetscCheck(o->N[k] > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-N %" PetscInt_FMT ": a dense matrix needs one column at least", o->N[k]);
   if (!o->n) o->n = GenerateIsGrid(o->kind) ? 24 : 20000;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -217,6 +203,7 @@ int main(int argc, char **args)
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&R));
+  PetscCall(PetscFree(o.N));
   PetscCheck(worst <= o.tolerance, comm, PETSC_ERR_PLIB, "The two products differ by %g of |A| |B|, more than -tolerance %g", (double)worst, (double)o.tolerance);
   PetscCall(PetscFinalize());
   return 0;
@@ -239,13 +226,13 @@ int main(int argc, char **args)
    test:
       suffix: paths
       nsize: {{1 3}}
-      args: -test_output -generate stencil27 -size 6 -N 7,32 -repeat 2 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}} -mat_aijtcu_brick_rows {{8 16}} -compare_type aijtcu -compare_mat_aijtcu_path parent
+      args: -test_output -generate stencil27 -size 6 -N 7,32 -repeat 2 -mat_type aijtcu -mat_aijtcu_path {{tcu csr}} -mat_aijtcu_format {{8,64,32,1 16,64,32,1}} -compare_type aijtcu -compare_mat_aijtcu_path cusparse
       diff_args: -j
 
    test: # rows of B in shared memory: an H200 has as many multiprocessors as there are panels, or a few more; columns of B that are aligned to 16 bytes, and others
       suffix: panels
       requires: cuda
-      args: -test_output -generate stencil27 -size {{37 38}separate output} -N 2,9 -repeat 1 -mat_type aijtcu -mat_aijtcu_path scalar
+      args: -test_output -generate stencil27 -size {{37 38}separate output} -N 2,9 -repeat 1 -mat_type aijtcu -mat_aijtcu_path csr
       diff_args: -j
 
    test:

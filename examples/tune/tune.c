@@ -6,18 +6,18 @@ static char help[] = "What -mat_aijtcu_tune proxy finds: the times of all varian
 #include "family.h"
 #include "machine.h"
 #include "operand.h"
+#include "options.h"
 #include "pathtaken.h"
 #include "rounds.h"
 
 enum {
-  MAX_LIST     = 64,
   MAX_VARIANTS = 16,
   FEW          = 3 /* variants of which a rank correlation says nothing */
 };
 
 typedef struct {
-  char     *family[MAX_LIST];
-  PetscInt  families, N[MAX_LIST], Ns, most; /* the largest N */
+  char    **family;
+  PetscInt  families, *N, Ns, most; /* the largest N */
   PetscReal scale;
   PetscBool test;
   char      csv[PETSC_MAX_PATH_LEN], commit[64], machine[128], cuda[16];
@@ -37,32 +37,19 @@ typedef struct {
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  const char *const families[] = {"elasticity", "dof8", "tetra", "stencil27", "banded", "blockarrow", "poisson7", "powerlaw", "rmat", "random"};
-  const PetscInt    N[]        = {4, 8, 32, 128};
-  PetscBool         given, Ns;
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  o->families = o->Ns = MAX_LIST;
-  o->scale            = 1;
+  o->scale = 1;
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tuning beside the times of whole products", NULL);
-  PetscCall(PetscOptionsStringArray("-families", "Matrices to generate, a list of those that examples/bench has", NULL, o->family, &o->families, &given));
-  PetscCall(PetscOptionsReal("-scale", "Rows of the matrices by those of a full benchmark", NULL, o->scale, &o->scale, NULL));
-  PetscCall(PetscOptionsIntArray("-N", "Columns of the dense matrices, a list", NULL, o->N, &o->Ns, &Ns));
-  PetscCall(PetscOptionsString("-csv", "File to append the results to", NULL, o->csv, o->csv, sizeof(o->csv), NULL));
-  PetscCall(PetscOptionsString("-commit", "What the table says of the version", NULL, o->commit, o->commit, sizeof(o->commit), NULL));
-  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine", NULL, o->test, &o->test, NULL));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list of those that examples/bench has", "elasticity,dof8,tetra,stencil27,banded,blockarrow,poisson7,powerlaw,rmat,random", &o->families, &o->family));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of the matrices by those of a full benchmark", &o->scale));
+  PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "4,8,32,128", &o->Ns, &o->N));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
-  if (!given) {
-    o->families = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(families);
-    for (PetscInt k = 0; k < o->families; k++) PetscCall(PetscStrallocpy(families[k], &o->family[k]));
-  }
-  if (!Ns) {
-    o->Ns = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(N);
-    PetscCall(PetscArraycpy(o->N, N, o->Ns));
-  }
   PetscCall(OperandMostColumns(o->Ns, o->N, &o->most));
   PetscCall(FamilyCheck(o->families, o->family));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,15 +60,12 @@ static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUVar
 {
   PetscFunctionBegin;
   if (c->subject.A) PetscFunctionReturn(PETSC_SUCCESS);
-  if (v->path == MAT_AIJTCU_PATH_SCALAR) PetscCall(PetscStrncpy(c->name, "scalar", sizeof(c->name)));
-  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->brick_rows, v->panel_rows, v->block_cols, v->window_cols));
-  c->variant         = (Variant){c->name, PETSC_TRUE, v->path, v->brick_rows, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_CLUSTER_NEVER, MAT_AIJTCU_TUNE_NONE};
+  if (v->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscStrncpy(c->name, "csr", sizeof(c->name)));
+  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->format.brick_rows, v->format.panel_rows, v->format.block_cols, v->format.window_cols));
+  c->variant         = (Variant){c->name, PETSC_TRUE, v->path, v->format.brick_rows, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_NEVER, MAT_AIJTCU_TUNE_NONE};
   c->subject.variant = &c->variant;
   PetscCall(VariantCreateMat(&c->variant, csr, MATSEQAIJ, &c->subject.A));
-  if (!v->brick_rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatAIJTCUSetPanelRows(c->subject.A, v->panel_rows));
-  PetscCall(MatAIJTCUSetWindowCols(c->subject.A, v->window_cols));
-  PetscCall(MatAIJTCUSetBlockCols(c->subject.A, v->block_cols));
+  PetscCall(MatAIJTCUSetFormat(c->subject.A, &v->format));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,7 +108,10 @@ static PetscBool IsRanked(const Candidate *c)
   return (PetscBool)(c->proxy > 0 && c->full > 0);
 }
 
-/* Among those that are ranked, from 1; equal ones share the mean of their ranks. Of the proxy's times, or of the whole products' */
+/*
+   Among those that are ranked, from 1; equal ones share the mean of their ranks. Of the proxy's times, or of the whole
+   products'
+*/
 static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool full)
 {
   PetscReal rank = 1;
@@ -204,18 +191,20 @@ static PetscErrorCode Compare(const Options *o, const char name[], const Generat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide as those of the variants with bricks of as many rows, half as wide, or of single columns */
+/*
+   What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide
+   as those of the variants with bricks of as many rows, half as wide, or of single columns
+*/
 static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
 {
-  const PetscInt         cols     = tuning->variant[0].block_cols, cols8 = tuning->variant[2].block_cols; /* of bricks of 16 and of 8 rows */
+  const PetscInt         cols = tuning->variant[0].format.block_cols, cols8 = tuning->variant[2].format.block_cols; /* of bricks of 16 and of 8 rows */
   const MatAIJTCUVariant others[] = {
-    {MAT_AIJTCU_PATH_TCU, 16, 128, cols,      16, 0},
-    {MAT_AIJTCU_PATH_TCU, 16, 64,  cols,      8,  0},
-    {MAT_AIJTCU_PATH_TCU, 16, 128, cols / 2,  8,  0},
-    {MAT_AIJTCU_PATH_TCU, 8,  64,  cols8 / 2, 8,  0},
-    {MAT_AIJTCU_PATH_TCU, 8,  64,  256,       1,  0},
-    {MAT_AIJTCU_PATH_TCU, 16, 16,  256,       1,  0}
-  };
+    {MAT_AIJTCU_PATH_TCU, {16, 128, cols, 16}, 0},
+    {MAT_AIJTCU_PATH_TCU, {16, 64, cols, 8}, 0},
+    {MAT_AIJTCU_PATH_TCU, {16, 128, cols / 2, 8}, 0},
+    {MAT_AIJTCU_PATH_TCU, {8, 64, cols8 / 2, 8}, 0},
+    {MAT_AIJTCU_PATH_TCU, {8, 64, 256, 1}, 0},
+    {MAT_AIJTCU_PATH_TCU, {16, 16, 256, 1}, 0}};
   const PetscInt nothers = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(others);
 
   PetscFunctionBegin;
@@ -292,13 +281,12 @@ int main(int argc, char **args)
   PetscCall(ExampleCUDAVersion(A, o.cuda, sizeof(o.cuda)));
   PetscCall(MatGetVecType(A, &b.type));
   c.type = b.type;
-  for (PetscInt k = 0; k < o.families; k++) {
-    PetscCall(RunFamily(&o, o.family[k], &b, &c, &totals));
-    PetscCall(PetscFree(o.family[k]));
-  }
+  for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k], &b, &c, &totals));
   if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the winner is within 5 %% of the best in %" PetscInt_FMT " of %" PetscInt_FMT " cases, the rank correlation 0.9 at least in %" PetscInt_FMT " of %" PetscInt_FMT "\n", o.machine, totals.good, totals.cases, totals.agree, totals.ranked));
   PetscCall(OperandDestroy(&b));
   PetscCall(OperandDestroy(&c));
+  PetscCall(ExampleListDestroy(o.families, &o.family));
+  PetscCall(PetscFree(o.N));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
   return 0;

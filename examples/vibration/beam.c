@@ -1,4 +1,5 @@
 #include "beam.h"
+#include "options.h"
 #include <petscaijtcu.h>
 
 enum {
@@ -29,16 +30,16 @@ PetscErrorCode BeamSetFromOptions(MPI_Comm comm, Beam *b)
   b->density = 7850.0;
   b->bubbles = PETSC_TRUE;
   PetscOptionsBegin(comm, NULL, "Clamped beam", NULL);
-  PetscCall(PetscOptionsBoundedInt("-nx", "Elements along the beam", NULL, b->nx, &b->nx, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-ny", "Elements across the beam, in y", NULL, b->ny, &b->ny, NULL, 1));
-  PetscCall(PetscOptionsBoundedInt("-nz", "Elements across the beam, in z", NULL, b->nz, &b->nz, NULL, 1));
-  PetscCall(PetscOptionsReal("-lx", "Length of the beam (m)", NULL, b->lx, &b->lx, NULL));
-  PetscCall(PetscOptionsReal("-ly", "Side of the cross-section in y (m)", NULL, b->ly, &b->ly, NULL));
-  PetscCall(PetscOptionsReal("-lz", "Side of the cross-section in z (m)", NULL, b->lz, &b->lz, NULL));
-  PetscCall(PetscOptionsReal("-young", "Young's modulus (Pa)", NULL, b->young, &b->young, NULL));
-  PetscCall(PetscOptionsReal("-poisson", "Poisson's ratio", NULL, b->poisson, &b->poisson, NULL));
-  PetscCall(PetscOptionsReal("-density", "Density (kg/m^3)", NULL, b->density, &b->density, NULL));
-  PetscCall(PetscOptionsBool("-bubbles", "Add the bending modes of an element (incompatible modes) to its trilinear shape functions, against locking", NULL, b->bubbles, &b->bubbles, NULL));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-nx", "Elements along the beam", 1, &b->nx));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-ny", "Elements across the beam, in y", 1, &b->ny));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-nz", "Elements across the beam, in z", 1, &b->nz));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-lx", "Length of the beam (m)", &b->lx));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-ly", "Side of the cross-section in y (m)", &b->ly));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-lz", "Side of the cross-section in z (m)", &b->lz));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-young", "Young's modulus (Pa)", &b->young));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-poisson", "Poisson's ratio", &b->poisson));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-density", "Density (kg/m^3)", &b->density));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-bubbles", "Add the bending modes of an element (incompatible modes) to its trilinear shape functions, against locking", &b->bubbles));
   PetscOptionsEnd();
   PetscCheck(b->lx > 0 && b->ly > 0 && b->lz > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-lx, -ly and -lz are lengths, they must be positive");
   PetscCheck(b->young > 0 && b->density > 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-young and -density must be positive");
@@ -54,8 +55,9 @@ PetscReal BeamFrequency(const Beam *b, PetscReal lambda)
 }
 
 /*
-   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 (Wilson's incompatible modes: they
-   let an element bend without shear) live inside the element and are eliminated here; they carry no mass.
+   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 (Wilson's
+   incompatible modes: they let an element bend without shear) live inside the element and are eliminated here; they
+   carry no mass.
 */
 static void ElementMatrices(const Beam *b, PetscReal K[DOFS][DOFS], PetscReal M[DOFS][DOFS])
 {
@@ -125,8 +127,8 @@ static void NodeBlock(const Beam *b, const PetscReal E[DOFS][DOFS], const PetscI
 }
 
 /*
-   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order, so that nothing
-   travels and no entry repeats. coupled says whether E has entries between different directions.
+   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order, so
+   that nothing travels and no entry repeats. coupled says whether E has entries between different directions.
 */
 static PetscErrorCode Assemble(const Beam *b, const PetscReal E[DOFS][DOFS], PetscBool coupled, Mat A)
 {

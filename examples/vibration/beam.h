@@ -23,7 +23,10 @@ typedef enum {
 } BeamMotion;
 extern const char *const BeamMotions[];
 
-/* Nodes in the clamped section x = 0 are left out; node n is node (i, j, k) of the mesh, i = 1..nx, sections one after the other */
+/*
+   Nodes in the clamped section x = 0 are left out; node n is node (i, j, k) of the mesh, i = 1..nx, sections one after
+   the other
+*/
 static inline PetscInt BeamNodes(const Beam *b)
 {
   return b->nx * (b->ny + 1) * (b->nz + 1);

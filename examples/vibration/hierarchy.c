@@ -6,9 +6,9 @@ enum {
 };
 
 /*
-   Halve the number of elements in the directions where they are shortest, so that long elements become cubes before cubes become larger:
-   a smoother that treats all unknowns alike leaves nothing rough on cubes, but much along the long side of an element. False if nothing
-   can be halved.
+   Halve the number of elements in the directions where they are shortest, so that long elements become cubes before
+   cubes become larger: a smoother that treats all unknowns alike leaves nothing rough on cubes, but much along the long
+   side of an element. False if nothing can be halved.
 */
 PetscBool BeamCoarsen(const Beam *fine, Beam *coarse)
 {
@@ -23,8 +23,8 @@ PetscBool BeamCoarsen(const Beam *fine, Beam *coarse)
 }
 
 /*
-   Linear interpolation along one direction, from n elements to node i of m: first node and the weights of it and of the next one; returns
-   how many of the two count. The meshes need not be nested.
+   Linear interpolation along one direction, from n elements to node i of m: first node and the weights of it and of the
+   next one; returns how many of the two count. The meshes need not be nested.
 */
 static PetscInt Interpolate(PetscInt m, PetscInt n, PetscInt i, PetscInt *first, PetscReal weight[2])
 {
@@ -36,7 +36,10 @@ static PetscInt Interpolate(PetscInt m, PetscInt n, PetscInt i, PetscInt *first,
   return weight[1] > 0 ? 2 : 1;
 }
 
-/* Trilinear interpolation of displacements from the nodes of a coarse mesh to those of a fine one. The clamped nodes, i = 0, do not move. */
+/*
+   Trilinear interpolation of displacements from the nodes of a coarse mesh to those of a fine one. The clamped nodes, i
+   = 0, do not move.
+*/
 static PetscErrorCode Interpolation(const Beam *fine, const Beam *coarse, Mat Kf, Mat Kc, Mat *P)
 {
   PetscInt     rstart, rend, m, n, *row, *col;
@@ -78,8 +81,9 @@ static PetscErrorCode Interpolation(const Beam *fine, const Beam *coarse, Mat Kf
 }
 
 /*
-   The coarsest mesh is small: it is solved on the host wherever the matrices are, because a triangular solve with cuSPARSE takes longer than
-   copying the vector to the host and back. Where there are several processes PETSc factors on each.
+   The coarsest mesh is small: it is solved on the host wherever the matrices are, because a triangular solve with
+   cuSPARSE takes longer than copying the vector to the host and back. Where there are several processes PETSc factors
+   on each.
 */
 static PetscErrorCode SetCoarseSolver(PC pc)
 {
@@ -101,11 +105,13 @@ static PetscErrorCode SetCoarseSolver(PC pc)
 }
 
 /*
-   Make pc multigrid on coarser and coarser meshes of the same beam. Each has a stiffness matrix assembled on it, of the type of K, instead of a
-   product of the finer one with interpolations: nothing larger than K is made on the way, and coarse matrices have no more entries in a row
-   than K. Elements with bubbles bend without locking however few they are, so that a coarse beam bends as the fine one does.
+   Make pc multigrid on coarser and coarser meshes of the same beam. Each has a stiffness matrix assembled on it, of the
+   type of K, instead of a product of the finer one with interpolations: nothing larger than K is made on the way, and
+   coarse matrices have no more entries in a row than K. Elements with bubbles bend without locking however few they
+   are, so that a coarse beam bends as the fine one does.
 
-   Restrictions are stored, not applied as transposes: products of a matrix with a block of vectors are what there are fast ways for.
+   Restrictions are stored, not applied as transposes: products of a matrix with a block of vectors are what there are
+   fast ways for.
 */
 PetscErrorCode BeamMultigrid(const Beam *b, Mat K, PC pc)
 {

@@ -6,7 +6,9 @@ static char help[] = "Checks the meshes of BeamMultigrid() against what is known
 
 #define TOLERANCE (1000 * PETSC_MACHINE_EPSILON)
 
-/* Stretch: u_x = x. Otherwise a field that is trilinear, different in all directions and zero where the beam is clamped */
+/*
+   Stretch: u_x = x. Otherwise a field that is trilinear, different in all directions and zero where the beam is clamped
+*/
 static PetscErrorCode SetField(const Beam *b, PetscBool stretch, Vec u)
 {
   PetscScalar *v;
@@ -63,7 +65,9 @@ static PetscErrorCode CheckInterpolation(const Beam *fine, const Beam *coarse, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A strain of one along the beam, none across it: twice the energy is the volume times (1 - nu) / ((1 + nu) (1 - 2 nu)) */
+/*
+   A strain of one along the beam, none across it: twice the energy is the volume times (1 - nu) / ((1 + nu) (1 - 2 nu))
+*/
 static PetscErrorCode CheckEnergy(const Beam *b, Mat K)
 {
   const PetscReal expected = b->lx * b->ly * b->lz / PetscPowReal(b->unit, 3) * (1 - b->poisson) / ((1 + b->poisson) * (1 - 2 * b->poisson));

@@ -56,7 +56,10 @@ static float Cross(const float a[3], const float b[3], float x, float y)
   return (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]);
 }
 
-/* Half a quadrilateral: p0-p1 and p1-p2 are sides of it, drawn darker the wider the triangle (in a fine mesh they would hide it), p2-p0 is its diagonal */
+/*
+   Half a quadrilateral: p0-p1 and p1-p2 are sides of it, drawn darker the wider the triangle (in a fine mesh they would
+   hide it), p2-p0 is its diagonal
+*/
 static void ImageTriangle(Image *im, const float *const p[3], const float value[3], float light)
 {
   const float area = Cross(p[0], p[1], p[2][0], p[2][1]);

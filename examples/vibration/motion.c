@@ -3,9 +3,9 @@
 const char *const BeamMotions[] = {"bending in y", "bending in z", "torsion", "axial", "other", "BeamMotion", "BEAM_", NULL};
 
 /*
-   Which motion a mode is, and its order: each cross-section's mean displacement and rotation about the axis say how much of the
-   mode is each motion; a cantilever's n-th mode of any of them changes sign n-1 times along the beam. (Counting the modes found so
-   far instead would go wrong for a square section, whose bending modes are double.)
+   Which motion a mode is, and its order: each cross-section's mean displacement and rotation about the axis say how
+   much of the mode is each motion; a cantilever's n-th mode of any of them changes sign n-1 times along the beam.
+   (Counting the modes found so far instead would go wrong for a square section, whose bending modes are double.)
 */
 PetscErrorCode BeamClassify(const Beam *b, Vec mode, BeamMotion *motion, PetscInt *order)
 {

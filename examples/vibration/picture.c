@@ -124,7 +124,10 @@ static void DrawOutline(const Modes *m, PetscInt mode, const Camera *camera, Ima
   }
 }
 
-/* Draw the first modes into one PNG: the undeformed beam as outline, the displaced one coloured by displacement. To be called on rank 0 */
+/*
+   Draw the first modes into one PNG: the undeformed beam as outline, the displaced one coloured by displacement. To be
+   called on rank 0
+*/
 PetscErrorCode ModesDraw(const Modes *m, const char file[])
 {
   const int   count = (int)PetscMin(m->count, MOST), columns = count > 1 ? 2 : 1;

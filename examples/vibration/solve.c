@@ -17,8 +17,9 @@ static PetscErrorCode DefaultOption(const char name[], const char value[])
 }
 
 /*
-   What preconditions K where the user does not say: multigrid on coarser meshes if there is a mesh; else a factorization if K is small enough
-   to be factored on every process and nothing says what the coarse levels of algebraic multigrid must represent; else algebraic multigrid
+   What preconditions K where the user does not say: multigrid on coarser meshes if there is a mesh; else a
+   factorization if K is small enough to be factored on every process and nothing says what the coarse levels of
+   algebraic multigrid must represent; else algebraic multigrid
 */
 static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm, ST st, PC pc)
 {
@@ -43,9 +44,9 @@ static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm
 }
 
 /*
-   Options of the preconditioner in use. Multigrid is made to apply to a block of vectors at once: Richardson's iteration has a block form,
-   Chebyshev's has not. The row sums of absolute values as diagonal bound the eigenvalues of what is smoothed by one, on every level of any
-   symmetric matrix, so that a scale below two is safe.
+   Options of the preconditioner in use. Multigrid is made to apply to a block of vectors at once: Richardson's
+   iteration has a block form, Chebyshev's has not. The row sums of absolute values as diagonal bound the eigenvalues of
+   what is smoothed by one, on every level of any symmetric matrix, so that a scale below two is safe.
 */
 static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 {
@@ -65,8 +66,8 @@ static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 }
 
 /*
-   Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding exceeds the tolerance. The eigenvalue
-   itself has an error of the square of its residual and is not worse for it.
+   Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding exceeds the
+   tolerance. The eigenvalue itself has an error of the square of its residual and is not worse for it.
 */
 static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, PetscReal residual, PetscReal *error, void *ctx)
 {
@@ -82,6 +83,9 @@ static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, Pet
 typedef struct {
   PetscInt  converged;    /* at the last iteration */
   PetscReal least, error; /* of the first eigenvalue that has not converged: the least error so far, and the last one */
+  PetscReal rounding;     /* of an eigenvalue that is zero */
+  PetscBool check;        /* for eigenvalues below zero, of which: */
+  PetscReal negative;
 } Stagnation;
 
 static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
@@ -89,7 +93,11 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
   Stagnation *s = (Stagnation *)ctx;
 
   PetscFunctionBegin;
-  (void)eps, (void)its, (void)eigr, (void)eigi;
+  (void)eps, (void)its, (void)eigi;
+  /* A Rayleigh quotient below zero: there is an eigenvalue below it */
+  for (PetscInt k = 0; s->check && k < nest; k++) {
+    if (PetscRealPart(eigr[k]) < PetscMin(s->negative, -s->rounding)) s->negative = PetscRealPart(eigr[k]);
+  }
   if (nconv >= nest) PetscFunctionReturn(PETSC_SUCCESS);
   if (nconv != s->converged) s->least = PETSC_MAX_REAL;
   s->converged = nconv;
@@ -99,9 +107,11 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
 }
 
 /*
-   Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X: preconditioned residuals are
-   largest in the softest modes, which are X, and are not made orthogonal to it. The Gram matrix of (X R P) is then singular to working
-   precision, residuals rise again, and some iterations later its Cholesky factorization fails.
+   Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X:
+   preconditioned residuals are largest in the softest modes, which are X, and are not made orthogonal to it. The Gram
+   matrix of (X R P) is then singular to working precision, residuals rise again, and some iterations later its Cholesky
+   factorization fails. Stop as well at an eigenvalue below zero: the preconditioners here are for matrices that have
+   none.
 */
 static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
 {
@@ -109,7 +119,7 @@ static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, Pet
 
   PetscFunctionBegin;
   PetscCall(EPSStoppingBasic(eps, its, max_it, nconv, nev, reason, NULL));
-  if (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged && s->error > RISE * s->least) *reason = EPS_DIVERGED_BREAKDOWN;
+  if (s->negative < 0 || (*reason == EPS_CONVERGED_ITERATING && nconv == s->converged && s->error > RISE * s->least)) *reason = EPS_DIVERGED_BREAKDOWN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +153,7 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PC        pc;
   PetscInt  n, nev, bs;
   PetscReal norm;
-  PetscBool lobpcg;
+  PetscBool lobpcg, shift;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(K, &n, NULL));
@@ -164,10 +174,13 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(DefaultPreconditioner(b, K, norm, st, pc));
   PetscCall(EPSSetFromOptions(*eps));
-  PetscCall(DefaultPreconditionerOptions(pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
+  PetscCall(PetscObjectTypeCompare((PetscObject)st, STSHIFT, &shift));
+  if (M || !shift) PetscCall(DefaultPreconditionerOptions(pc)); /* else nothing is solved */
   if (lobpcg) {
-    /* A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block */
+    /*
+       A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block
+    */
     PetscCall(EPSGetDimensions(*eps, &nev, NULL, NULL));
     PetscCall(EPSLOBPCGGetBlockSize(*eps, &bs));
     if (bs == 0) PetscCall(EPSLOBPCGSetBlockSize(*eps, PetscMax(1, PetscMin(PetscMin(n / 5, 64), (nev + 7) / 4 * 4))));
@@ -176,22 +189,22 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
 }
 
 /*
-   Start from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first preconditioned residuals would be
-   almost parallel
+   LOBPCG starts from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first
+   preconditioned residuals would be almost parallel
 */
 static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 {
-  PetscInt  n;
-  Vec       v, *x;
-  BV        basis, noise, smooth;
-  Mat       B, X;
-  PetscBool lobpcg;
+  PetscInt n;
+  Vec      v, *x;
+  BV       basis, noise, smooth;
+  Mat      B, X;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)eps, EPSLOBPCG, &lobpcg));
-  if (!lobpcg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EPSLOBPCGGetBlockSize(eps, &n));
-  /* Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension, for the next block */
+  /*
+     Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension,
+     for the next block
+  */
   PetscCall(EPSGetBV(eps, &basis));
   PetscCall(BVDuplicateResize(basis, n, &noise));
   PetscCall(BVDuplicateResize(basis, n, &smooth));
@@ -215,13 +228,14 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 }
 
 /*
-   Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive definite. Everything
-   that is set here can be changed by SLEPc's options. With a profile, which is NULL for none, the iteration waits for the device between its parts.
+   Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive
+   definite. Everything that is set here can be changed by SLEPc's options. With a profile, which is NULL for none, the
+   iteration waits for the device between its parts.
 */
 PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *profile, EPS *eps, SolveStatistics *s)
 {
   ProgressContext    progress   = {0};
-  Stagnation         stagnation = {0, PETSC_MAX_REAL, 0};
+  Stagnation         stagnation = {.least = PETSC_MAX_REAL};
   PetscReal          rounding;
   ST                 st;
   KSP                ksp;
@@ -237,14 +251,18 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *prof
   if (!quiet) PetscCall(EPSMonitorSet(*eps, Progress, &progress, NULL));
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
   if (lobpcg) {
+    stagnation.rounding = rounding;
+    stagnation.check    = (PetscBool)!b; /* a beam's matrices have none */
     PetscCall(EPSMonitorSet(*eps, StagnationMonitor, &stagnation, NULL));
     PetscCall(EPSSetStoppingTestFunction(*eps, StagnationTest, &stagnation, NULL));
   }
   PetscCall(EPSSetUp(*eps));
   PetscCall(EPSGetST(*eps, &st));
-  PetscCall(STGetKSP(st, &ksp));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(SetInitialVectors(*eps, ksp, K, M));
+  if (lobpcg) { /* other solvers may use no preconditioner */
+    PetscCall(STGetKSP(st, &ksp));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(SetInitialVectors(*eps, ksp, K, M));
+  }
   PetscCall(PetscTime(&s->time));
   s->setup = s->time - s->setup;
 
@@ -268,33 +286,6 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *prof
   s->converged = PetscMin(s->converged, s->wanted);
   PetscCall(EPSGetConvergedReason(*eps, &reason));
   s->stagnated = (PetscBool)(reason == EPS_DIVERGED_BREAKDOWN);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Raise an error for a matrix that is plainly not symmetric: y'Kx and x'Ky differ for two random vectors */
-PetscErrorCode SymmetryCheck(Mat K)
-{
-  Vec         x, y, z;
-  PetscRandom random;
-  PetscScalar xy, yx;
-  PetscReal   nx, nz;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreateVecs(K, &x, &z));
-  PetscCall(VecDuplicate(x, &y));
-  PetscCall(PetscRandomCreate(PetscObjectComm((PetscObject)K), &random));
-  PetscCall(VecSetRandom(x, random));
-  PetscCall(VecSetRandom(y, random));
-  PetscCall(MatMult(K, x, z));
-  PetscCall(VecTDot(z, y, &xy));
-  PetscCall(VecNorm(z, NORM_2, &nz));
-  PetscCall(MatMult(K, y, z));
-  PetscCall(VecTDot(z, x, &yx));
-  PetscCall(VecNorm(x, NORM_2, &nx));
-  PetscCall(PetscRandomDestroy(&random));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&y));
-  PetscCall(VecDestroy(&z));
-  PetscCheck(PetscAbsScalar(xy - yx) <= 1e4 * PETSC_MACHINE_EPSILON * nx * nz, PetscObjectComm((PetscObject)K), PETSC_ERR_ARG_WRONG, "The matrix is not symmetric: y'Kx = %g for two random vectors, and x'Ky differs from it by %g", (double)PetscRealPart(xy), (double)PetscAbsScalar(xy - yx));
+  s->negative  = stagnation.negative;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 /*
-   The eigensolver: SLEPc's LOBPCG with a preconditioner and defaults that suit K x = lambda M x, progress and statistics
+   The eigensolver: SLEPc's LOBPCG with a preconditioner and defaults that suit K x = lambda M x, progress and
+   statistics
 */
 #pragma once
 
@@ -10,9 +11,9 @@
 typedef struct {
   PetscInt       wanted, converged, iterations;
   PetscBool      stagnated;                 /* rounding ended the iteration */
+  PetscReal      negative;                  /* an approximate eigenvalue below zero, which ended the iteration; else zero */
   PetscInt       products;                  /* sparse matrix times block of vectors, on this process */
   PetscLogDouble product_time, setup, time; /* in those, before the iteration, and in it */
 } SolveStatistics;
 
 PETSC_INTERN PetscErrorCode Solve(const Beam *, Mat, Mat, PetscBool, Profile *, EPS *, SolveStatistics *);
-PETSC_INTERN PetscErrorCode SymmetryCheck(Mat);

@@ -1,12 +1,13 @@
 static char help[] = "Natural frequencies of a clamped elastic beam, or of the structure whose stiffness matrix is in a file.\n\n"
                      "  ./vibration                  a steel beam of 1 m x 5 cm x 6 cm, beside beam theory; mode shapes as VTK and PNG\n"
-                     "  ./vibration -f matrix.mtx    eigenvalues of a symmetric matrix: .mtx, .mtx.gz or PETSc binary\n\n"
+                     "  ./vibration -f matrix.mtx    eigenvalues of a stiffness matrix: .mtx, .mtx.gz or PETSc binary\n\n"
                      "The eigenproblem is solved by SLEPc's LOBPCG, whose work is products of sparse matrices with blocks of vectors.\n\n";
 
 #include "modes.h"
 #include "solve.h"
 #include "machine.h"
-#include "matload.h"
+#include "options.h"
+#include "stiffness.h"
 #include <petscaijtcu.h>
 
 /* Digits of a frequency that mean something */
@@ -14,7 +15,7 @@ static char help[] = "Natural frequencies of a clamped elastic beam, or of the s
 
 typedef struct {
   char      file[PETSC_MAX_PATH_LEN], directory[PETSC_MAX_PATH_LEN];
-  PetscBool given, symmetry; /* -f, -check_symmetry */
+  PetscBool given;           /* -f */
   PetscBool write, pictures; /* files at all; mode shapes among them */
   PetscBool profile;
   PetscBool test;
@@ -28,71 +29,14 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscCall(PetscMemzero(o, sizeof(*o)));
   PetscCall(PetscStrncpy(o->directory, "vibration-output", sizeof(o->directory)));
   PetscOptionsBegin(comm, NULL, "Natural frequencies", NULL);
-  PetscCall(PetscOptionsString("-f", "File with a symmetric matrix (.mtx, .mtx.gz, PETSc binary): its eigenvalues instead of the beam's", NULL, o->file, o->file, sizeof(o->file), &o->given));
-  PetscCall(PetscOptionsBool("-check_symmetry", "Check with two random vectors that the matrix of the file is symmetric", NULL, o->symmetry, &o->symmetry, NULL));
-  PetscCall(PetscOptionsString("-output_dir", "Folder for the table and the mode shapes; made if missing", NULL, o->directory, o->directory, sizeof(o->directory), &directory));
-  PetscCall(PetscOptionsBool("-no_pictures", "Do not write the mode shapes", NULL, none, &none, NULL));
-  PetscCall(PetscOptionsBool("-profile", "Say what the solve was spent on (on the first process); it then waits for the device between its parts, and takes longer", NULL, o->profile, &o->profile, NULL));
-  PetscCall(PetscOptionsBool("-test_output", "Print only what is the same on every machine, and write files only with -output_dir", NULL, o->test, &o->test, NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-f", "File with a stiffness matrix (.mtx, .mtx.gz, PETSc binary): its eigenvalues instead of the beam's. It must be symmetric, without negative eigenvalues", o->file, sizeof(o->file), &o->given));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-output_dir", "Folder for the table and the mode shapes; made if missing", o->directory, sizeof(o->directory), &directory));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-no_pictures", "Do not write the mode shapes", &none));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-profile", "Say what the solve was spent on (on the first process); it then waits for the device between its parts, and takes longer", &o->profile));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine, and write files only with -output_dir", &o->test));
   PetscOptionsEnd();
   o->write    = (PetscBool)(directory || !o->test);
   o->pictures = (PetscBool)(!none && !o->given);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Leave out the unknowns whose row holds nothing but the diagonal: fixed ones, as structural codes write them. Each is an eigenvalue on its own,
-   all of them often the same one, hundreds of times.
-*/
-static PetscErrorCode RemoveFixed(Mat *K)
-{
-  MPI_Comm comm = PetscObjectComm((PetscObject)*K);
-  PetscInt rstart, rend, n = 0, kept, all, *rows;
-  IS       is;
-  Mat      free;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(*K, &rstart, &rend));
-  PetscCall(MatGetSize(*K, &all, NULL));
-  PetscCall(PetscMalloc1(rend - rstart, &rows));
-  for (PetscInt i = rstart; i < rend; i++) {
-    PetscInt        nc;
-    const PetscInt *cols;
-    PetscBool       fixed = PETSC_TRUE;
-
-    PetscCall(MatGetRow(*K, i, &nc, &cols, NULL));
-    for (PetscInt k = 0; k < nc; k++) fixed = (PetscBool)(fixed && cols[k] == i);
-    PetscCall(MatRestoreRow(*K, i, &nc, &cols, NULL));
-    if (!fixed) rows[n++] = i;
-  }
-  PetscCallMPI(MPIU_Allreduce(&n, &kept, 1, MPIU_INT, MPI_SUM, comm));
-  if (kept && kept < all) {
-    PetscCall(ISCreateGeneral(comm, n, rows, PETSC_USE_POINTER, &is));
-    PetscCall(MatCreateSubMatrix(*K, is, is, MAT_INITIAL_MATRIX, &free));
-    PetscCall(MatDestroy(K));
-    PetscCall(ISDestroy(&is));
-    *K = free;
-    PetscCall(PetscPrintf(comm, "Left out: %" PetscInt_FMT " fixed unknowns, whose rows hold nothing but the diagonal\n", all - kept));
-  }
-  PetscCall(PetscFree(rows));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode LoadMatrix(MPI_Comm comm, const Options *o, Mat *K)
-{
-  PetscInt m, n;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(comm, K));
-  PetscCall(MatSetType(*K, MATAIJTCU));
-  PetscCall(MatSetFromOptions(*K));
-  PetscCall(ExampleMatLoad(comm, o->file, *K));
-  PetscCall(MatGetSize(*K, &m, &n));
-  PetscCheck(m == n, comm, PETSC_ERR_ARG_SIZ, "%s holds a %" PetscInt_FMT " x %" PetscInt_FMT " matrix; a square one is needed", o->file, m, n);
-  if (o->symmetry) PetscCall(SymmetryCheck(*K));
-  PetscCall(RemoveFixed(K));
-  PetscCall(MatSetOption(*K, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetOption(*K, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,7 +206,7 @@ int main(int argc, char **args)
   PetscCall(PetscTime(&start));
   comm = PETSC_COMM_WORLD;
   PetscCall(GetOptions(comm, &o));
-  if (o.given) PetscCall(LoadMatrix(comm, &o, &K));
+  if (o.given) PetscCall(StiffnessLoad(comm, o.file, &K));
   else {
     PetscCall(BeamSetFromOptions(comm, &b));
     PetscCall(BeamStiffness(comm, &b, &K));
@@ -272,6 +216,7 @@ int main(int argc, char **args)
   if (o.write) PetscCall(MakeDirectory(comm, o.directory));
 
   PetscCall(Solve(o.given ? NULL : &b, K, M, o.test, o.profile ? &profile : NULL, &eps, &s));
+  PetscCheck(!(s.negative < 0), comm, PETSC_ERR_ARG_WRONG, "%s holds an indefinite matrix: it has an eigenvalue of %g or below. LOBPCG and its preconditioners need a stiffness matrix: symmetric, without negative eigenvalues. For those of any symmetric matrix use another solver, such as -eps_type krylovschur -st_type shift", o.file, (double)s.negative);
   if (o.pictures) PetscCall(ModesCreate(&b, s.converged, &modes));
   PetscCall(Report(&o, &b, K, eps, s.converged, &modes));
   if (o.write && o.pictures && s.converged) PetscCall(WritePictures(&o, comm, &modes));
@@ -294,7 +239,7 @@ int main(int argc, char **args)
 
 /*TEST
 
-   test: # the parts of a solve, whatever their shares
+   test: # the parts of a solve; their shares differ from run to run
       suffix: profile
       requires: double
       filter: sed -n -e "s,.*spent on product [0-9]* % .* preconditioner [0-9]* %.*,product and preconditioner,p"
@@ -311,7 +256,7 @@ int main(int argc, char **args)
       suffix: beam_paths
       requires: double
       nsize: {{1 3}}
-      args: -test_output -nx 24 -ny 2 -nz 3 -mat_type aijtcu -mat_aijtcu_path {{tcu scalar}}
+      args: -test_output -nx 24 -ny 2 -nz 3 -mat_type aijtcu -mat_aijtcu_path {{tcu csr}}
       output_file: output/vibration_beam.out
       diff_args: -j
 
@@ -355,8 +300,33 @@ int main(int argc, char **args)
    test:
       suffix: chain
       nsize: {{1 2 3 4}}
-      args: -test_output -f chain.mtx -check_symmetry -eps_nev 4 -mat_type {{aij aijtcu}}
+      args: -test_output -f chain.mtx -eps_nev 4 -mat_type {{aij aijtcu}}
       localrunfiles: chain.mtx
       diff_args: -j
+
+   test: # an error that names the entry, before a row that others refer to is taken for a fixed unknown
+      suffix: unsymmetric
+      nsize: {{1 3}}
+      args: -test_output -f unsymmetric.mtx -mat_type {{aij aijtcu}}
+      localrunfiles: unsymmetric.mtx
+      filter: Error: grep -o -m 1 "unsymmetric.mtx holds.*"
+
+   test:
+      suffix: indefinite
+      nsize: {{1 2}}
+      args: -test_output -f indefinite.mtx -mat_type {{aij aijtcu}}
+      localrunfiles: indefinite.mtx
+      filter: Error: grep -o -m 1 "indefinite.mtx holds an indefinite matrix"
+
+   test: # what the error is for: another solver finds them
+      suffix: negative
+      requires: double
+      args: -test_output -f indefinite.mtx -eps_nev 3 -eps_type krylovschur -st_type shift
+      localrunfiles: indefinite.mtx
+
+   test:
+      suffix: banana
+      args: -test_output -nx banana
+      filter: Error: grep -o -m 1 -e "-nx must be.*"
 
 TEST*/

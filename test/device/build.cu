@@ -1,8 +1,8 @@
 /*
    The builders on the device against those on the host: every number and every byte, and the values packed. No PETSc.
 
-     gcc -O2 -std=gnu11 -Ikernels -c kernels/host/{hrpb,input,build,pack,count}.c            (in a folder of their own: names repeat)
-     nvcc -O3 -arch=sm_90 -Ikernels test/device/build.cu kernels/cuda/{build,windows,input,pack,count,device}.cu *.o -o test-build
+     gcc -O2 -std=gnu11 -Ikernels -c kernels/format/{hrpb,input,build,pack,count}.c nvcc -O3 -arch=sm_90 -Ikernels
+     test/device/build.cu kernels/format/{build,windows,input,pack,count}.cu kernels/common/device.cu *.o -o test-build
 
    with -DHRPB_USE_SINGLE or -DHRPB_USE_INT64 in both lines for other numbers.
 
@@ -18,7 +18,7 @@
 
 #include <cuda_runtime.h>
 
-#include "hrpbdevice.h"
+#include "format/hrpbdevice.h"
 
 static int npassed, nfailed;
 
@@ -547,7 +547,10 @@ static void TestRefusals(void)
   TestRefused("too many columns", HRPB_ERR_OVERFLOW, 3, (int64_t)1 << 31, rowptr, colidx, NULL, p);
 }
 
-/* As many columns as there may be, with so few entries that the format is known; the host would need memory for all columns */
+/*
+   As many columns as there may be, with so few entries that the format is known; the host would need memory for all
+   columns
+*/
 static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
 {
   const HrpbParams p = {brick_rows, 64, 32, window_cols};

@@ -7,12 +7,18 @@
 */
 #include "matrices.cuh"
 
-static void *Work(const CsrSchedule *s, int64_t N)
+static SpmmMatrix MatrixOf(const DeviceCsr *d)
 {
-  size_t bytes;
-  void  *work;
+  return CsrMatrix(&d->schedule, d->rowptr, d->colidx, d->values);
+}
 
-  Check(CsrMultiplyWorkDevice(s, N, &bytes));
+static void *Work(const DeviceCsr *d, int64_t N)
+{
+  const SpmmMatrix A = MatrixOf(d);
+  size_t           bytes;
+  void            *work;
+
+  Check(WorkFor(&A, N, &bytes));
   if (!bytes) return NULL;
   Check(cudaMalloc(&work, bytes));
   Check(cudaMemset(work, 0xff, bytes)); /* NaN: what is read there was written */
@@ -21,14 +27,18 @@ static void *Work(const CsrSchedule *s, int64_t N)
 
 static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc)
 {
-  void *work = Work(&d->schedule, N);
+  const SpmmMatrix A    = MatrixOf(d);
+  void            *work = Work(d, N);
 
-  Check(CsrMultiplyDevice(&d->schedule, d->rowptr, d->colidx, d->values, N, B, ldb, C, ldc, work, NULL));
+  Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
   Check(cudaDeviceSynchronize());
   cudaFree(work);
 }
 
-/* The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, by four or eight lanes, column by column, rows as they come, which is for short rows, and rows of B in shared memory */
+/*
+   The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, by
+   four or eight lanes, column by column, rows as they come, which is for short rows, and rows of B in shared memory
+*/
 enum Kernel {
   COPY,
   NARROW,
@@ -89,7 +99,9 @@ static HrpbScalar InOrder(const Matrix *A, int64_t i, const HrpbScalar *b)
   return sum;
 }
 
-/* The same as the interface says it of a row that is not cut: in chunks of eight, unless that does not come out finite */
+/*
+   The same as the interface says it of a row that is not cut: in chunks of eight, unless that does not come out finite
+*/
 static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
 {
   HrpbScalar sum = 0;
@@ -103,7 +115,10 @@ static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
   return std::isfinite(sum) ? sum : InOrder(A, i, b);
 }
 
-/* Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some sums overflow in a chunk, others in the row, and others in both */
+/*
+   Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some
+   sums overflow in a chunk, others in the row, and others in both
+*/
 static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, int64_t columns = 0)
 {
   const int64_t           N = columns ? columns : A->ncols >= MANY ? 3 : d->schedule.narrow_tiles ? WIDE : EIGHTS;
@@ -144,11 +159,12 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, in
 /* More columns never need less, for a product is made in pieces where memory is short */
 static void TestWork(const Matrix *A, const DeviceCsr *d)
 {
-  size_t last = 0, bytes;
-  bool   grows = true;
+  const SpmmMatrix M    = MatrixOf(d);
+  size_t           last = 0, bytes;
+  bool             grows = true;
 
   for (int64_t N = 0; N < 70000; N = N < 200 ? N + 1 : N + 311) {
-    Check(CsrMultiplyWorkDevice(&d->schedule, N, &bytes));
+    Check(WorkFor(&M, N, &bytes));
     grows = grows && bytes >= last;
     last  = bytes;
   }
@@ -173,7 +189,10 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   if (!d.schedule.nlong && entries && entries <= 4096) kernels[nkernels++] = With(&d, ROWS, (int32_t)entries);
   if (MakePanels(&d)) kernels[nkernels++] = With(&d, STAGED);
   Report((kernels[nkernels - 1].schedule.panel_rows > 0) == (staged && d.schedule.longest <= CSR_STAGED_ENTRIES && CanStage()), staged ? "rows of B are not brought into shared memory" : "rows of B are brought into shared memory that cannot be", A.name);
-  /* The kernels take turns, so that the product as a whole and its parts are different ones', and each is the first for some widths */
+  /*
+     The kernels take turns, so that the product as a whole and its parts are different ones', and each is the first for
+     some widths
+  */
   const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % nkernels], N, B, ldb, C, ldc); };
 
   for (int64_t N : widths) {
@@ -255,7 +274,10 @@ static Matrix Far(int64_t n)
   return FromEntries("far", n, ncols, entries);
 }
 
-/* So many rows of a grid of lines of n / lines points, and in each the three points around: rows of B for each number of stages in csrstaged.cu */
+/*
+   So many rows of a grid of lines of n / lines points, and in each the three points around: rows of B for each number
+   of stages in csrstaged.cu
+*/
 static Matrix Lines(int64_t n, int64_t lines)
 {
   std::vector<int64_t> entries;
@@ -268,7 +290,10 @@ static Matrix Lines(int64_t n, int64_t lines)
   return FromEntries("lines", n, n, entries);
 }
 
-/* Rows of B on both sides of the end of what the builder of panels looks at together: 2^16 sectors from the first one on */
+/*
+   Rows of B on both sides of the end of what the builder of panels looks at together: 2^16 sectors from the first one
+   on
+*/
 static Matrix Border(int64_t n)
 {
   const int64_t        ncols = 600011, border = (int64_t)65536 * 32 / (int64_t)sizeof(HrpbScalar);
@@ -306,8 +331,9 @@ static Matrix Offset(Matrix A, const char *name)
 }
 
 /*
-   Sums that overflow, in a chunk, in a part or in the row, and Inf and NaN among their terms, early and late, in rows that are not cut, cut, and longer than a thread block takes: all as a loop along the row gives
-   them. The rows have the first columns, forwards and backwards
+   Sums that overflow, in a chunk, in a part or in the row, and Inf and NaN among their terms, early and late, in rows
+   that are not cut, cut, and longer than a thread block takes: all as a loop along the row gives them. The rows have
+   the first columns, forwards and backwards
 */
 static void TestNotFinite(void)
 {
@@ -377,17 +403,21 @@ static void TestErrors(void)
 {
   const int64_t many = (int64_t)1 << 31;
   HrpbInt      *rowptr = Upload(std::vector<HrpbInt>{0});
+  HrpbScalar   *C = Upload(std::vector<HrpbScalar>{1});
   CsrSchedule   s;
+  SpmmMatrix    A;
   size_t        bytes;
 
   Report(CsrScheduleDevice(many, 1, rowptr, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 rows", "errors");
   Report(CsrScheduleDevice(1, many, rowptr, rowptr, NULL, &s) == HRPB_ERR_OVERFLOW, "2^31 columns", "errors");
   Report(CsrScheduleDevice(-1, 1, rowptr, rowptr, NULL, &s) == HRPB_ERR_CSR, "a negative size", "errors");
   Check(CsrScheduleDevice(0, 5, rowptr, rowptr, NULL, &s));
-  Report(CsrMultiplyWorkDevice(&s, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
-  Report(CsrMultiplyDevice(&s, rowptr, NULL, NULL, 4, NULL, 5, NULL, 1, NULL, NULL) == HRPB_SUCCESS, "no rows", "errors");
+  A = CsrMatrix(&s, rowptr, NULL, NULL);
+  Report(WorkFor(&A, HRPB_MAX_COLUMNS + 1, &bytes) == HRPB_ERR_OVERFLOW, "too many columns", "errors");
+  Report(MultiplyPlain(&A, 4, NULL, 5, C, 1, NULL) == HRPB_SUCCESS, "no rows", "errors");
   CsrScheduleDestroyDevice(&s, NULL);
   cudaFree(rowptr);
+  cudaFree(C);
 }
 
 /* A band with a few rows of entries anywhere, as of a circuit with supply lines */
@@ -409,6 +439,7 @@ static Matrix Circuit(int64_t n)
 static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, HrpbPrecision precision, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
 {
   DeviceBricks b;
+  SpmmMatrix   M;
   void        *work;
   size_t       bytes;
   double       time;
@@ -417,9 +448,10 @@ static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *
   Check(HrpbSupportsDevice(precision, &supports));
   if (!supports) return -1;
   b = BricksOnDevice(A->nrows, A->ncols, d->rowptr, d->colidx, NULL, d->values, params);
-  Check(HrpbMultiplyWorkDevice(&b.h, &b.schedule, precision, N, &bytes));
+  M = BricksMatrix(&b.h, &b.schedule, b.values, precision);
+  Check(WorkFor(&M, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
-  time = Median(n, [&]() { Check(HrpbMultiplyDevice(&b.h, &b.schedule, b.values, precision, N, B, A->ncols, C, A->nrows, work, NULL)); });
+  time = Median(n, [&]() { Check(MultiplyPlain(&M, N, B, A->ncols, C, A->nrows, work)); });
   cudaFree(work);
   BricksDestroy(&b);
   return time;
@@ -431,6 +463,7 @@ static void Time(const Matrix &A, int n)
   const bool          single = sizeof(HrpbScalar) == 4;
   const HrpbPrecision full   = single ? HRPB_3XTF32 : HRPB_FP64;
   DeviceCsr           d      = CsrOnDevice(&A);
+  const SpmmMatrix    M      = MatrixOf(&d);
   HrpbScalar         *column;
 
   {
@@ -443,7 +476,7 @@ static void Time(const Matrix &A, int n)
   printf("     N  cuSPARSE       csr  bricks gathered    staged%s\n", single ? "      TF32" : "");
   for (int64_t N : {1, 2, 3, 4, 8, 12, 16, 24, 32, 64, 96, 128}) {
     HrpbScalar *B, *C;
-    void       *work = Work(&d.schedule, N);
+    void       *work = Work(&d, N);
     Cusparse    c;
     double      cusparse, csr;
 
@@ -452,7 +485,7 @@ static void Time(const Matrix &A, int n)
     for (int64_t j = 0; j < N; j++) Check(cudaMemcpy(B + j * A.ncols, column, sizeof(HrpbScalar) * A.ncols, cudaMemcpyDeviceToDevice));
     c        = CusparseCreate(&A, d.rowptr, d.colidx, d.values, N, B, C);
     cusparse = Median(n, [&]() { CusparseMultiply(&c); });
-    csr      = Median(n, [&]() { Check(CsrMultiplyDevice(&d.schedule, d.rowptr, d.colidx, d.values, N, B, A.ncols, C, A.nrows, work, NULL)); });
+    csr      = Median(n, [&]() { Check(MultiplyPlain(&M, N, B, A.ncols, C, A.nrows, work)); });
     printf("%6ld %9.4f %9.4f %16.4f %9.4f", (long)N, cusparse, csr, TimeBricks(&A, &d, &gather, full, n, N, B, C), TimeBricks(&A, &d, &staged, full, n, N, B, C));
     if (single) printf(" %9.4f", TimeBricks(&A, &d, &staged, HRPB_TF32, n, N, B, C));
     printf("\n");
@@ -476,7 +509,11 @@ static Matrix Band(const char *name, int64_t n, int64_t width)
   return FromEntries(name, n, n, entries);
 }
 
-/* Eight lanes a row in double; in single where rows are of all lengths and C is small; some of them without columns where rows are few. Rows are multiplied as they come where they are short and their columns run with them, not elsewhere; and rows of B are brought into shared memory where there are enough of A to do so */
+/*
+   Eight lanes a row in double; in single where rows are of all lengths and C is small; some of them without columns
+   where rows are few. Rows are multiplied as they come where they are short and their columns run with them, not
+   elsewhere; and rows of B are brought into shared memory where there are enough of A to do so
+*/
 static void TestRowsChosen(void)
 {
   const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8);
@@ -505,7 +542,10 @@ static void TestRowsChosen(void)
     CsrDestroy(&d);
   }
   if (CanStage() && !small_run) {
-    /* a panel for each multiprocessor, two, two with fewer rows, or so few more than one that two would have half of the rows */
+    /*
+       a panel for each multiprocessor, two, two with fewer rows, or so few more than one that two would have half of
+       the rows
+    */
     const int32_t of_each[4] = {CSR_PANEL_ROWS, 2 * CSR_PANEL_ROWS, 700, CSR_PANEL_ROWS + 10}, panel_rows[4] = {CSR_PANEL_ROWS, CSR_PANEL_ROWS, 352, 0};
 
     for (int k = 0; k < 4; k++) {
@@ -519,7 +559,10 @@ static void TestRowsChosen(void)
   }
 }
 
-/* Narrow tiles of a copy of B are for scattered columns of a B that is too large for the second cache, but not for a graph's, some of which are met often */
+/*
+   Narrow tiles of a copy of B are for scattered columns of a B that is too large for L2, but not for a
+   graph's, some of which are met often
+*/
 static void TestTilesChosen(void)
 {
   int device, cache;

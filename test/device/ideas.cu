@@ -1,6 +1,8 @@
 /*
-   What each idea of the kernels brings: every one is switched off in turn, by itself, and the product without it is timed beside the product with it and cuSPARSE's, in the same run (as FlashSparse does in
-   section 4.3). All by what the interface lets one choose: the format, the schedule, the kernel. No PETSc.
+   What each idea of the kernels brings: every one is switched off in turn, by itself. The product without it is timed
+   beside the product with it and cuSPARSE's, in the same run, as the paper on FlashSparse does (section 4.3). A switch
+   is something that the library lets one choose: format, schedule, kernel, precision, reordering. An idea that needs a
+   copy of a kernel to be switched off has no switch here. No PETSc.
 
      test-ideas                    tests all these products
      test-ideas -small             few and small ones, to run under compute-sanitizer
@@ -14,9 +16,8 @@
 #include <string>
 
 #include "matrices.cuh"
-#include "clusterdevice.h"
-#include "cuda/rowmajor.cuh"
-#include "scalarbricks.cuh"
+#include "order/reorder.h"
+#include "common/rowmajor.cuh"
 
 /* Products: what is kept first, the others lack something */
 enum {
@@ -31,9 +32,8 @@ enum {
   CSR_FOUR,       /* or by four lanes for a row */
   CSR_WHOLE_ROWS, /* with a copy of B, no row cut */
   STAGED,
-  STAGED_WHOLE,   /* no panel cut */
-  STAGED_SCALAR,  /* without tensor cores, no panel cut */
-  STAGED_ODD,     /* B has an odd leading dimension: not all columns are aligned to 16 bytes */
+  STAGED_WHOLE, /* no panel cut */
+  STAGED_ODD,   /* B has an odd leading dimension: not all columns are aligned to 16 bytes */
   STAGED_TF32,
   ROWS_8,    /* formats: panels of 64 rows, in bricks of 8 rows, */
   PANELS_64, /* and of 16 */
@@ -65,7 +65,6 @@ typedef struct {
 
 static const Idea ideas[] = {
   {"bricks (not CSR)", STAGED, CSR},
-  {"tensor cores (not scalar cores)", STAGED_WHOLE, STAGED_SCALAR},
   {ROWS_IDEA, PANELS_64, ROWS_8},
   {"panels of 128 rows (not 64)", STAGED, PANELS_64},
   {"panels of 128 rows (not 32)", STAGED, PANELS_32},
@@ -96,13 +95,13 @@ typedef struct {
   DeviceBricks  bricks;   /* of one with bricks: another one's, where it does not own them, */
   HrpbSchedule  schedule; /* and which panels it cuts */
   HrpbPrecision precision;
-  bool          is_csr, owns, odd, ordered, scalar;
+  bool          is_csr, owns, odd, ordered;
 } Variant;
 
 typedef struct {
   const Matrix *A;
   DeviceCsr     csr;
-  HrpbClustered order;
+  HrpbReordered order;
   Variant       variants[NVARIANTS];
 } Subject;
 
@@ -122,7 +121,7 @@ static void SetCsr(Subject *s, int variant, const char *name, int32_t direct_col
 {
   Variant *v = &s->variants[variant];
 
-  *v                    = {name, true, s->csr.schedule, {}, {}, full, true, false, false, false, false};
+  *v                    = {name, true, s->csr.schedule, {}, {}, full, true, false, false, false};
   v->csr.direct_columns = direct_columns;
   v->csr.rows_entries   = rows_entries;
   v->csr.panel_rows     = panel_rows;
@@ -133,7 +132,7 @@ static void SetBricks(Subject *s, int variant, const char *name, const HrpbParam
   const Matrix      *A = s->A;
   const DeviceBricks b = BricksOnDevice(A->nrows, A->ncols, s->csr.rowptr, s->csr.colidx, NULL, s->csr.values, params);
 
-  s->variants[variant] = {name, true, {}, b, b.schedule, full, false, true, false, false, false};
+  s->variants[variant] = {name, true, {}, b, b.schedule, full, false, true, false, false};
 }
 
 /* The schedule, or the bricks, of another variant */
@@ -156,11 +155,11 @@ static void SetOrdered(Subject *s)
   DeviceBricks     b;
 
   if (s->A->nrows != s->A->ncols || s->A->colidx.empty()) return;
-  err = HrpbClusterDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
+  err = HrpbReorderDevice(s->A->nrows, d->rowptr, d->colidx, 500, NULL, &s->order);
   if (err == HRPB_ERR_UNSUPPORTED) return;
   Check(err);
   b                    = BricksOnDevice(s->order.n, s->order.n, s->order.rowptr, s->order.colidx, s->order.entry, d->values, &params);
-  s->variants[ORDERED] = {"ordered", true, {}, b, b.schedule, full, false, true, false, true, false};
+  s->variants[ORDERED] = {"ordered", true, {}, b, b.schedule, full, false, true, false, true};
 }
 
 /* kernels: all that differ in kernels and formats; order: those that are for a matrix in a poor order */
@@ -175,7 +174,7 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
   s->csr = CsrOnDevice(A);
   csr    = &s->csr.schedule;
   Check(HrpbSupportsDevice(full, &bricks));
-  s->variants[CUSPARSE_ROWS] = {"cuSPARSE with row-major copies", false, {}, {}, {}, full, false, false, false, false, false};
+  s->variants[CUSPARSE_ROWS] = {"cuSPARSE with row-major copies", false, {}, {}, {}, full, false, false, false, false};
   SetCsr(s, CSR, "csr", csr->direct_columns, csr->rows_entries, csr->panel_rows);
   if (bricks) SetBricks(s, STAGED, "staged", &staged);
   if (bricks && order) SetOrdered(s);
@@ -191,7 +190,6 @@ static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
   s->variants[CSR_WHOLE_ROWS].csr.nlong = s->variants[CSR_WHOLE_ROWS].csr.nparts = s->variants[CSR_WHOLE_ROWS].csr.ngiant = s->variants[CSR_WHOLE_ROWS].csr.nhuge = 0;
   if (!bricks) return;
   SetLike(s, STAGED_WHOLE, "staged, whole panels", STAGED)->schedule = WholePanels(&s->variants[STAGED].bricks.h);
-  SetLike(s, STAGED_SCALAR, "bricks without tensor cores", STAGED_WHOLE)->scalar = true;
   SetLike(s, STAGED_ODD, "staged, odd leading dimension", STAGED)->odd = true;
   if (sizeof(HrpbScalar) == 4) SetLike(s, STAGED_TF32, "staged, TF32", STAGED)->precision = HRPB_TF32;
   {
@@ -217,40 +215,46 @@ static void Destroy(Subject *s)
   for (Variant &v : s->variants) {
     if (v.possible && v.owns) BricksDestroy(&v.bricks);
   }
-  HrpbClusterDestroyDevice(&s->order, NULL);
+  HrpbReorderDestroyDevice(&s->order, NULL);
   CsrDestroy(&s->csr);
 }
 
-/* Scalars of a copy of B or C in another order, and its leading dimension: aligned, so that rows are copied 16 bytes at a time */
+/*
+   Scalars of a copy of B or C in another order, and its leading dimension: aligned, so that rows are copied 16 bytes at
+   a time
+*/
 static int64_t OrderedLD(const Subject *s)
 {
   return ((int64_t)s->order.n + 31) / 32 * 32;
 }
 
+static SpmmMatrix MatrixOf(const Subject *s, const Variant *v)
+{
+  return v->is_csr ? CsrMatrix(&v->csr, s->csr.rowptr, s->csr.colidx, s->csr.values) : BricksMatrix(&v->bricks.h, &v->schedule, v->bricks.values, v->precision);
+}
+
 static size_t WorkBytes(const Subject *s, const Variant *v, int64_t N)
 {
-  size_t bytes;
+  const SpmmMatrix A = MatrixOf(s, v);
+  size_t           bytes;
 
-  if (v->is_csr) Check(CsrMultiplyWorkDevice(&v->csr, N, &bytes));
-  else Check(HrpbMultiplyWorkDevice(&v->bricks.h, &v->schedule, v->precision, N, &bytes));
+  Check(WorkFor(&A, N, &bytes));
   if (v->ordered) bytes += 2 * sizeof(HrpbScalar) * (size_t)(OrderedLD(s) * ((N + 1) / 2 * 2));
   return bytes;
 }
 
 static void Multiply(const Subject *s, const Variant *v, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work)
 {
-  const auto bricks = [&](const HrpbScalar *b, int64_t ld, HrpbScalar *c, int64_t ldto, void *w) { Check(HrpbMultiplyDevice(&v->bricks.h, &v->schedule, v->bricks.values, v->precision, N, b, ld, c, ldto, w, NULL)); };
+  const SpmmMatrix A = MatrixOf(s, v);
 
-  if (v->is_csr) Check(CsrMultiplyDevice(&v->csr, s->csr.rowptr, s->csr.colidx, s->csr.values, N, B, ldb, C, ldc, work, NULL));
-  else if (v->scalar) Check(ScalarBricksMultiply(&v->bricks.h, v->bricks.values, N, B, ldb, C, ldc, NULL));
-  else if (v->ordered) { /* an even number of columns each, so that what comes behind is aligned to 256 bytes, too */
+  if (v->ordered) { /* an even number of columns each, so that what comes behind is aligned to 256 bytes, too */
     const int64_t ld = OrderedLD(s), scalars = ld * ((N + 1) / 2 * 2);
     HrpbScalar   *b = (HrpbScalar *)work, *c = b + scalars;
 
     Check(HrpbPermuteRowsDevice(s->order.order, s->order.n, N, B, ldb, b, ld, NULL));
-    bricks(b, ld, c, ld, c + scalars);
+    Check(MultiplyPlain(&A, N, b, ld, c, ld, c + scalars));
     Check(HrpbPermuteRowsDevice(s->order.position, s->order.n, N, c, ld, C, ldc, NULL));
-  } else bricks(B, ldb, C, ldc, work);
+  } else Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
 }
 
 static void Test(const Matrix &A)

@@ -1,11 +1,11 @@
 /*
-   What the programs share that measure, too: matrices with the patterns of applications and of graphs, a matrix on the device as CSR and as bricks, another order, and milliseconds.
+   What the programs share that measure, too: matrices with the patterns of applications and of graphs, a matrix on the
+   device as CSR and as bricks, another order, and milliseconds.
 */
 #pragma once
 
-#include "cuda/csr.cuh"
+#include "csr/csr.cuh"
 #include "test.cuh"
-#include "csrdevice.h"
 
 /* A matrix from entries in any order; those in the same place become one */
 static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &entries) /* row*ncols + column */
@@ -25,7 +25,10 @@ static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols,
   return A;
 }
 
-/* A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in any (27) */
+/*
+   A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in
+   any (27)
+*/
 static inline Matrix Grid(const char *name, int64_t side, int64_t dofs, bool all)
 {
   Matrix A = {name, side * side * side * dofs, side * side * side * dofs, {0}, {}, {}};
@@ -190,6 +193,42 @@ static inline void BricksDestroy(DeviceBricks *b)
   HrpbScheduleDestroyDevice(&b->schedule, NULL);
   HrpbDestroyDevice(&b->h, NULL);
   cudaFree(b->values);
+}
+
+/* The two as kernels see them */
+static inline SpmmMatrix CsrMatrix(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
+{
+  return {.nrows = s->nrows, .ncols = s->ncols, .rowptr = rowptr, .colidx = colidx, .values = values, .csr = s};
+}
+
+static inline SpmmMatrix BricksMatrix(const Hrpb *h, const HrpbSchedule *s, const HrpbScalar *values, HrpbPrecision precision)
+{
+  return {.nrows = h->nrows, .ncols = h->ncols, .hrpb = h, .schedule = s, .brick_values = values, .precision = precision};
+}
+
+/* The kernel that the table has for such operands */
+static inline const SpmmKernel *KernelFor(const SpmmMatrix *A, const SpmmOperands *o)
+{
+  const SpmmFacts   facts = SpmmFactsOf(A);
+  const SpmmDevice *device;
+
+  Check(SpmmGetDevice(&device));
+  return SpmmChooseKernel(SPMM_OP_PRODUCT, A->hrpb ? SPMM_BRICKS : SPMM_CSR, false, &facts, A->hrpb ? &A->hrpb->params : NULL, o, device);
+}
+
+/* Of a plain product, and the product */
+static inline HrpbError WorkFor(const SpmmMatrix *A, int64_t N, size_t *bytes)
+{
+  const SpmmOperands o = SpmmPlain(N, NULL, A->ncols, NULL, A->nrows);
+
+  return SpmmWork(KernelFor(A, &o), A, &o, bytes);
+}
+
+static inline HrpbError MultiplyPlain(const SpmmMatrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work)
+{
+  const SpmmOperands o = SpmmPlain(N, B, ldb, C, ldc);
+
+  return SpmmRun(KernelFor(A, &o), A, &o, work, NULL);
 }
 
 /* Milliseconds that the device is busy with what f() gives it */

@@ -28,15 +28,16 @@ static HrpbScalar *BuildOnDevice(const Matrix *A, const HrpbParams *params, cons
 /* C = A B on the device for columns [first, first + N), with B and C where they are */
 static void Multiply(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc)
 {
-  size_t bytes;
-  void  *work;
-  HrpbSchedule s;
+  HrpbSchedule     s;
+  const SpmmMatrix A = BricksMatrix(h, &s, values, precision);
+  size_t           bytes;
+  void            *work;
 
   Check(HrpbScheduleDevice(h, NULL, &s));
-  Check(HrpbMultiplyWorkDevice(h, &s, precision, N, &bytes));
+  Check(WorkFor(&A, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
   Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
-  Check(HrpbMultiplyDevice(h, &s, values, precision, N, B, ldb, C, ldc, work, NULL));
+  Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
   Check(cudaDeviceSynchronize());
   HrpbScheduleDestroyDevice(&s, NULL);
   cudaFree(work);
@@ -100,7 +101,10 @@ static void TestFormats(const Matrix *A, const int32_t *order)
   }
 }
 
-/* A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the bound, and so would a sum that is cut off in place of rounded */
+/*
+   A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the
+   bound, and so would a sum that is cut off in place of rounded
+*/
 static void TestLongRow(void)
 {
   const Matrix A = LongRow(1000003, true);

@@ -5,7 +5,7 @@
      test-proxy -small  few and small ones, to run under compute-sanitizer
 */
 #include "matrices.cuh"
-#include "proxydevice.h"
+#include "proxy/proxy.h"
 
 enum {
   SAMPLED       = 8, /* rows: of so many one is looked at */
@@ -14,7 +14,10 @@ enum {
 
 static HrpbFeatures features[MOST_SEGMENTS];
 
-/* Rows of many kinds: runs of columns that grow and shrink down the matrix, single columns, none. begin entries that belong to no row come first */
+/*
+   Rows of many kinds: runs of columns that grow and shrink down the matrix, single columns, none. begin entries that
+   belong to no row come first
+*/
 static Matrix Mixed(int64_t nrows, int64_t ncols, int64_t begin)
 {
   Matrix A = {"mixed", nrows, ncols, {0}, {}, {}};
@@ -231,7 +234,10 @@ static void TestWhole(const Matrix &A, int64_t N)
   CsrDestroy(&d);
 }
 
-/* Entries in the first and last rows alone, as an off-diagonal block has them: segments with none stand for nearly all, and the proxy says so */
+/*
+   Entries in the first and last rows alone, as an off-diagonal block has them: segments with none stand for nearly all,
+   and the proxy says so
+*/
 static void TestEnds(int64_t nsegments)
 {
   const int64_t nrows = nsegments * HRPB_UNIT_ROWS;

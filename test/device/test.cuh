@@ -1,5 +1,6 @@
 /*
-   What the tests of the products on a device share: matrices, the product in long double on the host, how results are compared and counted, and cuSPARSE's product.
+   What the tests of the products on a device share: matrices, the product in long double on the host, how results are
+   compared and counted, and cuSPARSE's product.
 */
 #pragma once
 
@@ -16,7 +17,7 @@
 #include <cuda_runtime.h>
 #include <cusparse.h>
 
-#include "hrpbdevice.h"
+#include "format/hrpbdevice.h"
 
 static int  npassed, nfailed;
 static bool small_run;
@@ -119,8 +120,10 @@ static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
 }
 
 /*
-   What the split of x into numbers of TF32 loses beyond bits that the bound of the precision knows of: tensor cores have subnormal ones of TF32, in steps of 2^-136, and cut off what is between two steps. From 2^-113 on the
-   last bit of x is no less than such a step. Below, its low part loses less than one; where x is subnormal itself the high part does, and with it the low part as a whole, which is no more than 2^-138
+   What the split of x into numbers of TF32 loses beyond bits that the bound of the precision knows of: tensor cores
+   have subnormal ones of TF32, in steps of 2^-136, and cut off what is between two steps. From 2^-113 on the last bit
+   of x is no less than such a step. Below, its low part loses less than one; where x is subnormal itself the high part
+   does, and with it the low part as a whole, which is no more than 2^-138
 */
 static long double LostInSplit(HrpbScalar x)
 {
@@ -128,13 +131,17 @@ static long double LostInSplit(HrpbScalar x)
 }
 
 /*
-   Finite: |c - ref| <= bound (|A||B|), and for each product that is not zero what is lost next to the smallest number: a rounding, so no more than one step of the subnormal numbers, which sums of multiples of that do not add to.
-   With tf32, where operands are split, each of the three products of their parts is cut off, and so is their sum in each of the three instructions; and the factors have lost what they lose in the split.
+   Finite: |c - ref| <= bound (|A||B|), and for each product that is not zero what is lost next to the smallest number:
+   a rounding, so no more than one step of the subnormal numbers, which sums of multiples of that do not add to. With
+   tf32, where operands are split, each of the three products of their parts is cut off, and so is their sum in each of
+   the three instructions; and the factors have lost what they lose in the split.
 
-   A zero is +0, as sums are that begin with that, and round to nearest. Only products with bits below the smallest number may make it -0, where they are added before they are rounded: MATAIJ rounds them first, and has +0 then, too.
+   A zero is +0, as sums are that begin with that, and round to nearest. Only products with bits below the smallest
+   number may make it -0, where they are added before they are rounded: MATAIJ rounds them first, and has +0 then, too.
 
-   Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the largest number it may overflow with one of them alone. Only where
-   the loop overflows, with terms that are all finite, what is right may come out, too
+   Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the
+   largest number it may overflow with one of them alone. Only where the loop overflows, with terms that are all finite,
+   what is right may come out, too
 */
 static bool CompareEntry(const Matrix *A, int64_t i, const HrpbScalar *B, HrpbScalar c, long double sum, long double size, double bound, double *worst, bool tf32)
 {
@@ -189,7 +196,10 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
   return ok;
 }
 
-/* Next to the smallest normal number: up to 2^14 times that, and down to where two bits are left. Numbers of the same k are of one size */
+/*
+   Next to the smallest normal number: up to 2^14 times that, and down to where two bits are left. Numbers of the same k
+   are of one size
+*/
 static HrpbScalar TinyNumber(HrpbScalar x, int64_t k)
 {
   typedef std::numeric_limits<HrpbScalar> Limits;
@@ -207,7 +217,10 @@ static Matrix Tiny(Matrix A)
   return A;
 }
 
-/* And huge, up to half of the largest number. In single some rows are beyond 2^115, from where on a split overflows, others are not */
+/*
+   And huge, up to half of the largest number. In single some rows are beyond 2^115, from where on a split overflows,
+   others are not
+*/
 static Matrix Huge(Matrix A)
 {
   A.name = "huge values";
@@ -218,7 +231,8 @@ static Matrix Huge(Matrix A)
 }
 
 /*
-   Special: 0 random, 1 NaN and Inf here and there, 2 next to the largest number, 3 next to the smallest, 4 positive, 5 up to 2^24: with those rows of Huge() that can be split there are products that overflow
+   Special: 0 random, 1 NaN and Inf here and there, 2 next to the largest number, 3 next to the smallest, 4 positive, 5
+   up to 2^24: with those rows of Huge() that can be split there are products that overflow
 */
 static HrpbScalar Entry(int special, int64_t i, int64_t n)
 {
@@ -240,7 +254,10 @@ static __global__ void LeaveNaN(uint32_t n)
   for (uint32_t i = threadIdx.x; i < n; i += blockDim.x) memory[i] = (HrpbScalar)NAN;
 }
 
-/* NaN where the next kernel's shared memory will be, as far as one thread block can have of a multiprocessor's: what it reads there and has not written comes to light */
+/*
+   NaN where the next kernel's shared memory will be, as far as one thread block can have of a multiprocessor's: what it
+   reads there and has not written comes to light
+*/
 static void PoisonShared(void)
 {
   int device, nsm, bytes;
@@ -253,7 +270,10 @@ static void PoisonShared(void)
   Check(cudaGetLastError());
 }
 
-/* multiply(N, B, ldb, C, ldc) against the product on the host; and it must write C alone, and give the same bits in two parts. tf32: see Compare() */
+/*
+   multiply(N, B, ldb, C, ldc) against the product on the host; and it must write C alone, and give the same bits in two
+   parts. tf32: see Compare()
+*/
 template <typename F> static void TestProduct(const Matrix *A, const char *kernel, F multiply, int64_t N, int64_t padding, int64_t shift, int special, double bound, bool tf32 = false)
 {
   const int64_t           ldb = A->ncols + padding, ldc = A->nrows + padding;
@@ -318,7 +338,10 @@ static bool FarCreate(HrpbScalar **B, HrpbScalar **C)
   return false;
 }
 
-/* multiply() as for TestProduct(), with columns of B and C that begin up to more than 2^31 scalars behind the first, those of B aligned to 16 bytes and not. Rows that are not used are not touched but for the first of them */
+/*
+   multiply() as for TestProduct(), with columns of B and C that begin up to more than 2^31 scalars behind the first,
+   those of B aligned to 16 bytes and not. Rows that are not used are not touched but for the first of them
+*/
 template <typename F> static void TestFar(const Matrix *A, const char *kernel, F multiply, HrpbScalar *dB, HrpbScalar *dC, double bound, bool tf32 = false)
 {
   const int64_t           N = FAR_COLUMNS, rows = A->ncols + 1, crows = A->nrows + 1;

@@ -1,5 +1,5 @@
 /*
-   CUB's scan, selection and sorts on a host, as kernels/cuda uses them: without temporary memory they say how much of that they want, otherwise they are done. See cuda_runtime.h.
+   CUB's scan, selection and sorts on a host, as kernels/ uses them: without temporary memory they say how much of that they want, otherwise they are done. See cuda_runtime.h.
 */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
-   CUDA on a host without a GPU, as far as kernels/cuda and test/device use it: what test/emulator/translate makes of them is compiled with this in place of CUDA's header.
+   CUDA on a host without a GPU, as far as kernels/ and test/device use it: what test/emulator/translate makes of them is compiled with this in place of CUDA's header.
 
    The threads of a thread block are fibers, one of which runs at a time, until it has to wait: for the other lanes of its warp, for the other warps, or for an mbarrier. Thread blocks run one after the other, each kernel
    before its launch returns. If all threads wait that is an error; on a GPU they would wait for ever. Copies by cp.async are made only when somebody has to wait for them, so that one who does not sees what was there before.
@@ -302,7 +302,9 @@ enum cudaDeviceAttr {
   cudaDevAttrComputeCapabilityMinor,
   cudaDevAttrMaxSharedMemoryPerMultiprocessor,
   cudaDevAttrMaxSharedMemoryPerBlockOptin,
-  cudaDevAttrReservedSharedMemoryPerBlock
+  cudaDevAttrReservedSharedMemoryPerBlock,
+  cudaDevAttrMemoryClockRate,
+  cudaDevAttrGlobalMemoryBusWidth
 };
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -320,7 +322,7 @@ typedef struct CUevent_st  *cudaEvent_t;
 struct cudaDeviceProp {
   char   name[256];
   int    major;
-  size_t sharedMemPerBlockOptin;
+  size_t sharedMemPerBlockOptin, totalGlobalMem;
 };
 struct cudaFuncAttributes {
   int binaryVersion, ptxVersion;

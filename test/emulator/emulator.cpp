@@ -473,6 +473,12 @@ cudaError_t cudaDeviceGetAttribute(int *x, cudaDeviceAttr attribute, int)
   case cudaDevAttrReservedSharedMemoryPerBlock:
     *x = 1 << 10;
     break;
+  case cudaDevAttrMemoryClockRate:
+    *x = 1593000;
+    break;
+  case cudaDevAttrGlobalMemoryBusWidth:
+    *x = 5120;
+    break;
   }
   return cudaSuccess;
 }
@@ -483,6 +489,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 
   snprintf(p->name, sizeof(p->name), "emulator");
   p->major                  = EMULATED_ARCH / 100;
+  p->totalGlobalMem         = (size_t)1 << 30;
   (void)cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
   p->sharedMemPerBlockOptin = (size_t)bytes;
   return cudaSuccess;

@@ -6,7 +6,7 @@
 */
 #include "fuzz.h"
 
-#include <hrpb.h>
+#include <spmm.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +252,93 @@ static void CheckProduct(Random *r, const Hrpb *h, const HrpbScalar *values, con
   free(C);
 }
 
+/* A dense matrix of any layout, in a block of its own: small integers, and 12345 where nobody looks */
+static SpmmOut RandomDense(Random *r, int64_t rows, int64_t N, bool special, int64_t *scalars)
+{
+  const SpmmLayout layout = RandomOneIn(r, 2) ? SPMM_COLUMN_MAJOR : SPMM_ROW_MAJOR;
+  const int64_t    length = layout == SPMM_COLUMN_MAJOR ? rows : N, ld = Largest(1, length + RandomBelow(r, 3));
+  SpmmOut          d      = {NULL, ld, layout};
+
+  *scalars = ld * (layout == SPMM_COLUMN_MAJOR ? N : rows);
+  d.array  = (HrpbScalar *)Block(sizeof(HrpbScalar) * (size_t)*scalars);
+  for (int64_t k = 0; k < *scalars; k++) {
+    d.array[k] = k % ld < length ? (HrpbScalar)(RandomBelow(r, 17) - 8) : 12345;
+    if (special && RandomOneIn(r, 20)) d.array[k] = RandomOneIn(r, 2) ? (HrpbScalar)NAN : (HrpbScalar)(RandomOneIn(r, 2) ? INFINITY : -INFINITY);
+  }
+  return d;
+}
+
+static HrpbScalar At(SpmmIn d, int64_t i, int64_t n)
+{
+  return d.layout == SPMM_COLUMN_MAJOR ? d.array[i + n * d.ld] : d.array[i * d.ld + n];
+}
+
+/* Entry i, n of Y by the words of spmm.h; Y0 is what it was */
+static HrpbScalar Expected(const Matrix *A, const SpmmOperands *o, SpmmIn Y0, int64_t i, int64_t n)
+{
+  const int64_t block = o->D ? o->dblock : 1, first = i / block * block;
+  HrpbScalar    y     = 0;
+
+  for (int64_t j = first; j < first + block; j++) {
+    HrpbScalar product = 0, d = 1;
+
+    if (!o->D && j != i) continue;
+    for (HrpbInt k = A->rowptr[j]; k < A->rowptr[j + 1]; k++) product += A->values[k] * At(o->X, A->colidx[k], n);
+    if (o->D) d = o->D[first * block + (i - first) + (j - first) * block];
+    if (o->update == SPMM_STEP) y += d * ((o->B.array ? At(o->B, j, n) : 0) - product);
+    else y = product;
+  }
+  if (o->update == SPMM_ADD) y += At(Y0, i, n);
+  if (o->update == SPMM_STEP) y = o->c * y + (o->b != 0 ? o->b * At(o->X, i, n) : 0) + (o->a != 0 && Y0.array ? o->a * At(Y0, i, n) : 0);
+  return y;
+}
+
+/* The kernels of the host, with operands of any kind */
+static void CheckOperands(Random *r, const Hrpb *h, const HrpbScalar *values, const Matrix *A)
+{
+  const int64_t N       = RandomBelow(r, 20);
+  const bool    square  = A->nrows == A->ncols, special = RandomOneIn(r, 4);
+  SpmmMatrix    M       = {.nrows = A->nrows, .ncols = A->ncols, .rowptr = A->rowptr, .colidx = A->colidx, .values = A->values, .hrpb = h, .brick_values = values};
+  SpmmOperands  o       = {.N = N, .update = (SpmmUpdate)RandomBelow(r, square ? 3 : 2), .a = (HrpbScalar)(RandomBelow(r, 5) - 2), .b = (HrpbScalar)(RandomBelow(r, 5) - 2), .c = (HrpbScalar)(RandomBelow(r, 5) - 2)};
+  int64_t       size[4] = {0, 0, 0, 0}, nblock = 1 + RandomBelow(r, 6);
+  const SpmmOut X = RandomDense(r, A->ncols, N, special, &size[0]), Y = RandomDense(r, A->nrows, N, false, &size[1]), other = RandomDense(r, A->nrows, N, false, &size[2]), B = RandomDense(r, A->nrows, N, false, &size[3]);
+  const bool    in_place = RandomOneIn(r, 2);
+  HrpbScalar   *before = (HrpbScalar *)Block(sizeof(*before) * (size_t)size[1]), *D = (HrpbScalar *)Block(sizeof(*D) * (size_t)(A->nrows * nblock));
+  SpmmIn        Y0;
+
+  for (int64_t k = 0; k < A->nrows * nblock; k++) D[k] = (HrpbScalar)(RandomBelow(r, 5) - 2);
+  if (size[1]) memcpy(before, Y.array, sizeof(*before) * (size_t)size[1]);
+  o.X = (SpmmIn){X.array, X.ld, X.layout};
+  o.Y = Y;
+  if (o.update == SPMM_ADD || !RandomOneIn(r, 3)) o.Y0 = in_place ? (SpmmIn){Y.array, Y.ld, Y.layout} : (SpmmIn){other.array, other.ld, other.layout};
+  if (!RandomOneIn(r, 3)) o.B = (SpmmIn){B.array, B.ld, B.layout};
+  if (o.update == SPMM_STEP && A->nrows % nblock == 0 && !RandomOneIn(r, 3)) {
+    o.D      = D;
+    o.dblock = (int32_t)nblock;
+  }
+  Y0 = o.Y0;
+  if (in_place && Y0.array) Y0.array = before;
+  for (int i = 0; A->nrows && A->ncols && N && SpmmKernelGet(i); i++) { /* arrays of no scalars may be one and the same */
+    const SpmmKernel *kernel = SpmmKernelGet(i);
+
+    if (!kernel->host) continue;
+    if (size[1]) memcpy(Y.array, before, sizeof(*before) * (size_t)size[1]);
+    FuzzCheck(SpmmRun(kernel, &M, &o, NULL, NULL) == HRPB_SUCCESS, "%s refuses operands", kernel->name);
+    for (int64_t k = 0; k < size[1]; k++) {
+      const int64_t    line = k / Y.ld, at = k % Y.ld, row = Y.layout == SPMM_COLUMN_MAJOR ? at : line, n = Y.layout == SPMM_COLUMN_MAJOR ? line : at;
+      const HrpbScalar y = Y.array[k], right = row < A->nrows && n < N ? Expected(A, &o, Y0, row, n) : 12345;
+
+      FuzzCheck(y == right || (isnan(y) && isnan(right)), "%s: Y(%lld,%lld) is %g and should be %g, update %d", kernel->name, (long long)row, (long long)n, (double)y, (double)right, o.update);
+    }
+  }
+  free(X.array);
+  free(Y.array);
+  free(other.array);
+  free(B.array);
+  free(before);
+  free(D);
+}
+
 /* A format with its values, in blocks of its own */
 typedef struct {
   Hrpb        h;
@@ -462,6 +549,7 @@ static void One(Random *r)
   f.values = Pack(&f.h, &A);
   FuzzCheck(Check(r, &f.h, &A, f.values) == HRPB_SUCCESS, "a good format is refused");
   CheckProduct(r, &f.h, f.values, &A);
+  CheckOperands(r, &f.h, f.values, &A);
   CheckCount(r, &A, HRPB_SUCCESS);
   for (int n = 0; n < 6; n++) CheckTampered(r, &f, &A);
 

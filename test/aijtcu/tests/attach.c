@@ -120,7 +120,7 @@ static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatA
     PetscCall(MatAIJTCUGetPath(A, &has));
     if (has != path) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: its path is %s\n", what, MatAIJTCUPaths[has]));
     PetscCall(MatAIJTCUGetCounts(A, &counts));
-    if (bricks ? counts.tcu == 0 || asked != before : counts.tcu > 0 || counts.scalar == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with bricks, %" PetscInt64_FMT " on the scalar path, %" PetscInt_FMT " by the parent\n", what, counts.tcu, counts.scalar, asked - before));
+    if (bricks ? counts.tcu == 0 || asked != before : counts.tcu > 0 || counts.csr == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with bricks, %" PetscInt64_FMT " on the CSR path, %" PetscInt_FMT " by the parent\n", what, counts.tcu, counts.csr, asked - before));
   } else {
     PetscErrorCode ierr;
 
@@ -223,11 +223,11 @@ int main(int argc, char **argv)
 
     test:
       suffix: attached
-      args: -mat_aijtcu_attach -a_mat_aijtcu_path {{tcu scalar}}
+      args: -mat_aijtcu_attach -a_mat_aijtcu_path {{tcu csr}}
 
     test:
       suffix: rectangular
-      args: -mat_aijtcu_attach -a_mat_aijtcu_path {{tcu scalar}} -m 61 -n 75
+      args: -mat_aijtcu_attach -a_mat_aijtcu_path {{tcu csr}} -m 61 -n 75
 
     test:
       suffix: plain

@@ -130,7 +130,7 @@ int main(int argc, char **argv)
       PetscCall(Compare(&s, round));
     }
     PetscCall(MatAIJTCUGetCounts(s.A, &counts));
-    PetscCheck(!counts.parent, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products were the parent's", (PetscInt)counts.parent);
+    PetscCheck(!counts.cusparse, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products were the parent's", (PetscInt)counts.cusparse);
     PetscCall(SubjectDestroy(&s));
   }
 #endif
@@ -148,10 +148,10 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda
-      args: -a_mat_aijtcu_path {{tcu scalar}}
+      args: -a_mat_aijtcu_path {{tcu csr}}
 
     test: # a copy of B in the workspace
       suffix: cuda_gather
-      args: -a_mat_aijtcu_path tcu -a_mat_aijtcu_brick_rows 8 -a_mat_aijtcu_panel_rows 8 -a_mat_aijtcu_block_cols 256
+      args: -a_mat_aijtcu_path tcu -a_mat_aijtcu_format 8,8,256,1
 
 TEST*/

@@ -1,9 +1,9 @@
 static char help[] = "What is left when a call fails. Scenarios are run again and again, and each time another call that the library makes fails: a call of PETSc,\n\
-MPI, CUDA, or malloc(). The scenario must end with an error, or with the right numbers on another path; then it must succeed when it is tried again, and\n\
-nothing that the library made may be left when all is destroyed. What PETSc's own functions leave after an error of theirs is not asked.\n\
--fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on. -fail petsc: an allocation of\n\
-PETSc's in a call that the library makes, of an operation of a parent type too. -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
--only name: this scenario. -for_device: those that differ on a device. -mat_aijtcu_attach: with an aijcusparse. -print: prints how many calls failed, and PETSc's messages of what fails again.\n\n";
+MPI, CUDA, or malloc(). The scenario must end with an error, or with the right numbers on another path. After an error all is destroyed, and\n\
+nothing that the library made may be left. What PETSc's own functions leave after an error, and whether matrices can be used after it, is not asked.\n\
+-fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on: that must end with the right numbers.\n\
+-fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
+-only name: this scenario. -for_device: those that differ on a device. -mat_aijtcu_attach: with an aijcusparse. -print: prints how many calls failed.\n\n";
 
 #define _GNU_SOURCE /* RTLD_DI_LINKMAP */
 #include <petscmat.h>
@@ -22,20 +22,16 @@ static void Complain(const Scenario *s, PetscInt k, const char text[])
   if (ncomplaints++ < 40) fprintf(stdout, "[%d] %s, call %d, %s: %s\n", rank, s->name, (int)k, victim ? victim : "none", text);
 }
 
-/*
-   A must have its type, and a product with it be right. The type may be the parent's where the question for the plan failed, with which a view of the parent ends: it
-   has to be asked, for the matrix may have been replaced, and cannot fail on an object that is one
-*/
+/* A must have its type, and a product with it be right */
 static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w, Mat A, PetscBool aijtcu, const char text[])
 {
-  const char *const questions[] = {"PetscObjectQuery", "PetscContainerGetPointer", NULL};
-  World             u           = *w;
-  PetscBool         is          = PETSC_FALSE, own;
+  World     u  = *w;
+  PetscBool is = PETSC_FALSE, own;
 
   PetscFunctionBegin;
   if (!A) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &own, MATSEQAIJTCU, MATMPIAIJTCU, ""));
-  if (own != (PetscBool)(aijtcu && !attached) && !(victim && IsOneOf(victim, questions))) Complain(s, k, own ? "the type is still aijtcu" : "the type is not aijtcu any more");
+  if (own != (PetscBool)(aijtcu && !attached)) Complain(s, k, own ? "the type is still aijtcu" : "the type is not aijtcu any more");
   u.A = A;
   u.C = NULL;
   if (!Product(&u, MAT_INITIAL_MATRIX, &u.C)) PetscCall(IsProduct(u.C, &u, &is));
@@ -44,59 +40,31 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All of it, whatever fails */
 static PetscErrorCode Destroy(World *w)
 {
-  PetscFunctionBegin;
-  PetscCall(MatDestroy(&w->B));
-  PetscCall(MatDestroy(&w->C));
-  PetscCall(MatDestroy(&w->M));
-  PetscCall(MatDestroy(&w->X));
-  if (w->A && mode == FAIL_PETSC) { /* what PETSc has left may have a reference to A */
-    PetscInt references;
+  PetscErrorCode ierr = PETSC_SUCCESS, first = PETSC_SUCCESS;
+  Mat *const     mats[] = {&w->B, &w->C, &w->M, &w->X, &w->A};
+  Vec *const     vecs[] = {&w->x, &w->y};
 
-    PetscCall(PetscObjectGetReference((PetscObject)w->A, &references));
-    if (references > 1) lost = PETSC_TRUE;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mats); i++) {
+    ierr = MatDestroy(mats[i]);
+    if (!first) first = ierr;
   }
-  PetscCall(MatDestroy(&w->A));
-  PetscCall(VecDestroy(&w->x));
-  PetscCall(VecDestroy(&w->y));
-  PetscCall(ISDestroy(&w->rows));
-  PetscCall(PetscViewerDestroy(&w->viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(vecs); i++) {
+    ierr = VecDestroy(vecs[i]);
+    if (!first) first = ierr;
+  }
+  ierr = ISDestroy(&w->rows);
+  if (!first) first = ierr;
+  ierr = PetscViewerDestroy(&w->viewer);
+  return first ? first : ierr;
 }
 
 /*
-   On a device, and in PETSc 3.24 anywhere, a parallel product sets those of its blocks up anew every time. The local part of C keeps one whose set-up has failed, and PETSc then
-   takes it for one that is set up: such a C, of an aijcusparse as well, is of no use, but another one is
+   In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions
+   twice: what is on it is put back
 */
-static PetscErrorCode ActAgain(const Scenario *s, World *w, PetscErrorCode *ierr)
-{
-  PetscInt spoilt;
-
-  PetscFunctionBegin;
-  *ierr  = (*s->act)(w);
-  spoilt = *ierr == PETSC_ERR_PLIB && s->act == DoProduct && w->C;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &spoilt, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
-  if (size > 1 && spoilt) {
-    PetscCall(MatDestroy(&w->C));
-    *ierr = (*s->act)(w);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc's products with vectors leave these locked after an error */
-static PetscErrorCode Unlock(Vec v)
-{
-  PetscInt state;
-
-  PetscFunctionBegin;
-  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecLockGet(v, &state));
-  for (; state > 0; state--) PetscCall(VecLockReadPop(v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions twice: what is on it is put back */
 static PetscErrorCode Act(const Scenario *s, World *w)
 {
 #if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
@@ -111,31 +79,23 @@ static PetscErrorCode Act(const Scenario *s, World *w)
 }
 
 /*
-   A parallel aijcusparse frees the same thing twice when it is destroyed again after an error (MatMPIAIJCUSPARSE_CUPM::Destroy() keeps its pointer to that), so that it is left
-   as it is
+   What PETSc leaves after an error in these: a matrix that it has made and could not fill or convert, and our plan with
+   it; and what was not destroyed when that failed
 */
-static PetscBool CanDestroyAgain(const Scenario *s, PetscBool on_host)
+static PetscBool LeavesMatrix(const Scenario *s)
 {
-  return (PetscBool)(on_host || s->act != DoDestroy || size == 1);
+  return (PetscBool)(s->act == DoDestroy || s->act == DoSubmatrices || s->act == DoSubmatrix || s->act == DoPermute);
 }
 
 /*
-   MatCreateSubMatrix_SeqAIJ() leaves the matrix that it has made when it cannot be filled, for which only a device's has functions that may fail, and MatCreateSubMatrix_MPIAIJ_SameRowColDist()
-   the block that it has when the other one cannot be made; MatConvert() leaves the empty matrix that it asks how to convert when that cannot be made
+   Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once
+   and keeps is made
 */
-static PetscBool LeavesMatrix(const Scenario *s, PetscBool on_host)
-{
-  if (s->act == DoSubmatrices) return (PetscBool)!on_host;
-  return (PetscBool)((s->act == DoSubmatrix || s->act == DoPermute) && (size > 1 || !on_host));
-}
-
-/* Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once and keeps is made */
 static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 {
   World          w;
-  PetscErrorCode ierr, again;
-  PetscBool      is = PETSC_TRUE, on_host, destroyable, made_C, made_M, made_X;
-  VecType        type;
+  PetscErrorCode ierr;
+  PetscBool      is = PETSC_TRUE, fails;
 
   PetscFunctionBegin;
   victim     = NULL;
@@ -144,12 +104,6 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   recording           = (PetscBool)(k > 0);
   PetscCall(WorldCreate(&w));
   PetscCall((*s->ready)(&w));
-  PetscCall(MatGetVecType(w.A, &type));
-  PetscCall(PetscStrcmp(type, VECSTANDARD, &on_host));
-  destroyable = CanDestroyAgain(s, on_host);
-  made_C      = (PetscBool)!w.C;
-  made_M      = (PetscBool)!w.M;
-  made_X      = (PetscBool)!w.X;
 
   ncalls = 0;
   which  = k;
@@ -161,34 +115,27 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (!ierr && fired && mode == FAIL_MEMORY && !told) Complain(s, k, "nothing in the log of memory that runs out");
   if (!ierr && cuda_error) Complain(s, k, "an error of CUDA is left to others");
   cuda_error = 0;
-  if (!destroyable) half = (PetscBool)(half || ierr);
+  fails      = (PetscBool)(ierr != PETSC_SUCCESS);
+  half       = (PetscBool)(half || (fails && s->act == DoDestroy));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
-  if (half) { /* nothing of this world can be used */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fails, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
+  if (half) { /* of a matrix that was half made or half destroyed nothing can be used, not even to be destroyed */
     recording = PETSC_FALSE;
     nmade     = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (ierr) { /* what is half made can be destroyed, and all be done again */
-    if (made_C && MatDestroy(&w.C)) Complain(s, k, "the product cannot be destroyed");
-    if (made_M && MatDestroy(&w.M)) Complain(s, k, "the other matrix cannot be destroyed");
-    if (made_X && MatDestroy(&w.X)) Complain(s, k, "the factor cannot be destroyed");
-    PetscCall(Unlock(w.x));
-    PetscCall(Unlock(w.y));
-    if (print) PetscCall(PetscPushErrorHandler(PetscTraceBackErrorHandler, NULL));
-    PetscCall(ActAgain(s, &w, &again));
-    if (print) PetscCall(PetscPopErrorHandler());
-    if (again) Complain(s, k, "fails again");
+  if (!fails) {
+    if (s->act == DoProduct && w.C) PetscCall(IsProduct(w.C, &w, &is));
+    if (s->act == DoMult) PetscCall(IsProductWithVector(&w, &is));
+    if (s->ready == ReadyFactor) PetscCall(IsSolution(&w, &is));
+    if (s->ready == ReadyIncompleteFactor) PetscCall(IsIncompleteSolution(&w, &is));
+    if (!is) Complain(s, k, "wrong result");
+    PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
+    PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   }
-  if (s->act == DoProduct && w.C) PetscCall(IsProduct(w.C, &w, &is));
-  if (s->act == DoMult) PetscCall(IsProductWithVector(&w, &is));
-  if (s->ready == ReadyFactor) PetscCall(IsSolution(&w, &is));
-  if (s->ready == ReadyIncompleteFactor) PetscCall(IsIncompleteSolution(&w, &is));
-  if (!is) Complain(s, k, ierr ? "wrong result at the second time" : "wrong result");
-  PetscCall(CheckProduct(s, k, &w, w.A, (PetscBool)(s->act != DoConvert && s->act != DoConvertInPlace), "no right product afterwards"));
-  PetscCall(CheckProduct(s, k, &w, w.M, (PetscBool)(s->act != DoConvertBack), "no right product of the other matrix"));
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
-  if (ierr && LeavesMatrix(s, on_host)) lost = PETSC_TRUE;
-  if (nmade && (!lost || s->act == DoDestroy)) {
+  if (fails && LeavesMatrix(s)) lost = PETSC_TRUE;
+  if (nmade && !lost) {
     char text[256];
 
     PetscCall(PetscSNPrintf(text, sizeof(text), "left: %d things, one made by %s, line %d", nmade, made[0].by, made[0].line));
@@ -251,7 +198,10 @@ static PetscErrorCode GetMode(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The library is made known anew after each PetscInitialize(). This is not on PETSc's stack of functions, which PetscFinalize() empties */
+/*
+   The library is made known anew after each PetscInitialize(). This is not on PETSc's stack of functions, which
+   PetscFinalize() empties
+*/
 static PetscErrorCode RunRegister(int argc, char **argv)
 {
   const Scenario s = {"register", NULL, NULL, PETSC_FALSE};
@@ -329,11 +279,7 @@ int main(int argc, char **argv)
     test:
       suffix: call
       timeoutfactor: 5
-      args: -fail call -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
-    test: # on the host: types of the device that fail halfway leave matrices that cannot be used
-      suffix: petsc
-      env: CUDA_VISIBLE_DEVICES=
-      args: -fail petsc -mat_aijtcu_path tcu -malloc_dump 0 -checkfunctionlist 0
+      args: -fail call -mat_aijtcu_path {{tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: memory
       args: -fail memory -mat_aijtcu_path tcu
@@ -353,7 +299,7 @@ int main(int argc, char **argv)
     requires: cuda !complex
     output_file: output/empty.out
     timeoutfactor: 5
-    args: -for_device -mat_aijtcu_path {{tcu scalar}separate output} -malloc_dump 0 -checkfunctionlist 0
+    args: -for_device -mat_aijtcu_path {{tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda
       args: -fail cuda -dense_cuda {{0 1}}
@@ -367,7 +313,7 @@ int main(int argc, char **argv)
   testset: # bricks in another order
     requires: cuda !complex
     output_file: output/empty.out
-    args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_cluster always -malloc_dump 0 -checkfunctionlist 0
+    args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_reorder always -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda_cluster
       timeoutfactor: 5
@@ -377,7 +323,7 @@ int main(int argc, char **argv)
     requires: cuda !complex
     output_file: output/empty.out
     timeoutfactor: 5
-    args: -mat_aijtcu_attach -mat_aijtcu_path {{tcu scalar}separate output} -fail {{cuda memory call}separate output} -malloc_dump 0 -checkfunctionlist 0
+    args: -mat_aijtcu_attach -mat_aijtcu_path {{tcu csr}separate output} -fail {{cuda memory call}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: cuda_attach
       args: -only "first product"

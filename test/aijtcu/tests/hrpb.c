@@ -1,7 +1,7 @@
 static char help[] = "Tests the HRPB format on the host: builder, checker, packing, product and column counts, without a matrix object.\n\n";
 
 #include <petscsys.h>
-#include <hrpb.h>
+#include <format/hrpb.h>
 
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt), "the kernels are built for another size of PetscInt: see HRPB_USE_INT64");
 _Static_assert(sizeof(HrpbScalar) == sizeof(PetscReal), "the kernels are built for another precision: see HRPB_USE_SINGLE");

@@ -1,8 +1,8 @@
 static char help[] = "Tests that the checker of the HRPB format finds every corruption, and that builder and counter refuse what they must.\n\n";
 
 #include <petscsys.h>
-#include <hrpb.h>
-#include <host/totals.h>
+#include <format/hrpb.h>
+#include <format/totals.h>
 
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt), "the kernels are built for another size of PetscInt: see HRPB_USE_INT64");
 _Static_assert(sizeof(HrpbScalar) == sizeof(PetscReal), "the kernels are built for another precision: see HRPB_USE_SINGLE");
@@ -439,7 +439,7 @@ static PetscErrorCode TestTotals(void)
 static PetscErrorCode TestErrorStrings(void)
 {
   PetscFunctionBegin;
-  for (int e = HRPB_SUCCESS; e <= HRPB_ERR_UNSUPPORTED + 1; e++) {
+  for (int e = HRPB_SUCCESS; e <= HRPB_ERR_OPERANDS + 1; e++) {
     const char *s = HrpbErrorString((HrpbError)e);
 
     if (!s || !s[0]) PetscCall(PetscPrintf(PETSC_COMM_SELF, "error %d has no string\n", e));

@@ -1,21 +1,21 @@
 /*
-   Calls that the library makes, one of which fails: counted, chosen and answered here. Needs _GNU_SOURCE, and a loader and calling conventions as on Linux.
+   Calls that the library makes, one of which fails: counted, chosen and answered here. Needs _GNU_SOURCE, and a loader
+   and calling conventions as on Linux.
 */
 #pragma once
 
 #include <petscmat.h>
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /*
-   Between the library and all others: the table of functions that its loader filled in (the GOT) is changed, so that its calls come by
-   here, and only its own.
+   Between the library and all others: the table of functions that its loader filled in (the GOT) is changed, so that
+   its calls come by here, and only its own.
 
-   What a function takes is not known, but where the calling conventions of x86-64 and AArch64 put it: in so many registers for integers
-   and for floating-point numbers, and the rest on the stack. All of that is handed on.
+   What a function takes is not known, but where the calling conventions of x86-64 and AArch64 put it: in so many
+   registers for integers and for floating-point numbers, and the rest on the stack. All of that is handed on.
 */
 #define INTEGERS(X)  X(long, a0), X(long, a1), X(long, a2), X(long, a3), X(long, a4), X(long, a5), X(long, a6), X(long, a7)
 #define REALS(X)     X(double, r0), X(double, r1), X(double, r2), X(double, r3), X(double, r4), X(double, r5), X(double, r6), X(double, r7)
@@ -64,18 +64,16 @@ static enum {
   FAIL_CALL,
   FAIL_MEMORY,
   FAIL_CUDA,
-  FAIL_PETSC,
   FAIL_REGISTER,
   FAIL_DEVICES
 } mode;
-static const char *const modes[] = {"call", "memory", "cuda", "petsc", "register", "devices", "Fail", "FAIL_", NULL};
+static const char *const modes[] = {"call", "memory", "cuda", "register", "devices", "Fail", "FAIL_", NULL};
 
 static PetscBool   recording, armed, fired, told;
 static PetscInt    ncalls, which; /* calls that could have failed, and the one that shall; none if that is 0 */
 static const char *victim;
 static int         cuda_error; /* that the next question for it tells */
 static int         depth;      /* of calls that the library makes */
-static PetscBool   asked;      /* the call is its own request for memory */
 static PetscMPIInt rank, size;
 
 enum { /* of CUDA */
@@ -101,7 +99,10 @@ static void Unmake(const void *what)
   }
 }
 
-/* Whether the call at hand is to fail; counts says whether it is of the kind that does, lasting that all after the first do */
+/*
+   Whether the call at hand is to fail; counts says whether it is of the kind that does, lasting that all after the
+   first do
+*/
 static PetscBool Due(const char *name, PetscBool counts, PetscBool lasting)
 {
   if (!armed || !counts) return PETSC_FALSE;
@@ -203,11 +204,9 @@ static long Call(int i, PARAMETERS)
     return result;
   }
   depth++;
-  asked = (PetscBool)!strcmp(import->name, "PetscMallocA");
   if (import->releases) Note(import, 0, a0); /* before its address can be given to another */
   result = import->function(ARGUMENTS);
   if (!import->releases) Note(import, result, a0);
-  asked = PETSC_FALSE;
   depth--;
   return fail ? Failure(import) : result;
 }
@@ -243,40 +242,6 @@ static PetscBool KindOf(const char *name, Kind *kind)
   else if (!strncmp(name, "Petsc", 5) || !strncmp(name, "Mat", 3) || !strncmp(name, "Vec", 3)) *kind = PETSC_CALL;
   else return PETSC_FALSE;
   return PETSC_TRUE;
-}
-
-/*
-   Where the library's code is, and whether it has called for what is done: by its table, or by a pointer, as it calls the operations of a parent type. Those are
-   left out of parallel matrices, where PETSc's do not survive it: MatProductCreateWithMat() destroys operands that it has not yet counted a reference to, and
-   MatSetPreallocationCOO() cannot be called again once it has destroyed the blocks
-*/
-static uintptr_t code_begin, code_end;
-
-static PetscBool Asked(void)
-{
-  void     *frames[100];
-  const int n = size > 1 || depth ? 0 : backtrace(frames, (int)PETSC_STATIC_ARRAY_LENGTH(frames));
-
-  if (depth) return PETSC_TRUE;
-
-  for (int i = 0; i < n; i++) {
-    if ((uintptr_t)frames[i] >= code_begin && (uintptr_t)frames[i] < code_end) return PETSC_TRUE;
-  }
-  return PETSC_FALSE;
-}
-
-static int FindCode(struct dl_phdr_info *info, size_t bytes, void *name)
-{
-  (void)bytes;
-  if (strcmp(info->dlpi_name, (const char *)name)) return 0;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-    if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
-    code_begin = info->dlpi_addr + p->p_vaddr;
-    code_end   = code_begin + p->p_memsz;
-  }
-  return 1;
 }
 
 /* Let one entry of the library's table lead here */
@@ -339,15 +304,15 @@ static PetscErrorCode InterposeLibrary(void)
   for (; map; map = map->l_next) {
     if (!strstr(map->l_name, "/libpetscaijtcu.so")) continue;
     PetscCall(InterposeAll(map));
-    (void)dl_iterate_phdr(FindCode, map->l_name);
   }
   PetscCheck(nimports, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No libpetscaijtcu.so is loaded");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   PETSc's functions destroy their temporary matrices once, and leave them if that fails. And where they exchange the data of two matrices, a failure to destroy
-   the old ones leaves a matrix without a type, of whatever type it was, which is good for nothing, not even to be destroyed
+   PETSc's functions destroy their temporary matrices once, and leave them if that fails. And where they exchange the
+   data of two matrices, a failure to destroy the old ones leaves a matrix without a type, of whatever type it was,
+   which is good for nothing, not even to be destroyed
 */
 static PetscBool lost, half;
 
@@ -378,21 +343,10 @@ static PetscErrorCode (*next_malloc)(size_t, PetscBool, int, const char[], const
 static PetscErrorCode (*next_free)(void *, int, const char[], const char[]);
 static PetscErrorCode (*next_realloc)(size_t, int, const char[], const char[], void **);
 
-/*
-   Not when it is the library's own request, which is in the table and fails there; nor what PETSc allocates on its own account, for some of its objects cannot be destroyed after
-   that. A failure inside of PETSc may leave things of PETSc's, so that only what the library asked for itself is noted then
-*/
 static PetscErrorCode Malloc(size_t n, PetscBool clear, int line, const char function[], const char file[], void **p)
 {
-  const PetscBool own = asked;
-
-  asked = PETSC_FALSE;
-  if (Due(file, (PetscBool)(mode == FAIL_PETSC && armed && !own && n > 0 && Asked()), PETSC_FALSE)) {
-    *p = NULL;
-    return PETSC_ERR_MEM;
-  }
   PetscCall((*next_malloc)(n, clear, line, function, file, p));
-  if (mode == FAIL_PETSC ? own : depth > 0) Make(*p, file, line);
+  if (depth > 0) Make(*p, file, line);
   return PETSC_SUCCESS;
 }
 

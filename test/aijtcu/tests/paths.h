@@ -47,6 +47,6 @@ static inline PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
   PetscCall(MatAIJTCUGetPath(A, &path));
   PetscCall(HasBricks(A, &bricks));
   PetscCall(MatAIJTCUGetCounts(A, &counts));
-  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.scalar) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, %" PetscInt_FMT " were the parent's, of %" PetscInt_FMT "\n", (PetscInt)counts.tcu, (PetscInt)counts.scalar, (PetscInt)counts.parent, nproducts));
+  if ((path == MAT_AIJTCU_PATH_TCU && bricks ? counts.tcu : counts.csr) != nproducts) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " products with bricks and %" PetscInt_FMT " without, %" PetscInt_FMT " were the parent's, of %" PetscInt_FMT "\n", (PetscInt)counts.tcu, (PetscInt)counts.csr, (PetscInt)counts.cusparse, nproducts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 static char help[] = "Products of a MATAIJTCU with dense matrices against sums in extended precision of the same closed formulas.\n\
-Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|scalar|parent): the path that the plan's counter must show.\n\n";
+Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|csr|cusparse): the path that the plan's counter must show.\n\n";
 
 #include "bits.h"
 #include "paths.h"
@@ -267,7 +267,7 @@ static PetscErrorCode IsCuSPARSE(Mat A, MatAIJTCUPath path, PetscBool *is)
   PetscFunctionBegin;
   PetscCall(MatGetVecType(A, &type));
   PetscCall(PetscStrcmp(type, VECCUDA, is));
-  if (path != MAT_AIJTCU_PATH_PARENT) *is = PETSC_FALSE;
+  if (path != MAT_AIJTCU_PATH_CUSPARSE) *is = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,10 +284,10 @@ static PetscErrorCode CheckCounts(Mat A, MatAIJTCUPath path, PetscInt products, 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(HasBricks(A, &bricks));
-  if (path == MAT_AIJTCU_PATH_TCU && !bricks) path = MAT_AIJTCU_PATH_SCALAR;
+  if (path == MAT_AIJTCU_PATH_TCU && !bricks) path = MAT_AIJTCU_PATH_CSR;
   PetscCall(MatAIJTCUGetCounts(A, &now));
-  used      = path == MAT_AIJTCU_PATH_TCU ? now.tcu - before.tcu : path == MAT_AIJTCU_PATH_SCALAR ? now.scalar - before.scalar : now.parent - before.parent;
-  other     = now.tcu - before.tcu + now.scalar - before.scalar + now.parent - before.parent - used;
+  used      = path == MAT_AIJTCU_PATH_TCU ? now.tcu - before.tcu : path == MAT_AIJTCU_PATH_CSR ? now.csr - before.csr : now.cusparse - before.cusparse;
+  other     = now.tcu - before.tcu + now.csr - before.csr + now.cusparse - before.cusparse - used;
   built     = now.builds - before.builds;
   refreshed = now.refreshes - before.refreshes;
   before    = now;
@@ -721,32 +721,32 @@ int main(int argc, char **argv)
 
     test:
       suffix: tcu
-      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_brick_rows {{8 16}} -mat_aijtcu_panel_rows {{16 64}} -pad {{0 5}}
+      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_format {{8,16,32,1 8,64,32,1 16,16,32,1 16,64,32,1}} -pad {{0 5}}
 
     test:
       suffix: scalar
-      args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
+      args: -mat_aijtcu_path csr -expect csr -pad {{0 5}}
 
     test:
       suffix: parallel
       nsize: {{2 3 4}}
-      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_brick_rows {{8 16}} -pad 3
+      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_format {{8,64,32,1 16,64,32,1}} -pad 3
 
     test:
       suffix: parallel_scalar
       nsize: {{2 4}}
-      args: -mat_aijtcu_path scalar -expect scalar
+      args: -mat_aijtcu_path csr -expect csr
 
   testset:
     output_file: output/empty.out
 
     test:
       suffix: shapes
-      args: -mat_aijtcu_path tcu -m {{1 7 65 300}} -n {{1 9 128}} -pattern band,random -mat_aijtcu_block_cols {{4 256}}
+      args: -mat_aijtcu_path tcu -m {{1 7 65 300}} -n {{1 9 128}} -pattern band,random -mat_aijtcu_format {{8,64,4,1 8,64,256,1}}
 
     test:
       suffix: windows
-      args: -mat_aijtcu_path tcu -m 65 -n 9 -pattern band,random -mat_aijtcu_window_cols {{2 4 8 16}} -mat_aijtcu_brick_rows {{8 16}}
+      args: -mat_aijtcu_path tcu -m 65 -n 9 -pattern band,random -mat_aijtcu_format {{8,64,32,2 8,64,32,4 8,64,32,8 8,64,32,16 16,64,32,2 16,64,32,4 16,64,32,8 16,64,32,16}}
 
     test:
       suffix: shapes_parallel
@@ -760,7 +760,7 @@ int main(int argc, char **argv)
     test:
       suffix: parent
       nsize: {{1 2}}
-      args: -mat_aijtcu_path parent -expect parent -pattern random -use_gpu_aware_mpi 0
+      args: -mat_aijtcu_path cusparse -expect cusparse -pattern random -use_gpu_aware_mpi 0
 
     test:
       suffix: auto
@@ -768,12 +768,12 @@ int main(int argc, char **argv)
 
     test:
       suffix: auto_low
-      args: -mat_aijtcu_synergy_threshold 0.3 -expect scalar -pattern random
+      args: -mat_aijtcu_synergy_threshold 0.3 -expect csr -pattern random
 
     test:
       suffix: auto_default
       requires: !cuda
-      args: -expect scalar -pattern band,random
+      args: -expect csr -pattern band,random
 
   testset:
     output_file: output/empty.out
@@ -782,19 +782,19 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_tcu
-      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows {{8 16}} -pad {{0 5}}
+      args: -mat_aijtcu_path tcu -mat_aijtcu_format {{8,64,32,1 16,64,32,1}} -pad {{0 5}}
 
     test: # tall panels, wide windows
       suffix: cuda_formats
-      args: -mat_aijtcu_path tcu -m {{300 1000}} -pad {{0 3}} -mat_aijtcu_brick_rows 16 -mat_aijtcu_panel_rows 128 -mat_aijtcu_window_cols 16
+      args: -mat_aijtcu_path tcu -m {{300 1000}} -pad {{0 3}} -mat_aijtcu_format 16,128,32,16
 
     test:
       suffix: cuda_gather
-      args: -mat_aijtcu_path tcu -m {{300 1000}} -mat_aijtcu_brick_rows 8 -mat_aijtcu_panel_rows 8 -mat_aijtcu_block_cols 256
+      args: -mat_aijtcu_path tcu -m {{300 1000}} -mat_aijtcu_format 8,8,256,1
 
     test: # products in pieces, through a workspace of 16 KiB
       suffix: cuda_pieces
-      args: -mat_aijtcu_path tcu -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 300 -mat_aijtcu_window_cols {{1 8}} -dense_type {{densecuda dense}}
+      args: -mat_aijtcu_path tcu -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 300 -mat_aijtcu_format {{8,64,32,1 8,64,32,8}} -dense_type {{densecuda dense}}
 
     test: # dense matrices on the host, their sparse one on the device
       suffix: cuda_host
@@ -802,33 +802,33 @@ int main(int argc, char **argv)
 
     test: # bricks in another order, also in pieces
       suffix: cuda_cluster
-      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_cluster always -m {{1 300}} -n 300 -pad {{0 3}} -widths 1,24,93 -mat_aijtcu_workspace_max {{0 0.016}}
+      args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_reorder always -m {{1 300}} -n 300 -pad {{0 3}} -widths 1,24,93 -mat_aijtcu_workspace_max {{0 0.016}}
 
     test:
       suffix: cuda_scalar
-      args: -mat_aijtcu_path scalar -expect scalar -pad {{0 5}}
+      args: -mat_aijtcu_path csr -expect csr -pad {{0 5}}
 
     test:
       suffix: cuda_scalar_host
-      args: -mat_aijtcu_path scalar -expect scalar -dense_type dense -pad {{0 5}}
+      args: -mat_aijtcu_path csr -expect csr -dense_type dense -pad {{0 5}}
 
     test: # products in pieces, and rows that are cut
       suffix: cuda_scalar_pieces
-      args: -mat_aijtcu_path scalar -expect scalar -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 90 -n 5000 -dense_type {{densecuda dense}}
+      args: -mat_aijtcu_path csr -expect csr -mat_aijtcu_workspace_max 0.016 -widths 96,300 -m 90 -n 5000 -dense_type {{densecuda dense}}
 
     test:
       suffix: cuda_parent
-      args: -mat_aijtcu_path parent -expect parent
+      args: -mat_aijtcu_path cusparse -expect cusparse
 
     test:
       suffix: cuda_parallel
       nsize: {{2 3}}
-      args: -mat_aijtcu_path tcu -mat_aijtcu_cluster {{never always}} -use_gpu_aware_mpi 0
+      args: -mat_aijtcu_path tcu -mat_aijtcu_reorder {{never always}} -use_gpu_aware_mpi 0
 
     test:
       suffix: cuda_parallel_scalar
       nsize: 2
-      args: -mat_aijtcu_path scalar -expect scalar -use_gpu_aware_mpi 0
+      args: -mat_aijtcu_path csr -expect csr -use_gpu_aware_mpi 0
 
   testset: # what a device chooses by itself
     output_file: output/empty.out
@@ -841,14 +841,14 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_auto_few
-      args: -pattern random,blocks -expect scalar
+      args: -pattern random,blocks -expect csr
 
     test: # cuSPARSE 12.6 leaves out the last of 32 rows where it finds the number of entries in shared memory
       suffix: cuda_mult
-      args: -m 32 -pattern band,random,denserow,blocks -widths 1,6,24 -mat_aijtcu_path scalar -expect scalar
+      args: -m 32 -pattern band,random,denserow,blocks -widths 1,6,24 -mat_aijtcu_path csr -expect csr
 
     test: # short rows whose columns run with them
       suffix: cuda_rows
-      args: -m 5000 -pattern band -widths 60 -mat_aijtcu_path scalar -expect scalar
+      args: -m 5000 -pattern band -widths 60 -mat_aijtcu_path csr -expect csr
 
 TEST*/

@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 
   test:
     suffix: cuda
-    args: -a_mat_aijtcu_path {{tcu scalar}}
+    args: -a_mat_aijtcu_path {{tcu csr}}
     output_file: output/empty.out
 
 TEST*/

@@ -1,7 +1,7 @@
 static char help[] = "Tests which segments of a matrix stand for all: HrpbChooseSegments(). Prints on error only.\n\n";
 
 #include <petscsys.h>
-#include <proxydevice.h>
+#include <proxy/proxy.h>
 
 enum {
   MOST = 5000

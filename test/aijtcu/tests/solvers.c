@@ -1256,7 +1256,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: sequential
-      args: -table {{linear eigen}separate output} -mat_aijtcu_path {{tcu scalar}separate output}
+      args: -table {{linear eigen}separate output} -mat_aijtcu_path {{tcu csr}separate output}
 
     test:
       suffix: parallel
@@ -1273,6 +1273,6 @@ int main(int argc, char **argv)
       suffix: cuda_scalar
       requires: cuda
       nsize: {{1 2}separate output}
-      args: -table linear -mat_aijtcu_path scalar -dense_type densecuda
+      args: -table linear -mat_aijtcu_path csr -dense_type densecuda
 
 TEST*/

@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 
   test:
     suffix: cuda
-    args: -mat_aijtcu_path {{tcu scalar}} -columns {{1 40}}
+    args: -mat_aijtcu_path {{tcu csr}} -columns {{1 40}}
     output_file: output/empty.out
 
 TEST*/

@@ -216,35 +216,35 @@ static PetscErrorCode TestMany(const Test *t, Mat A)
 }
 
 /* What was tuned goes with the option that allows another order: otherwise bricks of the matrix as it is would be said to be of another order, and replayed as such */
-static PetscErrorCode TestCluster(const Test *t, Mat A, PetscInt N)
+static PetscErrorCode TestReorder(const Test *t, Mat A, PetscInt N)
 {
-  const MatAIJTCUCluster cluster[] = {MAT_AIJTCU_CLUSTER_AUTO, MAT_AIJTCU_CLUSTER_NEVER, MAT_AIJTCU_CLUSTER_AUTO};
+  const MatAIJTCUReorder reorder[] = {MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_REORDER_NEVER, MAT_AIJTCU_REORDER_AUTO};
   MatAIJTCUTuning        tuning;
   Mat                    B, C;
 
   PetscFunctionBegin;
   PetscCall(CreateB(t, N, &B));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cluster); k++) {
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(reorder); k++) {
     char  options[MOST_TEXT];
     char *always;
 
-    PetscCall(MatAIJTCUSetCluster(A, cluster[k]));
+    PetscCall(MatAIJTCUSetReorder(A, reorder[k]));
     PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
     PetscCall(CheckProduct(t, B, C, 1, "wrong with another order, or without"));
     PetscCall(CheckTuning(t, A, N, &tuning));
     PetscCall(CheckReplay(t, A, B, C));
     PetscCall(GetOptions(A, N, options, sizeof(options)));
-    PetscCall(PetscStrstr(options, "mat_aijtcu_cluster always", &always));
-    PetscCall(Report((PetscBool)(!always || cluster[k] != MAT_AIJTCU_CLUSTER_NEVER), N, "another order that is not allowed"));
+    PetscCall(PetscStrstr(options, "mat_aijtcu_reorder always", &always));
+    PetscCall(Report((PetscBool)(!always || reorder[k] != MAT_AIJTCU_REORDER_NEVER), N, "another order that is not allowed"));
     PetscCall(MatDestroy(&C));
   }
   /* in between bricks that nobody has tuned, in no other order: it is lost, and has to be found again */
-  PetscCall(MatAIJTCUSetCluster(A, MAT_AIJTCU_CLUSTER_NEVER));
+  PetscCall(MatAIJTCUSetReorder(A, MAT_AIJTCU_REORDER_NEVER));
   PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(CheckProduct(t, B, C, 1, "wrong with bricks that nobody has tuned"));
   PetscCall(MatDestroy(&C));
-  PetscCall(MatAIJTCUSetCluster(A, MAT_AIJTCU_CLUSTER_AUTO));
+  PetscCall(MatAIJTCUSetReorder(A, MAT_AIJTCU_REORDER_AUTO));
   PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_AUTO));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(CheckProduct(t, B, C, 1, "wrong after bricks that nobody has tuned"));
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
   t.dense = t.device ? MATSEQDENSECUDA : MATSEQDENSE;
   for (PetscInt k = 0; k < nwidths; k++) PetscCall(TestWidth(&t, A, widths[k]));
   if (nwidths < 8) PetscCall(TestMany(&t, A));
-  if (cluster) PetscCall(TestCluster(&t, A, widths[nwidths - 1]));
+  if (cluster) PetscCall(TestReorder(&t, A, widths[nwidths - 1]));
   PetscCall(TestPattern(&t, A, widths[0]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&t.R));
@@ -350,7 +350,7 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_never
       requires: cuda
-      args: -kind elasticity -permuted -n 20 -t_mat_aijtcu_cluster never
+      args: -kind elasticity -permuted -n 20 -t_mat_aijtcu_reorder never
 
     test: # 216000 rows and more: segments
       suffix: cuda_segments

@@ -746,6 +746,16 @@ static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode IsFormat(Mat A, PetscInt brick_rows, PetscInt panel_rows, PetscInt block_cols, PetscInt window_cols, const char what[])
+{
+  MatAIJTCUFormat f;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetFormat(A, &f));
+  if (f.brick_rows != brick_rows || f.panel_rows != panel_rows || f.block_cols != block_cols || f.window_cols != window_cols) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the format is %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT "\n", what, f.brick_rows, f.panel_rows, f.block_cols, f.window_cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestSettings(void)
 {
   Mat              A, R, D;
@@ -754,32 +764,36 @@ static PetscErrorCode TestSettings(void)
   MatAIJTCUTuning  tuning;
   MatAIJTCUCounts  counts;
   MatAIJTCUSynergy s;
-  PetscInt         i;
   PetscReal        alpha;
+  const struct {
+    MatAIJTCUFormat format;
+    const char     *what, *right;
+  } wrong[] = {
+    {{9, 18, 32, 1},    "9 brick rows",                          "8 or 16, not 9"                               },
+    {{16, 40, 32, 1},   "40 panel rows with 16 brick rows",      "multiple of those of a brick, 16, up to 256"  },
+    {{16, 512, 32, 1},  "512 panel rows",                        "up to 256, not 512"                           },
+    {{16, 0, 32, 1},    "no panel rows",                         "up to 256, not 0"                             },
+    {{16, 64, 6, 1},    "6 block columns",                       "multiple of 4 up to 256 where windows have 1" },
+    {{16, 64, 260, 1},  "260 block columns",                     "up to 256"                                    },
+    {{16, 64, 20, 8},   "20 block columns with 8 window columns", "multiple of 8 up to 256 where windows have 8"},
+    {{16, 64, 48, 3},   "3 window columns",                      "1, 2, 4, 8 or 16, not 3"                      },
+    {{16, 64, 32, 32},  "32 window columns",                     "1, 2, 4, 8 or 16, not 32"                     },
+    {{0, 64, 32, 1},    "no brick rows",                         "8 or 16, not 0"                               },
+    {{8, -64, 32, 1},   "panel rows of -64",                     "up to 256, not -64"                           }
+  };
 
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, 64, 64, &A));
   PetscCall(MatAIJTCUGetCounts(A, &counts));
-  if (counts.builds || counts.tcu || counts.scalar || counts.parent) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a plan before the first product\n"));
+  if (counts.builds || counts.tcu || counts.csr || counts.cusparse) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a plan before the first product\n"));
   PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
-  PetscCall(MatAIJTCUSetBrickRows(A, 8));
-  PetscCall(MatAIJTCUSetPanelRows(A, 24));
-  PetscCall(MatAIJTCUSetBrickRows(A, 16));
-  PetscCall(MatAIJTCUSetBlockCols(A, 132));
-  PetscCall(MatAIJTCUSetWindowCols(A, 8));
+  PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){16, 32, 136, 8}));
   PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.25));
   PetscCall(MatAIJTCUSetTune(A, MAT_AIJTCU_TUNE_PROXY));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* takes the settings along */
   PetscCall(MatAIJTCUGetPath(D, &path));
   if (path != MAT_AIJTCU_PATH_TCU) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path is %s\n", MatAIJTCUPaths[path]));
-  PetscCall(MatAIJTCUGetBrickRows(D, &i));
-  if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "brick rows are %" PetscInt_FMT "\n", i));
-  PetscCall(MatAIJTCUGetPanelRows(D, &i));
-  if (i != 32) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "panel rows are %" PetscInt_FMT "\n", i));
-  PetscCall(MatAIJTCUGetBlockCols(D, &i));
-  if (i != 136) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "block columns are %" PetscInt_FMT "\n", i));
-  PetscCall(MatAIJTCUGetWindowCols(D, &i));
-  if (i != 8) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "window columns are %" PetscInt_FMT "\n", i));
+  PetscCall(IsFormat(D, 16, 32, 136, 8, "a format that is duplicated"));
   PetscCall(MatAIJTCUGetSynergyThreshold(D, &alpha));
   if (alpha != (PetscReal)0.25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "threshold is %g\n", (double)alpha));
   PetscCall(MatAIJTCUGetTune(D, &tune));
@@ -790,17 +804,10 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatDestroy(&D));
 
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  PetscCall(MustFail(MatAIJTCUSetPath(A, (MatAIJTCUPath)9), "path 9", "MAT_AIJTCU_PATH_AUTO, MAT_AIJTCU_PATH_TCU, MAT_AIJTCU_PATH_SCALAR or MAT_AIJTCU_PATH_PARENT"));
+  PetscCall(MustFail(MatAIJTCUSetPath(A, (MatAIJTCUPath)9), "path 9", "MAT_AIJTCU_PATH_AUTO, MAT_AIJTCU_PATH_TCU, MAT_AIJTCU_PATH_CSR or MAT_AIJTCU_PATH_CUSPARSE"));
   PetscCall(MustFail(MatAIJTCUSetPrecision(A, (MatAIJTCUPrecision)9), "precision 9", "MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32"));
   PetscCall(MustFail(MatAIJTCUSetTune(A, (MatAIJTCUTune)9), "tune 9", "MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY"));
-  PetscCall(MustFail(MatAIJTCUSetBrickRows(A, 9), "9 brick rows", "8 or 16"));
-  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 40), "40 panel rows with 16 brick rows", "multiple of the brick rows, 16, up to 256"));
-  PetscCall(MustFail(MatAIJTCUSetPanelRows(A, 512), "512 panel rows", "up to 256"));
-  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 6), "6 block columns", "multiple of 8 up to 256"));
-  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 260), "260 block columns", "up to 256"));
-  PetscCall(MustFail(MatAIJTCUSetBlockCols(A, 20), "20 block columns with 8 window columns", "multiple of 8"));
-  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 3), "3 window columns", "1, 2, 4, 8 or 16"));
-  PetscCall(MustFail(MatAIJTCUSetWindowCols(A, 32), "32 window columns", "1, 2, 4, 8 or 16"));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(wrong); k++) PetscCall(MustFail(MatAIJTCUSetFormat(A, &wrong[k].format), wrong[k].what, wrong[k].right));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold", "a fraction up to 1"));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, (PetscReal)NAN), "a threshold that is no number", "a fraction up to 1"));
   PetscCall(PetscPopErrorHandler());
@@ -819,7 +826,75 @@ static PetscErrorCode TestSettings(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", NULL}; /* none of them is one that may be; the last is no value */
+/* Setting what was got changes nothing, neither what is got next nor the threshold in force; of A or of a block of it */
+static PetscErrorCode SetWhatIsSet(Mat A, Mat whole)
+{
+  MatAIJTCUPath      path[2];
+  MatAIJTCUFormat    format[2];
+  MatAIJTCUPrecision precision[2];
+  MatAIJTCUReorder   reorder[2];
+  MatAIJTCUTune      tune[2];
+  PetscReal          threshold[2];
+  MatAIJTCUSynergy   s[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) {
+    Mat B = k ? whole : A;
+
+    PetscCall(MatAIJTCUGetPath(B, &path[k]));
+    PetscCall(MatAIJTCUGetFormat(B, &format[k]));
+    PetscCall(MatAIJTCUGetPrecision(B, &precision[k]));
+    PetscCall(MatAIJTCUGetReorder(B, &reorder[k]));
+    PetscCall(MatAIJTCUGetTune(B, &tune[k]));
+    PetscCall(MatAIJTCUGetSynergyThreshold(B, &threshold[k]));
+    PetscCall(MatAIJTCUGetSynergy(B, &s[k]));
+    if (k) break;
+    PetscCall(MatAIJTCUSetPath(B, path[0]));
+    PetscCall(MatAIJTCUSetFormat(B, &format[0]));
+    PetscCall(MatAIJTCUSetPrecision(B, precision[0]));
+    PetscCall(MatAIJTCUSetReorder(B, reorder[0]));
+    PetscCall(MatAIJTCUSetTune(B, tune[0]));
+    PetscCall(MatAIJTCUSetSynergyThreshold(B, threshold[0]));
+  }
+  if (path[0] != path[1] || memcmp(&format[0], &format[1], sizeof(format[0])) || precision[0] != precision[1] || reorder[0] != reorder[1] || tune[0] != tune[1] || threshold[0] != threshold[1] || s[0].threshold != s[1].threshold) PetscCall(PetscPrintf(PETSC_COMM_SELF, "what is set is not what was got\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestInverse(void)
+{
+  const MatAIJTCUFormat format = {16, 32, 64, 4};
+  Mat                   A, diagonal;
+  MatAIJTCUPath         path;
+  PetscReal             alpha;
+  PetscBool             parallel;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 64, 64, &A));
+  PetscCall(IsFormat(A, 0, 0, 0, 0, "no format is set"));
+  PetscCall(MatAIJTCUGetSynergyThreshold(A, &alpha));
+  if (alpha != (PetscReal)PETSC_DEFAULT) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the threshold is %g while none is set\n", (double)alpha));
+  PetscCall(SetWhatIsSet(A, A));
+  PetscCall(MatAIJTCUSetFormat(A, &format));
+  PetscCall(MatAIJTCUSetReorder(A, MAT_AIJTCU_REORDER_NEVER));
+  PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.5));
+  PetscCall(SetWhatIsSet(A, A));
+  PetscCall(IsFormat(A, 16, 32, 64, 4, "a format that is set"));
+  PetscCall(MatAIJTCUSetFormat(A, NULL));
+  PetscCall(IsFormat(A, 0, 0, 0, 0, "the format is given back"));
+  PetscCall(SameProducts(A, A, "a format that was given back")); /* and the blocks of a parallel matrix are attached to */
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) { /* a block has the options of the whole */
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
+    PetscCall(MatAIJTCUSetPath(diagonal, MAT_AIJTCU_PATH_CUSPARSE));
+    PetscCall(MatAIJTCUGetPath(diagonal, &path));
+    if (path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path of a block is %s, not what was set\n", MatAIJTCUPaths[path]));
+    PetscCall(SetWhatIsSet(diagonal, A));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", "0.50000000000000000000000000000000000000000000000000000000000000000x", NULL}; /* none of them is one that may be; the last is no value */
 
 /* Before the library is made known: then it reads them */
 static PetscErrorCode TestWrongGlobalOptions(void)
@@ -836,36 +911,31 @@ static PetscErrorCode TestWrongGlobalOptions(void)
 /* An error inside of PetscOptionsBegin() leaves PETSc's own list of options allocated: run without -malloc_dump */
 static PetscErrorCode TestWrongOptions(void)
 {
-  Mat      A;
-  PetscInt i;
+  Mat               A;
+  const char *const format[]  = {"16", "16,64", "16,64,32", "16,64,32,", "16,64,32,1,", "16,64,32,1,5", ",64,32,1", "tall,64,32,1", "16,64.5,32,1", "16,64,32,1x", "4294967312,64,32,1" /* 2^32 + 16 */, "16-64,32,1", "", NULL};
+  const char *const numbers4  = "four whole numbers brick,panel,block,window";
 
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, 64, 64, &A));
-  PetscCall(MatAIJTCUSetBrickRows(A, 16));
-  PetscCall(WrongOption(A, "-mat_aijtcu_path", "tensor", "auto tcu scalar"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_path", NULL, "auto, tcu, scalar or parent"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", "12", "8 or 16"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", "tall", "8 or 16"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", "4294967304", "8 or 16")); /* 2^32 + 8 */
-  PetscCall(WrongOption(A, "-mat_aijtcu_brick_rows", NULL, "8 or 16"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_panel_rows", "20", "multiple of the brick rows"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_panel_rows", "64.5", "multiple of the brick rows"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_block_cols", "0", "multiple of 4"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_block_cols", "4x", "multiple of 4"));
+  PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){16, 64, 32, 1}));
+  PetscCall(WrongOption(A, "-mat_aijtcu_path", "tensor", "auto tcu csr cusparse"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_path", NULL, "auto, tcu, csr or cusparse"));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(format); i++) PetscCall(WrongOption(A, "-mat_aijtcu_format", format[i], numbers4));
+  PetscCall(WrongOption(A, "-mat_aijtcu_format", "12,64,32,1", "8 or 16, not 12"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_format", "16,20,32,1", "multiple of those of a brick, 16, up to 256, not 20"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_format", "16,64,0,1", "multiple of 4 up to 256"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_format", "16,64,32,12", "1, 2, 4, 8 or 16, not 12"));
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", "half", "full tf32"));
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", NULL, "full or tf32"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_cluster", "sometimes", "auto never always"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_cluster", NULL, "auto, never or always"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_reorder", "sometimes", "auto never always"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_reorder", NULL, "auto, never or always"));
   PetscCall(WrongOption(A, "-mat_aijtcu_tune", "often", "none proxy"));
   PetscCall(WrongOption(A, "-mat_aijtcu_tune", NULL, "none or proxy"));
 #if defined(PETSC_USE_REAL_DOUBLE)
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", "tf32", "must be full")); /* for single precision only */
 #endif
-  PetscCall(WrongOption(A, "-mat_aijtcu_window_cols", "12", "1, 2, 4, 8 or 16"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_window_cols", "-", "1, 2, 4, 8 or 16"));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(numbers); i++) PetscCall(WrongOption(A, "-mat_aijtcu_synergy_threshold", numbers[i], "a fraction up to 1"));
-  PetscCall(MatAIJTCUGetBrickRows(A, &i));
-  if (i != 16) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a refused option left a trace: brick rows are %" PetscInt_FMT "\n", i));
+  PetscCall(IsFormat(A, 16, 64, 32, 1, "a refused option left a trace"));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -886,7 +956,7 @@ static PetscErrorCode TestSynergy(void)
     PetscCall(MatSetSizes(A, 64, 64, PETSC_DETERMINE, PETSC_DETERMINE));
     PetscCall(MatSetType(A, MATAIJTCU));
     PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
-    PetscCall(MatAIJTCUSetBrickRows(A, 8)); /* a device does not choose its own format */
+    PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){8, 64, 32, 1})); /* a device does not choose its own format */
     PetscCall(MatGetOwnershipRange(A, &r0, &r1));
     for (PetscInt i = r0; i < r1; i++) {
       if (!full) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));
@@ -933,6 +1003,7 @@ int main(int argc, char **argv)
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
   PetscCall(TestSettings());
+  PetscCall(TestInverse());
   if (!PetscDefined(USE_COMPLEX)) PetscCall(TestSynergy()); /* with bricks */
   PetscCall(PetscFinalize());
   return 0;
@@ -943,7 +1014,7 @@ int main(int argc, char **argv)
   testset:
     output_file: output/empty.out
     nsize: {{1 2 3}}
-    args: -a_mat_aijtcu_path {{tcu scalar auto}} -use_gpu_aware_mpi 0
+    args: -a_mat_aijtcu_path {{tcu csr auto}} -use_gpu_aware_mpi 0
 
     test:
       suffix: square
@@ -963,7 +1034,7 @@ int main(int argc, char **argv)
     suffix: complex
     requires: complex
     args: -a_mat_aijtcu_path tcu -info
-    filter: grep -o "on the scalar path: no bricks for this scalar type" | sort -u
+    filter: grep -o "on the CSR path: no bricks for this scalar type" | sort -u
 
   test:
     suffix: wrong_options

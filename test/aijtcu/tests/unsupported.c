@@ -1,4 +1,4 @@
-static char help[] = "Products on devices that have no tensor cores that pay, or for which the library has no kernels: the library is told so of this one, whatever it is. They take the scalar path and the parent's. Prints on error only.\n\
+static char help[] = "Products on devices that have no tensor cores that pay, or for which the library has no kernels: the library is told so of this one, whatever it is. They take the CSR path and the parent's. Prints on error only.\n\
 -image: no kernel of the library runs on the device. -slow: its compute capability is 8.6, whose tensor cores have a 64th of the rate in double precision.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT, dladdr() */
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     }
     PetscCall(MatAIJTCUGetCounts(A, &counts));
     PetscCheck(!counts.tcu && !counts.builds, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products with bricks, which were built %" PetscInt_FMT " times", (PetscInt)counts.tcu, (PetscInt)counts.builds);
-    PetscCheck((image ? counts.parent : counts.scalar) == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products took the scalar path, %" PetscInt_FMT " were the parent's, of 2", (PetscInt)counts.scalar, (PetscInt)counts.parent);
+    PetscCheck((image ? counts.cusparse : counts.csr) == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products took the CSR path, %" PetscInt_FMT " were the parent's, of 2", (PetscInt)counts.csr, (PetscInt)counts.cusparse);
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&R));
     PetscCall(MatDestroy(&B));
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_image
-      args: -image -a_mat_aijtcu_path {{auto tcu scalar}}
+      args: -image -a_mat_aijtcu_path {{auto tcu csr}}
 
     test:
       suffix: cuda_image_threshold
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     test: # in single precision they pay
       suffix: cuda_slow
       requires: double
-      args: -slow -a_mat_aijtcu_path {{auto tcu scalar}}
+      args: -slow -a_mat_aijtcu_path {{auto tcu csr}}
 
     test:
       suffix: cuda_slow_threshold

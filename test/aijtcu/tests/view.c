@@ -1,20 +1,87 @@
-static char help[] = "MatView() of a MATAIJTCU in the info formats, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
--n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band.\n\n";
+static char help[] = "MatView() of a MATAIJTCU in the format info, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
+-n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band, -vectors: products with vectors only.\n\n";
 
 #include <petscaijtcu.h>
 
+static PetscErrorCode MultiplyVector(Mat A)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultiplyBlock(Mat A)
+{
+  Mat      B, C;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, 6, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* How often something was built, found or timed, of all matrices */
+static PetscErrorCode CountEvents(int *count)
+{
+  const char *const names[] = {"MatTCUBuild", "MatTCURefresh", "MatTCUReorder", "MatTCUTune"};
+
+  PetscFunctionBegin;
+  *count = 0;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(names); k++) {
+    PetscLogEvent      event;
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetId(names[k], &event));
+    PetscCheck(event >= 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "There is no event %s", names[k]);
+    PetscCall(PetscLogEventGetPerfInfo(0, event, &info));
+    *count += info.count;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A view: it changes nothing. What is on the device beside the matrix is what there was */
+static PetscErrorCode ViewBuildsNothing(Mat A, const char option[])
+{
+  MatAIJTCUSynergy before, after;
+  int              events, now;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetSynergy(A, &before));
+  PetscCall(CountEvents(&events));
+  PetscCall(MatViewFromOptions(A, NULL, option));
+  PetscCall(CountEvents(&now));
+  PetscCall(MatAIJTCUGetSynergy(A, &after));
+  if (now != events) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s builds or searches something: %d times\n", option, now - events));
+  if (after.built != before.built || after.device_bytes != before.device_bytes) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s builds bricks, or takes device memory: %" PetscInt64_FMT " bytes are %" PetscInt64_FMT "\n", option, before.device_bytes, after.device_bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  Mat       A, B, C;
+  Mat       A;
   PetscInt  r0, r1, n = 64;
-  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE;
+  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE;
   char      prefix[64] = "";
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gaps", &gaps, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-blocks", &blocks, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-vectors", &vectors, NULL));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
@@ -32,15 +99,11 @@ int main(int argc, char **argv)
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatViewFromOptions(A, NULL, "-before_view"));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, 6, NULL, &B));
-  PetscCall(MatSetRandom(B, NULL));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(MatViewFromOptions(A, NULL, "-after_view"));
+  PetscCall(ViewBuildsNothing(A, "-before_view"));
+  if (vectors) PetscCall(MultiplyVector(A));
+  else PetscCall(MultiplyBlock(A));
+  PetscCall(ViewBuildsNothing(A, "-after_view"));
   PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -56,29 +119,40 @@ int main(int argc, char **argv)
 
     test:
       suffix: tcu
-      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+      args: -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
 
     test: # on a device both blocks are multiplied by products of ours, on the host the diagonal one
       suffix: tcu_parallel
       nsize: 2
-      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "s/, [24] times/, counted/"
-      args: -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "/off-diagonal block/d"
+      args: -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
 
     test:
-      suffix: scalar
-      args: -mat_aijtcu_path scalar -mat_aijtcu_brick_rows 16
+      suffix: csr
+      args: -mat_aijtcu_path csr -mat_aijtcu_format 16,64,32,1
 
     test:
-      suffix: parent
-      args: -mat_aijtcu_path parent -mat_aijtcu_brick_rows 16
+      suffix: cusparse
+      args: -mat_aijtcu_path cusparse -mat_aijtcu_format 16,64,32,1
 
     test:
       suffix: threshold
-      args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_brick_rows 8
+      args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_format 8,64,32,1
 
-    test:
+    test: # which is not for us: a MATIS prints its local matrices with it
       suffix: detail
-      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_brick_rows 8
+      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
+
+  test: # products with vectors are not counted
+    suffix: none
+    filter: grep -A1 "aijtcu: products"
+    args: -vectors -mat_aijtcu_view_choice
+
+  test: # what no product has needed is not found out
+    suffix: unknown
+    requires: cuda
+    filter: grep -e "path auto" -e "format of" | sed -e "s,^ *,," -e "s,; bytes.*,,"
+    args: -before_view ::ascii_info
 
   testset: # the format that a device chooses: panels of 64 rows while there are fewer than 165 of 128; narrow windows where wide ones would stage rows in vain
     requires: cuda

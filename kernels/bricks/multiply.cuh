@@ -1,0 +1,95 @@
+/*
+   What the kernels on bricks share: the end of a product, from accumulators to column-major C.
+*/
+#pragma once
+
+#include "brick.cuh"
+
+/*
+   The column of a tile of 16 that lane group g loads as its first (which = 0) or second. Where B is row-major, a load
+   brings both: they are neighbours. Otherwise they are eight apart, in separate columns anyway
+*/
+template <bool NEIGHBOURS> __device__ __forceinline__ int32_t TileColumn(int32_t g, int32_t which)
+{
+  return NEIGHBOURS ? 2 * g + which : g + 8 * which;
+}
+
+template <typename Scalar> struct DenseArgs {
+  const Scalar *B;
+  Scalar       *C;
+  int64_t       ldb, ldc;
+  int32_t       N;
+  bool          pairs; /* whether two rows of C can be stored at once */
+  Scalar       *partial; /* [nslots x panel_rows] x N, column-major: the sums of parts of panels */
+  int64_t       ldpartial;
+};
+
+/* The row of the panel and the column of the tile of accumulator i of 16 columns: see mma.cuh */
+template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint32_t strip, uint32_t lane, int i, int32_t *row, int32_t *col)
+{
+  const int32_t g = lane / 4, k = lane % 4;
+
+  if (BM == 8) {
+    *row = strip * 8 + 2 * k + i % 2;
+    *col = TileColumn<NEIGHBOURS>(g, i / 2);
+  } else {
+    *row = strip * 16 + g + i / 2 % 2 * 8;
+    *col = TileColumn<NEIGHBOURS>(2 * k + i % 2, i / 4);
+  }
+}
+
+/* Two neighbours, read or written together */
+template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
+  Scalar x, y;
+};
+
+template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
+{
+  const bool    whole = item.slot < 0;
+  Scalar       *C     = whole ? d.C : d.partial;
+  const int64_t ldc   = whole ? d.ldc : d.ldpartial;
+  uint64_t      bad   = 0;
+
+#pragma unroll
+  for (int i = 0; i < BM / 2; i += BM == 8 ? 2 : 1) {
+    int32_t row, col, panel_row;
+
+    SumPlace<BM, NEIGHBOURS>(strip, lane, i, &panel_row, &col);
+    row = whole ? MatrixRow(f, item.panel, panel_row) : item.slot * f.panel_rows + panel_row;
+    if (BM == 8) {
+      const int32_t row1 = whole ? MatrixRow(f, item.panel, panel_row + 1) : row + 1;
+
+#pragma unroll
+      for (int t = 0; t < NT; t++) {
+        if (n0 + 16 * t + col >= d.N) continue;
+        Scalar *c = C + (n0 + 16 * t + col) * ldc;
+
+        if (d.pairs && whole && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
+        else {
+          if (row >= 0) c[row] = sum[t][i];
+          if (row1 >= 0) c[row1] = sum[t][i + 1];
+        }
+      }
+    } else if (row >= 0) {
+#pragma unroll
+      for (int t = 0; t < NT; t++) {
+        if (n0 + 16 * t + col < d.N) C[row + (n0 + 16 * t + col) * ldc] = sum[t][i];
+      }
+    }
+  }
+  if (!whole) return;
+#pragma unroll
+  for (int t = 0; t < NT; t++) {
+#pragma unroll
+    for (int i = 0; i < BM / 2; i++) bad |= (uint64_t)!IsFinite(sum[t][i]) << (t * (BM / 2) + i);
+  }
+  for (; bad; bad &= bad - 1) {
+    const int bit = __ffsll((long long)bad) - 1;
+    int32_t   row, col, panel_row;
+
+    SumPlace<BM, NEIGHBOURS>(strip, lane, bit % (BM / 2), &panel_row, &col);
+    row = MatrixRow(f, item.panel, panel_row);
+    col += n0 + 16 * (bit / (BM / 2));
+    if (row >= 0 && col < d.N) d.C[row + col * d.ldc] = ExactEntry<BM>(f, item.panel, panel_row, d.B + col * d.ldb);
+  }
+}

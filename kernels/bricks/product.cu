@@ -1,0 +1,54 @@
+/*
+   What products by bricks have in common, whichever kernel makes them.
+*/
+#include "product.cuh"
+
+/* sm_86, sm_89 and sm_120 have FP64 tensor cores in name only: 1/64 of the FP32 rate */
+static bool Supported(const SpmmDevice *d, HrpbPrecision precision)
+{
+  if (!d->code) return false;
+#if defined(HRPB_USE_SINGLE)
+  return d->cc >= 80 && precision != HRPB_FP64;
+#else
+  return (d->cc == 80 || d->cc == 90 || d->cc == 100) && precision == HRPB_FP64;
+#endif
+}
+
+HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports)
+{
+  const SpmmDevice *device;
+
+  *supports = false;
+  HrpbCall(SpmmGetDevice(&device));
+  *supports = Supported(device, precision);
+  return HRPB_SUCCESS;
+}
+
+size_t ProductPartialBytes(const SpmmMatrix *A, int64_t N)
+{
+  return (sizeof(HrpbScalar) * (size_t)A->schedule->nslots * (size_t)A->hrpb->params.panel_rows * (size_t)N + 255) / 256 * 256;
+}
+
+HrpbError ProductWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+{
+  const SpmmDevice *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  if (!Supported(device, A->precision)) return HRPB_ERR_UNSUPPORTED;
+  *bytes = ProductPartialBytes(A, o->N);
+  return HRPB_SUCCESS;
+}
+
+HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, cudaStream_t stream, Product *p, const SpmmDevice **device)
+{
+  HrpbCall(SpmmGetDevice(device));
+  if (!Supported(*device, A->precision) || !SpmmIsPlain(o)) return HRPB_ERR_UNSUPPORTED;
+  *p = {A->hrpb, A->schedule, A->brick_values, A->precision, (int32_t)o->N, o->X.array, o->Y.array, o->X.ld, o->Y.ld, (HrpbScalar *)work, stream};
+  return HRPB_SUCCESS;
+}
+
+HrpbError ProductWithoutBricks(const Product *p)
+{
+  for (int64_t n = 0; n < p->N; n++) HrpbCallCuda(cudaMemsetAsync(p->C + n * p->ldc, 0, sizeof(HrpbScalar) * p->h->nrows, p->stream));
+  return HRPB_SUCCESS;
+}

@@ -1,0 +1,118 @@
+/*
+   What code for the device shares: errors, memory, the shape of a launch, sums over a warp.
+*/
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <cuda_runtime.h>
+
+#include "../format/hrpbdevice.h"
+
+enum {
+  HRPB_LANES   = 32,
+  HRPB_WARPS   = 8, /* warps of a thread block, in all builders */
+  HRPB_THREADS = HRPB_WARPS * HRPB_LANES
+};
+#define HRPB_ALL_LANES 0xffffffffu
+
+/* Remember a CUDA error for HrpbDeviceErrorString(), clear it, and say which HrpbError it is */
+HrpbError HrpbDeviceError(cudaError_t err);
+
+#define HrpbCallCuda(...) \
+  do { \
+    const cudaError_t err_ = (__VA_ARGS__); \
+    if (err_ != cudaSuccess) return HrpbDeviceError(err_); \
+  } while (0)
+#define HrpbCall(...) \
+  do { \
+    const HrpbError err_ = (__VA_ARGS__); \
+    if (err_) return err_; \
+  } while (0)
+
+/*
+   Device memory for n items, or none, from the driver's pool. Allocation and release are work in the stream and wait
+   for nothing
+*/
+template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n, HrpbStream stream)
+{
+  const cudaError_t err = cudaMallocAsync((void **)p, n > 0 ? sizeof(T) * (size_t)n : 1, stream);
+
+  if (err == cudaSuccess) return HRPB_SUCCESS;
+  *p = NULL;
+  return HrpbDeviceError(err);
+}
+
+/* Release what may be NULL, and keep an earlier error */
+static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
+{
+  const cudaError_t err = p ? cudaFreeAsync(p, stream) : cudaSuccess;
+
+  if (before || err == cudaSuccess) return before;
+  return HrpbDeviceError(err);
+}
+
+/* Thread blocks for n items, per_block items each. Kernels stride, so fewer thread blocks do as well */
+static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most = INT32_MAX)
+{
+  const int64_t blocks = (n + per_block - 1) / per_block;
+
+  return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
+}
+
+/*
+   All threads of a kernel that LaunchAfter() launches call this before they read what the kernel before it writes. The
+   compiler may move reads by __ldg() to before the call: use them only for what no kernel of ours has written
+*/
+static __device__ __forceinline__ void HrpbWaitForKernelBefore()
+{
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+/* The next kernel may start as soon as all thread blocks have called this, or else as soon as they have ended */
+static __device__ __forceinline__ void HrpbLetNextKernelCome()
+{
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* The matrix row that is row i of a panel, or -1 beyond the last one */
+static __device__ inline int32_t HrpbRowOfPanel(const int32_t *order, int32_t nrows, int32_t panel_rows, int64_t panel, int32_t i)
+{
+  const int64_t k = panel * panel_rows + i;
+
+  if (k >= nrows) return -1;
+  return order ? order[k] : (int32_t)k;
+}
+
+static __device__ inline uint32_t HrpbWarpInclusiveSum(uint32_t x)
+{
+  const int lane = threadIdx.x % HRPB_LANES;
+
+#pragma unroll
+  for (int distance = 1; distance < HRPB_LANES; distance *= 2) {
+    const uint32_t before = __shfl_up_sync(HRPB_ALL_LANES, x, distance);
+
+    if (lane >= distance) x += before;
+  }
+  return x;
+}
+
+static __device__ inline unsigned long long HrpbWarpSum(unsigned long long x)
+{
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
+  return x;
+}
+
+/* sum + lost += x, where lost is what rounding has taken from sum */
+template <typename Scalar> static __device__ __forceinline__ void HrpbAddCompensated(Scalar x, Scalar *sum, Scalar *lost)
+{
+  const Scalar t = *sum + x, y = t - *sum;
+
+  *lost += (*sum - (t - y)) + (x - y);
+  *sum = t;
+}

@@ -1,0 +1,39 @@
+/*
+   Launches of kernels.
+*/
+#pragma once
+
+#include "../spmm.h"
+#include "device.cuh"
+
+/* HRPB_ERR_UNSUPPORTED where the device can run none of the kernels */
+HrpbError CheckKernels(void);
+
+/*
+   Launch a kernel behind another of ours. From Hopper on it starts before that one has ended, and waits for it by
+   HrpbWaitForKernelBefore(). The first of several is launched as usual, and waits for all work before it. So none ends
+   before those before it
+*/
+template <typename... Formal, typename... Actual> static HrpbError LaunchAs(bool first, void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
+{
+  cudaLaunchAttribute early  = {};
+  cudaLaunchConfig_t  config = {};
+  const SpmmDevice   *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  early.id                                         = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim                                   = grid;
+  config.blockDim                                  = dim3(threads);
+  config.dynamicSmemBytes                          = shared;
+  config.stream                                    = stream;
+  config.attrs                                     = &early;
+  config.numAttrs                                  = !first && device->code >= 90; /* kernels compiled for an earlier device do not wait */
+  HrpbCallCuda(cudaLaunchKernelEx(&config, kernel, arguments...));
+  return HRPB_SUCCESS;
+}
+
+template <typename... Formal, typename... Actual> static HrpbError LaunchAfter(void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
+{
+  return LaunchAs(false, kernel, grid, threads, shared, stream, arguments...);
+}

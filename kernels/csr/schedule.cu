@@ -1,0 +1,403 @@
+/*
+   The schedule of a CSR matrix: which rows are cut, into which sections the entries fall, and which kernel suits.
+
+   A part is what a few lanes add one by one. Long rows are cut into parts, because they would keep a few lanes busy
+   when all others are done. A section is what a thread block of direct.cu holds in shared memory: whole rows, or a
+   piece of a row that is too long.
+*/
+#include <string.h>
+
+#include "csr.cuh"
+#include "../common/launch.cuh"
+#include "../common/scan.cuh"
+
+enum {
+  MOST_BLOCKS = 1024,       /* the most thread blocks that end with atomic operations on the same number */
+  SAMPLES     = 64,         /* places where columns are looked at */
+  SAMPLED     = 4096,       /* entries of each place */
+  SLOTS_SHIFT = 13,         /* slots for twice as many columns as a place has entries */
+  SLOTS       = 1 << SLOTS_SHIFT
+};
+
+namespace {
+/* Of a row, or, summed up, of all rows before a row */
+struct Counts {
+  int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant rows are longer than a section */
+
+  __host__ __device__ Counts operator+(const Counts &b) const { return {nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
+};
+} // namespace
+
+static __device__ int64_t Length(const HrpbInt *rowptr, int64_t row)
+{
+  return rowptr[row + 1] - rowptr[row];
+}
+
+namespace {
+/* Limits of sections: the most entries of one, and the entries and rows within which several rows begin */
+struct Limits {
+  int32_t most, shared;
+};
+} // namespace
+static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED};
+
+/* Entries of each section of a row that is longer than a section. They are whole parts */
+static __host__ __device__ int32_t Piece(Limits limits)
+{
+  return limits.shared / CSR_MOST_PART * CSR_MOST_PART;
+}
+
+/* Whether a row might not fit behind others. It is so long that the next row begins a section anyway */
+static __device__ bool IsAlone(int64_t length, Limits limits)
+{
+  return length > limits.most - limits.shared;
+}
+
+static_assert(CUT_ROWS.most - CUT_ROWS.shared >= CUT_ROWS.shared && WHOLE_ROWS.most - WHOLE_ROWS.shared >= CSR_MOST_PART, "the row behind one that is alone begins a section, and where no others are cut only those are alone that are longer than a section");
+
+/* The shared section that a row begins in. Rows count as entries do: a section has few rows, even if they are empty */
+static __device__ int64_t SharedSection(const HrpbInt *rowptr, int32_t shared, int64_t row)
+{
+  return (rowptr[row] - rowptr[0] + row) / shared;
+}
+
+static __device__ bool BeginsSection(const HrpbInt *rowptr, Limits limits, int64_t row)
+{
+  return row == 0 || IsAlone(Length(rowptr, row), limits) || SharedSection(rowptr, limits.shared, row) != SharedSection(rowptr, limits.shared, row - 1);
+}
+
+/* The first row that begins in shared section q or behind it */
+static __device__ int64_t FirstRow(const HrpbInt *rowptr, int32_t shared, int64_t nrows, int64_t q)
+{
+  int64_t begin = 0;
+
+  for (int64_t end = nrows; begin < end;) {
+    const int64_t middle = begin + (end - begin) / 2;
+
+    if (SharedSection(rowptr, shared, middle) < q) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
+}
+
+/* Entries of the section that ends with this row; 0 where none ends */
+static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits, int64_t nrows, int64_t row)
+{
+  const int64_t length = Length(rowptr, row);
+
+  if (IsAlone(length, limits)) return length <= limits.most ? length : Piece(limits);
+  if (row + 1 < nrows && !BeginsSection(rowptr, limits, row + 1)) return 0;
+  return rowptr[row + 1] - rowptr[FirstRow(rowptr, limits.shared, nrows, SharedSection(rowptr, limits.shared, row))];
+}
+
+namespace {
+/* What the host needs to know beside the counts */
+struct Needs {
+  HrpbInt            first, end;      /* the first entry of the matrix, and the one behind the last */
+  unsigned long long longest;         /* longest row */
+  unsigned long long longest_whole;   /* longest row that is not longer than a section */
+  unsigned long long sectors;         /* csr-rows: sectors of a column of B that its warps read, entry by entry */
+  int32_t            rows_entries;    /* csr-rows: the most entries of a thread block */
+  int32_t            section_entries; /* entries of the largest section */
+  int32_t            columns;         /* different columns of each sample, summed up */
+};
+} // namespace
+
+static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbInt *rowptr, int32_t nrows, Needs *needs)
+{
+  unsigned long long longest = 0;
+  uint32_t           whole   = 0;
+
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int64_t length = Length(rowptr, row);
+
+    longest = max(longest, (unsigned long long)length);
+    if (length <= CSR_SECTION) whole = max(whole, (uint32_t)length);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    needs->first = rowptr[0];
+    needs->end   = rowptr[nrows];
+  }
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
+  whole = __reduce_max_sync(HRPB_ALL_LANES, whole);
+  if (threadIdx.x % HRPB_LANES == 0 && longest) atomicMax(&needs->longest, longest);
+  if (threadIdx.x % HRPB_LANES == 0 && whole) atomicMax(&needs->longest_whole, whole);
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, Limits limits, Counts *count, Needs *needs)
+{
+  int32_t section = 0;
+
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    Counts c = {};
+
+    if (row < nrows) {
+      const int64_t length = Length(rowptr, row);
+
+      c.nlong     = length > part_entries;
+      c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
+      c.ngiant    = length > limits.most;
+      c.nhuge     = length > CSR_HUGE;
+      c.nsections = c.ngiant ? (int32_t)((length + Piece(limits) - 1) / Piece(limits)) : BeginsSection(rowptr, limits, row);
+      section     = max(section, (int32_t)SectionEndingWith(rowptr, limits, nrows, row));
+    }
+    count[row] = c;
+  }
+  section = __reduce_max_sync(HRPB_ALL_LANES, section);
+  if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
+}
+
+/* List long rows and sections. before is the scanned count. One more section says where the last one ends */
+static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, int32_t piece, CsrLongRow *rows, CsrSection *sections)
+{
+  const int32_t ngiant = before[nrows].ngiant, nhuge = before[nrows].nhuge;
+
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    const Counts b = before[row], next = before[row < nrows ? row + 1 : row];
+    const bool   giant = next.ngiant > b.ngiant, huge = next.nhuge > b.nhuge;
+
+    if (next.nlong > b.nlong) rows[huge ? b.nhuge : giant ? nhuge + b.ngiant - b.nhuge : ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, next.nparts - b.nparts};
+    for (int32_t k = 0; k < next.nsections - b.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * piece), (int32_t)row, giant ? b.nparts + k * (piece / part_entries) : -1};
+    if (row == nrows) sections[b.nsections] = {rowptr[nrows], nrows, -1};
+  }
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) ListParts(const HrpbInt *rowptr, const CsrLongRow *rows, int32_t nlong, int32_t part_entries, CsrPart *parts)
+{
+  for (int32_t i = blockIdx.x; i < nlong; i += gridDim.x) {
+    const CsrLongRow r = rows[i];
+
+    for (int32_t k = threadIdx.x; k < r.nparts; k += HRPB_THREADS) {
+      const HrpbInt begin = rowptr[r.row] + (HrpbInt)k * part_entries, left = rowptr[r.row + 1] - begin;
+
+      parts[r.first + k] = {begin, (int32_t)(left < part_entries ? left : part_entries)};
+    }
+  }
+}
+
+static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, Needs *needs)
+{
+  constexpr int32_t SECTOR = 32 / (int32_t)sizeof(HrpbScalar);
+  const int64_t     first = (int64_t)blockIdx.x * CSR_ROWS, row = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
+  uint32_t          sectors = 0;
+
+  if (row < last) {
+    const bool    above = threadIdx.x % HRPB_LANES != 0; /* the row before is in the warp, too */
+    const HrpbInt begin = rowptr[row], before = above ? rowptr[row - 1] : 0, length = rowptr[row + 1] - begin, other = above ? begin - before : 0;
+
+    for (HrpbInt k = 0; k < length; k++) sectors += k >= other || colidx[begin + k] / SECTOR != colidx[before + k] / SECTOR;
+  }
+  sectors = __reduce_add_sync(HRPB_ALL_LANES, sectors);
+  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&needs->sectors, sectors);
+  if (threadIdx.x == 0) atomicMax(&needs->rows_entries, (int32_t)(rowptr[last] - rowptr[first]));
+}
+
+/* How many different columns the entries of a sample have */
+static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t nnz, Needs *needs)
+{
+  __shared__ int32_t slot[SLOTS];
+  const HrpbInt     *sample  = colidx + rowptr[0] + nnz / SAMPLES * blockIdx.x;
+  int32_t            columns = 0;
+
+  for (int32_t i = threadIdx.x; i < SLOTS; i += HRPB_THREADS) slot[i] = -1;
+  __syncthreads();
+  for (int32_t i = threadIdx.x; i < SAMPLED; i += HRPB_THREADS) {
+    const int32_t col = (int32_t)sample[i];
+    int32_t       found;
+
+    for (uint32_t at = (uint32_t)col * 2654435761u >> (32 - SLOTS_SHIFT);; at++) { /* Knuth's multiplicative hash */
+      found = atomicCAS(&slot[at % SLOTS], -1, col);
+      if (found == -1 || found == col) break;
+    }
+    columns += found == -1;
+  }
+  columns = __reduce_add_sync(HRPB_ALL_LANES, columns);
+  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&needs->columns, columns);
+}
+
+/*
+   Entries of a part. Rows several times as long as the mean would keep a warp busy when all others are done. The number
+   is a power of two, so that a few more entries somewhere seldom change it
+*/
+static int32_t PartEntries(int64_t nrows, int64_t nnz)
+{
+  int32_t entries = CSR_LEAST_PART;
+
+  while (entries < CSR_MOST_PART && entries < 4 * (nnz / nrows)) entries *= 2;
+  return entries;
+}
+
+/*
+   The most columns for csr-direct. A copy of B pays when its rows are read more than once, and by more than one column.
+   It does not pay for small products: copy and second launch cost some 10 microseconds. The columns of B are the second
+   dimension of the grid
+*/
+static int32_t DirectColumns(const CsrSchedule *s)
+{
+  const int64_t most = 65535, few = ((int64_t)1 << 21) / (s->nnz + s->nrows);
+
+  if (s->nnz <= s->ncols) return (int32_t)most;
+  return (int32_t)(few < 1 ? 1 : few < most ? few : most);
+}
+
+/*
+   Whether narrow tiles may be faster. Where columns are scattered, and none has many more entries than others, the cost
+   of a row of B depends on whether it is still in L2. This is twice as likely for tiles half as wide. But there are
+   twice as many tiles, and each reads all entries. So tiles are narrow if a wide one of B does not fit into L2 and is
+   not far too large
+*/
+static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
+{
+  const int64_t     bytes = (int64_t)CSR_TILE_BYTES * s->ncols;
+  const SpmmDevice *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  *may = s->nnz > s->ncols && s->nnz >= SAMPLES * SAMPLED && bytes > device->cache && bytes < 8 * (int64_t)device->cache;
+  return HRPB_SUCCESS;
+}
+
+/*
+   Whether nearly all entries of a sample are in different columns. 2^18 columns that are met at random lack 1 percent.
+   In an R-MAT graph 9 to 15 percent are lacking: a few columns have many entries, and their rows of B stay in L2 anyway
+*/
+static bool AreScattered(int32_t columns)
+{
+  return 100 * (int64_t)columns >= 97 * (int64_t)SAMPLES * SAMPLED;
+}
+
+/*
+   How many lanes have a row: eight in double. In single four rows of a warp, of eight lanes each, are half a sector of
+   C. So there eight lanes pay only where L2 puts the halves together (C takes at most a third of it) and where rows
+   have all lengths. eight_anyway: where four lanes for each row would not keep the device busy, others may be idle
+*/
+static HrpbError EightColumns(CsrSchedule *s)
+{
+  const SpmmDevice *device;
+
+  HrpbCall(SpmmGetDevice(&device));
+  s->eight_columns = sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : s->nparts ? (int32_t)(device->cache / 3 / ((int64_t)sizeof(HrpbScalar) * s->nrows)) : 0;
+  s->eight_anyway  = 4 * (int64_t)s->nrows <= (int64_t)device->nsm * CSR_RESIDENT * CSR_THREADS;
+  return HRPB_SUCCESS;
+}
+
+namespace {
+typedef struct {
+  Counts *count;
+  Needs  *needs;
+  Limits  limits;
+} Workspace;
+} // namespace
+
+/* What follows from the matrix as a whole */
+static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s)
+{
+  Needs needs;
+
+  HrpbCall(HrpbAllocate(&w->needs, 1, stream));
+  HrpbCallCuda(cudaMemsetAsync(w->needs, 0, sizeof(*w->needs), stream));
+  MeasureMatrix<<<HrpbGrid(s->nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, w->needs);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  s->nnz            = needs.end - needs.first;
+  s->part_entries   = PartEntries(s->nrows, s->nnz);
+  s->direct_columns = DirectColumns(s);
+  s->longest        = (int64_t)needs.longest;
+  /* with sections of WHOLE_ROWS no row is cut within a section, which direct.cu relies on */
+  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *w, cudaStream_t stream, CsrSchedule *s)
+{
+  const int64_t n = (int64_t)s->nrows + 1;
+  /* whether rows are short enough for csr-rows: with 16 entries a row it takes as long as a copy of B saves */
+  const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
+  bool       sampled;
+  Counts     total;
+  Needs      needs;
+
+  HrpbCall(MayWantNarrowTiles(s, &sampled));
+  HrpbCall(HrpbAllocate(&w->count, n, stream));
+  CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, w->limits, w->count, w->needs);
+  HrpbCallCuda(cudaGetLastError());
+  if (short_rows) {
+    MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, w->needs);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  if (sampled) {
+    CountColumns<<<SAMPLES, HRPB_THREADS, 0, stream>>>(rowptr, colidx, s->nnz, w->needs);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  HrpbCall(HrpbExclusiveSum(w->count, n, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&total, w->count + s->nrows, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  s->nlong           = total.nlong;
+  s->nparts          = total.nparts;
+  s->ngiant          = total.ngiant;
+  s->nhuge           = total.nhuge;
+  s->nsections       = total.nsections;
+  s->section_entries = needs.section_entries;
+  s->narrow_tiles    = sampled && AreScattered(needs.columns);
+  HrpbCall(EightColumns(s));
+  /* csr-rows: up to half of what is read may be in vain */
+  if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t stream, CsrSchedule *s)
+{
+  CsrLongRow *rows = NULL;
+  CsrPart    *parts;
+  CsrSection *sections;
+
+  HrpbCall(HrpbAllocate(&sections, (int64_t)s->nsections + 1, stream));
+  s->sections = sections;
+  if (s->nlong) {
+    HrpbCall(HrpbAllocate(&rows, s->nlong, stream));
+    s->long_rows = rows;
+    HrpbCall(HrpbAllocate(&parts, s->nparts, stream));
+    s->parts = parts;
+  }
+  s->bytes = (int64_t)sizeof(*sections) * (s->nsections + 1) + (int64_t)sizeof(*rows) * s->nlong + (int64_t)sizeof(*parts) * s->nparts;
+  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, Piece(w->limits), rows, sections);
+  HrpbCallCuda(cudaGetLastError());
+  if (s->nlong) {
+    ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  return HRPB_SUCCESS;
+}
+
+HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
+{
+  Workspace w = {};
+  HrpbError err;
+
+  memset(s, 0, sizeof(*s));
+  if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
+  if (nrows >= INT32_MAX || ncols >= INT32_MAX) return HRPB_ERR_OVERFLOW;
+  if (nrows == 0) return HRPB_SUCCESS;
+  HrpbCall(CheckKernels());
+  s->nrows = (int32_t)nrows;
+  s->ncols = (int32_t)ncols;
+  err      = Measure(rowptr, &w, stream, s);
+  if (!err) err = Count(rowptr, colidx, &w, stream, s);
+  if (!err) err = List(rowptr, &w, stream, s);
+  if (!err) err = CsrPanelsDevice(rowptr, colidx, 0, stream, s);
+  err = HrpbFree(w.needs, err, stream);
+  err = HrpbFree(w.count, err, stream);
+  if (err) CsrScheduleDestroyDevice(s, stream);
+  return err;
+}
+
+void CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream)
+{
+  (void)HrpbFree(s->long_rows, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->parts, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->sections, HRPB_SUCCESS, stream);
+  CsrPanelsDestroy(s, stream);
+  memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,423 @@
+/*
+   The builder of bricks on the device. As on the host it finds everything twice, first to count and then to fill: the
+   windows of the panels (windows.cu), then the bricks of the strips. Between the two the sums come to the host. It
+   refuses what does not fit, and allocates each array with its size.
+*/
+#include <string.h>
+
+#include "input.cuh"
+#include "../common/scan.cuh"
+#include "strip.cuh"
+#include "windows.cuh"
+
+enum {
+  MOST_BLOCKS = 512, /* the most thread blocks that end with atomic operations on the same numbers */
+  VALUE_BITS  = 20   /* a count of values (HRPB_MAX_SLOTS at most) and one of bricks (2048 at most) share 32 bits and add as one number */
+};
+
+namespace {
+typedef struct {
+  unsigned long long nbricks, nbrick_cols;
+  unsigned long long pattern, values; /* in units */
+  uint32_t           max_pattern, max_values;
+} BrickTotals;
+
+typedef struct {
+  HrpbSegments      segments;
+  HrpbWindowTotals *window_totals;
+  BrickTotals      *brick_totals;
+  uint32_t         *window_start; /* [segments of all panels + 1] */
+  uint32_t         *count;        /* [nblocks][nstrips + 1] bricks and values of strips, later of those before each; the block's last */
+  uint32_t         *used;         /* [nblocks][words] a bit for each local column of the block that has an entry */
+  int32_t           words;
+} Workspace;
+} // namespace
+
+/*
+   Move the cursors of one half of a strip behind a block. Bit i of mask says that the lane found an entry in local
+   column i of the block. Each of the four lanes of a row finds a part of its entries.
+*/
+template <int WORDS> static __device__ __forceinline__ void SweepRows(const HrpbInt *colidx, const int32_t *windows, int32_t nwindows, int32_t shift, int64_t *next, int64_t end, uint32_t (&mask)[WORDS])
+{
+  const int32_t lane = threadIdx.x % HRPB_LANES, last = windows[nwindows - 1];
+  uint32_t      found;
+
+#pragma unroll
+  for (int m = 0; m < WORDS; m++) mask[m] = 0;
+  do {
+    const bool    valid  = lane % 4 < end - *next;
+    const int32_t column = valid ? (int32_t)colidx[*next + lane % 4] : 0, window = column >> shift;
+    const bool    inside = valid && window <= last;
+
+    if (inside) {
+      int32_t w = 0, local;
+
+      for (int32_t n = nwindows; n > 1; n -= n / 2) {
+        if (windows[w + n / 2] <= window) w += n / 2;
+      }
+      local = (w << shift) + (column & ((1 << shift) - 1));
+#pragma unroll
+      for (int m = 0; m < WORDS; m++) {
+        if (local / 32 == m) mask[m] |= 1u << local % 32;
+      }
+    }
+    found = __ballot_sync(HRPB_ALL_LANES, inside);
+    *next += __popc(found >> (lane & ~3) & 15);
+  } while (found & 0x88888888u); /* a row may have more entries where all of its four lanes found one */
+}
+
+template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, HrpbUnits units, uint32_t *count, uint32_t *used)
+{
+  const int32_t lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
+
+  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
+    const HrpbUnit u     = HrpbGetUnit(&h, &units, (uint32_t)unit);
+    int64_t        panel = 0;
+
+    for (uint32_t block = u.begin; block < u.end;) {
+      HrpbCursors<HALVES> c;
+      uint32_t            end;
+
+      panel = HrpbFindPanel(h.blocked_row_ptr, h.npanels, panel, block);
+      end   = min(u.end, h.blocked_row_ptr[panel + 1]);
+      c     = HrpbSeek<HALVES>(&rows, &h, panel, u.strip, block);
+      for (; block < end; block++) {
+        const uint32_t window0 = h.window_ptr[block], nwindows = h.window_ptr[block + 1] - window0;
+        uint32_t       strip_used[WORDS] = {0}, ncols = 0, nvalues = 0;
+
+#pragma unroll
+        for (int half = 0; half < HALVES; half++) {
+          uint32_t mask[WORDS];
+
+          SweepRows<WORDS>(rows.colidx, h.windows + window0, nwindows, rows.shift, &c.next[half], c.end[half], mask);
+#pragma unroll
+          for (int m = 0; m < WORDS; m++) {
+            strip_used[m] |= mask[m];
+            nvalues += __popc(mask[m]);
+          }
+        }
+        nvalues = __reduce_add_sync(HRPB_ALL_LANES, nvalues);
+#pragma unroll
+        for (int m = 0; m < WORDS; m++) {
+          const uint32_t bits = __reduce_or_sync(HRPB_ALL_LANES, strip_used[m]);
+
+          ncols += __popc(bits);
+          if (lane == m && bits) atomicOr(used + (int64_t)block * WORDS + m, bits);
+        }
+        if (lane == 0) count[(int64_t)block * (nstrips + 1) + u.strip] = (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS << VALUE_BITS | nvalues;
+      }
+    }
+  }
+}
+
+/* Sum up the strips of each block, and the blocks. The sizes of the runs go to pattern_ptr and value_ptr */
+static __global__ void __launch_bounds__(HRPB_THREADS) SumStrips(Hrpb h, uint32_t *count, const uint32_t *used, int32_t words, BrickTotals *totals)
+{
+  const int32_t nstrips = h.params.panel_rows / h.params.brick_rows;
+  BrickTotals   t       = {0};
+
+  for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
+    uint32_t *block_count = count + block * (nstrips + 1);
+    uint32_t  sum = 0, ncols = 0, pattern, values;
+
+    for (int32_t strip = 0; strip < nstrips; strip++) {
+      const uint32_t n = block_count[strip];
+
+      block_count[strip] = sum;
+      sum += n;
+    }
+    block_count[nstrips] = sum;
+    for (int32_t m = 0; m < words; m++) ncols += __popc(used[block * words + m]);
+
+    pattern              = (uint32_t)(HrpbBlockBytes(&h.params, sum >> VALUE_BITS) / HRPB_PATTERN_UNIT);
+    values               = ((sum & ((1u << VALUE_BITS) - 1)) + HRPB_VALUE_UNIT - 1) / HRPB_VALUE_UNIT;
+    h.pattern_ptr[block] = pattern;
+    h.value_ptr[block]   = values;
+    t.nbricks += sum >> VALUE_BITS;
+    t.nbrick_cols += (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
+    t.pattern += pattern;
+    t.values += values;
+    t.max_pattern = max(t.max_pattern, pattern);
+    t.max_values  = max(t.max_values, values);
+  }
+  t.nbricks     = HrpbWarpSum(t.nbricks);
+  t.nbrick_cols = HrpbWarpSum(t.nbrick_cols);
+  t.pattern     = HrpbWarpSum(t.pattern);
+  t.values      = HrpbWarpSum(t.values);
+  t.max_pattern = __reduce_max_sync(HRPB_ALL_LANES, t.max_pattern);
+  t.max_values  = __reduce_max_sync(HRPB_ALL_LANES, t.max_values);
+  if (threadIdx.x % HRPB_LANES == 0 && t.nbricks) {
+    atomicAdd(&totals->nbricks, t.nbricks);
+    atomicAdd(&totals->nbrick_cols, t.nbrick_cols);
+    atomicAdd(&totals->pattern, t.pattern);
+    atomicAdd(&totals->values, t.values);
+    atomicMax(&totals->max_pattern, t.max_pattern);
+    atomicMax(&totals->max_values, t.max_values);
+  }
+}
+
+/*
+   Store what a block has besides its bricks and the starts of its strips: the header, the end of the last strip, the
+   zeros
+*/
+static __device__ void StoreFrame(const HrpbParams *params, uint8_t *run, uint32_t nbricks, uint32_t nvalues, uint32_t nwindows)
+{
+  const int32_t  lane = threadIdx.x % HRPB_LANES, nstrips = params->panel_rows / params->brick_rows;
+  const uint32_t start = (uint32_t)HrpbOffsetStripStart(), end = (uint32_t)HrpbOffsetBricks(nstrips);
+  uint16_t      *strip_start = (uint16_t *)(run + start);
+
+  if (lane == 0) *(HrpbBlockHeader *)run = {nbricks, nvalues, nwindows, 0};
+  if (lane == 0) strip_start[nstrips] = (uint16_t)nbricks;
+  for (uint32_t i = nstrips + 1 + lane; start + 2 * i < end; i += HRPB_LANES) strip_start[i] = 0;
+}
+
+/*
+   Store the bricks of a strip of a block to brick. value is the number of its first value. mask[half] has all local
+   columns of the lane's row. column is the warp's share of shared memory, a word for each brick
+*/
+template <int HALVES, int WORDS> static __device__ __forceinline__ void StoreBricks(const uint32_t (&mask)[HALVES][WORDS], uint32_t *column, HrpbBrick *brick, uint32_t value)
+{
+  const int32_t lane  = threadIdx.x % HRPB_LANES;
+  uint8_t      *byte  = (uint8_t *)column;
+  uint32_t      ncols = 0, nbricks;
+  int32_t       last  = 0;
+
+  /* rank the columns in use */
+  __syncwarp(); /* the warp may still read the words for the block before */
+#pragma unroll
+  for (int m = 0; m < WORDS; m++) {
+    uint32_t bits = mask[0][m];
+
+    if (HALVES == 2) bits |= mask[HALVES - 1][m];
+    bits = __reduce_or_sync(HRPB_ALL_LANES, bits);
+    if (bits >> lane & 1) byte[ncols + __popc(bits & ((1u << lane) - 1))] = (uint8_t)(32 * m + lane);
+    if (bits) last = 32 * m + 31 - __clz(bits);
+    ncols += __popc(bits);
+  }
+  nbricks = (ncols + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS;
+  if (ncols + lane < nbricks * HRPB_BRICK_COLS) byte[ncols + lane] = (uint8_t)last;
+  __syncwarp();
+
+  /* brick after brick, with a slot for each lane and half; then a brick for each lane */
+  for (uint32_t first = 0; first < nbricks; first += HRPB_LANES) {
+    const uint32_t n          = min(nbricks - first, (uint32_t)HRPB_LANES);
+    uint32_t       pattern[2] = {0}, nvalues = 0, upto;
+
+    for (uint32_t i = 0; i < n; i++) {
+      const uint32_t slot = HRPB_BRICK_COLS * (first + i) + lane % HRPB_BRICK_COLS, local = byte[slot];
+
+#pragma unroll
+      for (int half = 0; half < HALVES; half++) {
+        uint32_t word = 0, bits;
+
+#pragma unroll
+        for (int m = 0; m < WORDS; m++) {
+          if (local / 32 == m) word = mask[half][m];
+        }
+        bits = __ballot_sync(HRPB_ALL_LANES, slot < ncols && (word >> local % 32 & 1));
+        if (lane == i) pattern[half] = bits;
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < HALVES; half++) nvalues += __popc(pattern[half]);
+    upto = HrpbWarpInclusiveSum(nvalues);
+    if (lane < n) {
+      const uint32_t low = value + upto - nvalues, high = HALVES == 2 ? low + __popc(pattern[0]) : 0;
+
+      *(uint4 *)(brick + first + lane) = make_uint4(pattern[0], pattern[1], column[first + lane], low | high << 16);
+    }
+    value += __shfl_sync(HRPB_ALL_LANES, upto, HRPB_LANES - 1);
+  }
+}
+
+/* The second sweep. count has what is before each strip, pattern_ptr where the blocks are */
+template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) FillStrips(HrpbRows rows, Hrpb h, HrpbUnits units, const uint32_t *count)
+{
+  __shared__ uint32_t column[HRPB_WARPS][HRPB_MAX_BLOCK / HRPB_BRICK_COLS];
+  const int32_t       lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
+  const uint32_t      value_mask = (1u << VALUE_BITS) - 1;
+
+  for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
+    const HrpbUnit u     = HrpbGetUnit(&h, &units, (uint32_t)unit);
+    int64_t        panel = 0;
+
+    for (uint32_t block = u.begin; block < u.end;) {
+      HrpbCursors<HALVES> c;
+      uint32_t            end;
+
+      panel = HrpbFindPanel(h.blocked_row_ptr, h.npanels, panel, block);
+      end   = min(u.end, h.blocked_row_ptr[panel + 1]);
+      c     = HrpbSeek<HALVES>(&rows, &h, panel, u.strip, block);
+      for (; block < end; block++) {
+        const uint32_t *block_count = count + (int64_t)block * (nstrips + 1);
+        const uint32_t  before = block_count[u.strip], total = block_count[nstrips];
+        const uint32_t  window0 = h.window_ptr[block], nwindows = h.window_ptr[block + 1] - window0;
+        uint8_t        *run = h.pattern + (size_t)h.pattern_ptr[block] * HRPB_PATTERN_UNIT;
+        uint32_t        mask[HALVES][WORDS];
+
+        if (u.strip == 0) StoreFrame(&h.params, run, total >> VALUE_BITS, total & value_mask, nwindows);
+        if (lane == 0) ((uint16_t *)(run + HrpbOffsetStripStart()))[u.strip] = (uint16_t)(before >> VALUE_BITS);
+#pragma unroll
+        for (int half = 0; half < HALVES; half++) {
+          SweepRows<WORDS>(rows.colidx, h.windows + window0, nwindows, rows.shift, &c.next[half], c.end[half], mask[half]);
+#pragma unroll
+          for (int m = 0; m < WORDS; m++) {
+            mask[half][m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[half][m], 1);
+            mask[half][m] |= __shfl_xor_sync(HRPB_ALL_LANES, mask[half][m], 2);
+          }
+        }
+        StoreBricks<HALVES, WORDS>(mask, column[threadIdx.x / HRPB_LANES], (HrpbBrick *)(run + HrpbOffsetBricks(nstrips)) + (before >> VALUE_BITS), before & value_mask);
+      }
+    }
+  }
+}
+
+template <int HALVES, int WORDS> static HrpbError CountBricks(const Workspace *w, const Hrpb *h, HrpbStream stream)
+{
+  const HrpbUnits units = HrpbMakeUnits(h);
+
+  CountStrips<HALVES, WORDS><<<HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, units, w->count, w->used);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w, const Hrpb *h, HrpbStream stream)
+{
+  const HrpbUnits units = HrpbMakeUnits(h);
+
+  FillStrips<HALVES, WORDS><<<HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, units, w->count);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+/*
+   Function<HALVES, WORDS>() for these parameters. The words of masks are registers: narrow blocks shall not pay for 256
+   columns
+*/
+#define ForWords(Function, HALVES, words, ...) \
+  ((words) == 1 ? Function<HALVES, 1>(__VA_ARGS__) : (words) == 2 ? Function<HALVES, 2>(__VA_ARGS__) : (words) == 4 ? Function<HALVES, 4>(__VA_ARGS__) : Function<HALVES, 8>(__VA_ARGS__))
+#define ForParams(Function, h, words, ...) ((h)->params.brick_rows == 8 ? ForWords(Function, 1, words, __VA_ARGS__) : ForWords(Function, 2, words, __VA_ARGS__))
+
+/* Make blocked_row_ptr, window_ptr and windows */
+static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
+{
+  const int32_t    windows_per_block = h->params.block_cols / h->params.window_cols;
+  const int64_t    n = (int64_t)h->npanels + 1, nsegments = HrpbCountSegments(&w->segments) + 1;
+  HrpbWindowTotals totals;
+
+  HrpbCall(HrpbAllocate(&w->window_totals, 1, stream));
+  HrpbCall(HrpbAllocate(&w->window_start, nsegments, stream));
+  HrpbCall(HrpbAllocate(&h->blocked_row_ptr, n, stream));
+  HrpbCall(HrpbCountWindows(&w->segments, 1, w->window_start, NULL, windows_per_block, h->blocked_row_ptr, w->window_totals, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&totals, w->window_totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (totals.nwindows > UINT32_MAX || totals.nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
+  h->nwindows = (int64_t)totals.nwindows;
+  h->nblocks  = (int32_t)totals.nblocks;
+
+  /* the last number of a scan is the sum of the others */
+  HrpbCallCuda(cudaMemsetAsync(w->window_start + nsegments - 1, 0, sizeof(*w->window_start), stream));
+  HrpbCallCuda(cudaMemsetAsync(h->blocked_row_ptr + n - 1, 0, sizeof(*h->blocked_row_ptr), stream));
+  HrpbCall(HrpbExclusiveSum(w->window_start, nsegments, stream));
+  HrpbCall(HrpbExclusiveSum(h->blocked_row_ptr, n, stream));
+  HrpbCall(HrpbAllocate(&h->window_ptr, (int64_t)h->nblocks + 1, stream));
+  HrpbCall(HrpbAllocate(&h->windows, h->nwindows, stream));
+  HrpbCall(HrpbFillWindows(&w->segments, windows_per_block, w->window_start, h->blocked_row_ptr, h->window_ptr, h->windows, stream));
+  HrpbCallCuda(cudaMemcpyAsync(h->window_ptr + h->nblocks, w->window_start + nsegments - 1, sizeof(*h->window_ptr), cudaMemcpyDeviceToDevice, stream));
+  return HRPB_SUCCESS;
+}
+
+/* Make pattern_ptr, value_ptr and pattern */
+static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
+{
+  const int32_t nstrips = h->params.panel_rows / h->params.brick_rows;
+  const int64_t n       = (int64_t)h->nblocks + 1;
+  BrickTotals   totals;
+
+  /*
+     the starts of strips alone, two bytes each, would be too long a pattern. Checked here, because the next arrays are
+     as long
+  */
+  if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
+  w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
+  HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
+  HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1), stream));
+  HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words, stream));
+  HrpbCall(HrpbAllocate(&h->pattern_ptr, n, stream));
+  HrpbCall(HrpbAllocate(&h->value_ptr, n, stream));
+  HrpbCallCuda(cudaMemsetAsync(w->brick_totals, 0, sizeof(*w->brick_totals), stream));
+  HrpbCallCuda(cudaMemsetAsync(w->used, 0, sizeof(*w->used) * (size_t)((n - 1) * w->words), stream));
+  HrpbCall(ForParams(CountBricks, h, w->words, w, h, stream));
+  SumStrips<<<HrpbGrid(n - 1, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*h, w->count, w->used, w->words, w->brick_totals);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cudaMemcpyAsync(&totals, w->brick_totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (totals.pattern > UINT32_MAX || totals.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
+  h->nbricks       = (int64_t)totals.nbricks;
+  h->nbrick_cols   = (int64_t)totals.nbrick_cols;
+  h->pattern_bytes = (int64_t)totals.pattern * HRPB_PATTERN_UNIT;
+  h->value_count   = (int64_t)totals.values * HRPB_VALUE_UNIT;
+  h->max_pattern   = totals.max_pattern;
+  h->max_values    = totals.max_values;
+
+  HrpbCallCuda(cudaMemsetAsync(h->pattern_ptr + n - 1, 0, sizeof(*h->pattern_ptr), stream));
+  HrpbCallCuda(cudaMemsetAsync(h->value_ptr + n - 1, 0, sizeof(*h->value_ptr), stream));
+  HrpbCall(HrpbExclusiveSum(h->pattern_ptr, n, stream));
+  HrpbCall(HrpbExclusiveSum(h->value_ptr, n, stream));
+  HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes, stream));
+  HrpbCall(ForParams(FillBricks, h, w->words, w, h, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Build(Workspace *w, const int32_t *order, Hrpb *h, HrpbStream stream)
+{
+  if (order) {
+    HrpbCall(HrpbAllocate(&h->order, h->nrows, stream));
+    HrpbCallCuda(cudaMemcpyAsync(h->order, order, sizeof(*order) * (size_t)h->nrows, cudaMemcpyDeviceToDevice, stream));
+  }
+  HrpbCall(BuildWindows(w, h, stream));
+  return BuildBricks(w, h, stream);
+}
+
+static HrpbError FreeWorkspace(Workspace *w, HrpbError err, HrpbStream stream)
+{
+  err = HrpbFree(w->window_totals, err, stream);
+  err = HrpbFree(w->brick_totals, err, stream);
+  err = HrpbFree(w->window_start, err, stream);
+  err = HrpbFree(w->count, err, stream);
+  return HrpbFree(w->used, err, stream);
+}
+
+HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
+{
+  Workspace w;
+  HrpbRows  rows;
+  HrpbInput input;
+  HrpbError err;
+
+  memset(h, 0, sizeof(*h));
+  if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
+  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &input));
+  memset(&w, 0, sizeof(w));
+  rows       = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
+  w.segments = HrpbMakeSegments(&rows, ncols, input.heaviest);
+  h->params  = *params;
+  h->nrows   = (int32_t)nrows;
+  h->ncols   = (int32_t)ncols;
+  h->nnz     = input.nnz;
+  h->npanels = rows.npanels;
+  err        = Build(&w, order, h, stream);
+  err        = FreeWorkspace(&w, err, stream);
+  if (err) HrpbDestroyDevice(h, stream);
+  return err;
+}
+
+void HrpbDestroyDevice(Hrpb *h, HrpbStream stream)
+{
+  void *arrays[] = {h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern};
+
+  /* there is nobody to tell of an error; errors of earlier work are the caller's to find */
+  for (void *array : arrays) (void)HrpbFree(array, HRPB_SUCCESS, stream);
+  memset(h, 0, sizeof(*h));
+}

@@ -1,0 +1,59 @@
+/*
+   Which format of bricks suits a matrix on a device. Tables of times: kernels/README.md.
+*/
+#include "../spmm.h"
+
+HrpbParams HrpbStagedParams(void)
+{
+  return (HrpbParams){16, 128, HRPB_STAGED_COLS, 8};
+}
+
+HrpbParams HrpbShortParams(void)
+{
+  return (HrpbParams){8, 64, HRPB_SHORT_COLS, 4};
+}
+
+HrpbParams HrpbGatherParams(void)
+{
+  return (HrpbParams){8, 8, 256, 1};
+}
+
+bool SpmmColumnsRun(const HrpbSurvey *survey)
+{
+  return 2 * survey->needed_rows >= survey->staged_rows;
+}
+
+/* Shorter panels are faster where there are fewer panels than multiprocessors and a quarter more */
+bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
+{
+  return nrows < (int64_t)(5 * device->nsm / 4) * HrpbStagedParams().panel_rows;
+}
+
+/*
+   Whether windows half as wide stage a tenth fewer rows of B, or more. About half of the rows that no entry needs are
+   in windows whose other half has no entry either, in matrices of all kinds
+*/
+bool SpmmWantsNarrowWindows(const HrpbSurvey *survey)
+{
+  return 5 * survey->needed_rows < 4 * survey->staged_rows;
+}
+
+/*
+   Blocks of 8 unknowns: a quarter of their bricks of 16 rows is empty. In double bricks of 8 rows gain 3 to 6 % for 32
+   columns and more, and lose 3 % for 8. They gain nothing in single
+*/
+static bool FillsBricksOf8(const HrpbSurvey *survey)
+{
+  return sizeof(HrpbScalar) == 8 && 20 * survey->nnz >= 19 * 8 * survey->strip_cols8;
+}
+
+HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)
+{
+  HrpbParams staged = HrpbStagedParams();
+
+  if (!SpmmColumnsRun(&facts->survey)) return HrpbGatherParams();
+  if (SpmmHasFewPanels(facts->nrows, device)) return HrpbShortParams();
+  if (FillsBricksOf8(&facts->survey)) return (HrpbParams){8, 64, HRPB_SHORT_COLS, 8};
+  if (SpmmWantsNarrowWindows(&facts->survey)) staged.window_cols /= 2;
+  return staged;
+}

@@ -1,0 +1,218 @@
+/*
+   Products of a sparse matrix with a block of dense vectors: operands, facts, and the table of kernels.
+
+   A kernel is an object at the end of its own file, and kernels/table.c has all of them in one array. Who wants a
+   product describes it (SpmmOperands), takes the first kernel of the table that takes it (SpmmChooseKernel()), asks for
+   its workspace (SpmmWork()) and runs it (SpmmRun()). Nothing outside of kernels/ names a kernel.
+
+   Kernels on a device have all arrays there. The structs and their numbers are on the host, the device is the current
+   one, and work goes to a stream. Kernels on the host are the reference of all others: plain loops, and all operands.
+*/
+#pragma once
+
+#include "csr/csrdevice.h"
+#include "model/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+  SPMM_OP_PRODUCT /* Y = A X and what SpmmUpdate adds to it */
+} SpmmOp;
+
+typedef enum {
+  SPMM_CSR,
+  SPMM_BRICKS
+} SpmmFormat;
+
+typedef enum {
+  SPMM_COLUMN_MAJOR,
+  SPMM_ROW_MAJOR,
+  /*
+     For X only: row-major, and csr-copy reads it where it is. Each row begins where 16 bytes do, all of its ld scalars
+     can be read, and one more row, of zeros, follows the last
+  */
+  SPMM_ROW_MAJOR_PADDED
+} SpmmLayout;
+
+typedef struct {
+  const HrpbScalar *array;
+  int64_t           ld;
+  SpmmLayout        layout;
+} SpmmIn;
+
+typedef struct {
+  HrpbScalar *array;
+  int64_t     ld;
+  SpmmLayout  layout;
+} SpmmOut;
+
+typedef enum {
+  SPMM_ASSIGN, /* Y = A X */
+  SPMM_ADD,    /* Y = Y0 + A X */
+  SPMM_STEP    /* Y = a Y0 + b X + c D (B - A X) */
+} SpmmUpdate;
+
+/*
+   X is ncols x N; Y, Y0 and B are nrows x N. Y is another array than X and B, and may be Y0: Y0 is read until all that
+   did not come out finite has been computed again. What is not mentioned in the update is not looked at.
+
+   SPMM_STEP is a smoother's step, and A is square. Without Y0 (array NULL), without B, without D the term is left out:
+   zero, zero, the identity. With a = 0 Y0 is not read, and with b = 0 the term with X is left out, whatever numbers are
+   in there.
+*/
+typedef struct {
+  int64_t           N;
+  SpmmIn            X;
+  SpmmOut           Y;
+  SpmmUpdate        update;
+  SpmmIn            Y0, B;
+  HrpbScalar        a, b, c;
+  const HrpbScalar *D;      /* the diagonal, or blocks along it one after the other, each column-major */
+  int32_t           dblock; /* rows of a block, 1 for a diagonal; nrows is a multiple of it */
+} SpmmOperands;
+
+/* The matrix as kernels see it. What a format does not have is NULL */
+typedef struct {
+  int64_t             nrows, ncols;
+  const HrpbInt      *rowptr, *colidx;
+  const HrpbScalar   *values;
+  const CsrSchedule  *csr;          /* on a device */
+  const Hrpb         *hrpb;
+  const HrpbSchedule *schedule;     /* on a device */
+  const HrpbScalar   *brick_values;
+  HrpbPrecision       precision;    /* of bricks on a device */
+} SpmmMatrix;
+
+/* What is known of a matrix, without a pointer into a device. What has not been found out yet is zero */
+typedef struct {
+  int64_t    nrows, ncols, nnz;
+  int64_t    longest; /* entries of the longest row */
+  HrpbSurvey survey;  /* of the rows in the order in which they are multiplied */
+
+  /* Of the CsrSchedule */
+  int32_t direct_columns, panel_rows, rows_entries;
+
+  /*
+     Of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet the choice of a kernel goes by
+     their parameters. It is made again when they are
+  */
+  uint32_t max_pattern, max_values;
+} SpmmFacts;
+
+/* What a matrix that can be multiplied says of itself: all but the survey */
+SpmmFacts SpmmFactsOf(const SpmmMatrix *);
+
+/*
+   Whether the columns of a matrix come in runs: at least half of the rows of B that bricks would bring into shared
+   memory are needed
+*/
+bool SpmmColumnsRun(const HrpbSurvey *);
+
+typedef struct {
+  char             name[256];  /* as CUDA has it */
+  int              cc;         /* compute capability, 90 for 9.0 */
+  int              code;       /* the one that its kernels were compiled for, which may be an earlier one; 0: none run */
+  int              nsm;        /* multiprocessors */
+  size_t           memory;     /* bytes, */
+  double           bandwidth;  /* and bytes per second */
+  int              cache;      /* bytes of L2 */
+  int              shared_sm;  /* bytes of shared memory of a multiprocessor, */
+  int              shared_cta; /* that one thread block can have, */
+  int              shared_own; /* and that the system keeps of each */
+  const SpmmModel *model;      /* of the nearest device that there is one of */
+} SpmmDevice;
+
+/* The current one. What it points to stays */
+HrpbError SpmmGetDevice(const SpmmDevice **);
+
+/* Whether the matrix has so few panels of HrpbStagedParams() that shorter ones, of which there are more, are faster */
+bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *);
+
+/* Whether windows half as wide stage fewer rows of B, by a tenth or more */
+bool SpmmWantsNarrowWindows(const HrpbSurvey *);
+
+/* The format of bricks for a matrix of which none was set, from its survey */
+HrpbParams SpmmBrickFormat(const SpmmFacts *, const SpmmDevice *);
+
+typedef struct {
+  const char *name; /* "csr-direct" */
+  const char *what; /* a line for a person */
+  SpmmOp      op;
+  SpmmFormat  format;
+  bool        host;
+
+  /*
+     Whether it multiplies such a matrix with such operands. A product in pieces asks for all of it, and then uses the
+     same kernel for each. The parameters are those of bricks, else NULL; so is the device on the host
+  */
+  bool (*takes)(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
+
+  /* Bytes of workspace; no fewer for more columns. NULL: none */
+  HrpbError (*work)(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
+
+  /* The model of its time, for a plain product; NULL where there is none */
+  double (*seconds)(const SpmmFacts *, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *);
+
+  /* Leading dimension of the row-major copy that it makes of a column-major X; NULL where it makes none */
+  int32_t (*copies)(int64_t N);
+
+  HrpbError (*run)(const SpmmMatrix *, const SpmmOperands *, void *work, HrpbStream);
+} SpmmKernel;
+
+/* SPMM_KERNEL(SpmmOfSuchAName) = {...}; at the end of a kernel's file, and the name in table.c */
+#ifdef __cplusplus
+  #define SPMM_KERNEL(kernel) \
+    extern "C" const SpmmKernel kernel; \
+    const SpmmKernel            kernel
+#else
+  #define SPMM_KERNEL(kernel) \
+    extern const SpmmKernel kernel; \
+    const SpmmKernel        kernel
+#endif
+
+/* NULL behind the last. Kernels of a device are in the table of a program that was linked with them */
+const SpmmKernel *SpmmKernelGet(int i);
+const SpmmKernel *SpmmKernelFind(const char name[]);
+
+/*
+   The first of the table that takes it; NULL if none does, which is only so where the program has no kernel for this
+   format and place
+*/
+const SpmmKernel *SpmmChooseKernel(SpmmOp, SpmmFormat, bool host, const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
+
+/*
+   Workspace on a device is aligned to 256 bytes, as cudaMalloc() has it, may be NULL where none is needed, and is in
+   use until the stream is through. On the host there is none, and the stream is NULL.
+
+   A column of Y depends on the matrix, its format, the precision, the device's model and that column of the operands
+   alone, to the bit. What does not come out finite is computed again entry by entry, so that NaN and Inf reach only the
+   rows that have an entry in their row of X.
+
+   HRPB_ERR_OPERANDS for operands that are wrong, HRPB_ERR_OVERFLOW for more than HRPB_MAX_COLUMNS of them on a device,
+   HRPB_ERR_UNSUPPORTED where the device has no tensor cores that pay for bricks of this precision, or the kernel does
+   not take the operands
+*/
+HrpbError SpmmWork(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
+HrpbError SpmmRun(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, void *work, HrpbStream);
+
+/* Y = A X, all column-major */
+SpmmOperands SpmmPlain(int64_t N, const HrpbScalar *X, int64_t ldx, HrpbScalar *Y, int64_t ldy);
+bool         SpmmIsPlain(const SpmmOperands *);
+
+/* The same for columns first to first + N - 1 of them */
+SpmmOperands SpmmColumns(const SpmmOperands *, int64_t first, int64_t N);
+
+/*
+   Times around bricks of a reordered matrix (order/reorder.h), in seconds: to find the order and build bricks in it,
+   where the search has so many levels; a product with those bricks, both ways of the vectors included, given the facts
+   of the reordered matrix; and the facts of the best that can come of it, before there is an order
+*/
+double    SpmmSecondsToReorder(const SpmmFacts *, int32_t levels, const SpmmDevice *);
+double    SpmmSecondsReordered(const SpmmFacts *reordered, HrpbPrecision, int64_t N, const SpmmDevice *);
+SpmmFacts SpmmFactsReorderedAtBest(const SpmmFacts *);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,152 @@
+/*
+   The table of kernels, and what walks it.
+*/
+#include <string.h>
+
+#include "spmm.h"
+
+/* What is linked is in the table: a program without CUDA, or the fuzzer, has the kernels of the host alone */
+#define DEVICE_KERNEL __attribute__((weak)) extern const SpmmKernel
+
+DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
+DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
+extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
+
+/* The first that takes a product makes it: the order decides where several do */
+static const SpmmKernel *const kernels[] = {
+  &SpmmBricksStaged,
+  &SpmmBricksGather,
+  &SpmmBricksGeneral,
+  &SpmmCsrDirect,
+  &SpmmCsrStaged,
+  &SpmmCsrRows,
+  &SpmmCsrCopy,
+  &SpmmCsrGeneral,
+  &SpmmBricksHost,
+  &SpmmCsrHost
+};
+
+const SpmmKernel *SpmmKernelGet(int i)
+{
+  for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
+    if (kernels[k] && i-- == 0) return kernels[k];
+  }
+  return NULL;
+}
+
+const SpmmKernel *SpmmKernelFind(const char name[])
+{
+  const SpmmKernel *kernel = NULL;
+
+  for (int i = 0; (kernel = SpmmKernelGet(i)) && strcmp(kernel->name, name); i++);
+  return kernel;
+}
+
+const SpmmKernel *SpmmChooseKernel(SpmmOp op, SpmmFormat format, bool host, const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *operands, const SpmmDevice *device)
+{
+  for (int i = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel *k = SpmmKernelGet(i);
+
+    if (k->op == op && k->format == format && k->host == host && k->takes(facts, params, operands, device)) return k;
+  }
+  return NULL;
+}
+
+SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
+{
+  SpmmFacts f = {.nrows = A->nrows, .ncols = A->ncols};
+
+  if (A->csr) {
+    f.nnz            = A->csr->nnz;
+    f.longest        = A->csr->longest;
+    f.direct_columns = A->csr->direct_columns;
+    f.panel_rows     = A->csr->panel_rows;
+    f.rows_entries   = A->csr->rows_entries;
+  }
+  if (A->hrpb) {
+    f.nnz         = A->hrpb->nnz;
+    f.max_pattern = A->hrpb->max_pattern;
+    f.max_values  = A->hrpb->max_values;
+  }
+  return f;
+}
+
+SpmmOperands SpmmPlain(int64_t N, const HrpbScalar *X, int64_t ldx, HrpbScalar *Y, int64_t ldy)
+{
+  return (SpmmOperands){.N = N, .X = {X, ldx, SPMM_COLUMN_MAJOR}, .Y = {Y, ldy, SPMM_COLUMN_MAJOR}, .update = SPMM_ASSIGN};
+}
+
+bool SpmmIsPlain(const SpmmOperands *o)
+{
+  return o->update == SPMM_ASSIGN && o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR;
+}
+
+/* From an operand's first scalar to that of a column */
+static int64_t ToColumn(int64_t ld, SpmmLayout layout, int64_t n)
+{
+  return layout == SPMM_COLUMN_MAJOR ? n * ld : n;
+}
+
+SpmmOperands SpmmColumns(const SpmmOperands *o, int64_t first, int64_t N)
+{
+  SpmmOperands part = *o;
+
+  part.N = N;
+  part.X.array += ToColumn(o->X.ld, o->X.layout, first);
+  part.Y.array += ToColumn(o->Y.ld, o->Y.layout, first);
+  if (o->Y0.array) part.Y0.array += ToColumn(o->Y0.ld, o->Y0.layout, first);
+  if (o->B.array) part.B.array += ToColumn(o->B.ld, o->B.layout, first);
+  /* the lines of a part need not begin where 16 bytes do, nor end with it */
+  if (part.X.layout == SPMM_ROW_MAJOR_PADDED && first * (int64_t)sizeof(HrpbScalar) % 16) part.X.layout = SPMM_ROW_MAJOR;
+  return part;
+}
+
+/* Whether a dense matrix of that many rows and columns can have this leading dimension */
+static bool Fits(int64_t ld, SpmmLayout layout, int64_t rows, int64_t N)
+{
+  return ld >= (layout == SPMM_COLUMN_MAJOR ? rows : N);
+}
+
+static bool IsPadded(const SpmmIn *X)
+{
+  return (uintptr_t)X->array % 16 == 0 && X->ld * sizeof(HrpbScalar) % 16 == 0 && X->ld <= INT32_MAX;
+}
+
+static bool AreOperands(const SpmmMatrix *A, const SpmmOperands *o)
+{
+  if (!Fits(o->X.ld, o->X.layout, A->ncols, o->N) || !Fits(o->Y.ld, o->Y.layout, A->nrows, o->N) || o->Y.layout == SPMM_ROW_MAJOR_PADDED) return false;
+  if (o->X.layout == SPMM_ROW_MAJOR_PADDED && !IsPadded(&o->X)) return false;
+  if (o->Y.array == o->X.array && A->ncols) return false;
+  if (o->update != SPMM_ASSIGN && o->Y0.array && !Fits(o->Y0.ld, o->Y0.layout, A->nrows, o->N)) return false;
+  if (o->update == SPMM_ADD && !o->Y0.array) return false;
+  if (o->update != SPMM_STEP) return true;
+  if (A->nrows != A->ncols || (o->B.array && (o->B.array == o->Y.array || !Fits(o->B.ld, o->B.layout, A->nrows, o->N)))) return false;
+  return !o->D || (o->dblock > 0 && A->nrows % o->dblock == 0);
+}
+
+/* HRPB_SUCCESS where there is something to do, or, with *nothing, nothing at all */
+static HrpbError Look(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *o, bool *nothing)
+{
+  *nothing = o->N == 0 || A->nrows == 0;
+  if (o->N < 0) return HRPB_ERR_OPERANDS;
+  if (!kernel->host && o->N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
+  return HRPB_SUCCESS;
+}
+
+HrpbError SpmmWork(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
+{
+  bool            nothing;
+  const HrpbError err = Look(kernel, A, o, &nothing);
+
+  *bytes = 0;
+  return err || nothing || !kernel->work ? err : kernel->work(A, o, bytes);
+}
+
+HrpbError SpmmRun(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  bool            nothing;
+  const HrpbError err = Look(kernel, A, o, &nothing);
+
+  if (err || nothing) return err;
+  return AreOperands(A, o) ? kernel->run(A, o, work, stream) : HRPB_ERR_OPERANDS;
+}

@@ -1,0 +1,471 @@
+/*
+   The choice: one function of (operation, options, facts, columns, device). See choice.h.
+
+   The questions are asked in the order of what their answers cost: what is set, what the device has, how the rows are
+   cut, the columns, a reordering. A product whose path follows from the first ones needs none of the others.
+*/
+#include "choice.h"
+
+/* With FEW_ENTRIES bricks take as long to bring B and to write C alone as rows that are multiplied as they come */
+enum {
+  PAYS_WITHIN = 50,  /* products, what a reordering costs */
+  FEW_ENTRIES = 8,   /* of a row, on average */
+  MOST_LEVELS = 4096 /* of the search for a reordering: some tenths of a second */
+};
+
+/* The threshold where no kernel for bricks is known to pay */
+#define THRESHOLD_NEVER ((PetscReal)2.0)
+
+const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
+  [AIJTCU_REASON_UNKNOWN]             = "not known yet",
+  [AIJTCU_REASON_SET]                 = "as set",
+  [AIJTCU_REASON_SCALAR_TYPE]         = "no bricks for this scalar type",
+  [AIJTCU_REASON_NO_DEVICE]           = "there is no GPU",
+  [AIJTCU_REASON_NO_KERNEL]           = "no brick kernel that pays on this GPU",
+  [AIJTCU_REASON_THRESHOLD_ABOVE_ONE] = "threshold above 1",
+  [AIJTCU_REASON_BOUND]               = "bound to the host",
+  [AIJTCU_REASON_ANY_ALPHA]           = "bricks at any alpha, as set",
+  [AIJTCU_REASON_ALPHA_HIGH]          = "alpha at or above threshold",
+  [AIJTCU_REASON_ALPHA_LOW]           = "alpha below threshold",
+  [AIJTCU_REASON_TUNED]               = "the fastest of a proxy",
+  [AIJTCU_REASON_NO_ENTRIES]          = "no entries",
+  [AIJTCU_REASON_FEW_ENTRIES]         = "too few entries for bricks",
+  [AIJTCU_REASON_SHORT_ROWS]          = "rows are short, and columns run with them",
+  [AIJTCU_REASON_NO_SURVEY]           = "columns could not be counted",
+  [AIJTCU_REASON_SCATTERED]           = "columns are scattered",
+  [AIJTCU_REASON_REORDERED_FASTER]    = "bricks of the reordered matrix are faster",
+  [AIJTCU_REASON_BRICKS_SLOWER]       = "bricks would be slower",
+  [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
+  [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path"};
+
+/* What is asked */
+typedef struct {
+  SpmmOp                   op;
+  PetscInt                 N;
+  const AIJTCUOptions     *o;
+  const AIJTCUFacts       *f;
+  const AIJTCUDeviceFacts *device;
+} Question;
+
+HrpbPrecision AIJTCUPrecision(const AIJTCUOptions *o)
+{
+  if (PetscDefined(USE_REAL_DOUBLE)) return HRPB_FP64;
+  return o->precision == MAT_AIJTCU_PRECISION_TF32 ? HRPB_TF32 : HRPB_3XTF32;
+}
+
+/* Whether the device has tensor cores that pay for the precision that is set */
+static PetscBool Pays(const AIJTCUOptions *o, const AIJTCUDeviceFacts *device)
+{
+  return device->pays[AIJTCUPrecision(o)];
+}
+
+/* Nothing was set by which the model or a tuning would not decide */
+static PetscBool IsFree(const AIJTCUOptions *o)
+{
+  return (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT);
+}
+
+static PetscBool IsForced(const AIJTCUOptions *o)
+{
+  return (PetscBool)(o->reorder == MAT_AIJTCU_REORDER_ALWAYS);
+}
+
+static void Take(AIJTCUDecision *d, MatAIJTCUPath path, AIJTCUReason reason)
+{
+  d->path   = path;
+  d->reason = reason;
+}
+
+/*
+   Times
+*/
+
+/* A plain product: what is chosen between are the paths, whatever is to be done with C */
+static const SpmmKernel *KernelFor(const Question *q, SpmmFormat format, PetscBool host, const SpmmFacts *facts, const HrpbParams *params)
+{
+  const SpmmOperands operands = SpmmPlain(q->N, NULL, 0, NULL, 0);
+
+  return SpmmChooseKernel(q->op, format, host, facts, params, &operands, q->device->device);
+}
+
+static double SecondsOf(const Question *q, const SpmmKernel *kernel, const HrpbParams *params)
+{
+  if (!kernel || !kernel->seconds) return PETSC_INFINITY;
+  return kernel->seconds(&q->f->matrix, params, AIJTCUPrecision(q->o), q->N, q->device->device);
+}
+
+static double SecondsOfCSR(const Question *q)
+{
+  return SecondsOf(q, KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL), NULL);
+}
+
+/* Of bricks in the format that suits the matrix, whatever is set */
+static double SecondsOfBricks(const Question *q)
+{
+  const HrpbParams format = SpmmBrickFormat(&q->f->matrix, q->device->device);
+
+  return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
+}
+
+/* The reordered matrix has the same rows, in another order */
+static SpmmFacts Reordered(const AIJTCUFacts *f)
+{
+  SpmmFacts reordered = f->matrix;
+
+  reordered.survey = f->order_survey;
+  return reordered;
+}
+
+static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
+{
+  return SpmmSecondsReordered(reordered, AIJTCUPrecision(q->o), q->N, q->device->device);
+}
+
+/*
+   Formats
+*/
+
+PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
+{
+  return (PetscBool)(a->brick_rows == b->brick_rows && a->panel_rows == b->panel_rows && a->block_cols == b->block_cols &&
+                     a->window_cols == b->window_cols);
+}
+
+/* Format k of those among which a device chooses (SpmmBrickFormat()), k < AIJTCU_NFORMATS */
+HrpbParams AIJTCUFormat(int k)
+{
+  const HrpbParams staged = HrpbStagedParams(), brief = HrpbShortParams();
+  const HrpbParams formats[AIJTCU_NFORMATS] = {
+    staged,
+    {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
+    {brief.brick_rows, brief.panel_rows, brief.block_cols, 2 * brief.window_cols},
+    brief,
+    HrpbGatherParams()};
+
+  return formats[k];
+}
+
+/* The format that is set, or that of bricks on the host, which are a reference */
+HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
+{
+  const MatAIJTCUFormat *s = &o->format;
+
+  if (!s->brick_rows) return (HrpbParams){8, 64, 32, 1};
+  return (HrpbParams){(int32_t)s->brick_rows, (int32_t)s->panel_rows, (int32_t)s->block_cols, (int32_t)s->window_cols};
+}
+
+/*
+   Tuning
+*/
+
+/* Whether tuning has a meaning: otherwise the model decides, or what was set */
+static PetscBool TuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  if (o->tune != MAT_AIJTCU_TUNE_PROXY || !IsFree(o) || o->format.brick_rows || IsForced(o)) return PETSC_FALSE;
+  return (PetscBool)(f->on_device && Pays(o, device));
+}
+
+/*
+   The same, and what was tuned is of what is set now. Where a reordering is not allowed any more the choice is another,
+   and so is what replays it
+*/
+PetscBool AIJTCUTuningIsValid(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  return (PetscBool)(f->ntuned && f->tuned_precision == o->precision && f->tuned_reorder == o->reorder && TuningApplies(o, f, device));
+}
+
+/*
+   What was tuned for N columns or, where there is no room for more of them, for the nearest number; -1 where nothing
+   was
+*/
+PetscInt AIJTCUTuningFind(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
+{
+  PetscInt found = -1;
+
+  if (!AIJTCUTuningIsValid(o, f, device)) return -1;
+  for (PetscInt k = 0; k < f->ntuned; k++) {
+    const AIJTCUDecision *t    = &f->tuned[k].choice;
+    const PetscInt        away = PetscAbsInt(t->N - N);
+
+    if (t->op != op || (away && f->ntuned < AIJTCU_MOST_TUNED)) continue;
+    if (found < 0 || away < PetscAbsInt(f->tuned[found].choice.N - N)) found = k;
+  }
+  return found;
+}
+
+/* Whether a choice can be tuned that has not been */
+static PetscBool HasRoomForTuning(const Question *q)
+{
+  const PetscBool full = (PetscBool)(q->f->ntuned == AIJTCU_MOST_TUNED && AIJTCUTuningIsValid(q->o, q->f, q->device));
+
+  return (PetscBool)(TuningApplies(q->o, q->f, q->device) && !full);
+}
+
+/* The format of bricks that has won, if one has */
+static const HrpbParams *FormatTuned(const Question *q)
+{
+  return AIJTCUTuningIsValid(q->o, q->f, q->device) && q->f->tuned_format.brick_rows ? &q->f->tuned_format : NULL;
+}
+
+/* Whether a format is to be timed: it is of the kind that suits the columns, or the one that bricks have already */
+PetscBool AIJTCUFormatIsCandidate(const AIJTCUFacts *f, const HrpbParams *format)
+{
+  if (f->tuned_format.brick_rows) return AIJTCUFormatsEqual(format, &f->tuned_format);
+  return (PetscBool)((format->window_cols > 1) == SpmmColumnsRun(&f->matrix.survey));
+}
+
+/*
+   Reordering
+*/
+
+/* A need is noted, and the answer is no until it is met */
+static PetscBool Lacks(AIJTCUDecision *d, AIJTCUNeedFact need, PetscInt levels)
+{
+  d->need   = need;
+  d->levels = levels;
+  return PETSC_TRUE;
+}
+
+static PetscBool LacksSurvey(const Question *q, AIJTCUDecision *d)
+{
+  return q->f->survey_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_SURVEY, 0) : PETSC_FALSE;
+}
+
+static PetscBool LacksCSR(const Question *q, AIJTCUDecision *d)
+{
+  return q->f->csr_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_CSR, 0) : PETSC_FALSE;
+}
+
+/* A search that found nothing counts for searches that are not longer */
+static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt levels)
+{
+  const AIJTCUFacts *f = q->f;
+
+  if (f->order_state == AIJTCU_READY) return PETSC_FALSE;
+  if (f->order_state == AIJTCU_REFUSED && f->order_forced >= IsForced(q->o) && f->order_levels >= levels) return PETSC_FALSE;
+  return Lacks(d, AIJTCU_NEED_ORDER, levels);
+}
+
+/*
+   Whether bricks on a device are to be of the reordered matrix, if there is a reordering: rows and columns get the
+   same. By itself the model reorders where columns are scattered. Where bricks of the matrix as it is have won a tuning
+   nothing is reordered any more: bricks would be built anew from product to product
+*/
+static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
+{
+  if (q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
+  if (IsForced(q->o)) return PETSC_TRUE;
+  if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !IsFree(q->o) || FormatTuned(q)) return PETSC_FALSE;
+  if (LacksSurvey(q, d)) return PETSC_FALSE;
+  return (PetscBool)!SpmmColumnsRun(&q->f->matrix.survey);
+}
+
+/*
+   Whether there is a reordering that the option allows: one that was made whatever neighbours share may be left from
+   another value of it
+*/
+static PetscBool OrderIsUsable(const Question *q)
+{
+  return (PetscBool)(q->f->order_state == AIJTCU_READY && (IsForced(q->o) || q->f->order_shared >= AIJTCU_LEAST_SHARED));
+}
+
+/* Levels of a search for an order that are made up for by products that take less time */
+static double MostLevels(const Question *q, double gain)
+{
+  const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device);
+  const double one  = SpmmSecondsToReorder(&q->f->matrix, 1, q->device->device);
+
+  return PetscMin((PAYS_WITHIN * gain - none) / (one - none), MOST_LEVELS);
+}
+
+/*
+   Whether bricks of the reordered matrix are faster, and the reordering pays within PAYS_WITHIN products with N
+   columns. The answer does not depend on what was asked before: a reordering that was found for other products counts
+   with all that it costs. What can be said without one is said first
+*/
+static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
+{
+  const AIJTCUFacts *f      = q->f;
+  const PetscBool    forced = IsForced(q->o);
+  SpmmFacts          reordered;
+  double             csr, levels, gain, cost;
+
+  if (!WantsOrder(q, d) || !f->matrix.survey.strip_cols16) return PETSC_FALSE;
+  if (!forced && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) return PETSC_FALSE;
+  csr       = SecondsOfCSR(q);
+  reordered = SpmmFactsReorderedAtBest(&f->matrix);
+  levels    = forced ? MOST_LEVELS : MostLevels(q, csr - SecondsReordered(q, &reordered));
+  if (levels < 1 || LacksOrder(q, d, (PetscInt)levels)) return PETSC_FALSE;
+  reordered = Reordered(f);
+  if (!OrderIsUsable(q) || (!forced && !SpmmColumnsRun(&reordered.survey))) return PETSC_FALSE;
+  gain = csr - SecondsReordered(q, &reordered);
+  if (gain <= 0 || forced) return (PetscBool)(gain > 0);
+  cost = SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device);
+  return (PetscBool)(f->order_found <= levels && PAYS_WITHIN * gain > cost);
+}
+
+/*
+   Path
+*/
+
+/* Bricks of the matrix as it is are not to be had where a reordering is forced, and there is one that was too slow */
+static PetscBool WouldBeSlower(const Question *q)
+{
+  if (IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
+  return (PetscBool)(SecondsOfBricks(q) >= SecondsOfCSR(q));
+}
+
+/* Bricks or CSR on a device, where nothing was set */
+static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
+{
+  const AIJTCUFacts *f     = q->f;
+  const PetscInt     tuned = f->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
+  PetscBool          csr, pays;
+
+  if (tuned >= 0) {
+    Take(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);
+    return;
+  }
+  if (!f->untuned && q->N && f->matrix.nrows && HasRoomForTuning(q)) {
+    (void)Lacks(d, AIJTCU_NEED_TUNING, 0);
+    return;
+  }
+  if (LacksCSR(q, d)) return;
+  csr = (PetscBool)(f->csr_state == AIJTCU_READY);
+  /* these two need no look at the columns, which takes as long as some products */
+  if (csr && f->matrix.rows_entries && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) {
+    Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
+    return;
+  }
+  if (csr && f->matrix.direct_columns > 1 && q->N <= f->matrix.direct_columns) {
+    Take(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
+    return;
+  }
+  if (LacksSurvey(q, d)) return;
+  pays = ReorderingPays(q, d);
+  if (d->need) return;
+  if (f->survey_state == AIJTCU_REFUSED) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_SURVEY);
+  else if (!f->matrix.survey.strip_cols16) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES);
+  else if (pays) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER);
+  else if (!SpmmColumnsRun(&f->matrix.survey)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
+  else if (!csr) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL);
+  else if (WouldBeSlower(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER);
+  else Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);
+}
+
+/* By the least alpha that was set */
+static void DecidePathByAlpha(const Question *q, AIJTCUDecision *d)
+{
+  const HrpbSurvey *s = &q->f->matrix.survey;
+  PetscReal         alpha;
+
+  if (LacksSurvey(q, d)) return;
+  alpha = s->strip_cols16 ? (PetscReal)s->nnz / (16 * (PetscReal)s->strip_cols16) : 0;
+  if (alpha >= q->o->threshold) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
+  else Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
+}
+
+static void DecidePath(const Question *q, AIJTCUDecision *d)
+{
+  const AIJTCUOptions *o    = q->o;
+  const AIJTCUFacts   *f    = q->f;
+  const PetscBool      pays = Pays(o, q->device), unset = (PetscBool)(o->threshold == (PetscReal)PETSC_DEFAULT);
+  const PetscBool      bricks = (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO || o->path == MAT_AIJTCU_PATH_TCU);
+
+  if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
+  else if (bricks && f->on_device && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
+  else if (o->path != MAT_AIJTCU_PATH_AUTO) Take(d, o->path, AIJTCU_REASON_SET);
+  else if (unset && !f->device) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE);
+  else if (unset && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
+  else if (unset && f->bound) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BOUND);
+  else if (unset) DecidePathByTime(q, d);
+  else if (o->threshold > 1) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_THRESHOLD_ABOVE_ONE);
+  else if (o->threshold <= 0) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA);
+  else DecidePathByAlpha(q, d);
+}
+
+/*
+   The threshold that is set, or how the choice works without one: 0 where a model of the times decides, and never
+   bricks on the host, where they are a reference
+*/
+PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, const AIJTCUDeviceFacts *device)
+{
+  if (o->threshold != (PetscReal)PETSC_DEFAULT) return o->threshold;
+  return of_device && Pays(o, device) ? 0 : THRESHOLD_NEVER;
+}
+
+/*
+   What a path comes to
+*/
+
+/* Whether the bricks of a decision are there */
+static PetscBool HasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
+{
+  if (f->bricks_state != AIJTCU_READY || f->bricks_reordered != d->reordered) return PETSC_FALSE;
+  return AIJTCUFormatsEqual(&d->format, &f->bricks_format);
+}
+
+/* Bricks: of which matrix, and of which format */
+static void DecideBricks(const Question *q, AIJTCUDecision *d)
+{
+  const AIJTCUFacts *f     = q->f;
+  const HrpbParams  *tuned = FormatTuned(q);
+  SpmmFacts          facts = f->matrix;
+
+  if (f->on_device && !Pays(q->o, q->device)) return; /* the path was decided while the matrix was bound to the host */
+  if (f->on_device) {
+    d->reordered = WantsOrder(q, d);
+    if (d->need || (d->reordered && IsForced(q->o) && LacksOrder(q, d, MOST_LEVELS))) return;
+    /* where the model decides, the search went as far as pays when it was asked */
+    d->reordered = (PetscBool)(d->reordered && OrderIsUsable(q));
+    if (d->reordered) facts = Reordered(f);
+  }
+  if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
+  else if (tuned) d->format = *tuned;
+  else if (!d->reordered && LacksSurvey(q, d)) return;
+  else d->format = SpmmBrickFormat(&facts, q->device->device);
+  if (HasBricks(f, d)) { /* what a block of them takes is known */
+    facts.max_pattern = f->bricks_max_pattern;
+    facts.max_values  = f->bricks_max_values;
+  }
+  d->kernel = KernelFor(q, SPMM_BRICKS, (PetscBool)!f->on_device, &facts, &d->format);
+}
+
+static void DecideRest(const Question *q, AIJTCUDecision *d)
+{
+  const PetscBool csr = (PetscBool)(d->path == MAT_AIJTCU_PATH_CSR && q->f->on_device);
+
+  if (d->path == MAT_AIJTCU_PATH_TCU) DecideBricks(q, d);
+  if (!csr || LacksCSR(q, d) || q->f->csr_state != AIJTCU_READY) return;
+  d->kernel = KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
+}
+
+/* How a product with N columns is to be made */
+AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
+{
+  const Question q = {op, N, o, f, device};
+  AIJTCUDecision d = {.op = op, .N = N};
+
+  DecidePath(&q, &d);
+  if (!d.need) DecideRest(&q, &d);
+  return d;
+}
+
+/* The same where the path was decided before, perhaps of other facts: a product that is set up keeps it */
+AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  const Question q = {before->op, before->N, o, f, device};
+  AIJTCUDecision d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason};
+
+  DecideRest(&q, &d);
+  return d;
+}
+
+/* The format of bricks of the matrix as it is, its survey being known, where that is left to the device */
+HrpbParams AIJTCUDecideFormat(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  const Question    q     = {SPMM_OP_PRODUCT, 0, o, f, device};
+  const HrpbParams *tuned = FormatTuned(&q);
+
+  return tuned ? *tuned : SpmmBrickFormat(&f->matrix, device->device);
+}

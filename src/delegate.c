@@ -1,0 +1,346 @@
+/*
+   Products that are the parent type's.
+
+   PETSc's own selection runs again while the operands look like matrices of their parent types, and the functions that
+   it selects are called in the same view. They stay with C: what hangs on C is their pointers, and which A they were
+   set up for.
+
+   A product is set up anew where what the parent's symbolic phase has made does not fit any more; see
+   AIJTCUProductIsStale() for why PETSc does not do so itself. PETSc lends a shell's product to the matrix inside of it
+   for one numeric phase (MatProductNumericPhase_CF()): such a product has what the symbolic phase made, which PETSc
+   keeps, and must be given back as it was.
+*/
+#include "aijtcuimpl.h"
+
+#define PRODUCT_KEY "MatAIJTCUProduct"
+
+typedef struct {
+  PetscErrorCode (*symbolic)(Mat); /* what the parent selected */
+  PetscErrorCode (*numeric)(Mat);
+  AIJTCUPatternKey key;   /* of A in the symbolic phase, */
+  PetscObjectState state; /* and that of its values */
+} AIJTCUDelegated;
+
+static PetscErrorCode AIJTCUDelegatedDestroy(PetscCtxRt ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(AIJTCUDelegated **)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* To be asked again after each call of the parent: MatHeaderReplace() may have given C another header */
+static PetscErrorCode AIJTCUDelegatedGet(Mat C, AIJTCUDelegated **dp)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)C, PRODUCT_KEY, (PetscObject *)&container));
+  if (!container) {
+    PetscCall(PetscNew(dp));
+    PetscCall(AIJTCUComposeData((PetscObject)C, PRODUCT_KEY, *dp, AIJTCUDelegatedDestroy));
+  } else PetscCall(PetscContainerGetPointer(container, dp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A B, or A^T B with A known to be symmetric, with B dense: the products that kernels can do. The same answer on every
+   process
+*/
+PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
+{
+  Mat_Product *product = C->product;
+  PetscBool    set, symmetric, congruent;
+
+  PetscFunctionBegin;
+  *is = *bysymmetry = PETSC_FALSE;
+  if (product->type != MATPRODUCT_AB && product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, is, MATSEQDENSE, MATMPIDENSE, ""));
+  if (*is && product->type == MATPRODUCT_AtB) {
+    const Mat A = product->A;
+
+    PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
+    PetscCall(PetscLayoutCompare(A->rmap, A->cmap, &congruent));
+    *bysymmetry = *is = (PetscBool)(set && symmetric && congruent);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A^T B was set up as A B and A is not known to be symmetric any more, or the other way round: assembly drops what was
+   known
+*/
+PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
+{
+  PetscBool dense, bysymmetry;
+
+  PetscFunctionBegin;
+  *changed = PETSC_FALSE;
+  if (C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
+  *changed = (PetscBool)(bysymmetry != C->product->symbolic_used_the_fact_A_is_symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Call a function of the parents on the product C. With a symmetric A the parent, too, is given A B rather than A^T B:
+   as fast, and the same bits every time (cuSPARSE transposes with atomics)
+*/
+static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
+{
+  Mat_Product   *product    = C->product;
+  Mat            operand[3] = {product->A, product->B, product->C};
+  AIJTCUPlan    *plan[3]    = {NULL, NULL, NULL};
+  PetscBool      dense, bysymmetry;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
+  for (int i = 0; i < 3; i++) {
+    if (operand[i]) PetscCall(AIJTCUParentViewBegin(operand[i], &plan[i]));
+    /* PETSc's first question is whether the operands have the same function here; the end of the view puts ours back */
+    if (plan[i] && plan[i]->own_name) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
+  }
+  if (bysymmetry) {
+    product->type                                  = MATPRODUCT_AB;
+    product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
+  }
+  ierr = (*f)(C);
+  if (bysymmetry && C->product) C->product->type = MATPRODUCT_AtB;
+  for (int i = 2; i >= 0; i--) { /* after an error, too */
+    if (plan[i]) PetscCall(AIJTCUParentViewEnd(operand[i], plan[i]));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat);
+
+static PetscErrorCode MatProductSymbolic_AIJTCU_Delegated(Mat C)
+{
+  AIJTCUDelegated *dp;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  PetscCall(AIJTCUCallParents(C, dp->symbolic));
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  PetscCall(AIJTCUPatternKeyGet(C->product->A, &dp->key));
+  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &dp->state));
+  dp->numeric            = C->ops->productnumeric;
+  C->ops->productnumeric = MatProductNumeric_AIJTCU_Delegated;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the parent would have done with this product of a matrix whose operations and name are the parent's */
+static PetscErrorCode AIJTCUComposedSetFromOptions(Mat C)
+{
+  Mat         A = C->product->A, B = C->product->B;
+  AIJTCUPlan *plan;
+  char        key[128];
+  PetscBool   cuda;
+  PetscErrorCode (*f)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &cuda, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  f = (PetscErrorCode (*)(Mat))plan->composed[cuda ? AIJTCU_PRODUCT_DENSECUDA : AIJTCU_PRODUCT_DENSE];
+  if (!f) {
+    PetscCall(PetscSNPrintf(key, sizeof(key), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name, ((PetscObject)B)->type_name));
+    PetscCall(PetscObjectQueryFunction((PetscObject)B, key, &f));
+  }
+  if (f) PetscCall((*f)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSelect(Mat C)
+{
+  AIJTCUDelegated *dp;
+  AIJTCUPlan      *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(C->product->A, &plan));
+  PetscCall(AIJTCUCallParents(C, plan && !plan->own_name ? AIJTCUComposedSetFromOptions : MatProductSetFromOptions));
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  dp->symbolic            = C->ops->productsymbolic;
+  C->ops->productsymbolic = dp->symbolic ? MatProductSymbolic_AIJTCU_Delegated : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product of a parallel matrix is made of products of its blocks, which are to be ours */
+PetscErrorCode AIJTCUDelegate(Mat C)
+{
+  Mat         A = C->product->A;
+  AIJTCUPlan *plan;
+  PetscBool   dense, bysymmetry, device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
+  if (plan && dense && plan->kind == AIJTCU_KIND_MPI) {
+    PetscCall(AIJTCUAttachBlocks(A));
+    PetscCall(AIJTCURecordWhole(A, C->product->B->cmap->N));
+  }
+  if (plan && !dense && plan->own_name) {
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
+    if (device) PetscCall(AIJTCUExpandMAIJ(C->product->B, ((PetscObject)A)->type_name));
+  }
+  PetscCall(AIJTCUSelect(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   In a view of the parents nothing of ours is to be found: what is asked then is what they would do. PETSc stops
+   looking at the first matrix with a function for any type, so ask the others
+*/
+PetscErrorCode AIJTCUDelegateInView(Mat C, PetscErrorCode (*own)(Mat))
+{
+  Mat others[2] = {C->product->B, C->product->C};
+  PetscErrorCode (*f)(Mat);
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2 && !C->ops->productsymbolic; i++) {
+    if (!others[i]) continue;
+    PetscCall(PetscObjectQueryFunction((PetscObject)others[i], "MatProductSetFromOptions_anytype_C", &f));
+    if (f && f != own) PetscCall((*f)(C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool AIJTCUProductIsLent(const Mat_Product *product)
+{
+  return (PetscBool)!product->setfromoptionscalled;
+}
+
+/* Set the parent's product up anew, as if nothing had been */
+static PetscErrorCode AIJTCURestart(Mat C)
+{
+  Mat_Product     *product = C->product;
+  AIJTCUDelegated *dp;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  dp->numeric = NULL; /* until all is done: what was set up before is gone */
+  if (product->destroy) PetscCall((*product->destroy)(AIJTCU_PRODUCT_DATA(product)));
+  PetscCall(MatDestroy(&product->Dwork)); /* A P, of P^T A P, and the like */
+  product->destroy                               = NULL;
+  product->data                                  = NULL;
+  product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
+  PetscCall(AIJTCUSelect(C));
+  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "No product of a %s with a %s",
+             ((PetscObject)product->A)->type_name, ((PetscObject)product->B)->type_name);
+  PetscCall((*C->ops->productsymbolic)(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A numeric phase for which the parent's product is set up anew */
+PetscErrorCode AIJTCUDelegateNumeric(Mat C)
+{
+  Mat_Product     *product = C->product, lent = *product;
+  AIJTCUDelegated *dp, kept;
+  PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!AIJTCUProductIsLent(product)) {
+    PetscCall(AIJTCURestart(C));
+    PetscCall((*C->ops->productnumeric)(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  /* all of what is lent is given back as it was, after an error, too, so that the next numeric phase is set up anew as
+     well */
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  kept                          = *dp;
+  product->destroy              = NULL;
+  product->data                 = NULL;
+  product->Dwork                = NULL;
+  product->setfromoptionscalled = PETSC_TRUE;
+  ierr                          = AIJTCURestart(C);
+  if (!ierr) ierr = (*C->ops->productnumeric)(C);
+  if (!ierr && product->destroy) ierr = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
+  if (!ierr) ierr = MatDestroy(&product->Dwork);
+  if (!ierr) ierr = PetscFree(product->alg);
+  *product               = lent;
+  C->ops->productnumeric = numeric;
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  *dp = kept;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUNumericInView(Mat C)
+{
+  AIJTCUDelegated *dp;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  C->ops->productnumeric = dp->numeric;
+  PetscCall(AIJTCUCallParents(C, dp->numeric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan)
+{
+  AIJTCUDelegated *dp, kept;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  kept = *dp;
+  ierr = plan && plan->device ? AIJTCUProductWithDeviceC(C, AIJTCUNumericInView) : AIJTCUNumericInView(C);
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  *dp                    = kept;
+  dp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
+  C->ops->productnumeric = MatProductNumeric_AIJTCU_Delegated;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The product of a sequential matrix with a dense one is counted: as cuSPARSE's on a device, and as one of the CSR path
+   on the host, where that path is the parent's product
+*/
+static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
+{
+  Mat           A     = C->product->A;
+  PetscLogEvent event = MAT_AIJTCU_CSR;
+  PetscBool     device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) {
+    AIJTCUGetCounts(plan)->cusparse++;
+    event = MAT_AIJTCU_CuSPARSE;
+  } else AIJTCUGetCounts(plan)->csr++;
+  PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
+  PetscCall(AIJTCUCallNumeric(C, plan));
+  PetscCall(PetscLogEventEnd(event, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
+{
+  Mat              A = C->product->A;
+  AIJTCUDelegated *dp;
+  AIJTCUPlan      *plan;
+  PetscBool        dense, bysymmetry, parallel, stale;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  parallel = (PetscBool)(plan && plan->kind == AIJTCU_KIND_MPI);
+  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
+  PetscCall(AIJTCUProductSymmetryChanged(C, &stale));
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  if (!dp->numeric) stale = PETSC_TRUE;
+  /* A B of a parallel matrix keeps nothing of A */
+  if (!stale && plan && !(dense && parallel)) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, dp->state, &stale));
+  if (stale && AIJTCUProductIsLent(C->product)) {
+    PetscCall(AIJTCUDelegateNumeric(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (stale) PetscCall(AIJTCURestart(C));
+  if (dense && parallel) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
+  if (plan && dense && !parallel) PetscCall(AIJTCUCallNumericCounted(C, plan));
+  else PetscCall(AIJTCUCallNumeric(C, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

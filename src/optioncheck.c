@@ -1,0 +1,47 @@
+/*
+   Whether the value of an option is what it may be, asked before PETSc reads it.
+*/
+#include "aijtcuimpl.h"
+
+/*
+   Whether the value of an option, if it is set, is of a kind. PETSc's own message names neither the option nor what it
+   may be. PETSc also takes a whole number beyond PetscInt for another one, a missing number for none, and a missing
+   name for any. The text says what the option may be
+*/
+PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[],
+                                 const char text[])
+{
+  const char *const kinds[]    = {"a name", "a whole number", "a number", "true or false (yes or no, on or off, 1 or 0)"};
+  const char *const logicals[] = {"", "true", "yes", "on", "1", "false", "no", "off", "0"};
+  const char       *word;
+  char             *end;
+  PetscBool         set, good = PETSC_FALSE;
+  long long         whole;
+  double            real;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsFindPair(PetscOptionsObject->options, PetscOptionsObject->prefix, name, &word, &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!word) word = "";
+  switch (kind) {
+  case AIJTCU_OPTION_NAME: /* which one, PetscOptionsEnum() asks */
+    good = (PetscBool)(word[0] != 0);
+    break;
+  case AIJTCU_OPTION_WHOLE:
+    whole = strtoll(word, &end, 10);
+    good  = (PetscBool)(end > word && !*end && whole >= -PETSC_INT_MAX && whole <= PETSC_INT_MAX);
+    break;
+  case AIJTCU_OPTION_REAL:
+    PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", &good));
+    if (!good) PetscCall(PetscStrcasecmp(word, "DEFAULT", &good));
+    real = strtod(word, &end);
+    good = (PetscBool)(good || (end > word && !*end && real == real)); /* no NaN */
+    break;
+  case AIJTCU_OPTION_LOGICAL:
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(logicals) && !good; i++) PetscCall(PetscStrcasecmp(word, logicals[i], &good));
+    break;
+  }
+  PetscCheck(good, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%s%s must be %s, not '%s': %s",
+             PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

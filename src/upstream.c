@@ -1,0 +1,360 @@
+/*
+   What works around defects of PETSc, matrix by matrix; products are in upstreamproduct.c. Nothing here knows of plans.
+
+   Each piece begins with a text that can be sent to PETSc as it is: a title, what is wrong, and a few lines that show
+   it. "Needed" says with which versions; "Gone when" names the test that says when a PETSc does not need it any more.
+   test/aijtcu/tests/upstream.c asks PETSc's own types, without ours, and prints what has been repaired; the other tests
+   named here show that ours does what is right.
+
+   With a new version of PETSc: run that test, delete what it prints here and there, and run the others.
+*/
+#include "aijtcuimpl.h"
+
+/*
+   MatHeaderMerge() calls a matrix's destroy function without the matrix's name and what is composed with it
+
+     MatHeaderMerge(A, &C) sets A's type name and its lists of composed objects and functions to NULL, then calls
+     A->ops->destroy. A type that is derived from another one outside of PETSc keeps its data in a composed container.
+     Its destroy function cannot find them then, nor the destroy function of the parent type, and cannot tell from what
+     PETSc passes that A will get all of it back.
+
+       MatSetType(A, MATSEQAIJ);
+       original = A->ops->destroy; A->ops->destroy = MyDestroy;
+       PetscObjectCompose(A, "MyData", data);
+       MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN);
+       // calls MyDestroy(A), where PetscObjectQuery(A, "MyData", &data) gives NULL
+
+     What would help: keep the lists while destroy runs, or an operation that exchanges the data of two matrices of a
+     type.
+
+   Needed: 3.24 to 3.26. Gone when: "MatHeaderMerge()" of upstream.c. Ours: identity.c.
+
+   The parent's function is kept in the table of operations, which MatHeaderMerge() leaves as it is: in the slot
+   `create`, which no matrix type of PETSc sets or calls. A function that a program has put before ours, and that calls
+   ours, stays in front
+*/
+PetscErrorCode (*AIJTCUKeptDestroy(Mat A))(Mat)
+{
+  return A->ops->create;
+}
+
+void AIJTCUKeepDestroy(Mat A, PetscErrorCode (*own)(Mat))
+{
+  if (A->ops->destroy == own || (A->ops->create && A->ops->destroy != A->ops->create)) return;
+  A->ops->create  = A->ops->destroy;
+  A->ops->destroy = own;
+}
+
+void AIJTCUGiveDestroyBack(Mat A, PetscErrorCode (*own)(Mat))
+{
+  if (A->ops->destroy != own) return;
+  A->ops->destroy = A->ops->create;
+  A->ops->create  = NULL;
+}
+
+/*
+   MATAIJCUSPARSE takes vectors of the host for vectors of the device
+
+     MatMult() and its kin, MatGetDiagonal(), MatDiagonalScale() and MatSolve() of a MATAIJCUSPARSE do not ask what type
+     their vectors are. With vectors of type VECSEQ or VECMPI the result is computed on the device and stays there: the
+     program reads the vector's old entries.
+
+       MatCreateSeqAIJCUSPARSE(..., &A);
+       VecCreateSeq(PETSC_COMM_SELF, n, &x); VecDuplicate(x, &y); VecSet(x, 1);
+       MatMult(A, x, y);
+       VecView(y, viewer);  // is not A x
+
+     What would help: an error, or copies. A program gets here by -mat_type aijcusparse alone.
+
+   Needed: 3.24 to 3.26. Gone when: "MatMult() with vectors of the host" of upstream.c. Ours: type.c.
+*/
+enum {
+  MAX_VECS = 3
+};
+
+/* u is v, or a vector on the device where A works there and v is one of the host */
+static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
+{
+  PetscBool host, bound;
+
+  PetscFunctionBegin;
+  *u = v;
+  PetscCall(MatBoundToCPU(A, &bound));
+  if (!v || bound) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &host, VECSEQ, VECMPI, ""));
+  if (!host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(A, "aijtcu: vector of the host copied to the device and back: use vectors of the matrix's kind (MatCreateVecs(), -vec_type cuda)\n"));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)v), u));
+  PetscCall(VecSetLayout(*u, v->map));
+  PetscCall(VecSetType(*u, VECCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCallOnDevice(Mat A, PetscInt nread, PetscInt n, const Vec v[], Vec u[], PetscErrorCode (*f)(Mat, const Vec[]))
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(AIJTCUVecOnDevice(A, v[i], &u[i]));
+    if (i < nread && u[i] != v[i]) PetscCall(VecCopy(v[i], u[i]));
+  }
+  PetscCall((*f)(A, u));
+  for (PetscInt i = nread; i < n; i++) {
+    if (u[i] != v[i]) PetscCall(VecCopy(u[i], v[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Call a function of A with n vectors, of which the first nread are read and the others written */
+PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v[], PetscErrorCode (*f)(Mat, const Vec[]))
+{
+  Vec            u[MAX_VECS] = {NULL};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUCallOnDevice(A, nread, n, v, u, f);
+  for (PetscInt i = 0; i < n; i++) { /* all of them, whatever one says */
+    const PetscErrorCode destroyed = u[i] == v[i] ? PETSC_SUCCESS : VecDestroy(&u[i]);
+
+    if (!ierr) ierr = destroyed;
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   MatEliminateZeros(), MatStoreValues() and MatRetrieveValues() of a MATSEQAIJCUSPARSE use old values
+
+     They read and write the array on the host, wherever the newest values are, and do not say that the host's have
+     changed. After an operation on the device (MatScale(), MatSetValuesCOO()) zeros are looked for among old values,
+     old values are stored, and what is retrieved is not seen by the device. Before 3.26 MatRetrieveValues() did not
+     increase the object state either, of a matrix on the host as well.
+
+       MatScale(A, 2);  // on the device
+       MatStoreValues(A);
+       MatScale(A, 3);
+       MatRetrieveValues(A);
+       MatMult(A, x, y);  // is not 2 A x
+
+     What would help: MatSeqAIJGetArrayRead() and MatSeqAIJGetArray() in place of a->a.
+
+   Needed: 3.24 to 3.26. Gone when: "MatEliminateZeros()" and "MatStoreValues()" of upstream.c. Ours: type.c,
+   "MatEliminateZeros()" and "MatStoreValues() and MatRetrieveValues()".
+
+   Here the newest values of an assembled matrix come to the host; if they are to be written there they count as
+   changed, and the device takes them again
+*/
+PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
+{
+  Mat       blocks[2] = {A, NULL};
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  if (!A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2; i++) {
+    const PetscScalar *read;
+    PetscScalar       *written;
+
+    if (!blocks[i]) continue;
+    if (write) {
+      PetscCall(MatSeqAIJGetArray(blocks[i], &written));
+      PetscCall(MatSeqAIJRestoreArray(blocks[i], &written));
+    } else {
+      PetscCall(MatSeqAIJGetArrayRead(blocks[i], &read));
+      PetscCall(MatSeqAIJRestoreArrayRead(blocks[i], &read));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A MATSEQAIJCUSPARSE cannot be destroyed after MatILUFactor()
+
+     MatILUFactor_SeqAIJ() writes the factor over the matrix on the host and sets factortype; type and spptr stay those
+     of a matrix on the device. MatDestroy() then takes what is on the device for triangular factors, and frees it as
+     these.
+
+       MatCreateSeqAIJCUSPARSE(..., &A); ...
+       MatILUFactor(A, rows, rows, &info);
+       MatDestroy(&A);  // ends in an error or a crash
+
+     What would help: ILU in place only for exactly MATSEQAIJ, or a conversion first.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it, for a failure is a crash: try the lines above. Ours: "ilu in place"
+   of faults.c.
+
+   Here the matrix becomes a seqaij. Not for what PETSc refuses anyway
+*/
+PetscErrorCode AIJTCUILUFactorInPlace(Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscUseTypeMethod(A, ilufactor, r, c, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   MatCreateSubMatrices() with MAT_REUSE_MATRIX leaves old values on the device
+
+     For a parallel matrix it fills sequential submatrices that there are already on the host, through a->a, and does
+     not say so. A submatrix of type MATSEQAIJCUSPARSE that has been multiplied keeps its old values on the device.
+
+       MatCreateSubMatrices(A, 1, &is, &is, MAT_INITIAL_MATRIX, &sub);
+       MatMult(sub[0], x, y);
+       MatScale(A, 2);
+       MatCreateSubMatrices(A, 1, &is, &is, MAT_REUSE_MATRIX, &sub);
+       MatMult(sub[0], x, z);  // gives z = y
+
+     What would help: offloadmask and the object state set where the values are filled in.
+
+   Needed: 3.24 to 3.26. Gone when: "MatCreateSubMatrices()" of upstream.c, 2 processes. Ours: solvers.c (PCASM,
+   PCGASM).
+*/
+PetscErrorCode AIJTCUSubMatricesFilled(PetscInt n, Mat B[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscBool sequential;
+
+    PetscCall(PetscObjectBaseTypeCompare((PetscObject)B[i], MATSEQAIJ, &sequential));
+    if (!sequential) continue;
+#if PetscDefined(HAVE_DEVICE)
+    B[i]->offloadmask = PETSC_OFFLOAD_CPU;
+#endif
+    PetscCall(PetscObjectStateIncrease((PetscObject)B[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   MatPermute() of a MATMPIAIJCUSPARSE is a MATMPIAIJ, and MatCreateSubMatrix() is not of a derived type
+
+     MatPermute_MPIAIJ() makes its result with MatCreateAIJ(), on the host whatever A is. MatCreateSubMatrix() of a
+     parallel matrix takes the type of the result from that of the blocks where rows stay on their processes: of a type
+     that is derived from MATMPIAIJCUSPARSE it is the parent.
+
+       MatPermute(A, rows, cols, &P);
+       MatGetType(P, &type);  // gives mpiaij for an A of type mpiaijcusparse
+
+     What would help: MatSetType(*B, ((PetscObject)A)->type_name) in both.
+
+   Needed: 3.24 to 3.26. Gone when: "MatPermute()" of upstream.c, 2 processes. Ours: type.c, "MatPermute()" and
+   "MatCreateSubMatrix()".
+
+   Here a new parallel matrix gets the type of A, or is destroyed
+*/
+PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
+{
+  const char    *type = ((PetscObject)A)->type_name;
+  PetscBool      same;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = PetscObjectTypeCompare((PetscObject)*B, type, &same);
+  if (!ierr && !same) ierr = MatConvert(*B, type, MAT_INPLACE_MATRIX, B);
+  if (ierr) PetscCall(MatDestroy(B));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   PCPBJACOBI and PCVPBJACOBI go to the device by the exact name of a matrix's type
+
+     They compare the type of the matrix, and of what MatGetBlockDiagonal() gives, with MATSEQAIJCUSPARSE and
+     MATMPIAIJCUSPARSE. A matrix of a type that is derived from these is preconditioned on the host, with vectors copied
+     both ways in each iteration.
+
+     What would help: PetscObjectBaseTypeCompareAny(), or a look at the matrix's vector type.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: "pbjacobi"
+   and "vpbjacobi" of solvers.c, which are right on the host as well.
+*/
+/* Rows of diagonal blocks as CSR; at is for the numbers of rows */
+static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  PetscInt first = 0;
+
+  PetscFunctionBegin;
+  i[0] = 0;
+  for (PetscInt b = 0; b < nblocks; b++) {
+    const PetscInt size = sizes ? sizes[b] : bs;
+
+    for (PetscInt row = first; row < first + size; row++) {
+      at[row]    = row;
+      i[row + 1] = i[row] + size;
+      for (PetscInt k = 0; k < size; k++) j[i[row] + k] = first + k;
+    }
+    PetscCall(MatGetValues(local, size, at + first, size, at + first, v + i[first]));
+    first += size;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[], const PetscInt j[], const PetscScalar v[])
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetType(D, MATSEQAIJ));
+  PetscCall(MatSetBlockSize(D, bs));
+  PetscCall(MatSeqAIJSetPreallocationCSR(D, i, j, v));
+  PetscCall(MatConvert(D, MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, &D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The diagonal blocks, of sizes[] or of bs rows each, as a matrix of type MATSEQAIJCUSPARSE on this process. Whoever
+   gets it inverts it on the host, as it does for an aijcusparse
+*/
+static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
+{
+  Mat            local;
+  PetscInt       n, rows = 0, nnz = 0, *at, *i, *j;
+  PetscScalar   *v;
+  PetscErrorCode ierr, freed;
+
+  PetscFunctionBegin;
+  *D = NULL;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetDiagonalBlock(A, &local));
+  for (PetscInt b = 0; b < nblocks; b++) {
+    const PetscInt size = sizes ? sizes[b] : bs;
+
+    rows += size;
+    nnz += size * size;
+  }
+  PetscCheck(rows == n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The diagonal blocks have %" PetscInt_FMT " rows, and the matrix %" PetscInt_FMT " on this process", rows, n);
+  PetscCall(PetscMalloc4(n, &at, n + 1, &i, nnz, &j, nnz, &v));
+  ierr = AIJTCUGetBlocksCSR(local, nblocks, sizes, bs, at, i, j, v);
+  if (!ierr) ierr = MatCreate(PETSC_COMM_SELF, D);
+  if (!ierr) ierr = MatSetSizes(*D, n, n, n, n);
+  if (!ierr) ierr = MatSetErrorIfFailure(*D, A->erroriffailure);
+  if (!ierr) ierr = AIJTCUSetBlocksCSR(*D, bs, i, j, v);
+  freed = PetscFree4(at, i, j, v);
+  if (!ierr) ierr = freed;
+  if (ierr) PetscCall(MatDestroy(D));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUGetBlockDiagonal(Mat A, Mat *D)
+{
+  PetscInt n, bs;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetBlockSize(A, &bs));
+  PetscCall(AIJTCUGetDiagonalBlocks(A, n / bs, NULL, bs, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUGetVBlockDiagonal(Mat A, Mat *D)
+{
+  PetscInt        nblocks;
+  const PetscInt *sizes;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetVariableBlockSizes(A, &nblocks, &sizes));
+  PetscCheck(!A->rmap->n || nblocks, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "Must call MatSetVariableBlockSizes() before");
+  PetscCall(AIJTCUGetDiagonalBlocks(A, nblocks, sizes, 1, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,104 @@
+/*
+   What works around defects of PETSc in products. Written as upstream.c is, which says how.
+*/
+#include "aijtcuimpl.h"
+
+/*
+   MatProductNumeric() with a sparse A and a dense B uses what its symbolic phase kept of another A
+
+     What the symbolic phase makes refers to A as it was then, and the numeric phase does not ask whether A has changed.
+     Of a MATSEQAIJCUSPARSE: the descriptors of cuSPARSE, with pointers to A's columns on the device, and the product A
+     P inside of P^T A P. On the host: the MATMAIJ inside of A^T B and A B^T, which has a reference to A, with A's
+     sizes. Of a MATMPIAIJCUSPARSE, bound to the CPU or not, A^T B and A B^T keep a copy of A with the values of then
+     (mat ex70, suffix 1_par_cuda_reuse, has it as a TODO).
+
+       MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);
+       MatScale(A, 2);
+       MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C);
+       // C is as it was, if A is a MATMPIAIJCUSPARSE
+
+     What would help: the object state and the nonzero state of A in the product's data, and the symbolic phase again
+     where they differ.
+
+   Needed: 3.24 to 3.26. Gone when: "product of changed values" of upstream.c, 2 processes. Ours: product.c.
+
+   The product C was set up when A had the pattern key and the state of its values that are given; stale says whether
+   that has to be done again. parallel and device say what kind of matrix A is. The same answer on every process
+*/
+PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device, const AIJTCUPatternKey *key, PetscObjectState state, PetscBool *stale)
+{
+  const MatProductType type   = C->product->type;
+  const PetscBool      copied = (PetscBool)(parallel && device && (type == MATPRODUCT_AtB || type == MATPRODUCT_ABt));
+  AIJTCUPatternKey     now;
+  PetscObjectState     now_state;
+  PetscBool            bydense;
+
+  PetscFunctionBegin;
+  *stale = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &bydense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!bydense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPatternKeyGet(C->product->A, &now));
+  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &now_state));
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now, key) || (copied && now_state != state));
+  if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The second MatProductNumeric() of a MATSEQAIJCUSPARSE with a C on the host writes through a pointer of the host on
+   the device
+
+     The symbolic phase makes a MATSEQDENSECUDA of a C of type MATSEQDENSE, and the first numeric phase makes it a
+     MATSEQDENSE again when it is done. The next numeric phase forgets that: MatDenseGetArrayWriteAndMemType() gives it
+     C's array on the host, which it hands to cuSPARSE.
+
+       MatProductCreateWithMat(A, B, NULL, C);  // C is of type MATSEQDENSE, A of type MATSEQAIJCUSPARSE
+       MatProductSetType(C, MATPRODUCT_AB); MatProductSetFromOptions(C); MatProductSymbolic(C);
+       MatProductNumeric(C);
+       MatProductNumeric(C);  // ends in an illegal access
+
+     What would help: cisdense asked of C in the numeric phase, before its array is taken.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it, for a failure is an illegal access, which ends the program: try the
+   lines above. Ours: product.c.
+
+   Here C is one of the device while numeric runs, and a C of the host gets back there
+*/
+PetscErrorCode AIJTCUProductWithDeviceC(Mat C, PetscErrorCode (*numeric)(Mat))
+{
+  PetscBool bound, move = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(C->product->A, &bound));
+  if (!bound) PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &move));
+  if (move) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
+  PetscCall((*numeric)(C));
+  if (move) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C)); /* nothing where PETSc has done so */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A MATMAIJ of a matrix on a device is on the host, unless the matrix's type has the exact name of an aijcusparse
+
+     There are no products of a MATMAIJ with a MATAIJCUSPARSE. So MatCreateMAIJ() makes a MATAIJ of it, by the exact
+     name of the type. Of a type that is derived from MATAIJCUSPARSE, as the interpolation of a DMDA with several
+     unknowns a point may be, it stays a MATMAIJ, and MatPtAP() with it is an error or is done on the host.
+
+     What would help: PetscObjectBaseTypeCompareAny() in MatCreateMAIJ().
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; read MatCreateMAIJ(). Ours: solvers.c (multigrid of a DMDA), with a
+   GPU.
+
+   P becomes a matrix of the type, if it is a MATMAIJ
+*/
+PetscErrorCode AIJTCUExpandMAIJ(Mat P, MatType type)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)P, &is, MATSEQMAIJ, MATMPIMAIJ, ""));
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(P, MATAIJ, MAT_INPLACE_MATRIX, &P));
+  PetscCall(MatConvert(P, type, MAT_INPLACE_MATRIX, &P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

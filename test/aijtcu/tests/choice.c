@@ -1,0 +1,520 @@
+static char help[] = "Tests how a product is made: AIJTCUDecide() with facts of matrices and devices that are made up here. Needs no GPU.\n\
+Prints on error only.\n\n";
+
+#include <petscsys.h>
+#include <../src/choice.h>
+
+/* Times are asked of kernels for a device, and those of double precision are what is known of the matrices below */
+#define HAVE_KERNELS (PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES)))
+#define HAVE_TIMES   (HAVE_KERNELS && PetscDefined(USE_REAL_DOUBLE))
+
+static SpmmDevice        h200;
+static AIJTCUDeviceFacts device;  /* has tensor cores that pay, */
+static AIJTCUDeviceFacts nothing; /* or is not there */
+
+/* What a test begins from, and changes */
+typedef struct {
+  AIJTCUOptions            o;
+  AIJTCUFacts              f;
+  const AIJTCUDeviceFacts *device;
+} Question;
+
+/* The matrices of test/results/bench-double-h200.csv: rows, what a survey counts, the longest row, and which kernel for CSR there is */
+typedef struct {
+  const char *name;
+  int64_t     rows, nnz, strip_cols8, strip_cols16, staged_rows, most_staged_rows, needed_rows, longest;
+  int32_t     panel_rows, rows_entries;
+  PetscInt    first; /* number of columns from which on bricks were taken, of those below; 0: none */
+  HrpbParams  format;
+} Matrix;
+
+static const Matrix elasticity = {"elasticity", 786432, 61731000, 13645800, 10180200, 7508800, 1296, 7256100, 81, 0, 0, 1, {16, 128, 64, 8}};
+static const Matrix dof8       = {"8 unknowns a node", 512000, 105154048, 13144256, 8688576, 4901248, 1296, 4901248, 216, 0, 0, 1, {8, 64, 64, 8}};
+static const Matrix tetra      = {"tetrahedra", 786432, 34511598, 12575931, 9909102, 6990008, 1744, 3573294, 45, 0, 0, 8, {16, 128, 64, 4}};
+static const Matrix stencil27  = {"27 points", 884736, 23393656, 9651928, 8670376, 6754176, 1008, 6561984, 27, 672, 0, 0, {0, 0, 0, 0}};
+static const Matrix banded     = {"banded", 524288, 17301232, 2621392, 1572832, 655328, 160, 655328, 33, 0, 0, 1, {16, 128, 64, 8}};
+static const Matrix poisson7   = {"7 points", 2097152, 14581760, 10911744, 10649600, 10420224, 640, 10420224, 7, 0, 2048, 0, {0, 0, 0, 0}};
+static const Matrix rmat       = {"R-MAT", 524288, 7969230, 7356496, 7045114, 31972512, 240144, 5740353, 24934, 0, 0, 0, {0, 0, 0, 0}};
+static const Matrix uniform    = {"uniform", 524288, 8388490, 8387584, 8386549, 66068408, 16296, 8372246, 16, 0, 0, 0, {0, 0, 0, 0}};
+static const Matrix permuted   = {"elasticity, permuted", 786432, 61731000, 61708944, 61684065, 464457416, 77984, 61338075, 81, 0, 0, 8, {16, 128, 64, 8}};
+
+static HrpbSurvey SurveyOf(const Matrix *m)
+{
+  return (HrpbSurvey){.nnz = m->nnz, .strip_cols8 = m->strip_cols8, .strip_cols16 = m->strip_cols16, .staged_rows = m->staged_rows, .most_staged_rows = m->most_staged_rows, .needed_rows = m->needed_rows};
+}
+
+/* On a device, with all known but a reordering, and nothing set */
+static Question Ask(const Matrix *m)
+{
+  Question q;
+
+  memset(&q, 0, sizeof(q));
+  q.device                  = &device;
+  q.o.threshold             = PETSC_DEFAULT;
+  q.f.device                = PETSC_TRUE;
+  q.f.on_device             = PETSC_TRUE;
+  q.f.survey_state          = AIJTCU_READY;
+  q.f.csr_state             = AIJTCU_READY;
+  q.f.matrix.nrows          = m->rows;
+  q.f.matrix.ncols          = m->rows;
+  q.f.matrix.nnz            = m->nnz;
+  q.f.matrix.longest        = m->longest;
+  q.f.matrix.survey         = SurveyOf(m);
+  q.f.matrix.direct_columns = 1;
+  q.f.matrix.panel_rows     = m->panel_rows;
+  q.f.matrix.rows_entries   = m->rows_entries;
+  return q;
+}
+
+/* The same on the host */
+static Question AskHost(const Matrix *m)
+{
+  Question q = Ask(m);
+
+  q.device   = &nothing;
+  q.f.device = q.f.on_device = PETSC_FALSE;
+  q.f.bound                  = PETSC_TRUE;
+  q.f.csr_state              = AIJTCU_EMPTY;
+  return q;
+}
+
+static AIJTCUDecision Decide(const Question *q, PetscInt N)
+{
+  return AIJTCUDecide(SPMM_OP_PRODUCT, &q->o, &q->f, N, q->device);
+}
+
+/* The path for N columns, and why */
+static PetscErrorCode CheckPath(const Question *q, PetscInt N, MatAIJTCUPath path, AIJTCUReason reason, const char what[])
+{
+  const AIJTCUDecision d = Decide(q, N);
+
+  PetscFunctionBegin;
+  if (d.path != path || d.reason != reason || d.op != SPMM_OP_PRODUCT || d.N != N)
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: %s (%s), need %d, not %s (%s)\n", what, N, MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason], (int)d.need, MatAIJTCUPaths[path], AIJTCUReasons[reason]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is lacking before the path is known */
+static PetscErrorCode CheckNeed(const Question *q, PetscInt N, AIJTCUNeedFact need, const char what[])
+{
+  const AIJTCUDecision d = Decide(q, N);
+
+  PetscFunctionBegin;
+  if (d.path != MAT_AIJTCU_PATH_AUTO || d.need != need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: need %d for path %s (%s), not %d\n", what, N, (int)d.need, MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason], (int)need));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the path comes to. Without a name there is no kernel, and without a format none is looked at */
+static PetscErrorCode CheckRest(const Question *q, PetscInt N, const char kernel[], const HrpbParams *format, PetscBool reordered, const char what[])
+{
+  const AIJTCUDecision d = Decide(q, N);
+  const HrpbParams    *f = &d.format;
+  PetscBool            same;
+
+  PetscFunctionBegin;
+  if (d.need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: fact %d is needed\n", what, N, (int)d.need));
+  PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", kernel ? kernel : "", &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: kernel %s, not %s\n", what, N, d.kernel ? d.kernel->name : "none", kernel ? kernel : "none"));
+  if (d.reordered != reordered) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: %sreordered\n", what, N, reordered ? "not " : ""));
+  if (format && (f->brick_rows != format->brick_rows || f->panel_rows != format->panel_rows || f->block_cols != format->block_cols || f->window_cols != format->window_cols))
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: format %d,%d,%d,%d, not %d,%d,%d,%d\n", what, N, (int)f->brick_rows, (int)f->panel_rows, (int)f->block_cols, (int)f->window_cols, (int)format->brick_rows, (int)format->panel_rows, (int)format->block_cols, (int)format->window_cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestHost(void)
+{
+  const HrpbParams reference = {8, 64, 32, 1}, set = {16, 32, 64, 4};
+  Question         q = AskHost(&elasticity);
+
+  PetscFunctionBegin;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE, "the host"));
+  PetscCall(CheckRest(&q, 32, NULL, NULL, PETSC_FALSE, "the host, where the parent's product is the CSR path"));
+  q.f.survey_state = AIJTCU_EMPTY;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE, "the host, nothing counted"));
+  q.o.path = MAT_AIJTCU_PATH_CUSPARSE;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CUSPARSE, AIJTCU_REASON_SET, "cusparse"));
+  PetscCall(CheckRest(&q, 32, NULL, NULL, PETSC_FALSE, "cusparse"));
+  q.o.path = MAT_AIJTCU_PATH_TCU;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET, "bricks on the host"));
+  PetscCall(CheckRest(&q, 32, "bricks-host", &reference, PETSC_FALSE, "bricks on the host"));
+  q.o.reorder = MAT_AIJTCU_REORDER_ALWAYS;
+  PetscCall(CheckRest(&q, 32, "bricks-host", &reference, PETSC_FALSE, "bricks on the host, which are not reordered"));
+  q.o.format = (MatAIJTCUFormat){set.brick_rows, set.panel_rows, set.block_cols, set.window_cols};
+  PetscCall(CheckRest(&q, 32, "bricks-host", &set, PETSC_FALSE, "bricks on the host, with a format"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A threshold that is set decides, wherever the matrix is */
+static PetscErrorCode TestThreshold(void)
+{
+  Question q = AskHost(&elasticity);
+
+  PetscFunctionBegin;
+  q.f.matrix.survey.nnz = 4 * q.f.matrix.survey.strip_cols16; /* alpha is 1/4 */
+  q.o.threshold         = 0.25;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH, "alpha is the threshold"));
+  q.f.matrix.survey.nnz--;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW, "alpha next below the threshold"));
+  q.f.survey_state = AIJTCU_EMPTY;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_SURVEY, "a threshold"));
+  q.o.threshold = 0;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA, "a threshold of 0"));
+  q.o.threshold = (PetscReal)1.001;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_THRESHOLD_ABOVE_ONE, "a threshold above 1"));
+  q.o.threshold = 1;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_SURVEY, "a threshold of 1"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What can be said without a look at the matrix */
+static PetscErrorCode TestDevice(void)
+{
+  AIJTCUDeviceFacts old = device;
+  Question          q   = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.f.survey_state = q.f.csr_state = AIJTCU_EMPTY;
+  q.f.on_device                    = PETSC_FALSE;
+  q.f.bound                        = PETSC_TRUE;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BOUND, "bound to the host"));
+  q.f.on_device = PETSC_TRUE;
+  q.f.bound     = PETSC_FALSE;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_CSR, "nothing known"));
+  PetscCall(PetscMemzero(old.pays, sizeof(old.pays)));
+  q.device = &old;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL, "no tensor cores that pay"));
+  q.o.path = MAT_AIJTCU_PATH_TCU;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL, "no tensor cores that pay for bricks that are set"));
+  q.f.bound     = PETSC_TRUE;
+  q.f.on_device = PETSC_FALSE;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET, "bricks that are set, bound to the host"));
+  q.o.path = MAT_AIJTCU_PATH_AUTO;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL, "no tensor cores that pay, bound to the host"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What follows from how the rows are cut, without a look at the columns */
+static PetscErrorCode TestRows(void)
+{
+  Question q = Ask(&poisson7);
+
+  PetscFunctionBegin;
+  q.f.survey_state = AIJTCU_EMPTY;
+  q.f.matrix.nnz   = 8 * q.f.matrix.nrows;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS, "8 entries a row"));
+  PetscCall(CheckRest(&q, 32, HAVE_KERNELS ? "csr-rows" : NULL, NULL, PETSC_FALSE, "8 entries a row"));
+  q.f.matrix.nnz++;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_SURVEY, "more than 8 entries a row"));
+  q.f.matrix.nnz          = 8 * q.f.matrix.nrows;
+  q.f.matrix.rows_entries = 0;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_SURVEY, "short rows whose columns may be anywhere"));
+  PetscCall(CheckNeed(&q, 1, AIJTCU_NEED_SURVEY, "one column, which is always made column by column"));
+  q.f.matrix.direct_columns = 12;
+  PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "as few columns as are made column by column"));
+  PetscCall(CheckRest(&q, 12, HAVE_KERNELS ? "csr-direct" : NULL, NULL, PETSC_FALSE, "as few columns"));
+  PetscCall(CheckNeed(&q, 13, AIJTCU_NEED_SURVEY, "one column more"));
+  q.f.matrix.nnz = 0;
+  PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES, "no entries"));
+  q.f.csr_state = AIJTCU_REFUSED;
+  PetscCall(CheckNeed(&q, 12, AIJTCU_NEED_SURVEY, "no kernel for CSR"));
+  q.f.csr_state = AIJTCU_EMPTY;
+  PetscCall(CheckNeed(&q, 12, AIJTCU_NEED_CSR, "no schedule"));
+  q.o.path = MAT_AIJTCU_PATH_CSR;
+  if (Decide(&q, 12).need != AIJTCU_NEED_CSR) PetscCall(PetscPrintf(PETSC_COMM_SELF, "the kernel of a path that is set needs no schedule\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What follows from the columns without a time */
+static PetscErrorCode TestColumns(void)
+{
+  const HrpbParams gathered = {8, 8, 256, 1};
+  Question         q        = Ask(&uniform);
+
+  PetscFunctionBegin;
+  q.o.reorder = MAT_AIJTCU_REORDER_NEVER;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "uniform"));
+  PetscCall(CheckRest(&q, 32, HAVE_KERNELS ? "csr-copy" : NULL, NULL, PETSC_FALSE, "uniform"));
+  q.f.csr_state = AIJTCU_REFUSED;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "uniform, no kernel for CSR"));
+  PetscCall(CheckRest(&q, 32, NULL, NULL, PETSC_FALSE, "uniform, no kernel for CSR"));
+  q.f.matrix.survey.staged_rows = 2 * q.f.matrix.survey.needed_rows + 1;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "less than half of the rows are needed"));
+  q.f.matrix.survey.staged_rows--;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL, "half of the rows are needed"));
+  q.f.survey_state = AIJTCU_REFUSED;
+  PetscCall(PetscMemzero(&q.f.matrix.survey, sizeof(q.f.matrix.survey)));
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_SURVEY, "columns that cannot be counted"));
+  q.f.survey_state = AIJTCU_READY;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES, "no entries"));
+  q        = Ask(&uniform);
+  q.o.path = MAT_AIJTCU_PATH_TCU;
+  if (HAVE_TIMES) PetscCall(CheckRest(&q, 32, "bricks-gather", &gathered, PETSC_FALSE, "bricks of scattered columns"));
+  q.f.survey_state = AIJTCU_EMPTY;
+  if (Decide(&q, 32).need != AIJTCU_NEED_SURVEY) PetscCall(PetscPrintf(PETSC_COMM_SELF, "the format needs no survey\n"));
+  q.o.format = (MatAIJTCUFormat){16, 64, 32, 8};
+  PetscCall(CheckRest(&q, 32, HAVE_KERNELS ? "bricks-staged" : NULL, NULL, PETSC_FALSE, "a format that is set, which needs no survey"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The paths that the benchmark took on an H200, by the model of the times */
+static PetscErrorCode TestMatrix(const Matrix *m, AIJTCUReason without)
+{
+  const PetscInt N[] = {1, 2, 3, 4, 8, 16, 24, 32, 64, 93, 96, 128, 256};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(N); k++) {
+    const Question q = Ask(m);
+
+    if (m->first && N[k] >= m->first) {
+      PetscCall(CheckPath(&q, N[k], MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, m->name));
+      PetscCall(CheckRest(&q, N[k], "bricks-staged", &m->format, PETSC_FALSE, m->name));
+    } else {
+      PetscCall(CheckPath(&q, N[k], MAT_AIJTCU_PATH_CSR, without, m->name));
+      PetscCall(CheckRest(&q, N[k], N[k] == 1 ? "csr-direct" : m->panel_rows   ? "csr-staged"
+                                                             : m->rows_entries ? "csr-rows"
+                                                                               : "csr-copy",
+        NULL, PETSC_FALSE, m->name));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where edges are drawn by chance the search for a reordering ends early, and is not made again for any number of columns */
+static PetscErrorCode TestGraph(const Matrix *m)
+{
+  PetscFunctionBegin;
+  for (PetscInt N = 2; N <= 256; N *= 2) {
+    Question q = Ask(m);
+
+    q.f.order_state  = AIJTCU_REFUSED;
+    q.f.order_shared = 7;
+    q.f.order_levels = 4096;
+    PetscCall(CheckPath(&q, N, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, m->name));
+    PetscCall(CheckRest(&q, N, "csr-copy", NULL, PETSC_FALSE, m->name));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Few rows have short panels: how few depends on the device's multiprocessors */
+static PetscErrorCode TestFewRows(void)
+{
+  const HrpbParams  brief = {8, 64, 64, 4};
+  SpmmDevice        a100  = h200;
+  AIJTCUDeviceFacts other = device;
+  Question          q     = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.o.path         = MAT_AIJTCU_PATH_TCU;
+  q.f.matrix.nrows = q.f.matrix.ncols = 165 * 128;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "rows for five quarters of the multiprocessors"));
+  q.f.matrix.nrows = q.f.matrix.ncols = 165 * 128 - 1;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "one row less"));
+  a100.nsm     = 108;
+  other.device = &a100;
+  q.device     = &other;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "the same with fewer multiprocessors"));
+  q.f.matrix.nrows = q.f.matrix.ncols = 135 * 128 - 1;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "few rows with fewer multiprocessors"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A reordering was found, of which bricks are as good as those of elasticity as it came */
+static void Reorder(Question *q, PetscReal shared, PetscInt levels)
+{
+  q->f.order_state  = AIJTCU_READY;
+  q->f.order_shared = shared;
+  q->f.order_found  = levels;
+  q->f.order_survey = SurveyOf(&elasticity);
+}
+
+static PetscErrorCode TestReordering(void)
+{
+  Question       q = Ask(&permuted);
+  AIJTCUDecision d;
+
+  PetscFunctionBegin;
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "permuted, where no reordering can pay"));
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "permuted"));
+  d = Decide(&q, 32);
+  if (d.levels < 100 || d.levels > 4096) PetscCall(PetscPrintf(PETSC_COMM_SELF, "a search through %" PetscInt_FMT " levels\n", d.levels));
+  /* a search in vain counts for those that are not longer */
+  q.f.order_state  = AIJTCU_REFUSED;
+  q.f.order_levels = d.levels;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a search in vain"));
+  q.f.order_levels = d.levels - 1;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "a shorter search in vain"));
+  Reorder(&q, 20, 100);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "reordered"));
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_TRUE, "reordered"));
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, where it does not pay"));
+  Reorder(&q, 20, d.levels + 1);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than pay"));
+  Reorder(&q, (PetscReal)19.9, 100);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "neighbours that share too little"));
+  q.o.reorder = MAT_AIJTCU_REORDER_NEVER;
+  Reorder(&q, 40, 100);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering that is not allowed"));
+  q.o.reorder                  = MAT_AIJTCU_REORDER_AUTO;
+  q.f.order_survey.staged_rows = 2 * q.f.order_survey.needed_rows + 1;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, and scattered again"));
+  Reorder(&q, 40, 100);
+  q.f.matrix.ncols++;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a matrix that is not square"));
+  q = Ask(&permuted);
+  Reorder(&q, 40, 4096);
+  PetscCall(CheckPath(&q, 20000, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "a reordering through many levels"));
+  q.f.order_found++;
+  PetscCall(CheckPath(&q, 20000, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than are ever sought"));
+  q                = Ask(&permuted);
+  q.f.matrix.nrows = q.f.matrix.ncols = 2097152; /* of B so many that L2 holds little of it */
+  q.f.matrix.nnz                      = 8 * q.f.matrix.nrows + 1;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "more than 8 entries a row"));
+  q.f.matrix.nnz--;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "8 entries a row"));
+  q.o.path = MAT_AIJTCU_PATH_TCU;
+  Reorder(&q, 40, 100);
+  PetscCall(CheckRest(&q, 32, "bricks-gather", NULL, PETSC_FALSE, "bricks that are set, which the model does not reorder"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A reordering that is forced has to be looked for as far as can be, whatever it was looked for before */
+static PetscErrorCode TestForced(void)
+{
+  Question q = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.o.reorder = MAT_AIJTCU_REORDER_ALWAYS;
+  q.o.path    = MAT_AIJTCU_PATH_TCU;
+  if (Decide(&q, 32).need != AIJTCU_NEED_ORDER) PetscCall(PetscPrintf(PETSC_COMM_SELF, "bricks that are set need no reordering that is forced\n"));
+  q.o.path = MAT_AIJTCU_PATH_AUTO;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "forced"));
+  if (Decide(&q, 32).levels != 4096) PetscCall(PetscPrintf(PETSC_COMM_SELF, "a forced search through few levels\n"));
+  q.f.order_state  = AIJTCU_REFUSED;
+  q.f.order_levels = 4096;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "forced, after a search that was not"));
+  q.f.order_forced = PETSC_TRUE;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "forced, in vain"));
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "forced, in vain"));
+  Reorder(&q, 0, 4000);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "forced"));
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_TRUE, "forced"));
+  q.f.order_survey = SurveyOf(&permuted);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "forced, with bricks that are worse"));
+  q.o.path = MAT_AIJTCU_PATH_TCU;
+  PetscCall(CheckRest(&q, 32, "bricks-gather", NULL, PETSC_TRUE, "bricks that are set, forced"));
+  q.o.reorder = MAT_AIJTCU_REORDER_NEVER;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "bricks that are set, with a reordering left"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What was tuned is a fact like others */
+static PetscErrorCode TestTuning(void)
+{
+  const HrpbParams format = {8, 64, 64, 8};
+  AIJTCUTuned      tuned[AIJTCU_MOST_TUNED];
+  Question         q = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(tuned, sizeof(tuned)));
+  for (PetscInt k = 0; k < AIJTCU_MOST_TUNED; k++) {
+    tuned[k].choice = (AIJTCUDecision){.op = SPMM_OP_PRODUCT, .N = 10 * (k + 1), .path = k % 2 ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_CSR, .reason = AIJTCU_REASON_TUNED};
+    if (k % 2) tuned[k].choice.format = format;
+  }
+  q.f.survey_state = q.f.csr_state = AIJTCU_EMPTY;
+  q.o.tune                         = MAT_AIJTCU_TUNE_PROXY;
+  q.f.tuned                        = tuned;
+  PetscCall(CheckNeed(&q, 10, AIJTCU_NEED_TUNING, "nothing tuned"));
+  PetscCall(CheckNeed(&q, 0, AIJTCU_NEED_CSR, "no columns to tune for"));
+  q.f.untuned = PETSC_TRUE;
+  PetscCall(CheckNeed(&q, 10, AIJTCU_NEED_CSR, "the model of what is tuned"));
+  q.f.untuned      = PETSC_FALSE;
+  q.f.ntuned       = 2;
+  q.f.tuned_format = format;
+  PetscCall(CheckPath(&q, 10, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_TUNED, "tuned"));
+  PetscCall(CheckPath(&q, 20, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_TUNED, "tuned"));
+  PetscCall(CheckRest(&q, 20, HAVE_KERNELS ? "bricks-staged" : NULL, &format, PETSC_FALSE, "tuned, which needs no survey"));
+  PetscCall(CheckNeed(&q, 30, AIJTCU_NEED_TUNING, "another number of columns"));
+  q.f.ntuned = AIJTCU_MOST_TUNED;
+  PetscCall(CheckPath(&q, 26, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_TUNED, "no room for more: the nearest"));
+  PetscCall(CheckPath(&q, 1000, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_TUNED, "no room for more: the nearest"));
+  q.o.reorder = MAT_AIJTCU_REORDER_NEVER;
+  PetscCall(CheckNeed(&q, 20, AIJTCU_NEED_TUNING, "tuned while something else was set"));
+  q.o.reorder = MAT_AIJTCU_REORDER_ALWAYS;
+  PetscCall(CheckNeed(&q, 20, AIJTCU_NEED_CSR, "tuning has no meaning where a reordering is forced"));
+  q.o.reorder = MAT_AIJTCU_REORDER_AUTO;
+  q.o.format  = (MatAIJTCUFormat){8, 64, 32, 1};
+  PetscCall(CheckNeed(&q, 20, AIJTCU_NEED_CSR, "nor where a format is set"));
+  q.o.format = (MatAIJTCUFormat){0, 0, 0, 0};
+  q.o.path   = MAT_AIJTCU_PATH_TCU;
+  PetscCall(CheckPath(&q, 10, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET, "nor where the path is set"));
+  q.o.path = MAT_AIJTCU_PATH_AUTO;
+  q.o.tune = MAT_AIJTCU_TUNE_NONE;
+  PetscCall(CheckNeed(&q, 20, AIJTCU_NEED_CSR, "what was tuned, with tuning turned off"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where bricks of the matrix as it is have won nothing is reordered any more */
+static PetscErrorCode TestTunedOrder(void)
+{
+  AIJTCUTuned tuned = {.choice = {.op = SPMM_OP_PRODUCT, .N = 10, .path = MAT_AIJTCU_PATH_TCU, .reason = AIJTCU_REASON_TUNED, .format = {8, 8, 256, 1}}};
+  Question    q     = Ask(&permuted);
+
+  PetscFunctionBegin;
+  q.o.tune    = MAT_AIJTCU_TUNE_PROXY;
+  q.f.untuned = PETSC_TRUE;
+  q.f.tuned   = &tuned;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "nothing has won"));
+  q.f.ntuned = 1;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "CSR has won"));
+  q.f.tuned_format = tuned.choice.format;
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "bricks have won"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscStrncpy(h200.name, "NVIDIA H200", sizeof(h200.name)));
+  h200.cc = h200.code = 90;
+  h200.nsm            = 132;
+  h200.bandwidth      = 4.8e12;
+  h200.shared_sm      = 228 * 1024;
+  h200.shared_cta     = 227 * 1024;
+  h200.shared_own     = 1024;
+  h200.model          = SpmmNearestModel(h200.name, h200.cc, h200.nsm, h200.bandwidth);
+  device.device       = &h200;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(device.pays); k++) device.pays[k] = PETSC_TRUE;
+  for (PetscInt k = 0; k < AIJTCU_NREASONS; k++) PetscCheck(AIJTCUReasons[k] && AIJTCUReasons[k][0], PETSC_COMM_SELF, PETSC_ERR_PLIB, "No words for reason %" PetscInt_FMT, k);
+  PetscCall(TestHost());
+  PetscCall(TestThreshold());
+  PetscCall(TestDevice());
+  PetscCall(TestRows());
+  PetscCall(TestColumns());
+  PetscCall(TestTuning());
+  if (HAVE_TIMES) {
+    PetscCall(TestMatrix(&elasticity, AIJTCU_REASON_BRICKS_SLOWER));
+    PetscCall(TestMatrix(&dof8, AIJTCU_REASON_BRICKS_SLOWER));
+    PetscCall(TestMatrix(&tetra, AIJTCU_REASON_BRICKS_SLOWER));
+    PetscCall(TestMatrix(&stencil27, AIJTCU_REASON_BRICKS_SLOWER));
+    PetscCall(TestMatrix(&banded, AIJTCU_REASON_BRICKS_SLOWER));
+    PetscCall(TestMatrix(&poisson7, AIJTCU_REASON_SHORT_ROWS));
+    PetscCall(TestGraph(&rmat));
+    PetscCall(TestGraph(&uniform));
+    PetscCall(TestFewRows());
+    PetscCall(TestReordering());
+    PetscCall(TestForced());
+    PetscCall(TestTunedOrder());
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: !complex
+
+  test:
+    output_file: output/empty.out
+
+TEST*/

@@ -1,0 +1,269 @@
+static char help[] = "What src/upstream.c and src/upstreamproduct.c work around, asked of PETSc's own types, without ours. Prints what has been repaired: then the workaround can go.\n\
+-device: of types of the device.\n\n";
+
+#include <petsc/private/matimpl.h> /* operations of a matrix */
+
+enum {
+  ROWS = 24
+};
+
+static PetscErrorCode Repaired(PetscBool is, const char what[])
+{
+  PetscFunctionBegin;
+  if (is) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: repaired in PETSc %d.%d.%d. If that is so in all releases that the library supports, its workaround can go\n", what, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A ring whose neighbours are shift columns away */
+static PetscErrorCode Create(MatType type, PetscInt shift, Mat *A)
+{
+  PetscInt r0, r1;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 2, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 2, NULL, 2, NULL));
+  PetscCall(MatGetOwnershipRange(*A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    PetscCall(MatSetValue(*A, i, i, 2 + i, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, i, (i + shift) % ROWS, -1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = factor z */
+static PetscErrorCode IsMultiple(Vec y, PetscScalar factor, Vec z, PetscBool *is)
+{
+  PetscReal difference, norm;
+  Vec       r;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(z, &r));
+  PetscCall(VecCopy(y, r));
+  PetscCall(VecAXPY(r, -factor, z));
+  PetscCall(VecNorm(r, NORM_INFINITY, &difference));
+  PetscCall(VecNorm(z, NORM_INFINITY, &norm));
+  *is = (PetscBool)(difference <= 10 * PETSC_MACHINE_EPSILON * norm);
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the matrix's own data can be found while it is destroyed */
+static PetscErrorCode (*original)(Mat);
+static PetscBool found;
+
+static PetscErrorCode LookAndDestroy(Mat A)
+{
+  PetscObject data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "Data", &data));
+  found = (PetscBool)(data != NULL);
+  PetscCall((*original)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HeaderMerge(void)
+{
+  Mat            A, B;
+  PetscContainer data;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 1, &A));
+  PetscCall(Create(MATAIJ, 2, &B));
+  PetscCall(PetscContainerCreate(PETSC_COMM_WORLD, &data));
+  PetscCall(PetscObjectCompose((PetscObject)A, "Data", (PetscObject)data));
+  PetscCall(PetscContainerDestroy(&data));
+  original        = A->ops->destroy;
+  A->ops->destroy = LookAndDestroy;
+  found           = PETSC_TRUE;
+  PetscCall(MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(Repaired(found, "MatHeaderMerge()"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error is as good as the right result. What such vectors have on the device afterwards is not freed */
+static PetscErrorCode VectorsOfTheHost(void)
+{
+  Mat            A, R;
+  Vec            x, y, z;
+  PetscBool      is;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(Create(MATAIJ, 1, &R));
+  PetscCall(MatCreateVecs(R, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(R, x, z));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMult(A, x, y);
+  PetscCall(PetscPopErrorHandler());
+  if (!ierr) {
+    PetscCall(IsMultiple(y, 1, z, &is));
+    PetscCall(Repaired(is, "MatMult() with vectors of the host"));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The newest values are on the device, where they were scaled */
+static PetscErrorCode ValuesOfTheHost(void)
+{
+  Mat       A;
+  MatInfo   info;
+  Vec       x, y, z;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, z));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatStoreValues(A));
+  PetscCall(MatScale(A, 3));
+  PetscCall(MatRetrieveValues(A));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(IsMultiple(y, 2, z, &is));
+  PetscCall(Repaired(is, "MatStoreValues()"));
+  PetscCall(MatDestroy(&A));
+
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatMult(A, x, z));
+  PetscCall(MatScale(A, 0));
+  PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  PetscCall(Repaired((PetscBool)(info.nz_used == 0), "MatEliminateZeros()"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SubMatrices(void)
+{
+  Mat       A, *sub;
+  IS        rows;
+  Vec       x, y, z;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, ROWS, 0, 1, &rows));
+  PetscCall(MatCreateSubMatrices(A, 1, &rows, &rows, MAT_INITIAL_MATRIX, &sub));
+  PetscCall(MatCreateVecs(sub[0], &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(sub[0], x, y));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatCreateSubMatrices(A, 1, &rows, &rows, MAT_REUSE_MATRIX, &sub));
+  PetscCall(MatMult(sub[0], x, z));
+  PetscCall(IsMultiple(z, 2, y, &is));
+  PetscCall(Repaired(is, "MatCreateSubMatrices()"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroySubMatrices(1, &sub));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Permute(void)
+{
+  Mat       A, P;
+  IS        rows;
+  PetscInt  r0, r1;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  PetscCall(ISCreateStride(PETSC_COMM_WORLD, r1 - r0, r1 - 1, -1, &rows));
+  PetscCall(ISSetPermutation(rows));
+  PetscCall(MatPermute(A, rows, rows, &P));
+  PetscCall(PetscObjectTypeCompare((PetscObject)P, MATMPIAIJCUSPARSE, &is));
+  PetscCall(Repaired(is, "MatPermute()"));
+  PetscCall(ISDestroy(&rows));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ChangedValues(void)
+{
+  Mat       A, B, C, D;
+  PetscReal difference, norm;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, 3, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatConvert(B, MATDENSECUDA, MAT_INPLACE_MATRIX, &B));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &D));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
+  PetscCall(MatScale(D, 2));
+  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &difference));
+  PetscCall(Repaired((PetscBool)(difference <= 100 * PETSC_MACHINE_EPSILON * norm), "product of changed values"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscBool   device = PETSC_FALSE;
+  PetscMPIInt size;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
+  if (!device) PetscCall(HeaderMerge());
+  else if (size == 1) {
+    PetscCall(ValuesOfTheHost());
+    PetscCall(VectorsOfTheHost());
+  } else {
+    PetscCall(Permute());
+    PetscCall(SubMatrices());
+    PetscCall(ChangedValues());
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+    nsize: {{1 2}}
+
+    test:
+      suffix: host
+
+    test: # vectors of the host keep what they got on the device
+      suffix: cuda
+      requires: cuda
+      args: -device -use_gpu_aware_mpi 0 -malloc_dump 0
+
+TEST*/

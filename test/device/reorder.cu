@@ -1,0 +1,246 @@
+/*
+   Another order of a matrix, and the matrix in it, against what the host makes of them. No PETSc.
+
+     test-reorder         all tests
+     test-reorder -small  few and small ones, to run under compute-sanitizer
+     test-reorder -time   milliseconds for meshes whose unknowns are in a random order
+*/
+#include "matrices.cuh"
+#include "order/reorder.h"
+
+typedef struct {
+  std::vector<int32_t> order, position;
+  std::vector<HrpbInt> rowptr, colidx, entry;
+} OnHost;
+
+static OnHost DownloadAll(const HrpbReordered *c)
+{
+  return {Download(c->order, c->n), Download(c->position, c->n), Download(c->rowptr, (int64_t)c->n + 1), Download(c->colidx, c->nnz), Download(c->entry, c->nnz)};
+}
+
+/*
+   The order is a permutation, and the matrix is the one it was made from in that order, row by row and entry by entry
+*/
+static void TestIsMatrix(const Matrix *A, const OnHost *h)
+{
+  std::vector<bool> seen(A->nrows);
+  int64_t           wrong = 0;
+
+  for (int64_t k = 0; k < A->nrows; k++) {
+    const int32_t row = h->order[k];
+
+    if (row < 0 || row >= A->nrows || seen[row] || h->position[row] != k) {
+      Report(false, "the order is no permutation", A->name);
+      return;
+    }
+    seen[row] = true;
+  }
+  Report(h->rowptr[0] == 0 && h->rowptr.back() == A->rowptr.back() - A->rowptr[0], "wrong number of entries", A->name);
+  for (int64_t k = 0; k < A->nrows; k++) {
+    const HrpbInt first = A->rowptr[h->order[k]], last = A->rowptr[h->order[k] + 1];
+
+    if (h->rowptr[k + 1] - h->rowptr[k] != last - first) {
+      wrong++;
+      continue;
+    }
+    for (HrpbInt e = h->rowptr[k]; e < h->rowptr[k + 1]; e++) {
+      const HrpbInt from = h->entry[e];
+
+      if (from < first || from >= last || h->order[h->colidx[e]] != A->colidx[from] || (e > h->rowptr[k] && h->colidx[e] <= h->colidx[e - 1])) wrong++;
+    }
+  }
+  Report(wrong == 0, "not the matrix in that order", A->name);
+}
+
+static HrpbError OrderOf(const Matrix *A, HrpbReordered *c, HrpbInt **rowptr, HrpbInt **colidx)
+{
+  *rowptr = Upload(A->rowptr);
+  *colidx = Upload(A->colidx);
+  return HrpbReorderDevice(A->nrows, *rowptr, *colidx, 500, NULL, c);
+}
+
+static void TestMatrix(const Matrix &A)
+{
+  HrpbInt      *rowptr, *colidx;
+  HrpbReordered c, again, few;
+  OnHost        h, other;
+
+  Check(OrderOf(&A, &c, &rowptr, &colidx));
+  h = DownloadAll(&c);
+  TestIsMatrix(&A, &h);
+  Check(HrpbReorderDevice(A.nrows, rowptr, colidx, c.levels, NULL, &again));
+  other = DownloadAll(&again);
+  Report(HrpbReorderDevice(A.nrows, rowptr, colidx, c.levels - 1, NULL, &few) == HRPB_ERR_UNSUPPORTED && !few.n && !few.order, "more levels than there may be are not refused", A.name);
+  Report(h.order == other.order && h.colidx == other.colidx && h.entry == other.entry && c.levels == again.levels, "another order the second time", A.name);
+  HrpbReorderDestroyDevice(&c, NULL);
+  HrpbReorderDestroyDevice(&again, NULL);
+  Report(!c.n && !c.order, "not zero when destroyed", A.name);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+}
+
+/* Columns of strips of 16 rows: what an order is for */
+static int64_t StripColumns(const Matrix *A)
+{
+  int64_t n;
+
+  Check(HrpbCountStripColumns(A->nrows, A->ncols, A->rowptr.data(), A->colidx.data(), 16, &n));
+  return n;
+}
+
+/* Whatever order a mesh comes in, it ends in one about as good as the one that it is made in */
+static void TestMesh(int64_t side, int64_t dofs)
+{
+  const Matrix  natural = Grid("mesh", side, dofs, true), shuffled = Reordered(natural, "shuffled mesh", RandomOrder(natural.nrows));
+  HrpbInt      *rowptr, *colidx;
+  HrpbReordered c;
+  OnHost        h;
+  Matrix        found = {"found", natural.nrows, natural.ncols, {}, {}, {}};
+  double        shared;
+
+  TestMatrix(natural);
+  TestMatrix(shuffled);
+  Check(OrderOf(&shuffled, &c, &rowptr, &colidx));
+  h            = DownloadAll(&c);
+  found.rowptr = h.rowptr;
+  found.colidx = h.colidx;
+  Report(StripColumns(&found) < 1.3 * StripColumns(&natural), "the order is much worse than that of the mesh", natural.name);
+  Report(StripColumns(&found) < 0.8 * StripColumns(&shuffled), "the order is no better than a random one", natural.name);
+  Check(HrpbSharedNeighboursDevice(shuffled.nrows, rowptr, colidx, NULL, &shared));
+  Report(shared > 0.3, "neighbours share too little", shuffled.name);
+  HrpbReorderDestroyDevice(&c, NULL);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+}
+
+/* Rows that are not connected, in more parts than are searched one by one; some without entries */
+static void TestParts(void)
+{
+  Matrix A = {"parts", 3000, 3000, {0}, {}, {}};
+
+  for (int64_t i = 0; i < A.nrows; i++) {
+    const int64_t first = i / 10 * 10;
+
+    for (int64_t j = first; j < first + 10 && i % 7; j++) {
+      A.colidx.push_back((HrpbInt)j);
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  TestMatrix(A);
+}
+
+/* The pattern need not be symmetric, nor have a diagonal; the row pointers may begin anywhere */
+static void TestUnsymmetric(void)
+{
+  Matrix        A = {"unsymmetric", 2000, 2000, {0}, {}, {}};
+  HrpbInt      *rowptr, *colidx;
+  HrpbReordered c;
+  double        shared;
+
+  for (int64_t i = 0; i < A.nrows; i++) {
+    for (int64_t k = 0; k < 1 + i % 5; k++) A.colidx.push_back((HrpbInt)((i * 613 + k * 377) % A.ncols));
+    std::sort(A.colidx.begin() + A.rowptr.back(), A.colidx.end());
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  A.values.resize(A.colidx.size());
+  TestMatrix(A);
+  Check(OrderOf(&A, &c, &rowptr, &colidx));
+  Check(HrpbSharedNeighboursDevice(A.nrows, rowptr, colidx, NULL, &shared));
+  Report(shared < 0.3, "neighbours share too much", A.name);
+  HrpbReorderDestroyDevice(&c, NULL);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+  for (HrpbInt &p : A.rowptr) p += 3;
+  A.colidx.insert(A.colidx.begin(), 3, 0);
+  A.name = "with a base";
+  TestMatrix(A);
+}
+
+static void TestRefused(void)
+{
+  Matrix        A = {"path", 2000, 2000, {0}, {}, {}};
+  HrpbInt      *rowptr, *colidx;
+  HrpbReordered c;
+
+  for (int64_t i = 0; i < A.nrows; i++) { /* a level for each row */
+    for (int64_t j = std::max(i - 1, (int64_t)0); j <= std::min(i + 1, A.ncols - 1); j++) A.colidx.push_back((HrpbInt)j);
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  Report(OrderOf(&A, &c, &rowptr, &colidx) == HRPB_ERR_UNSUPPORTED && !c.n && !c.order, "a path is not refused", A.name);
+  Report(HrpbReorderDevice(0, rowptr, colidx, 500, NULL, &c) == HRPB_ERR_UNSUPPORTED, "no rows", "refused");
+  Report(HrpbReorderDevice(-1, rowptr, colidx, 500, NULL, &c) == HRPB_ERR_CSR, "a negative size", "refused");
+  Report(HrpbReorderDevice((int64_t)1 << 31, rowptr, colidx, 500, NULL, &c) == HRPB_ERR_OVERFLOW, "2^31 rows", "refused");
+  cudaFree(rowptr);
+  cudaFree(colidx);
+}
+
+static void TestPermute(int64_t n, int64_t N)
+{
+  const std::vector<int64_t> order = RandomOrder(n);
+  const int64_t              ldfrom = n + 3, ldto = n + 5;
+  std::vector<HrpbScalar>    from(ldfrom * N), to(ldto * N, -1), found;
+  std::vector<int32_t>       index(order.begin(), order.end());
+  HrpbScalar                *dfrom, *dto;
+  int32_t                   *dindex;
+
+  for (HrpbScalar &x : from) x = Uniform();
+  dfrom  = Upload(from);
+  dto    = Upload(to);
+  dindex = Upload(index);
+  Check(HrpbPermuteRowsDevice(dindex, n, N, dfrom, ldfrom, dto, ldto, NULL));
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t k = 0; k < n; k++) to[k + j * ldto] = from[index[k] + j * ldfrom];
+  }
+  found = Download(dto, ldto * N);
+  Report(SameBits(found.data(), to.data(), to.size()), "rows are not permuted", "permute");
+  cudaFree(dfrom);
+  cudaFree(dto);
+  cudaFree(dindex);
+}
+
+static void Time(int64_t side, int64_t dofs)
+{
+  const Matrix  A = Reordered(Grid("mesh", side, dofs, true), "shuffled mesh", RandomOrder(side * side * side * dofs));
+  HrpbInt      *rowptr, *colidx;
+  HrpbReordered c;
+  HrpbSurvey    before, after;
+  double        best = 1e30;
+
+  Check(OrderOf(&A, &c, &rowptr, &colidx));
+  for (int i = 0; i < 3; i++) {
+    HrpbReorderDestroyDevice(&c, NULL);
+    best = std::min(best, Milliseconds([&]() { Check(HrpbReorderDevice(A.nrows, rowptr, colidx, 500, NULL, &c)); }));
+  }
+  Check(HrpbSurveyDevice(A.nrows, A.ncols, rowptr, colidx, NULL, &before));
+  Check(HrpbSurveyDevice(c.n, c.n, c.rowptr, c.colidx, NULL, &after));
+  printf("mesh of %ld^3 nodes, %ld unknowns each, %ld entries: %.2f ms, %d levels; rows of B staged for a row of A %.1f, before %.1f\n", (long)side, (long)dofs, (long)c.nnz, best, c.levels, (double)after.staged_rows / A.nrows, (double)before.staged_rows / A.nrows);
+  HrpbReorderDestroyDevice(&c, NULL);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+}
+
+int main(int argc, char **argv)
+{
+  small_run = argc == 2 && !strcmp(argv[1], "-small");
+  if (argc == 2 && !strcmp(argv[1], "-time")) {
+    Time(64, 3);
+    Time(96, 1);
+    Time(40, 8);
+    return 0;
+  }
+  if (argc > 2 || (argc == 2 && !small_run)) {
+    printf("usage: %s [-small | -time]\n", argv[0]);
+    return 2;
+  }
+  TestMesh(small_run ? 6 : 20, 3);
+  TestMesh(small_run ? 8 : 30, 1);
+  TestParts();
+  TestUnsymmetric();
+  TestRefused();
+  TestPermute(1000, 1);
+  TestPermute(777, 9);
+  if (!small_run) TestPermute(2, 300000); /* more columns than a grid has */
+  printf("reorder: %d passed, %d failed\n", npassed, nfailed);
+  return nfailed ? 1 : 0;
+}
