@@ -310,7 +310,7 @@ int main(int argc, char **argv)
       suffix: cuda_call
       args: -fail call
 
-  testset: # bricks in another order
+  testset: # bricks of the reordered matrix
     requires: cuda !complex
     output_file: output/empty.out
     args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_reorder always -malloc_dump 0 -checkfunctionlist 0
