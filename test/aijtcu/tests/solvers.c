@@ -986,7 +986,8 @@ static const Row linear[] = {
   {"fieldsplit_selfp", SPLIT SCHUR "-pc_fieldsplit_schur_precondition selfp", {SKEWED}, Linear, 1e-8, ANY},
   {"ksp", "-ksp_type fgmres -pc_type ksp -ksp_ksp_type gmres -ksp_ksp_max_it 5 -ksp_pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"composite", "-ksp_type gmres -pc_type composite -pc_composite_type multiplicative -pc_composite_pcs jacobi,sor", {SKEWED}, Linear, 1e-8, ANY},
-  {"deflation", "-ksp_type cg -pc_type deflation -pc_deflation_compute_space aggregation -pc_deflation_compute_space_size 1", {STIFF}, Anew, 1e-8, SEQ_ON_DEVICE}, /* PETSc has no product of a MATMPIAIJ and a MATMPIAIJCUSPARSE */
+  /* PETSc has no product of a MATMPIAIJ and a MATMPIAIJCUSPARSE */
+  {"deflation", "-ksp_type cg -pc_type deflation -pc_deflation_compute_space aggregation -pc_deflation_compute_space_size 1", {STIFF}, Anew, 1e-8, SEQ_ON_DEVICE},
   {"tsirm", "-ksp_type tsirm -ksp_max_it 30 -pc_type ksp -ksp_ksp_type gmres -ksp_ksp_max_it 10 -ksp_ksp_rtol 1e-12 -ksp_pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"bicg", "-ksp_type bicg -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"lsqr", "-ksp_type lsqr -pc_type none", {SKEWED}, Linear, 1e-8, ANY},
@@ -995,7 +996,8 @@ static const Row linear[] = {
   {"bcgsl", "-ksp_type bcgsl -pc_type bjacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"pipecg", "-ksp_type pipecg -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
   {"block_lu", "-ksp_type preonly -pc_type lu", {SKEWED}, Block, 1e-8, SEQ},
-  {"block_lu_transposed", "-ksp_type preonly -pc_type lu", {SKEWED}, BlockTransposed, 1e-8, SEQ_HOST}, /* cuSPARSE's of PETSc are not renewed for a transposed solve: README, Limits */
+  /* PETSc does not renew cuSPARSE factors for a transposed solve: README, Limits */
+  {"block_lu_transposed", "-ksp_type preonly -pc_type lu", {SKEWED}, BlockTransposed, 1e-8, SEQ_HOST},
   {"block_cholesky", "-ksp_type preonly -pc_type cholesky", {STIFF}, BlockTransposed, 1e-8, SEQ},
   {"block_richardson", "-ksp_type richardson -ksp_max_it 2000 -pc_type jacobi", {SKEWED}, BlockTransposed, 1e-8, ANY},
   {"block_gmres", "-ksp_type gmres -pc_type jacobi", {SKEWED}, BlockTransposed, 1e-8, ANY},
@@ -1043,7 +1045,8 @@ static const Row eigen[] = {
   {"sinvert", LU "-st_type sinvert -eps_target 4.1", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"sinvert_lu", "-st_type sinvert -eps_target 4.1 -st_ksp_type preonly -st_pc_type lu", {STIFF}, Eigenvalues, 1e-8, SEQ},
   {"sinvert_general", LU "-st_type sinvert -eps_target 1", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
-  {"sinvert_shell", "-st_type sinvert -eps_target 0 -eps_nev 1 -st_matmode shell -st_ksp_type gmres -st_ksp_rtol 1e-12 -st_pc_type jacobi", {SKEWED, MASS}, Eigenvalues, 1e-8, HOST}, /* SLEPc's shell mixes vectors of both */
+  /* SLEPc's shell mixes vectors of both */
+  {"sinvert_shell", "-st_type sinvert -eps_target 0 -eps_nev 1 -st_matmode shell -st_ksp_type gmres -st_ksp_rtol 1e-12 -st_pc_type jacobi", {SKEWED, MASS}, Eigenvalues, 1e-8, HOST},
   {"sinvert_inplace", LU "-st_type sinvert -eps_target 1 -st_matmode inplace", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"cayley", LU "-st_type cayley -eps_target 1", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"shift_general", LU "-st_type shift", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
@@ -1060,7 +1063,8 @@ static const Row eigen[] = {
   {"lobpcg_svqb", BLOCKEPS "-bv_orthog_block svqb", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"lobpcg_svec", BLOCKEPS "-bv_type svec", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"lobpcg_mat", BLOCKEPS "-bv_type mat", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
-  {"lobpcg_vecs", BLOCKEPS "-bv_type vecs", {STIFF, MASS}, Eigenvalues, 1e-8, HOST}, /* BVGetMat() takes an array of the host for one of the device */
+  /* BVGetMat() takes an array of the host for one of the device */
+  {"lobpcg_vecs", BLOCKEPS "-bv_type vecs", {STIFF, MASS}, Eigenvalues, 1e-8, HOST},
   {"lobpcg_contiguous", BLOCKEPS "-bv_type contiguous", {STIFF, MASS}, Eigenvalues, 1e-8, HOST}, /* an error of SLEPc's on a device */
   {"lobpcg_matmult_vecs", BLOCKEPS "-bv_matmult vecs", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"krylovschur_svec", "-bv_type svec", {STIFF}, Eigenvalues, 1e-8, ANY},
@@ -1086,7 +1090,8 @@ static const Row eigen[] = {
   {"rii", "-nep_type rii -nep_rii_ksp_type preonly -nep_rii_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
   {"slp", "-nep_type slp -nep_slp_st_ksp_type preonly -nep_slp_st_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
   {"narnoldi", "-nep_type narnoldi -nep_target 2 -nep_narnoldi_ksp_type preonly -nep_narnoldi_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
-  {"nleigs", "-nep_type nleigs -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_nleigs_ksp_type preonly -nep_nleigs_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL}, /* in complex an interval of theirs has a width, too */
+  /* With complex scalars an interval of SLEPc's has a width, too */
+  {"nleigs", "-nep_type nleigs -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_nleigs_ksp_type preonly -nep_nleigs_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL},
   {"interpol", "-nep_type interpol -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_interpol_st_ksp_type preonly -nep_interpol_st_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL},
   {"mfn_krylov", "-mfn_type krylov", {STIFF}, Function, 1e-8, ANY},
   {"mfn_expokit", "-mfn_type expokit", {SKEWED}, Function, 1e-8, ANY},
