@@ -63,7 +63,7 @@ ifneq ($(words $(CURDIR)),1)
 $(error the folder '$(CURDIR)' has a space in its name, with which make and PETSc cannot build: move this clone to a folder without one)
 endif
 
-# What the user says about PETSc, kept before config.mk gives these names the values that were found
+# What the user asked for about PETSc. It is kept here, because config.mk sets the same names to what was found
 ASKED := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
          CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)'
 SETUP := $(ASKED) src/config/setup
@@ -71,7 +71,7 @@ NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
 BUILD := $(CURDIR)/build/$(NAME)
 
-# Brought up to date, PETSc with it, before anything else; make starts again when it changed
+# config.mk, and PETSc with it, is brought up to date before anything else. If it changed, make starts again
 $(BUILD)/config.mk: FORCE
 	@$(SETUP) config $@
 include $(BUILD)/config.mk
@@ -84,15 +84,15 @@ LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
 LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
-# examples/<name>.c and examples/<name>/<name>.c are programs. The other sources there are what programs share, but for
-# those that only test
+# examples/<name>.c and examples/<name>/<name>.c are programs. Programs share the other sources there, except those of
+# tests
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
 EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
 # Programs that test kernels with plain arrays; they need a GPU to run
 DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC))
-# The fuzzers and what they try are compiled again with the compiler's sanitizers. Where these do not work there are no
-# fuzzers
+# The fuzzers and the code under test are compiled again, with the compiler's sanitizers. Without working sanitizers
+# the fuzzers are left out
 SANITIZE    := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g -O1
 ifneq ($(filter test fuzz test-emulated,$(MAKECMDGOALS)),)
 SANITIZERS  := $(shell { try=$$(mktemp -p $(BUILD)) && echo 'int main(void) { return 0; }' | $(CC) $(SANITIZE) -x c - -o $$try && \
@@ -108,16 +108,16 @@ EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 
-# build.c and build.cu lie side by side: build.o and build.cu.o
+# Objects are build.o and build.cu.o, because build.c and build.cu lie side by side
 object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
-# Several makes may work in one tree at once. What a command makes has a name of its own until it is whole, so no other
-# make reads half a file. $$$$ is the number of the shell's process
+# Several makes may work in one tree at once. A command writes a file under a temporary name, and renames it when it is
+# complete, so no other make reads half a file. $$$$ is the number of the shell's process
 new    = $@.$$$$
 whole  = { $(1) && mv $(new) $@ || { rm -f $(new); exit 1; }; }
-# The same for an object, with the list of the headers that were read
+# The same rule for an object, with the list of the headers that were read
 DEPEND   = -MMD -MP -MT $@ -MF $(new).d
 compiled = { $(1) -o $(new) && mv $(new).d $(@:.o=.d) && mv $(new) $@ || { rm -f $(new) $(new).d; exit 1; }; }
-# A short line for each command, on stderr because stdout is for make env
+# Prints a short line for each command. It goes to stderr, because stdout is for make env
 ifneq ($(V),1)
 short = @printf '%9s %s\n' $(1) $(subst $(BUILD)/,,$@) >&2;
 endif

@@ -61,9 +61,9 @@
 
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
-.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`, `MatAIJTCUSetReorder()`,
-          `MatAIJTCUSetTune()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`,
-          `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
+.seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`,
+          `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`,
+          `MatAIJTCUGetCounts()`, `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
 #define MATSEQAIJTCU "seqaijcusparsetcu"
@@ -275,13 +275,17 @@ typedef struct {
 .  reordered        - whether the product is of the reordered matrix; then the next five are of that
 .  strip_cols8      - active columns of strips of 8 rows, all together
 .  strip_cols16     - active columns of strips of 16 rows, all together
-.  staged_rows      - rows of the dense matrix that panels bring into shared memory, all together; zero on the host, as are the next
-.  needed_rows      - those of them that an entry needs
-.  most_staged_rows - those of the panel with most
-.  levels           - levels through which the order was found; zero where none was sought
-.  direct_columns   - columns of the dense matrix up to which the CSR path goes column by column; zero on the host, as are the next
-.  panel_rows       - rows of a panel of the CSR path with rows of the dense matrix in shared memory; zero where that does not suit
--  rows_entries     - entries of a group of rows at most, where the CSR path takes rows as they come; zero where it does not
+.  staged_rows      - rows of the dense matrix that all panels bring into shared memory; zero on the host, as are the
+                      next two
+.  needed_rows      - the staged rows that an entry needs
+.  most_staged_rows - staged rows of the panel with most
+.  levels           - levels of the search for a reordering; zero where there was none
+.  direct_columns   - most columns of the dense matrix for which the CSR path goes column by column; zero on the host,
+                      as are the next two
+.  panel_rows       - rows of a panel of the CSR path, where it has rows of the dense matrix in shared memory; zero
+                      where it does not
+-  rows_entries     - most entries of a group of rows, where the CSR path takes rows as they come; zero where it does
+                      not
 
    Level: developer
 
@@ -359,7 +363,7 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);
 
 /*
-   What had another name before 0.1.0. A release later these are gone
+   Names from before 0.1.0. The next release drops them
 */
 #define MAT_AIJTCU_PATH_SCALAR    PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_PATH_CSR", ) MAT_AIJTCU_PATH_CSR
 #define MAT_AIJTCU_PATH_PARENT    PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_PATH_CUSPARSE", ) MAT_AIJTCU_PATH_CUSPARSE
@@ -382,8 +386,8 @@ static inline PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUReorder *reorde
 }
 
 /*
-   The four numbers of a format one by one. While no format is set the others are those of the host's. A change of one
-   number rounds up another that must be a multiple of it
+   Set the four numbers of a format one by one. While no format is set, the others are those of the host. A change of
+   one number rounds up another that must be a multiple of it
 */
 static inline PetscErrorCode MatAIJTCUGetFormatForOne_Deprecated(Mat A, MatAIJTCUFormat *format)
 {

@@ -1,25 +1,27 @@
 /*
    The type MATAIJTCU: creation and conversion.
 
-   A MATAIJTCU is a matrix of the parent type (MATAIJCUSPARSE, or MATAIJ where there is no device) that carries a plan
-   and a name of its own. identity.c has the mechanism.
+   A MATAIJTCU is a matrix of the parent type that carries a plan and a name of its own. The parent type is
+   MATAIJCUSPARSE, or MATAIJ where there is no device. identity.c has the mechanism.
 
-   The name begins with the parent's. PetscObjectBaseTypeCompare() and MatSetType() look at the beginning, so that what
+   The name begins with the parent's. PetscObjectBaseTypeCompare() and MatSetType() look at the beginning, so what
    PETSc does for the parent type it does for ours.
 
-   Why a name of its own, and not a plan alone on a matrix of the parent type? With the parent's name MatSetType() of an
-   assembled aijcusparse would do nothing, a conversion back could not be asked for, and no program could tell the two
-   types apart. The price is that some functions of PETSc compare the exact name. PETSc has 327 test runs that name
-   aijcusparse. With aijtcu in its place, on an H200, 251 passed when only products were caught. All but a few pass
-   since the parent's functions are called in the parent's view, and its operations and factors are wrapped.
+   Why a name of its own, and not a plan alone on a matrix of the parent type? With the parent's name, MatSetType() of
+   an assembled aijcusparse would do nothing. A program could not ask for a conversion back, nor tell the two types
+   apart. The price is that some functions of PETSc compare the exact name.
 
-   Two lessons of that. PETSc copies a matrix's table of operations (hash assembly), so a wrapper calls the pointer that
-   the plan has saved, never "the operation of A". PETSc copies composed functions (MatDuplicate(), ILU), so ours are
-   taken away while the parent copies.
+   PETSc has 327 test runs that name aijcusparse. With aijtcu in its place, on an H200, 251 passed when only products
+   were caught. Now the parent's functions are called in the parent's view, and its operations and factors are wrapped.
+   All but a few pass.
+
+   Two lessons of that. PETSc copies a matrix's table of operations (hash assembly), so a wrapper calls the pointer
+   that the plan has saved, never "the operation of A". PETSc copies composed functions (MatDuplicate(), ILU), so ours
+   are taken away while the parent copies.
 */
 #include "aijtcuimpl.h"
 
-/* To another type: as the parent does it */
+/* Convert to another type, as the parent does it */
 PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat *M)
 {
   AIJTCUPlan    *plan;
@@ -34,7 +36,7 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
   }
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, MAT_COPY_VALUES, &P));
-  ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for them */
+  ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for these */
   if (!ierr && reuse == MAT_INITIAL_MATRIX) ierr = MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P);
   else if (!ierr) ierr = MatConvert(P, newtype, reuse, M);
   if (!ierr && reuse == MAT_INITIAL_MATRIX) *M = P;
@@ -44,8 +46,8 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
 }
 
 /*
-   From a parent type; also from the type itself, asked for by another of its names. PETSc converts other types by way
-   of MatSetValues()
+   Convert from a parent type, or from the type itself under another of its names. PETSc converts other types by
+   MatSetValues().
 */
 PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat *M)
 {

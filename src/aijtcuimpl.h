@@ -23,7 +23,7 @@ typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
 typedef PetscInt AIJTCUDeviceInt;
 #endif
 
-/* And there are kernels for a device */
+/* The library has kernels for a device */
 #if AIJTCU_HAVE_BRICKS && PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES))
   #define AIJTCU_HAVE_DEVICE 1
 #else
@@ -35,8 +35,11 @@ _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == size
 #endif
 
 /*
-   What identifies a nonzero pattern. The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but exchanges the data.
-   An id alone can meet an old object state again: MatHeaderReplace() moves the id to another matrix, which keeps its own count of states
+   What identifies a nonzero pattern.
+
+   The nonzero state alone can repeat: MatHeaderMerge() keeps what is composed but exchanges the data. An id alone can
+   meet an old object state again: MatHeaderReplace() moves the id to another matrix, which keeps its own count of
+   states.
 */
 typedef struct {
   const void      *mat;
@@ -59,7 +62,7 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
   AIJTCU_STORE_VALUES,
   AIJTCU_RETRIEVE_VALUES,
   AIJTCU_PRODUCT_ANY,
-  AIJTCU_CONVERT, /* and the next four */
+  AIJTCU_CONVERT, /* the first of five */
   AIJTCU_CONVERT_LAST = AIJTCU_CONVERT + 4,
   AIJTCU_PRODUCT_DENSE,
   AIJTCU_PRODUCT_DENSECUDA,
@@ -68,24 +71,25 @@ enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
 
 struct _n_AIJTCUPlan {
   AIJTCUKind     kind;
-  PetscBool      own_name;  /* carries our type name; otherwise its parent's: a block inside a parallel matrix, or -mat_aijtcu_attach */
+  /* it carries our type name. If not, it carries its parent's: a block of a parallel matrix, or -mat_aijtcu_attach */
+  PetscBool      own_name;
   PetscBool      device;    /* the parent is an aijcusparse type */
-  PetscContainer container; /* that holds this plan; not a reference */
+  PetscContainer container; /* the container that holds this plan; not a reference */
 
   /* The parent's view of the matrix: see AIJTCUParentViewBegin() */
   char          *other_name;  /* the parent's name outside of a view, our own inside */
   char          *parent_type; /* the parent's name, to compare with */
   PetscInt       view_depth;
-  struct _MatOps parent;     /* the operations that ours wrap; outside of a view */
+  struct _MatOps parent;     /* the operations that ours wrap; valid outside of a view */
   AIJTCUFn       composed[AIJTCU_NCOMPOSED]; /* the composed functions that ours wrap */
 
-  /* A block reads the options of, and counts for, the parallel matrix it belongs to */
+  /* A block reads the options of the parallel matrix that it belongs to, and adds to its counts */
   AIJTCUPlan     *owner;
-  char           *prefix; /* of the options of a parallel matrix, for its blocks, which have none of their own; NULL for none */
+  char           *prefix; /* the options prefix of a parallel matrix. Its blocks have none of their own. NULL for none */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
 
-  /* What was made of the pattern that pattern_key names: see AIJTCUPlanSync() */
+  /* Artifacts of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;
   AIJTCUSurvey     survey;
   AIJTCUCsr        csr;
@@ -95,23 +99,24 @@ struct _n_AIJTCUPlan {
 };
 
 /* identity.c: how a plan hangs on a matrix, with a table of what stands in for the parent's functions */
-enum { /* for which matrices, and how: sums of these */
-  AIJTCU_FOR_OWN        = 1,  /* with our name */
-  AIJTCU_FOR_OTHERS     = 2,  /* without it */
-  AIJTCU_FOR_DEVICE     = 4,  /* whose parent is an aijcusparse type */
+enum { /* which matrices a function is for, and how it is put there: sums of these */
+  AIJTCU_FOR_OWN        = 1,  /* matrices with our name */
+  AIJTCU_FOR_OTHERS     = 2,  /* matrices without it */
+  AIJTCU_FOR_DEVICE     = 4,  /* matrices whose parent is an aijcusparse type */
   AIJTCU_FOR_SEQ        = 8,
   AIJTCU_FOR_MPI        = 16,
-  AIJTCU_ADDED          = 32, /* there also if the parent has none */
+  AIJTCU_ADDED          = 32, /* put there even if the parent has none */
   AIJTCU_BY_PARENT_TYPE = 64  /* the key of a composed function has the parent's name in it */
 };
 typedef struct {
-  size_t   slot; /* of an operation in struct _MatOps */
-  AIJTCUFn own;  /* NULL: the end of the table */
+  size_t   slot; /* offset of an operation in struct _MatOps */
+  AIJTCUFn own;  /* NULL ends the table */
   int      where;
 } AIJTCUOp;
-#define AIJTCU_OP(op, own, where) {offsetof(struct _MatOps, op) + 0 * sizeof((own) == ((struct _MatOps *)NULL)->op), (AIJTCUFn)(own), where} /* the comparison is for the compiler: is it such a function? */
+/* The comparison in this macro lets the compiler check that own has the type of the operation op */
+#define AIJTCU_OP(op, own, where) {offsetof(struct _MatOps, op) + 0 * sizeof((own) == ((struct _MatOps *)NULL)->op), (AIJTCUFn)(own), where}
 typedef struct {
-  const char *format; /* of the key under which PetscObjectQueryFunction() finds it; what is left open is the prefix of the type names, seq or mpi */
+  const char *format; /* Format of the key for PetscObjectQueryFunction(). Its %s is the prefix of the type names: seq or mpi */
   AIJTCUFn    own;
   int         where;
 } AIJTCUComposed;
@@ -119,7 +124,7 @@ typedef struct {
   const AIJTCUOp       *ops;
   const AIJTCUComposed *composed; /* [AIJTCU_NCOMPOSED] */
   PetscErrorCode (*view)(Mat, PetscViewer);
-  PetscErrorCode (*initialize)(AIJTCUPlan *); /* what is in a plan beside what is above */
+  PetscErrorCode (*initialize)(AIJTCUPlan *); /* sets the members of a plan that identity.c does not set */
   PetscErrorCode (*reset)(AIJTCUPlan *);
 } AIJTCUClass;
 
@@ -145,9 +150,7 @@ PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUParentsSetUp(PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
 
-/*
-   Call of a function of the parent type while A looks like a matrix of that type; the view is left on error too
-*/
+/* Calls a function of the parent type while A looks like a matrix of that type. The view ends after an error, too */
 #define AIJTCUCallParent(A, call) \
   do { \
     AIJTCUPlan    *plan_; \
@@ -167,7 +170,8 @@ PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
   } while (0)
 
 /*
-   The same for a call that copies A's composed functions into another matrix, as MatDuplicate() does: ours are not among them
+   The same for a call that copies A's composed functions into another matrix, such as MatDuplicate(). Our functions
+   are taken away during the call, so they are not copied.
 */
 #define AIJTCUCallParentBare(A, call) \
   do { \
@@ -183,7 +187,7 @@ PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
     PetscCall(ierr_); \
   } while (0)
 
-/* upstream.c: for defects of PETSc; knows nothing of plans */
+/* upstream.c: workarounds for defects of PETSc; knows nothing of plans */
 PETSC_INTERN void           AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN void           AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
@@ -195,7 +199,7 @@ PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
-/* upstreamproduct.c: the same for products */
+/* upstreamproduct.c: workarounds for defects in products */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
@@ -220,18 +224,18 @@ PETSC_INTERN PetscErrorCode       AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscO
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
 
-/* deprecated.c: options of before */
+/* deprecated.c: options under their old names */
 PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const MatAIJTCUFormat *);
 
 /*
-   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs: its path stays, what
-   follows from the path is that of the matrix and the options of now. Where bricks cannot be had it sets the path to CSR,
-   and prepares that.
+   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs. The path stays as
+   decided. What follows from the path is that of the matrix and the options at the time of the run. Where bricks
+   cannot be had, AIJTCUPlanPrepare() sets the path to CSR and prepares that.
 
-   AIJTCUPlanDecide()   path and reason; what they need to be known is fetched
+   AIJTCUPlanDecide()   path and reason; fetches the facts that they need
    AIJTCUPlanPrepare()  builds or renews what the path needs; says whether there is something to multiply with
    AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
-   AIJTCUPlanKnow()     all facts, and the whole decision, whatever has to be fetched
+   AIJTCUPlanKnow()     fetches all facts; gives the whole decision
 */
 PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);
@@ -264,7 +268,7 @@ typedef struct {
   struct CUstream_st *stream;
 } AIJTCUDeviceCSR;
 
-/* What of it is needed */
+/* Which part of AIJTCUDeviceCSR is needed */
 typedef enum {
   AIJTCU_CSR_NOTHING,
   AIJTCU_CSR_PATTERN,
@@ -273,7 +277,10 @@ typedef enum {
 
 typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
 
-/* device.c: products on a GPU; what fails for want of memory or of a kernel comes back in the HrpbError, anything else is an error */
+/*
+   device.c: products on a GPU. Two failures come back in the HrpbError: no memory, and no kernel. Any other failure is
+   a PETSc error.
+*/
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
@@ -287,9 +294,10 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCU
     } while (0)
 
 /* workspace.c: what all plans on a device share */
-typedef struct { /* two slots: one piece is multiplied while others come and go */
+typedef struct { /* two slots: one piece is multiplied while others are copied */
   struct CUstream_st *in, *out;
-  struct CUevent_st  *arrived[2], *multiplied[2], *left[2]; /* the last piece in a slot: its columns of B, its product, its columns of C */
+  /* Events of the last piece in a slot: its columns of B arrived, its product was made, its columns of C left */
+  struct CUevent_st  *arrived[2], *multiplied[2], *left[2];
 } AIJTCUTransfers;
 
 PETSC_INTERN PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **);
@@ -301,13 +309,13 @@ PETSC_INTERN struct CUstream_st *AIJTCUDeviceStreamBehind(void);
 PETSC_INTERN PetscBool           AIJTCUForgetError(int);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
 PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
-PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB, or not positive for the default */
+PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB; zero or less for the default */
 #endif
 
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
 
-/* delegate.c: products that are the parent's */
+/* delegate.c: products that the parent type makes */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsDense(Mat, PetscBool *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductSymmetryChanged(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDelegate(Mat);

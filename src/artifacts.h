@@ -1,9 +1,10 @@
 /*
    Artifacts: what is made of a matrix once for a nonzero pattern, and kept in its plan.
 
-   Each has a file of its own, with functions that create, update (for new values) and destroy it, and a state. None looks
-   at the pattern or chooses: plan.c creates what a decision names, and AIJTCUPlanSync() drops all of them together when
-   the pattern changes. What is to be kept of the halo of a parallel matrix belongs here, too.
+   Each artifact has a file of its own, with functions to create it, to update it for new values, and to destroy it.
+   Each has a state. None looks at the pattern or chooses: plan.c creates what a decision names, and AIJTCUPlanSync()
+   drops all of them together when the pattern changes. What is to be kept of the halo of a parallel matrix belongs
+   here, too.
 */
 #pragma once
 
@@ -15,12 +16,12 @@ typedef struct _n_AIJTCUPlan AIJTCUPlan;
 /* facts.c: counts of active columns */
 typedef struct {
   AIJTCUState state;
-  HrpbError   why;    /* refused */
-  PetscBool   device; /* counted on the device, with what concerns staging */
+  HrpbError   why;    /* why it was refused */
+  PetscBool   device; /* counted on the device; includes the facts about staging */
   HrpbSurvey  survey;
 } AIJTCUSurvey;
 
-/* csr.c: how rows are cut for the kernels for CSR on a device, which read the matrix itself */
+/* csr.c: the schedule of rows for the CSR kernels on a device, which read the matrix itself */
 typedef struct {
   AIJTCUState state;
   HrpbError   why;
@@ -31,9 +32,9 @@ typedef struct {
 typedef struct {
   AIJTCUState   state;
   HrpbError     why;    /* HRPB_SUCCESS if neighbours share too little */
-  PetscInt      levels; /* of the search, at most */
-  PetscBool     forced; /* it was made whatever neighbours share */
-  PetscReal     shared; /* percent of their columns */
+  PetscInt      levels; /* most levels of the search */
+  PetscBool     forced; /* it was made without regard to how much neighbours share */
+  PetscReal     shared; /* percent of their columns that neighbours share */
   HrpbReordered matrix;
   HrpbSurvey    survey;
 } AIJTCUOrder;
@@ -42,15 +43,15 @@ typedef struct {
 typedef struct {
   AIJTCUState      state;
   HrpbError        why;
-  HrpbParams       format;    /* of the bricks, or of those that were refused, */
-  PetscBool        device;    /* as are these: where they are, */
-  PetscBool        reordered; /* and of which matrix */
+  HrpbParams       format;    /* format of the bricks, built or refused */
+  PetscBool        device;    /* whether the bricks are on the device, built or refused */
+  PetscBool        reordered; /* whether the bricks are of the reordered matrix, built or refused */
   PetscObjectState values_state;
   Hrpb             hrpb;
   HrpbScalar      *values;
-  HrpbSchedule     schedule;  /* on a device only, as is what follows */
-  int32_t         *map;       /* where the values come from, once they have changed; NULL if there is none, */
-  PetscBool        map_tried; /* perhaps because there was no memory for it */
+  HrpbSchedule     schedule;  /* on a device only, like the members below */
+  int32_t         *map;       /* where the values come from; NULL until the values change, or without memory for it */
+  PetscBool        map_tried; /* the map was asked for */
   PetscBool        workspace_user;
 } AIJTCUBricks;
 
@@ -58,8 +59,8 @@ typedef struct {
 typedef struct {
   PetscInt           n;
   AIJTCUTuned       *tuned;     /* [AIJTCU_MOST_TUNED] */
-  HrpbParams         format;    /* of bricks, for all numbers of columns: the first that won; zeros while none has */
-  MatAIJTCUPrecision precision; /* what was set meanwhile */
+  HrpbParams         format;    /* format of bricks for all numbers of columns: the first that won; zeros while none has */
+  MatAIJTCUPrecision precision; /* what was set at the time of the tuning */
   MatAIJTCUReorder   reorder;
 } AIJTCUTunings;
 

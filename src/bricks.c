@@ -1,8 +1,8 @@
 /*
-   Bricks of a matrix, or of the reordered one, on the host or on a device: their pattern, their values, and how a
-   device shares them among its multiprocessors.
+   Bricks of a matrix, or of the reordered one, on the host or on a device: their pattern, their values, and their
+   schedule, by which a device shares them among its multiprocessors.
 
-   A change of values alone packs them anew; where they come from is noted at the first change.
+   A change of values alone packs the values anew. The first change also notes where they come from.
 */
 #include "aijtcuimpl.h"
 
@@ -14,14 +14,14 @@ PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *b)
   return (PetscInt64)(HrpbBytes(&b->hrpb) + HrpbValueCount(&b->hrpb) * sizeof(*b->values));
 }
 
-/* Device memory beside these */
+/* Bytes of device memory beside these two */
 PetscInt64 AIJTCUBricksBytesBeside(const AIJTCUBricks *b)
 {
   if (b->state != AIJTCU_READY || !b->device) return 0;
   return b->schedule.bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
 }
 
-/* Whether these are the bricks that a decision names, or were refused as such */
+/* Whether these are the bricks that a decision names, built or refused */
 PetscBool AIJTCUBricksFit(const AIJTCUBricks *b, const AIJTCUDecision *d, PetscBool device)
 {
   return (PetscBool)(b->state != AIJTCU_EMPTY && b->device == device && b->reordered == d->reordered && AIJTCUFormatsEqual(&b->format, &d->format));
@@ -30,7 +30,9 @@ PetscBool AIJTCUBricksFit(const AIJTCUBricks *b, const AIJTCUDecision *d, PetscB
   #if AIJTCU_HAVE_DEVICE
     #include <petscdevice_cuda.h>
 
-/* Like all that is freed here without asking for errors: those of work before it come to light in the next call */
+/*
+   Frees without asking for errors, like all functions here that free. An error of earlier work shows in the next call
+*/
 static void AIJTCUBricksFreeOnDevice(AIJTCUBricks *b, cudaStream_t stream)
 {
   HrpbScheduleDestroyDevice(&b->schedule, stream);
@@ -42,7 +44,7 @@ static void AIJTCUBricksFreeOnDevice(AIJTCUBricks *b, cudaStream_t stream)
   b->map_tried = PETSC_FALSE;
 }
 
-/* The CSR of the matrix that bricks are of; its values stay in their own order, */
+/* The CSR of the matrix that bricks are of. The values keep the order of A */
 static AIJTCUDeviceCSR AIJTCUCSROfBricks(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr)
 {
   AIJTCUDeviceCSR ordered = *csr;
@@ -54,7 +56,7 @@ static AIJTCUDeviceCSR AIJTCUCSROfBricks(const AIJTCUPlan *plan, const AIJTCUDev
   return ordered;
 }
 
-/* and this says which entries of A are its own. NULL where they are the same */
+/* The entry of A for each entry of the matrix that bricks are of. NULL where they are the same */
 static const HrpbInt *AIJTCUEntriesOfBricks(const AIJTCUPlan *plan)
 {
   return plan->bricks.reordered ? plan->order.matrix.entry : NULL;
@@ -77,7 +79,7 @@ static PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan, const AIJTCUDevi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Find out where the values come from, if there is memory to keep it in: packing does without */
+/* Note where the values come from, if there is memory for that. Packing works without it */
 static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr)
 {
   const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
@@ -102,7 +104,7 @@ static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New values in the same pattern */
+/* Pack new values of the same pattern */
 static PetscErrorCode AIJTCUBricksUpdateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUBricks *b = &plan->bricks;
@@ -145,7 +147,7 @@ static PetscErrorCode AIJTCUBricksCreateOnDevice(Mat A, AIJTCUPlan *plan, const 
 }
   #endif
 
-/* Free what there is. Of bricks that were refused it stays known which these were */
+/* Free what there is. The format and place of refused bricks stay known */
 static PetscErrorCode AIJTCUBricksFree(AIJTCUBricks *b)
 {
   PetscFunctionBegin;
@@ -172,7 +174,7 @@ static PetscErrorCode AIJTCUHostPack(Mat A, AIJTCUBricks *b, const PetscInt *row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A debug build of PETSc checks what was built against the CSR it came from */
+/* In a debug build of PETSc: check what was built against the CSR that it came from */
 static PetscErrorCode AIJTCUHostCheck(Mat A, const AIJTCUBricks *b, const PetscInt *rowptr, const PetscInt *colidx)
 {
   PetscFunctionBegin;
@@ -220,7 +222,10 @@ static PetscErrorCode AIJTCUBricksOnHost(Mat A, AIJTCUBricks *b, PetscBool build
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where there is no memory on the device, or no such format, bricks are refused. The workspace is kept from now on */
+/*
+   Build on the device. Without memory or a kernel for the format, bricks are refused. The workspace is kept from now
+   on
+*/
 static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUBricks *b = &plan->bricks;
@@ -239,15 +244,15 @@ static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   The bricks that a decision names, in place of those that were there. Where that cannot be, say why in the log and
-   refuse
+   Build the bricks that a decision names, in place of those that were there. Where that fails, say why in the log, and
+   refuse.
 */
 PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d, PetscBool device)
 {
   AIJTCUBricks *b = &plan->bricks;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBricksDestroy(b)); /* after an error in what follows there are none */
+  PetscCall(AIJTCUBricksDestroy(b)); /* if a call below fails there are no bricks */
   PetscCall(PetscObjectStateGet((PetscObject)A, &b->values_state));
   b->format    = d->format;
   b->device    = device;
@@ -270,7 +275,7 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Values that have changed since they were packed */
+/* Renew values that have changed since they were packed */
 PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUBricks    *b = &plan->bricks;
@@ -297,7 +302,7 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
 PetscErrorCode AIJTCUBricksDestroy(AIJTCUBricks *b)
 {
   PetscFunctionBegin;
-  b->state = AIJTCU_EMPTY; /* also if this fails */
+  b->state = AIJTCU_EMPTY; /* also if the update fails */
   PetscCall(AIJTCUBricksFree(b));
   PetscCall(PetscMemzero(b, sizeof(*b)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,19 +1,22 @@
 /*
    The choice: one function of (operation, options, facts, columns, device). See choice.h.
 
-   The questions are asked in the order of what their answers cost: what is set, what the device has, how the rows are
-   cut, the columns, a reordering. A product whose path follows from the first ones needs none of the others.
+   The questions come in the order of what their answers cost: what is set, what the device has, how the rows are cut,
+   the columns, a reordering. A product whose path follows from the first questions asks none of the others.
 */
 #include "choice.h"
 
-/* With FEW_ENTRIES bricks take as long to bring B and to write C alone as rows that are multiplied as they come */
+/*
+   With FEW_ENTRIES entries a row bricks cannot pay: bringing B and writing C alone take as long as the whole CSR
+   product
+*/
 enum {
-  PAYS_WITHIN = 50,  /* products, what a reordering costs */
-  FEW_ENTRIES = 8,   /* of a row, on average */
-  MOST_LEVELS = 4096 /* of the search for a reordering: some tenths of a second */
+  PAYS_WITHIN = 50,  /* products in which a reordering must pay */
+  FEW_ENTRIES = 8,   /* entries of a row, on average */
+  MOST_LEVELS = 4096 /* levels of the search for a reordering: some tenths of a second */
 };
 
-/* The threshold where no kernel for bricks is known to pay */
+/* The threshold of alpha where no brick kernel is known to pay */
 #define THRESHOLD_NEVER ((PetscReal)2.0)
 
 const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
@@ -38,7 +41,7 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
   [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path"};
 
-/* What is asked */
+/* What a question is about */
 typedef struct {
   SpmmOp                   op;
   PetscInt                 N;
@@ -59,7 +62,7 @@ static PetscBool Pays(const AIJTCUOptions *o, const AIJTCUDeviceFacts *device)
   return device->pays[AIJTCUPrecision(o)];
 }
 
-/* Nothing was set by which the model or a tuning would not decide */
+/* Whether the model or a tuning may decide: neither a path nor a threshold is set */
 static PetscBool IsFree(const AIJTCUOptions *o)
 {
   return (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT);
@@ -80,7 +83,7 @@ static void Take(AIJTCUDecision *d, MatAIJTCUPath path, AIJTCUReason reason)
    Times
 */
 
-/* A plain product: what is chosen between are the paths, whatever is to be done with C */
+/* Operands of a plain product. The choice is between paths, so the update of C does not matter */
 static const SpmmKernel *KernelFor(const Question *q, SpmmFormat format, PetscBool host, const SpmmFacts *facts, const HrpbParams *params)
 {
   const SpmmOperands operands = SpmmPlain(q->N, NULL, 0, NULL, 0);
@@ -99,7 +102,7 @@ static double SecondsOfCSR(const Question *q)
   return SecondsOf(q, KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL), NULL);
 }
 
-/* Of bricks in the format that suits the matrix, whatever is set */
+/* Time of bricks in the format that suits the matrix, even if another is set */
 static double SecondsOfBricks(const Question *q)
 {
   const HrpbParams format = SpmmBrickFormat(&q->f->matrix, q->device->device);
@@ -107,7 +110,7 @@ static double SecondsOfBricks(const Question *q)
   return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
 }
 
-/* The reordered matrix has the same rows, in another order */
+/* Facts of the reordered matrix. It has the same rows in another sequence */
 static SpmmFacts Reordered(const AIJTCUFacts *f)
 {
   SpmmFacts reordered = f->matrix;
@@ -145,7 +148,7 @@ HrpbParams AIJTCUFormat(int k)
   return formats[k];
 }
 
-/* The format that is set, or that of bricks on the host, which are a reference */
+/* The format that is set. If none is: that of bricks on the host, which are a reference */
 HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
 {
   const MatAIJTCUFormat *s = &o->format;
@@ -158,7 +161,7 @@ HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
    Tuning
 */
 
-/* Whether tuning has a meaning: otherwise the model decides, or what was set */
+/* Whether tuning applies. Otherwise the model decides, or what was set */
 static PetscBool TuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   if (o->tune != MAT_AIJTCU_TUNE_PROXY || !IsFree(o) || o->format.brick_rows || IsForced(o)) return PETSC_FALSE;
@@ -166,18 +169,15 @@ static PetscBool TuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, con
 }
 
 /*
-   The same, and what was tuned is of what is set now. Where a reordering is not allowed any more the choice is another,
-   and so is what replays it
+   Whether tuning applies, and the tunings are of what is set now. Where a reordering is not allowed any more, the
+   choice is different, and so are the options that replay it.
 */
 PetscBool AIJTCUTuningIsValid(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   return (PetscBool)(f->ntuned && f->tuned_precision == o->precision && f->tuned_reorder == o->reorder && TuningApplies(o, f, device));
 }
 
-/*
-   What was tuned for N columns or, where there is no room for more of them, for the nearest number; -1 where nothing
-   was
-*/
+/* Index of the tuning for N columns, or for the nearest number if the table is full; -1 where nothing was tuned */
 PetscInt AIJTCUTuningFind(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
 {
   PetscInt found = -1;
@@ -193,7 +193,7 @@ PetscInt AIJTCUTuningFind(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *
   return found;
 }
 
-/* Whether a choice can be tuned that has not been */
+/* Whether this choice can be tuned and has not been */
 static PetscBool HasRoomForTuning(const Question *q)
 {
   const PetscBool full = (PetscBool)(q->f->ntuned == AIJTCU_MOST_TUNED && AIJTCUTuningIsValid(q->o, q->f, q->device));
@@ -201,13 +201,13 @@ static PetscBool HasRoomForTuning(const Question *q)
   return (PetscBool)(TuningApplies(q->o, q->f, q->device) && !full);
 }
 
-/* The format of bricks that has won, if one has */
+/* The brick format that has won, if one has */
 static const HrpbParams *FormatTuned(const Question *q)
 {
   return AIJTCUTuningIsValid(q->o, q->f, q->device) && q->f->tuned_format.brick_rows ? &q->f->tuned_format : NULL;
 }
 
-/* Whether a format is to be timed: it is of the kind that suits the columns, or the one that bricks have already */
+/* Whether to time a format: it is of the kind that suits the columns, or bricks have it already */
 PetscBool AIJTCUFormatIsCandidate(const AIJTCUFacts *f, const HrpbParams *format)
 {
   if (f->tuned_format.brick_rows) return AIJTCUFormatsEqual(format, &f->tuned_format);
@@ -218,7 +218,7 @@ PetscBool AIJTCUFormatIsCandidate(const AIJTCUFacts *f, const HrpbParams *format
    Reordering
 */
 
-/* A need is noted, and the answer is no until it is met */
+/* Note a need. The answer is no until the need is met */
 static PetscBool Lacks(AIJTCUDecision *d, AIJTCUNeedFact need, PetscInt levels)
 {
   d->need   = need;
@@ -236,7 +236,7 @@ static PetscBool LacksCSR(const Question *q, AIJTCUDecision *d)
   return q->f->csr_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_CSR, 0) : PETSC_FALSE;
 }
 
-/* A search that found nothing counts for searches that are not longer */
+/* Ask for a reordering, unless the answer is known. A search that found nothing also answers for shorter searches */
 static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt levels)
 {
   const AIJTCUFacts *f = q->f;
@@ -247,9 +247,9 @@ static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt level
 }
 
 /*
-   Whether bricks on a device are to be of the reordered matrix, if there is a reordering: rows and columns get the
-   same. By itself the model reorders where columns are scattered. Where bricks of the matrix as it is have won a tuning
-   nothing is reordered any more: bricks would be built anew from product to product
+   Whether bricks on a device are to be of the reordered matrix, if there is a reordering. Rows and columns get the
+   same order. By itself the model reorders where columns are scattered. Once bricks of the original matrix have won a
+   tuning, nothing is reordered any more: otherwise bricks would be rebuilt from product to product.
 */
 static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
 {
@@ -260,16 +260,13 @@ static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
   return (PetscBool)!SpmmColumnsRun(&q->f->matrix.survey);
 }
 
-/*
-   Whether there is a reordering that the option allows: one that was made whatever neighbours share may be left from
-   another value of it
-*/
+/* Whether there is a reordering that the option allows. A forced one may be left from another value of the option. */
 static PetscBool OrderIsUsable(const Question *q)
 {
   return (PetscBool)(q->f->order_state == AIJTCU_READY && (IsForced(q->o) || q->f->order_shared >= AIJTCU_LEAST_SHARED));
 }
 
-/* Levels of a search for an order that are made up for by products that take less time */
+/* Levels of a search for a reordering that faster products make up for */
 static double MostLevels(const Question *q, double gain)
 {
   const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device);
@@ -280,8 +277,8 @@ static double MostLevels(const Question *q, double gain)
 
 /*
    Whether bricks of the reordered matrix are faster, and the reordering pays within PAYS_WITHIN products with N
-   columns. The answer does not depend on what was asked before: a reordering that was found for other products counts
-   with all that it costs. What can be said without one is said first
+   columns. The answer does not depend on earlier questions: a reordering that was found for other products counts with
+   its full cost. The tests that need no reordering come first.
 */
 static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 {
@@ -308,7 +305,10 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
    Path
 */
 
-/* Bricks of the matrix as it is are not to be had where a reordering is forced, and there is one that was too slow */
+/*
+   Whether bricks are slower than CSR. Where a reordering is forced and was found, it has been too slow already, and
+   bricks of the original matrix are not allowed.
+*/
 static PetscBool WouldBeSlower(const Question *q)
 {
   if (IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
@@ -332,7 +332,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
   }
   if (LacksCSR(q, d)) return;
   csr = (PetscBool)(f->csr_state == AIJTCU_READY);
-  /* these two need no look at the columns, which takes as long as some products */
+  /* These two need no look at the columns. Such a look takes as long as some products */
   if (csr && f->matrix.rows_entries && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) {
     Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
     return;
@@ -353,7 +353,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
   else Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);
 }
 
-/* By the least alpha that was set */
+/* Decide by the least alpha that was set */
 static void DecidePathByAlpha(const Question *q, AIJTCUDecision *d)
 {
   const HrpbSurvey *s = &q->f->matrix.survey;
@@ -385,8 +385,8 @@ static void DecidePath(const Question *q, AIJTCUDecision *d)
 }
 
 /*
-   The threshold that is set, or how the choice works without one: 0 where a model of the times decides, and never
-   bricks on the host, where they are a reference
+   The threshold that is set. If none is, a value that says how the choice works: 0 where a model of the times decides,
+   and "never bricks" on the host, where they are a reference
 */
 PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, const AIJTCUDeviceFacts *device)
 {
@@ -394,18 +394,16 @@ PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, co
   return of_device && Pays(o, device) ? 0 : THRESHOLD_NEVER;
 }
 
-/*
-   What a path comes to
-*/
+/* What follows from a path */
 
-/* Whether the bricks of a decision are there */
+/* Whether the bricks of a decision exist */
 static PetscBool HasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
 {
   if (f->bricks_state != AIJTCU_READY || f->bricks_reordered != d->reordered) return PETSC_FALSE;
   return AIJTCUFormatsEqual(&d->format, &f->bricks_format);
 }
 
-/* Bricks: of which matrix, and of which format */
+/* Decide for bricks: of which matrix, and in which format */
 static void DecideBricks(const Question *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f     = q->f;
@@ -416,7 +414,7 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
   if (f->on_device) {
     d->reordered = WantsOrder(q, d);
     if (d->need || (d->reordered && IsForced(q->o) && LacksOrder(q, d, MOST_LEVELS))) return;
-    /* where the model decides, the search went as far as pays when it was asked */
+    /* where the model decides, the search went as far as pays when the model was asked */
     d->reordered = (PetscBool)(d->reordered && OrderIsUsable(q));
     if (d->reordered) facts = Reordered(f);
   }
@@ -424,7 +422,7 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && LacksSurvey(q, d)) return;
   else d->format = SpmmBrickFormat(&facts, q->device->device);
-  if (HasBricks(f, d)) { /* what a block of them takes is known */
+  if (HasBricks(f, d)) { /* the size of their blocks is known */
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;
   }
@@ -440,7 +438,7 @@ static void DecideRest(const Question *q, AIJTCUDecision *d)
   d->kernel = KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
 }
 
-/* How a product with N columns is to be made */
+/* Decide how a product with N columns is made */
 AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
 {
   const Question q = {op, N, o, f, device};
@@ -451,7 +449,7 @@ AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts
   return d;
 }
 
-/* The same where the path was decided before, perhaps of other facts: a product that is set up keeps it */
+/* The same with a path that was decided before, perhaps from other facts: a product that is set up keeps its path */
 AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   const Question q = {before->op, before->N, o, f, device};
@@ -461,7 +459,7 @@ AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions 
   return d;
 }
 
-/* The format of bricks of the matrix as it is, its survey being known, where that is left to the device */
+/* The format of bricks of the original matrix, where the device chooses it. The survey must be known */
 HrpbParams AIJTCUDecideFormat(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   const Question    q     = {SPMM_OP_PRODUCT, 0, o, f, device};

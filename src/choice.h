@@ -55,36 +55,36 @@ PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
 /* A fact that a decision lacks */
 typedef enum {
   AIJTCU_NEED_NOTHING,
-  AIJTCU_NEED_CSR,    /* the schedule of the kernels for CSR */
+  AIJTCU_NEED_CSR,    /* the schedule of the CSR kernels */
   AIJTCU_NEED_SURVEY, /* counts of active columns */
-  AIJTCU_NEED_ORDER,  /* a reordering, found through at most AIJTCUDecision.levels levels */
-  AIJTCU_NEED_TUNING  /* times of a proxy */
+  AIJTCU_NEED_ORDER,  /* a reordering. The search takes at most AIJTCUDecision.levels levels */
+  AIJTCU_NEED_TUNING  /* times measured on a proxy */
 } AIJTCUNeedFact;
 
 /*
-   Unless need is AIJTCU_NEED_NOTHING, what comes after the path is not known. Nor is the path itself, if it is
-   MAT_AIJTCU_PATH_AUTO
+   Where need is not AIJTCU_NEED_NOTHING, the members after the path are not valid. A path of MAT_AIJTCU_PATH_AUTO is
+   not valid then either.
 */
 typedef struct {
   SpmmOp            op;
   PetscInt          N;         /* columns of the dense operand */
   MatAIJTCUPath     path;      /* MAT_AIJTCU_PATH_AUTO while it is not known */
-  AIJTCUReason      reason;    /* of the path */
-  const SpmmKernel *kernel;    /* NULL: the parent's product */
-  HrpbParams        format;    /* of the bricks; zeros on another path */
+  AIJTCUReason      reason;    /* why this path */
+  const SpmmKernel *kernel;    /* NULL for the parent's product */
+  HrpbParams        format;    /* format of the bricks; zeros on another path */
   PetscBool         reordered; /* the bricks are of the reordered matrix */
   AIJTCUNeedFact    need;
-  PetscInt          levels; /* of AIJTCU_NEED_ORDER */
+  PetscInt          levels; /* levels of a search, with AIJTCU_NEED_ORDER */
 } AIJTCUDecision;
 
 /*
-   AIJTCU_LEAST_SHARED: percent of a row's columns that its neighbours must have, too, unless a reordering is forced. It is
-   about 40 in meshes, and 7 where edges are drawn by chance
+   AIJTCU_LEAST_SHARED: percent of a row's columns that its neighbours must have, too. A forced reordering ignores it.
+   Meshes have about 40, graphs with random edges 7.
 */
 enum {
-  AIJTCU_NFORMATS      = 5,                   /* of bricks among which a device chooses */
-  AIJTCU_MOST_VARIANTS = AIJTCU_NFORMATS + 1, /* and CSR */
-  AIJTCU_MOST_TUNED    = 8,                   /* numbers of columns */
+  AIJTCU_NFORMATS      = 5,                   /* brick formats among which a device chooses */
+  AIJTCU_MOST_VARIANTS = AIJTCU_NFORMATS + 1, /* the formats and CSR */
+  AIJTCU_MOST_TUNED    = 8,                   /* numbers of columns that one pattern can be tuned for */
   AIJTCU_LEAST_SHARED  = 20
 };
 
@@ -95,62 +95,64 @@ typedef struct {
   MatAIJTCUTuning  tuning;
 } AIJTCUTuned;
 
-/* What became of a thing that is made once for a pattern */
+/* State of an artifact, which is made once for a pattern */
 typedef enum {
-  AIJTCU_EMPTY, /* not tried */
+  AIJTCU_EMPTY, /* not tried yet */
   AIJTCU_READY,
-  AIJTCU_REFUSED /* not to be had for this pattern */
+  AIJTCU_REFUSED /* cannot be had for this pattern */
 } AIJTCUState;
 
 /*
-   What is known of a matrix. Of what is AIJTCU_EMPTY nothing else is to be read. Nonzeros are known with the survey and
-   with the schedule. A survey that was refused is zeros, and that of the host lacks what concerns staging.
+   What is known of a matrix. Where a state is AIJTCU_EMPTY, nothing else of that fact may be read. Nonzeros are known
+   with the survey and with the schedule. A survey that was refused is zeros. A survey of the host lacks the facts
+   about staging.
 
-   A search for an order ends after order_levels levels, and where neighbours share too little, unless it is forced.
+   A search for a reordering ends after order_levels levels. It also ends where neighbours share too little, unless the
+   reordering is forced.
 
-   What was tuned holds while precision and reorder are set as they were. Bricks have one format for all numbers of
-   columns: the first that won, zeros while none has.
+   A tuning holds while precision and reorder are set as they were. Bricks have one format for all numbers of columns:
+   the first that won, zeros while none has.
 */
 typedef struct {
-  PetscBool device;    /* its parent type is one of a device, */
-  PetscBool bound;     /* but it is bound to the host */
+  PetscBool device;    /* its parent type is one of a device */
+  PetscBool bound;     /* it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
 
-  SpmmFacts   matrix;       /* its sizes, */
-  AIJTCUState survey_state; /* its survey, */
-  AIJTCUState csr_state;    /* and the numbers of its CSR schedule */
+  SpmmFacts   matrix;       /* its sizes, its survey, and the numbers of its CSR schedule */
+  AIJTCUState survey_state; /* whether the survey in matrix is valid */
+  AIJTCUState csr_state;    /* whether the numbers of the schedule in matrix are valid */
 
   AIJTCUState order_state;
-  PetscInt    order_levels; /* of the search, at most */
+  PetscInt    order_levels; /* most levels of the search */
   PetscBool   order_forced;
   PetscReal   order_shared; /* percent of their columns that neighbours share */
-  PetscInt    order_found;  /* levels that it took */
-  HrpbSurvey  order_survey; /* of the reordered matrix */
+  PetscInt    order_found;  /* levels that the search took */
+  HrpbSurvey  order_survey; /* survey of the reordered matrix */
 
-  AIJTCUState bricks_state; /* those that are where the matrix is */
+  AIJTCUState bricks_state; /* the bricks that are where the matrix is */
   HrpbParams  bricks_format;
   PetscBool   bricks_reordered;
-  uint32_t    bricks_max_pattern, bricks_max_values; /* of their largest block */
+  uint32_t    bricks_max_pattern, bricks_max_values; /* sizes of their largest block */
 
   /*
-     What was tuned while precision and reorder were set to these. Bricks have one format for all: the first that won,
-     zeros while none has
+     The tunings that were made while precision and reorder were set to these. Bricks have one format for all of them:
+     the first that won, zeros while none has.
   */
   PetscInt           ntuned;
   const AIJTCUTuned *tuned; /* [ntuned] */
   HrpbParams         tuned_format;
   MatAIJTCUPrecision tuned_precision;
   MatAIJTCUReorder   tuned_reorder;
-  PetscBool          untuned; /* the model is asked, before there is a tuning */
+  PetscBool          untuned; /* leave tuning aside and ask the model */
 } AIJTCUFacts;
 
 /* What is known of the current device */
 typedef struct {
-  PetscBool         pays[HRPB_TF32 + 1]; /* it has tensor cores that pay for a precision */
+  PetscBool         pays[HRPB_TF32 + 1]; /* whether tensor cores pay for a precision */
   const SpmmDevice *device;
 } AIJTCUDeviceFacts;
 
-/* This and the reasons can be seen outside of the library, by their test */
+/* A test outside of the library uses this function and the reasons */
 PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
 
 PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);

@@ -25,7 +25,8 @@
   Level: intermediate
 
   Note:
-  The arguments mean what they mean in `MatCreateAIJ()`. The options of `MATAIJTCU` are read by `MatSetFromOptions()`, which this does not call.
+  The arguments are those of `MatCreateAIJ()`. The options of `MATAIJTCU` are read by `MatSetFromOptions()`, which this
+  function does not call.
 
 .seealso: `MATAIJTCU`, `MatCreateAIJ()`, `MatCreateAIJCUSPARSE()`
 @*/

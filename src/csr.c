@@ -1,6 +1,4 @@
-/*
-   The CSR of a matrix: that of the host, and how rows are cut for the kernels that read the device's.
-*/
+/* The CSR of a matrix: the host's arrays, and the schedule of rows for the kernels that read the device's. */
 #include "aijtcuimpl.h"
 
 /* The host's row pointers and columns of the sequential matrix A */
@@ -37,7 +35,7 @@ static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which kernel it is, and the parts of long rows. Values are of no concern */
+/* Choose the kernel and cut long rows into parts. Values do not matter here */
 PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUCsr         *c = &plan->csr;
@@ -70,7 +68,7 @@ void AIJTCUCsrDestroy(AIJTCUCsr *c)
   memset(c, 0, sizeof(*c));
 }
 
-/* Of device memory */
+/* Bytes of device memory */
 PetscInt64 AIJTCUCsrBytes(const AIJTCUCsr *c)
 {
   return c->state == AIJTCU_READY ? c->schedule.bytes : 0;

@@ -1,24 +1,25 @@
 /*
-   Products that are the parent type's.
+   Products that the parent type makes.
 
-   PETSc's own selection runs again while the operands look like matrices of their parent types, and the functions that
-   it selects are called in the same view. They stay with C: what hangs on C is their pointers, and which A they were
-   set up for.
+   PETSc's own selection runs again while the operands look like matrices of their parent types. The functions that it
+   selects are called in the same view. Composed with C are their pointers, and a note of the A that they were set up
+   for.
 
-   A product is set up anew where what the parent's symbolic phase has made does not fit any more; see
-   AIJTCUProductIsStale() for why PETSc does not do so itself. PETSc lends a shell's product to the matrix inside of it
-   for one numeric phase (MatProductNumericPhase_CF()): such a product has what the symbolic phase made, which PETSc
-   keeps, and must be given back as it was.
+   A product is set up anew where what the parent's symbolic phase has made does not fit any more.
+   AIJTCUProductIsStale() says why PETSc does not do so itself.
+
+   PETSc lends a shell's product to the matrix inside of it for one numeric phase (MatProductNumericPhase_CF()). PETSc
+   keeps what the symbolic phase of such a product made, so the product must be given back as it was.
 */
 #include "aijtcuimpl.h"
 
 #define PRODUCT_KEY "MatAIJTCUProduct"
 
 typedef struct {
-  PetscErrorCode (*symbolic)(Mat); /* what the parent selected */
+  PetscErrorCode (*symbolic)(Mat); /* the functions that the parent selected */
   PetscErrorCode (*numeric)(Mat);
-  AIJTCUPatternKey key;   /* of A in the symbolic phase, */
-  PetscObjectState state; /* and that of its values */
+  AIJTCUPatternKey key;   /* pattern of A in the symbolic phase */
+  PetscObjectState state; /* state of A's values then */
 } AIJTCUDelegated;
 
 static PetscErrorCode AIJTCUDelegatedDestroy(PetscCtxRt ctx)
@@ -28,7 +29,7 @@ static PetscErrorCode AIJTCUDelegatedDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* To be asked again after each call of the parent: MatHeaderReplace() may have given C another header */
+/* Ask again after each call of the parent: MatHeaderReplace() may have given C another header */
 static PetscErrorCode AIJTCUDelegatedGet(Mat C, AIJTCUDelegated **dp)
 {
   PetscContainer container;
@@ -43,8 +44,8 @@ static PetscErrorCode AIJTCUDelegatedGet(Mat C, AIJTCUDelegated **dp)
 }
 
 /*
-   A B, or A^T B with A known to be symmetric, with B dense: the products that kernels can do. The same answer on every
-   process
+   Whether a product is A B with a dense B, or A^T B with A known to be symmetric as well. Kernels can do these. The
+   answer is the same on every process.
 */
 PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
@@ -66,8 +67,8 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
 }
 
 /*
-   A^T B was set up as A B and A is not known to be symmetric any more, or the other way round: assembly drops what was
-   known
+   Whether what is known of A's symmetry has changed. A^T B may have been set up as A B, and A is not known to be
+   symmetric any more, or the other way round. Assembly drops what was known.
 */
 PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 {
@@ -84,8 +85,8 @@ PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 }
 
 /*
-   Call a function of the parents on the product C. With a symmetric A the parent, too, is given A B rather than A^T B:
-   as fast, and the same bits every time (cuSPARSE transposes with atomics)
+   Call a function of the parents on the product C. With a symmetric A the parent, too, makes A B in place of A^T B.
+   That is as fast, and gives the same bits every time, while cuSPARSE transposes with atomics.
 */
 static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 {
@@ -99,7 +100,7 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   for (int i = 0; i < 3; i++) {
     if (operand[i]) PetscCall(AIJTCUParentViewBegin(operand[i], &plan[i]));
-    /* PETSc's first question is whether the operands have the same function here; the end of the view puts ours back */
+    /* PETSc asks first whether the operands have the same function here. The end of the view puts ours back */
     if (plan[i] && plan[i]->own_name) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
   }
   if (bysymmetry) {
@@ -132,7 +133,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Delegated(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the parent would have done with this product of a matrix whose operations and name are the parent's */
+/* Call what the parent would have for a matrix whose operations and name are the parent's */
 static PetscErrorCode AIJTCUComposedSetFromOptions(Mat C)
 {
   Mat         A = C->product->A, B = C->product->B;
@@ -167,7 +168,7 @@ static PetscErrorCode AIJTCUSelect(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The product of a parallel matrix is made of products of its blocks, which are to be ours */
+/* A product of a parallel matrix is made of products of its blocks. Let these be ours */
 PetscErrorCode AIJTCUDelegate(Mat C)
 {
   Mat         A = C->product->A;
@@ -190,8 +191,8 @@ PetscErrorCode AIJTCUDelegate(Mat C)
 }
 
 /*
-   In a view of the parents nothing of ours is to be found: what is asked then is what they would do. PETSc stops
-   looking at the first matrix with a function for any type, so ask the others
+   In a view of the parents nothing of ours may be found: the question is then what they would do. PETSc stops looking
+   at the first matrix with a function for any type, so ask the other operands.
 */
 PetscErrorCode AIJTCUDelegateInView(Mat C, PetscErrorCode (*own)(Mat))
 {
@@ -212,7 +213,7 @@ static PetscBool AIJTCUProductIsLent(const Mat_Product *product)
   return (PetscBool)!product->setfromoptionscalled;
 }
 
-/* Set the parent's product up anew, as if nothing had been */
+/* Set the parent's product up anew, as if it had not been set up before */
 static PetscErrorCode AIJTCURestart(Mat C)
 {
   Mat_Product     *product = C->product;
@@ -220,9 +221,9 @@ static PetscErrorCode AIJTCURestart(Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDelegatedGet(C, &dp));
-  dp->numeric = NULL; /* until all is done: what was set up before is gone */
+  dp->numeric = NULL; /* marked as not set up until all is done: the old set-up is gone */
   if (product->destroy) PetscCall((*product->destroy)(AIJTCU_PRODUCT_DATA(product)));
-  PetscCall(MatDestroy(&product->Dwork)); /* A P, of P^T A P, and the like */
+  PetscCall(MatDestroy(&product->Dwork)); /* the A P of P^T A P, for example */
   product->destroy                               = NULL;
   product->data                                  = NULL;
   product->symbolic_used_the_fact_A_is_symmetric = PETSC_FALSE;
@@ -233,7 +234,7 @@ static PetscErrorCode AIJTCURestart(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A numeric phase for which the parent's product is set up anew */
+/* Numeric phase in which the parent's product is set up anew */
 PetscErrorCode AIJTCUDelegateNumeric(Mat C)
 {
   Mat_Product     *product = C->product, lent = *product;
@@ -247,8 +248,9 @@ PetscErrorCode AIJTCUDelegateNumeric(Mat C)
     PetscCall((*C->ops->productnumeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  /* all of what is lent is given back as it was, after an error, too, so that the next numeric phase is set up anew as
-     well */
+  /*
+     What is lent is given back as it was, also after an error, so that the next numeric phase is set up anew as well.
+  */
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   kept                          = *dp;
   product->destroy              = NULL;
@@ -297,8 +299,8 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan)
 }
 
 /*
-   The product of a sequential matrix with a dense one is counted: as cuSPARSE's on a device, and as one of the CSR path
-   on the host, where that path is the parent's product
+   Count the product of a sequential matrix with a dense one: on a device as cuSPARSE's, on the host as one of the CSR
+   path, because there the parent makes that product.
 */
 static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
 {

@@ -1,12 +1,12 @@
 /*
-   Options that had another name before 0.1.0, and still mean what they meant: each becomes the option that it is now. A
-   release later they are gone, with the old names in petscaijtcu.h.
+   Options that had another name before 0.1.0 and still work. Each becomes the option that it is called now. They go
+   one release later, with the old names in petscaijtcu.h.
 */
 #include "aijtcuimpl.h"
 
 static const char version[] = "0.1.0 of petsc-aijtcu";
 
-/* Set the option, or without a value take it away */
+/* Set the option; without a value, take it away */
 static PetscErrorCode AIJTCUChangeOption(PetscOptionItems PetscOptionsObject, const char name[], const char value[])
 {
   char key[PETSC_MAX_OPTION_NAME];
@@ -43,9 +43,9 @@ static PetscErrorCode AIJTCUDeprecatedPath(Mat A, PetscOptionItems PetscOptionsO
 }
 
 /*
-   The four numbers of a format had an option each. A number that is not set is that of the format f, which A has, or of
-   the host's; panel rows and block columns are rounded up to a multiple of what they must be one of. Numbers that are
-   not allowed are found with the new option
+   Each of the four numbers of a format had an option of its own. A number that is not set is taken from the format f
+   of A, or else from the host's. Panel rows and block columns are rounded up to the multiple that they must be. The
+   new option finds numbers that are not allowed.
 */
 static PetscErrorCode AIJTCUDeprecatedFormat(Mat A, PetscOptionItems PetscOptionsObject, MatAIJTCUFormat f)
 {
@@ -86,7 +86,7 @@ static PetscErrorCode AIJTCUDeprecatedFormat(Mat A, PetscOptionItems PetscOption
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called before the options of now are read: these win */
+/* Called before today's options are read, so that those win */
 PetscErrorCode AIJTCUDeprecatedOptions(Mat A, PetscOptionItems PetscOptionsObject, const MatAIJTCUFormat *format)
 {
   PetscFunctionBegin;

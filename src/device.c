@@ -1,6 +1,4 @@
-/*
-   Products on a GPU: between PETSc's device CSR and dense matrices, and the kernels.
-*/
+/* Products on a GPU: from PETSc's device CSR and dense matrices to the kernels and back. */
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
@@ -30,7 +28,7 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work on the device for A. What it needs is got before it, and given back after an error, too */
+/* Work on the device for A. What it needs is taken before it, and given back after it, also after an error */
 PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
@@ -53,7 +51,11 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pool of the driver's that our memory comes from, and PETSc's on any but the default stream, keeps what is freed: give that back, for the pieces may be too small, or of another size */
+/*
+   Give memory that the pools keep back to the driver. Our memory comes from the driver's default pool. So does PETSc's
+   on any stream but the default one. A pool keeps what is freed, perhaps in pieces that are too small or of another
+   size.
+*/
 static PetscErrorCode AIJTCUTrimPool(void)
 {
   cudaMemPool_t pool;
@@ -67,7 +69,10 @@ static PetscErrorCode AIJTCUTrimPool(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJTCUDeviceCall() for what needs memory: where there is none it is called again when the pool has given back what it can */
+/*
+   AIJTCUDeviceCall() for work that needs memory. If memory is short, the pools give back what they can, and it is
+   called again.
+*/
 PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -133,7 +138,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *by
   return err;
 }
 
-/* B to the order of the bricks, and C from it. What the kernel for bricks needs comes behind both copies */
+/* Bring B to the order of the bricks, and C back. The workspace of the brick kernel lies behind both copies */
 static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
   const HrpbReordered *order = &p->plan->order.matrix;
@@ -155,23 +160,29 @@ static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const Petsc
   return p->reordered ? AIJTCURunReordered(p, N, b, ldb, c, ldc, work) : SpmmRun(p->kernel, &p->A, &plain, work, p->stream);
 }
 
-/* A product's arrays. Those on the host go through buffers behind the kernel's own workspace, two of each: one is copied while the other is multiplied */
+/*
+   The arrays of a product. Those on the host go through buffers behind the kernel's own workspace. There are two of
+   each: one is copied while the other is multiplied.
+*/
 typedef struct {
   const AIJTCUDecision *decision;
   const PetscScalar    *b;
   PetscScalar          *c;
   PetscInt              N, m, n, ldb, ldc;
   PetscBool             bhost, chost;
-  PetscInt              ldbslot, ldcslot; /* of the buffers: whole units of 16 bytes */
-  size_t                bslot, cslot;     /* scalars of a buffer, for a piece */
+  PetscInt              ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
+  size_t                bslot, cslot;     /* scalars of a buffer for one piece */
 } AIJTCUArrays;
 
 enum {
-  PIECES      = 4,      /* at least, of large matrices on the host: of */
-  LEAST_PIECE = 1 << 22 /* scalars, if they are cut for that */
+  PIECES      = 4,      /* least number of pieces of large matrices on the host */
+  LEAST_PIECE = 1 << 22 /* scalars that each piece must have for such a cut */
 };
 
-/* Workspace for pieces of width columns, and of it what the kernel needs for itself; a product in one piece needs one buffer of each */
+/*
+   Workspace for pieces of width columns, and the part of it that the kernel needs for itself. A product in one piece
+   needs one buffer of each.
+*/
 static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
@@ -187,7 +198,7 @@ static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns of a dense matrix between host and device; a copy in two dimensions is limited in its pitch */
+/* Copy columns of a dense matrix between host and device. A copy in two dimensions is limited in its pitch */
 static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
   const size_t size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
@@ -203,7 +214,10 @@ static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many columns at a time as the workspace allows, and their workspace; of matrices on the host, if large, a part, so that copies overlap */
+/*
+   Choose the width of a piece and get its workspace: as many columns as the workspace allows. Large matrices of the
+   host are cut further, so that copies overlap with work.
+*/
 static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
 {
   size_t all = 0;
@@ -227,7 +241,7 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x,
   }
 }
 
-/* One piece of a product */
+/* Multiply one piece */
 static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -238,7 +252,7 @@ static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring the columns of C of a piece to the host, behind its product */
+/* Bring the columns of C of a piece to the host, after its product */
 static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, PetscInt width, const PetscScalar *from, int slot, const AIJTCUTransfers *t)
 {
   PetscFunctionBegin;
@@ -249,8 +263,8 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
 }
 
 /*
-   The product of matrices of which one at least is on the host. The next columns of B come before the last ones of C go, because a copy of memory that is
-   not page-locked keeps the host until it is made
+   Compute a product with at least one matrix on the host. The next columns of B come before the last ones of C go: a
+   copy of memory that is not page-locked keeps the host waiting until it is done.
 */
 static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
 {
@@ -260,7 +274,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUA
   int                slot = 0;
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) { /* both slots are free when the work before is done */
+  for (int i = 0; i < 2; i++) { /* both slots are free when earlier work is done */
     PetscCallCUDA(cudaEventRecord(t->multiplied[i], stream));
     PetscCallCUDA(cudaEventRecord(t->left[i], stream));
   }
@@ -293,7 +307,10 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUA
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Also after an error nothing is under way between these arrays and the device when this returns: they may be freed next */
+/*
+   When this returns, also after an error, no copy between these arrays and the device is under way. The caller may
+   free them next.
+*/
 static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
 {
   AIJTCUTransfers *t;
@@ -318,7 +335,7 @@ static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The kernel was chosen for all columns, and takes each piece of them */
+/* The kernel was chosen for all columns. It takes each piece of them, too */
 static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUArrays         *x = (AIJTCUArrays *)ctx;
@@ -336,7 +353,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With B's array in x, that of C as well */
+/* With B's array in x, get the array of C as well */
 static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, Mat C, HrpbError *err)
 {
   PetscMemType   mem;
@@ -351,7 +368,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = A B with what AIJTCUPlanPrepare() made for the decision */
+/* Compute C = A B with what AIJTCUPlanPrepare() made for the decision */
 PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, Mat C, HrpbError *err)
 {
   AIJTCUArrays   x = {.decision = decision, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};

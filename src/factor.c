@@ -1,9 +1,9 @@
 /*
    cuSPARSE factorizations of a MATSEQAIJTCU on a device.
 
-   PETSc finds them by the exact name of the parent type, and in debug builds they compare the name of the matrix they
-   factor. So the entry of the parent is replaced by one that lets an aijtcu look like its parent while a factor is
-   made, analysed and computed; it passes everything else on. A factor takes vectors of the host, as its matrix does.
+   PETSc finds them by the exact name of the parent type. In debug builds they also compare the name of the matrix that
+   they factor. So our entry replaces the parent's. It lets an aijtcu look like its parent while a factor is made,
+   analysed and computed, and passes everything else on. A factor takes vectors of the host, as its matrix does.
 */
 #include "aijtcuimpl.h"
 
@@ -111,7 +111,8 @@ static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan && !plan->device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor)); /* the default of a host matrix */
+  /* The default of a host matrix is PETSc's own solver */
+  if (plan && !plan->device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
   else PetscCall((*getfactor)(A, ftype, F));
   if (plan && *F) PetscCall(AIJTCUFactorWrap(*F));
@@ -129,7 +130,8 @@ PetscErrorCode AIJTCURegisterFactors(void)
     PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], NULL, NULL, &getfactor));
     if (!getfactor) continue;
     if (getfactor != MatGetFactor_AIJTCU) parent_getfactor[ftypes[i]] = getfactor;
-    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU)); /* found when cusparse is asked for */
+    /* Found when cusparse is asked for */
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU));
     PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));      /* found when nothing is */
   }
 #endif

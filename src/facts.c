@@ -1,8 +1,8 @@
 /*
    Facts: what is known of a matrix and of the device, gathered for a decision.
 
-   AIJTCUFactsGet() reads what is there and finds out nothing, so a view may call it. What a decision lacks is fetched
-   by plan.c: from here the survey, from csr.c and order.c the others.
+   AIJTCUFactsGet() reads what is there and computes nothing, so a view may call it. plan.c fetches what a decision
+   lacks: the survey from this file, the others from csr.c and order.c.
 */
 #include "aijtcuimpl.h"
 
@@ -54,9 +54,9 @@ PetscErrorCode AIJTCUSurveyCreate(Mat A, AIJTCUPlan *plan)
 #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurvey, &s->survey, &s->why));
 #endif
-  /* the host's has all that is of use on a device without kernels */
+  /* a survey of the host has all that a device without kernels can use */
   if (!device || s->why == HRPB_ERR_UNSUPPORTED) PetscCall(AIJTCUHostSurvey(A, &s->survey, &s->why));
-  if (s->why) { /* alpha is zero, and the choice the CSR path */
+  if (s->why) { /* alpha is zero, so the choice is the CSR path */
     PetscCall(PetscInfo(A, "aijtcu: synergy is unknown: %s\n", HrpbErrorString(s->why)));
     s->survey.strip_cols8 = s->survey.strip_cols16 = 0;
   }
@@ -71,13 +71,13 @@ void AIJTCUSurveyDestroy(AIJTCUSurvey *s)
   memset(s, 0, sizeof(*s));
 }
 
-/* That of the host says nothing of staging, which a device wants to know */
+/* A survey of the host says nothing of staging. A device needs that, so it counts again */
 static PetscBool AIJTCUSurveyServes(const AIJTCUSurvey *s, PetscBool on_device)
 {
   return (PetscBool)(s->state != AIJTCU_EMPTY && (s->device || !on_device));
 }
 
-/* What is known of A, whose artifacts are of its pattern: see AIJTCUPlanSync() */
+/* What is known of A. The artifacts must be of its pattern: see AIJTCUPlanSync() */
 PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
 {
   const CsrSchedule *csr = &plan->csr.schedule;
@@ -121,7 +121,7 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is known of the device that the matrix may be on; zeros for one that stays on the host */
+/* What is known of the device of the matrix; zeros for a matrix that stays on the host */
 PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *plan, AIJTCUDeviceFacts *device)
 {
   PetscFunctionBegin;

@@ -1,12 +1,12 @@
 /*
-   How a plan hangs on a matrix: the name, the operations and the composed functions of ours, and how they come and go.
+   How a plan hangs on a matrix: our name, operations and composed functions, and how they come and go.
 
-   A matrix of a parent type gets a plan and, if it is to be an aijtcu, a name. What stands in for the parent's
-   operations comes in a table, see AIJTCUClass; this file knows none of them, nor what is in a plan beside this.
+   A matrix of a parent type gets a plan and, if it is to be an aijtcu, a name. AIJTCUClass has the table of functions
+   that stand in for the parent's operations. This file knows none of them, nor the rest of a plan.
 
-   In the parent's view a matrix carries the parent's name: the pointer to the name is exchanged, never the characters,
-   for others hold the pointer. Functions of the parent are called in the view, because some of them compare the exact
-   name. When the view ends, operations that the parent has set meanwhile are wrapped.
+   In the parent's view a matrix carries the parent's name. The pointer to the name is exchanged, never the characters,
+   because others hold the pointer. Functions of the parent are called in the view, because some of them compare the
+   exact name. When the view ends, operations that the parent has set meanwhile are wrapped.
 
    Every way out of the type goes through AIJTCURelease(). The blocks of a parallel matrix go with it.
 */
@@ -36,7 +36,7 @@ PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Hang data on an object; where that fails it is destroyed */
+/* Compose data with an object. If that fails, the data are destroyed */
 PetscErrorCode AIJTCUComposeData(PetscObject obj, const char key[], void *data, PetscErrorCode (*destroy)(PetscCtxRt))
 {
   PetscErrorCode ierr;
@@ -73,9 +73,11 @@ static void AIJTCUSetOp(struct _MatOps *ops, const AIJTCUOp *op, AIJTCUFn f)
 }
 
 /*
-   Every way out of the type that does not begin with AIJTCUDetach() comes by here: MatDestroy(), MatSetType(), and the
-   old matrix of MatHeaderReplace(). MatHeaderMerge() calls this, too, but takes all that is composed away before: the
-   matrix has no plan then, stays what it is, and gets its plan back
+   Destroys a matrix. Every way out of the type that does not begin with AIJTCUDetach() comes by here: MatDestroy(),
+   MatSetType(), and the old matrix of MatHeaderReplace().
+
+   MatHeaderMerge() calls this, too, but first takes away all that is composed. The matrix has no plan then, stays what
+   it is, and gets its plan back.
 */
 static PetscErrorCode MatDestroy_AIJTCU(Mat A)
 {
@@ -88,8 +90,8 @@ static PetscErrorCode MatDestroy_AIJTCU(Mat A)
 }
 
 /*
-   Absent operations stay absent, unless they are to be added. While values are collected in a hash table PETSc has put
-   the operations aside, ours among them
+   Wrap the operations. Absent ones stay absent, unless they are to be added. While values are collected in a hash
+   table PETSc has put the operations aside, ours among them.
 */
 static void AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
 {
@@ -115,17 +117,17 @@ static void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   Once, when the plan is attached, and not again at the end of each view: a view operation that the user (or a DMDA)
-   sets later is to stay, with ours as the native one behind it
+   Wrap the view operation. This happens once, when the plan is attached, and not at the end of each view. A view
+   operation that the user or a DMDA sets later stays, with ours as the native one behind it.
 */
 static void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
 {
-  if (A->ops->view == cls->view) A->ops->view = A->ops->viewnative; /* passed on by MatDuplicate() */
+  if (A->ops->view == cls->view) A->ops->view = A->ops->viewnative; /* MatDuplicate() copies it */
   plan->parent.view = A->ops->view;
   A->ops->view      = cls->view;
 }
 
-/* The name under which PETSc looks for a composed function of A; has says whether there is to be one of ours */
+/* The name under which PETSc looks for a composed function of A. has says whether one of ours is to be there */
 static PetscErrorCode AIJTCUComposedKey(const AIJTCUPlan *plan, const AIJTCUComposed *composed, char key[], size_t len, PetscBool *has)
 {
   const char *prefix = plan->kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
@@ -185,7 +187,7 @@ static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exchange the name that A carries for the other one: A frees one of them, the plan the other */
+/* Exchange the name that A carries for the other one. A frees one of them, the plan the other */
 static void AIJTCUExchangeNames(Mat A, AIJTCUPlan *plan)
 {
   char *name = ((PetscObject)A)->type_name;
@@ -215,21 +217,21 @@ static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Take from A all that was hung on it, but not the name that it carries. The plan is gone then */
+/* Take from A all that was hung on it, but not the name that it carries. The plan is gone after this */
 static PetscErrorCode AIJTCURelease(Mat A, AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUDetachBlocks(A, plan));
   PetscCall(AIJTCUUnwrapComposed(A, plan));
   AIJTCUUnwrapOps(A, plan);
-  plan->own_name = PETSC_FALSE; /* not twice, should the next line fail */
+  plan->own_name = PETSC_FALSE; /* so that it does not happen twice if the next line fails */
   PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Let A be a matrix of its parent type until AIJTCUParentViewEnd() gets what this returns in plan. Views nest. A may be
-   any matrix.
+   Let A be a matrix of its parent type, until AIJTCUParentViewEnd() gets the plan that this returns. Views nest. A may
+   be any matrix.
 */
 PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
 {
@@ -242,7 +244,7 @@ PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
 
 /*
    Whether A is still of the parent type is read from the characters of its name. Its address says nothing:
-   PetscObjectChangeTypeName() frees the name and makes another, which may get the same address
+   PetscObjectChangeTypeName() frees the name and makes another, which may get the same address.
 */
 PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
 {
@@ -251,12 +253,12 @@ PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &now));
-  /* MatHeaderReplace() gave A another header: the plan went with the old one */
+  /* MatHeaderReplace() gave A another header. The plan went with the old one */
   if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS);
   if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcmp(((PetscObject)A)->type_name, plan->parent_type, &same));
   if (!same) {
-    PetscCall(AIJTCURelease(A, plan)); /* the parent made another type of A */
+    PetscCall(AIJTCURelease(A, plan)); /* the parent made A a matrix of another type */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (plan->own_name) AIJTCUExchangeNames(A, plan);
@@ -264,7 +266,7 @@ PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A device for every process of the communicator, or for none; asked once for a communicator. Collective */
+/* Whether all processes of the communicator have a device. Asked once for a communicator. Collective */
 PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
 {
   PetscFunctionBegin;
@@ -281,7 +283,7 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
       int       ndevices = 0;
       PetscBool mine;
 
-      /* before any PETSc device call: those are errors without a driver */
+      /* this comes before any PETSc device call: without a driver those are errors */
       mine = (PetscBool)(cudaGetDeviceCount(&ndevices) == cudaSuccess && ndevices > 0);
       if (!mine) (void)cudaGetLastError();
       PetscCallMPI(MPIU_Allreduce(&mine, has, 1, MPI_C_BOOL, MPI_LAND, comm));
@@ -306,7 +308,7 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A plan that A holds; after an error it may hold one that does nothing */
+/* Get a plan for A. After an error A may hold a plan that does nothing */
 static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan **plan)
 {
   const MatType own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
@@ -339,9 +341,9 @@ static PetscErrorCode AIJTCUWrap(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   Hang a plan on a matrix of a parent type. With our name the matrix becomes an aijtcu; without it, it stays what it
-   was and only gets its dense products caught. A block takes options from its owner. Cheap when already attached. After
-   an error there is no new plan. Collective
+   Hang a plan on a matrix of a parent type. With our name the matrix becomes an aijtcu. Without it, the matrix stays
+   what it was, and only its dense products are caught. A block takes options from its owner. The call is cheap if a
+   plan is attached already. After an error there is no new plan. Collective.
 */
 PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan *owner)
 {
@@ -375,7 +377,7 @@ PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Make an aijtcu a matrix of its parent type again, and its blocks as well. Nothing where there is no plan */
+/* Make an aijtcu a matrix of its parent type again, and its blocks as well. Does nothing where there is no plan */
 PetscErrorCode AIJTCUDetach(Mat A)
 {
   AIJTCUPlan *plan;
@@ -389,8 +391,8 @@ PetscErrorCode AIJTCUDetach(Mat A)
 }
 
 /*
-   Let the two blocks of a parallel matrix have plans. At product time: assembly, COO assembly and disassembly make new
-   blocks
+   Let the two blocks of a parallel matrix have plans. This is done at product time, because assembly, COO assembly and
+   disassembly make new blocks.
 */
 PetscErrorCode AIJTCUAttachBlocks(Mat A)
 {

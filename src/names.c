@@ -1,5 +1,6 @@
 /*
-   Names that all files may use: of options' values, of log events, and of what is set for the whole program. register.c gives them their values.
+   Names that all files may use: of options' values, of log events, and of what is set for the whole program.
+   register.c gives them their values.
 */
 #include "aijtcuimpl.h"
 

@@ -1,12 +1,10 @@
-/*
-   Whether the value of an option is what it may be, asked before PETSc reads it.
-*/
+/* Checks the value of an option before PETSc reads it. */
 #include "aijtcuimpl.h"
 
 /*
-   Whether the value of an option, if it is set, is of a kind. PETSc's own message names neither the option nor what it
-   may be. PETSc also takes a whole number beyond PetscInt for another one, a missing number for none, and a missing
-   name for any. The text says what the option may be
+   Check that an option, if set, has a value of its kind. PETSc's own message names neither the option nor the values
+   allowed. PETSc also takes a whole number beyond PetscInt for another one, a missing number for none, and a missing
+   name for any. text says which values are allowed.
 */
 PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[],
                                  const char text[])
@@ -24,7 +22,7 @@ PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObj
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
   if (!word) word = "";
   switch (kind) {
-  case AIJTCU_OPTION_NAME: /* which one, PetscOptionsEnum() asks */
+  case AIJTCU_OPTION_NAME: /* PetscOptionsEnum() checks which one */
     good = (PetscBool)(word[0] != 0);
     break;
   case AIJTCU_OPTION_WHOLE:

@@ -6,7 +6,7 @@
 PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMemzero(o, sizeof(*o))); /* no format */
+  PetscCall(PetscMemzero(o, sizeof(*o))); /* zeros: no format is set */
   o->path      = MAT_AIJTCU_PATH_AUTO;
   o->precision = MAT_AIJTCU_PRECISION_FULL;
   o->reorder   = MAT_AIJTCU_REORDER_AUTO;
@@ -25,7 +25,7 @@ MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
   return plan->owner ? &plan->owner->counts : &plan->counts;
 }
 
-/* The format that is set, or that of bricks on the host; a device chooses one of its own where none is set */
+/* The format that is set. If none is: that of bricks on the host, or zeros on a device, which chooses */
 HrpbParams AIJTCUGetFormat(const AIJTCUPlan *plan)
 {
   return AIJTCUFormatSet(AIJTCUGetOptions(plan));
@@ -34,8 +34,8 @@ HrpbParams AIJTCUGetFormat(const AIJTCUPlan *plan)
 #define FORMAT_NAME "-mat_aijtcu_format (MatAIJTCUSetFormat()): "
 
 /*
-   Four numbers that agree with each other, or four zeros. The columns of a window are a power of two, as are those of a
-   brick: a multiple of the larger is one of both
+   Check a format: four numbers that agree with each other, or four zeros. The columns of a window are a power of two,
+   and so are those of a brick, so a multiple of the larger is a multiple of both.
 */
 static PetscErrorCode AIJTCUCheckFormat(Mat A, const MatAIJTCUFormat *f)
 {
@@ -79,7 +79,7 @@ static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Four whole numbers with commas between them, and nothing else */
+/* Read four whole numbers with commas between them, and nothing else */
 static PetscBool AIJTCUReadFormat(const char *word, MatAIJTCUFormat *f)
 {
   PetscInt *const number[] = {&f->brick_rows, &f->panel_rows, &f->block_cols, &f->window_cols};
@@ -117,7 +117,7 @@ static PetscErrorCode AIJTCUOptionsFormat(Mat A, PetscOptionItems PetscOptionsOb
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called inside PetscObjectOptionsBegin() of MatSetFromOptions(). Everything is read and checked before anything is set */
+/* Called inside PetscObjectOptionsBegin() of MatSetFromOptions(). All options are read and checked before any is set */
 PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems PetscOptionsObject)
 {
   const char *const threshold = "Least alpha for which auto takes bricks "
@@ -151,8 +151,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
 }
 
 /*
-   Options of A to be set. Other matrices than an aijtcu have none and are left alone, as by PETSc's type-specific
-   setters. A block of a parallel matrix has those of the whole
+   The options of A, to be set. Other matrices have none and are left alone, as by PETSc's type-specific setters. A
+   block of a parallel matrix has those of the whole.
 */
 static PetscErrorCode AIJTCUOptionsToSet(Mat A, AIJTCUOptions **o)
 {
@@ -208,9 +208,10 @@ static PetscErrorCode AIJTCUOptionsToGet(Mat A, const AIJTCUOptions **o)
   the parent type. `MAT_AIJTCU_PATH_CUSPARSE` is the product of the parent type everywhere: on a device that of
   cuSPARSE.
 
-  A product takes the CSR path, whatever is set, where bricks cannot be had: complex scalars, rows that are not sorted,
-  no memory, a device without tensor cores that pay for the precision. It takes the product of the parent type where the
-  CSR path cannot be had either: no memory for it, or a device for which the library was not compiled. `-info` says why.
+  Where bricks cannot be had, a product takes the CSR path, even if another path is set. Reasons are complex scalars,
+  rows that are not sorted, no memory, or a device without tensor cores that pay for the precision. Where the CSR path
+  cannot be had either, it takes the product of the parent type. Reasons are no memory, or a device for which the
+  library was not compiled. `-info` says why.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetPath()`, `MatAIJTCUSetSynergyThreshold()`
 @*/
@@ -413,10 +414,10 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   Level: intermediate
 
   Notes:
-  For matrices whose unknowns are numbered without regard to which are neighbours. On a device the rows and columns of a
-  square matrix (or diagonal block of a parallel one) are put in the order of Cuthill and McKee, in which bricks are
-  full, once for a nonzero pattern. Each product then takes B to that order and C back. The matrix itself, B and C keep
-  theirs, and the entries of C are the same but for rounding.
+  Reordering helps matrices whose unknowns are numbered without regard to which are neighbours. On a device the rows and
+  columns of a square matrix (or diagonal block of a parallel one) are put in the order of Cuthill and McKee, in which
+  bricks are full. This happens once for a nonzero pattern. Each product then takes B to that order and C back. The
+  matrix itself, B and C keep theirs. The entries of C are the same but for rounding.
 
   By default a matrix is reordered where `auto` chooses the path, columns are scattered, rows share columns with their
   neighbours, and a model of the times says that it pays within 50 products. `MAT_AIJTCU_REORDER_ALWAYS` holds for all
@@ -486,26 +487,26 @@ PetscErrorCode MatAIJTCUGetReorder(Mat A, MatAIJTCUReorder *reorder)
   Level: intermediate
 
   Notes:
-  With `MAT_AIJTCU_TUNE_PROXY` the first product of a nonzero pattern with a number N of columns that is set up times
-  the CSR path and bricks of several formats on a proxy: a few segments of rows that stand for all. Segments with like
-  entries form groups, and each group is represented in proportion. The fastest variant is kept for all products with N
-  columns until the pattern changes. New values change nothing. Of those within 2 % of the fastest it is always the same
-  one.
+  With `MAT_AIJTCU_TUNE_PROXY` the first product of a nonzero pattern with N columns times the CSR path and bricks of
+  several formats. It does so when it is set up, on a proxy: a few segments of rows that stand for all. Segments with
+  like entries form groups, and each group is represented in proportion. The fastest variant is kept for all products
+  with N columns until the pattern changes. New values change nothing. Among variants within 2 % of the fastest the same
+  one is always taken.
 
   Bricks have one format for a pattern. A further N is tuned between that format, once one has won, and the CSR path.
   There may be eight N; others take what the nearest of them takes. With another precision, or another value of
   `MatAIJTCUSetReorder()`, all begins anew.
 
-  What is timed differs from run to run, and so may the choice, and with it the rounding of products.
-  `MatAIJTCUGetTuning()`, `MatView()` with the format info, -mat_aijtcu_view_choice and -info tell the choice, the last
-  three as options that replay it. For a sequential matrix they replay it exactly. For a parallel one they tell the
-  choice of a block of one process, and hold for all blocks, each of which may have taken another path and another
+  Times differ from run to run. So the choice may differ, too, and with it the rounding of products.
+  `MatAIJTCUGetTuning()`, `MatView()` with the format info, -mat_aijtcu_view_choice and -info tell the choice. The last
+  three print it as options that replay it. For a sequential matrix they replay it exactly. For a parallel one they are
+  the choice of a block of one process, and apply to all blocks. Each of these may have taken another path and another
   format.
 
   Tuning applies where `auto` chooses by time: the matrix is on a device, the path is `MAT_AIJTCU_PATH_AUTO`, and
-  neither a format nor a threshold nor `MAT_AIJTCU_REORDER_ALWAYS` is set. The model decides, as without tuning, where
-  there is an order of rows and columns in which columns come in runs, where memory is short, and where the proxy has
-  less than half or more than twice its share of the entries.
+  neither a format nor a threshold nor `MAT_AIJTCU_REORDER_ALWAYS` is set. In three cases the model decides, as without
+  tuning: there is a reordering in which columns come in runs, memory is short, or the proxy has less than half or more
+  than twice its share of the entries.
 
   The proxy has enough rows to keep the device as busy as a large matrix does. A matrix with less than twice as many
   rows (200000 on an H200) is its own proxy: each product is short then, but tuning takes as long as some tens of them.

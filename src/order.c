@@ -1,6 +1,6 @@
 /*
-   The reordered matrix on a device: its rows and columns in an order in which those that belong together lie together,
-   found once for a pattern. When to look for one is said in choice.c.
+   The reordered matrix on a device. Its order brings together rows and columns that belong together. It is found once
+   for a pattern. choice.c says when to look for it.
 */
 #include "aijtcuimpl.h"
 
@@ -34,7 +34,7 @@ static const char *AIJTCUOrderWhyNot(const AIJTCUOrder *o)
   return o->why ? HrpbErrorString(o->why) : "neighbours share too little";
 }
 
-/* A search through so many levels at most. Unless it is forced it is made only where neighbours share columns */
+/* Search through at most this many levels. Unless forced, the search stops where neighbours share too few columns */
 PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, PetscBool forced)
 {
   AIJTCUOrder *o = &plan->order;
@@ -58,7 +58,7 @@ PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, Petsc
 void AIJTCUOrderDestroy(AIJTCUOrder *o)
 {
 #if AIJTCU_HAVE_DEVICE
-  if (o->matrix.n) { /* also after an error that left the state what it was */
+  if (o->matrix.n) { /* set also after an error that left the state as it was */
     HrpbReorderDestroyDevice(&o->matrix, AIJTCUDeviceStreamBehind());
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
@@ -66,7 +66,7 @@ void AIJTCUOrderDestroy(AIJTCUOrder *o)
   memset(o, 0, sizeof(*o));
 }
 
-/* Of device memory */
+/* Bytes of device memory */
 PetscInt64 AIJTCUOrderBytes(const AIJTCUOrder *o)
 {
   return (PetscInt64)HrpbReorderedBytes(&o->matrix);

@@ -1,10 +1,10 @@
 /*
-   The parent types of MATAIJTCU: how their matrices are made, and -mat_aijtcu_attach, which hangs a plan on each of
-   those on a device.
+   The parent types of MATAIJTCU: how their matrices are made. Also -mat_aijtcu_attach, which hangs a plan on every
+   matrix of a parent type on a device.
 
-   A matrix that is attached to keeps its type and its name, so that nothing which looks at them takes another way; its
-   dense products are caught like those of a block inside a parallel aijtcu. Matrices that PETSc converts from MATAIJ do
-   not come by here.
+   A matrix with an attached plan keeps its type and its name, so code that looks at them behaves as before. Its dense
+   products are caught like those of a block of a parallel aijtcu. Matrices that PETSc converts from MATAIJ do not come
+   by here.
 */
 #include "aijtcuimpl.h"
 
@@ -14,7 +14,7 @@ static const MatType names[2][2] = {
   {MATSEQAIJ, MATSEQAIJCUSPARSE},
   {MATMPIAIJ, MATMPIAIJCUSPARSE}
 };
-static CreateFn create[2][2]; /* as registered before us: kind, and whether on a device */
+static CreateFn create[2][2]; /* the types as registered before us: kind, and whether on a device */
 
 /* Make A a matrix of a parent type, without a plan */
 PetscErrorCode AIJTCUParentCreate(Mat A, AIJTCUKind kind, PetscBool device)
@@ -48,8 +48,8 @@ static PetscErrorCode MatCreate_MPIAIJCUSPARSE_Attached(Mat A)
 }
 
 /*
-   Called when the library is loaded, with PETSc's own types registered and none of ours; perhaps again, if what follows
-   fails
+   Called when the library is loaded. PETSc's own types are registered then, and ours are not. It may be called again
+   if a later step fails.
 */
 PetscErrorCode AIJTCUParentsSetUp(PetscBool attach)
 {

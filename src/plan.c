@@ -1,9 +1,12 @@
 /*
-   The plan of a sequential matrix: it asks for decisions, fetches what they need, builds what they name, and drops all
+   The plan of a sequential matrix. It asks for decisions, fetches what they need, builds what they name, and drops all
    of it when the pattern changes. It chooses nothing: see choice.c.
 
-   Three states are kept apart: the pattern changed (all artifacts go), only values changed (packed values are renewed),
-   nothing changed (nothing is touched).
+   Three cases are kept apart:
+
+   the pattern changed     all artifacts are dropped
+   only values changed     packed values are renewed
+   nothing changed         nothing is touched
 */
 #include "aijtcuimpl.h"
 #include <petsctime.h>
@@ -30,14 +33,14 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUBricksDestroy(&plan->bricks));
 #endif
-  AIJTCUOrderDestroy(&plan->order); /* bricks may have been of it */
+  AIJTCUOrderDestroy(&plan->order); /* after the bricks, which may be of the reordered matrix */
   AIJTCUCsrDestroy(&plan->csr);
   AIJTCUSurveyDestroy(&plan->survey);
   PetscCall(AIJTCUTuningDestroy(&plan->tunings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* At the entrance of everything that looks at artifacts: from here on they are of A's pattern */
+/* Whatever looks at artifacts calls this first. After it they are of A's pattern */
 PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUPatternKey key;
@@ -54,7 +57,7 @@ PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
 static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, SpmmOp, PetscInt);
 #endif
 
-/* The fact that a decision lacks */
+/* Fetch the fact that a decision lacks */
 static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   PetscFunctionBegin;
@@ -80,13 +83,14 @@ static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecis
 }
 
 /*
-   Ask until nothing is needed any more: a decision as a whole where d->path is MAT_AIJTCU_PATH_AUTO, which ends when
-   the path is known; otherwise what follows from the path. Without tuning it is the model's
+   Ask until the decision needs nothing more. A decision whose d->path is MAT_AIJTCU_PATH_AUTO is made as a whole, and
+   the loop ends when the path is known. Otherwise the path stays, and the loop finds what follows from it. Without
+   tuning the model decides.
 */
 static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, PetscBool untuned, AIJTCUDecision *d)
 {
   enum {
-    MOST_QUESTIONS = 16 /* there are four facts; an order may be sought again, through more levels */
+    MOST_QUESTIONS = 16 /* there are four facts. A reordering may be sought again through more levels */
   };
   const AIJTCUOptions *o     = AIJTCUGetOptions(plan);
   const AIJTCUDecision asked = *d;
@@ -112,7 +116,7 @@ static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, PetscBool untuned, 
 }
 
 #if AIJTCU_HAVE_DEVICE
-/* Times of a proxy, for N columns. The model is asked first: there may be a reordering, or nothing that can be timed */
+/* Measure times of a proxy for N columns. The model is asked first: there may be a reordering, or nothing to time */
 static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N)
 {
   const AIJTCUOptions *o      = AIJTCUGetOptions(plan);
@@ -153,9 +157,7 @@ static PetscErrorCode AIJTCUPlanTune(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscIn
 }
 #endif
 
-/*
-   The path of an operation with N columns, and its reason. What else there is to decide waits until AIJTCUPlanPrepare()
-*/
+/* Decide the path of an operation with N columns, and its reason. AIJTCUPlanPrepare() decides the rest */
 PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d)
 {
   PetscFunctionBegin;
@@ -165,7 +167,7 @@ PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All facts, and the whole decision for N columns. Fetches what is missing, also what the decision does not need */
+/* Fetch all facts, and make the whole decision for N columns. Fetches facts that the decision does not need, too */
 PetscErrorCode AIJTCUPlanKnow(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUFacts *facts, AIJTCUDecision *d)
 {
   PetscFunctionBegin;
@@ -180,7 +182,7 @@ PetscErrorCode AIJTCUPlanKnow(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Path and reason as far as they follow from what is known already: known says whether they do. For views */
+/* For views: path and reason, if what is known already is enough. known says whether it is */
 PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d, PetscBool *known)
 {
   AIJTCUFacts       facts;
@@ -196,7 +198,7 @@ PetscErrorCode AIJTCUPlanPeek(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AI
 }
 
 #if AIJTCU_HAVE_BRICKS
-/* Bricks as decided, with the values of now */
+/* Build the bricks of a decision, or renew their values */
 static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, PetscBool *usable)
 {
   PetscBool device;
@@ -206,9 +208,12 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
   if (AIJTCUBricksFit(&plan->bricks, d, device)) PetscCall(AIJTCUBricksUpdate(A, plan));
   else {
     PetscCall(AIJTCUBricksCreate(A, plan, d, device));
-    PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d)); /* how large their blocks are is known now */
+    PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d)); /* the size of their blocks is known now */
   }
-  /* no bricks are of the reordered matrix any more, nor does anything find it again for what was tuned with it */
+  /*
+     Reordering is not allowed any more, and no bricks use the reordered matrix. A tuning made with it could not find
+     it again, so both are dropped.
+  */
   if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER) {
     AIJTCUOrderDestroy(&plan->order);
     if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
@@ -219,9 +224,9 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
 #endif
 
 /*
-   Bring up to date what the path of a decision needs, and say in d what that is of the matrix and the options of now.
-   usable says whether there is something to multiply with: on the host there is nothing for the CSR path, for there
-   that is the parent's product
+   Bring up to date what the path of a decision needs, and write into d what follows for the matrix and the options as
+   they are now. usable says whether there is something to multiply with. For the CSR path on the host there is
+   nothing: the parent makes that product.
 */
 PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, PetscBool *usable)
 {
@@ -238,7 +243,7 @@ PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned for N columns, or for the nearest number where there is no room for more; NULL if nothing was */
+/* The tuning for N columns, or for the nearest number if the table is full. NULL if nothing was tuned */
 PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, const AIJTCUTuned **tuned)
 {
   AIJTCUFacts       facts;
@@ -256,7 +261,7 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Device memory that the artifacts have */
+/* Bytes of device memory in the artifacts */
 PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {
   PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUOrderBytes(&plan->order);

@@ -1,12 +1,12 @@
 /*
-   Our product C = A B with a dense B, or A^T B with a symmetric A: what PETSc calls to set it up, its symbolic and its
-   numeric phase.
+   Our product C = A B with a dense B, or A^T B with a symmetric A. PETSc calls these functions to set the product up,
+   and for its symbolic and its numeric phase.
 
-   How it is made is decided in plan.c, once when it is set up. The numeric phase has the plan prepare what the path
-   needs, and calls a kernel. Bricks that cannot be had give way to the CSR path, and that to the parent's product. What
-   is not our product is the parent's, see delegate.c.
+   plan.c decides how the product is made, once when it is set up. The numeric phase has the plan prepare what the path
+   needs, and calls a kernel. If bricks cannot be had, the CSR path takes their place. If that cannot be had either,
+   the parent makes the product. delegate.c has all other products.
 
-   Callers such as SLEPc make, set up, run and clear a product at every call: what can be kept hangs on A.
+   Callers such as SLEPc make, set up, run and clear a product at every call. So what can be kept hangs on A.
 */
 #include "aijtcuimpl.h"
 
@@ -31,7 +31,7 @@ static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = A B as decided, if that can be: done says so, and the log why not */
+/* Compute C = A B as decided, if possible. done says whether it was; the log says why not */
 static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Mat B, Mat C, PetscBool *done)
 {
   const PetscBool     tcu   = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
@@ -64,7 +64,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent's product also where A, or what is known of it, changed since the product was set up */
+/* Numeric phase. The parent makes the product, too, if A or what is known of it changed since the product was set up */
 static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
 {
   Mat            A = C->product->A, B = C->product->B;
@@ -174,8 +174,8 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
 }
 
 /*
-   Called by PETSc for every product in which a MATAIJTCU takes part, or a matrix of a parent type with a plan and a
-   dense one
+   PETSc calls this for every product in which a MATAIJTCU takes part. It also calls it for a matrix of a parent type
+   with a plan, if another operand is dense.
 */
 PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 {

@@ -1,10 +1,8 @@
-/*
-   What a program can ask of a MATAIJTCU beside its options: how it suits tensor cores, and what was tuned.
-*/
+/* What a program can ask of a MATAIJTCU beside its options: how it suits tensor cores, and what was tuned. */
 #include "aijtcuimpl.h"
 
 /*
-   The local sequential matrices that carry plans: A itself, or the diagonal and off-diagonal block. A must be an
+   The local sequential matrices that carry plans: A itself, or its diagonal and off-diagonal block. A must be an
    assembled aijtcu
 */
 PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
@@ -28,8 +26,8 @@ PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
 }
 
 /*
-   alpha, intensity and class from nonzeros and active columns of 8- and 16-row strips (sums over any number of
-   matrices)
+   Compute alpha, intensity and class from nonzeros and active columns of strips of 8 and 16 rows. The counts may be
+   sums over several matrices.
 */
 PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64 nnz, PetscInt64 strip_cols8, PetscInt64 strip_cols16, MatAIJTCUSynergy *s)
 {
@@ -42,7 +40,7 @@ PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64 nnz, PetscInt64 strip_cols8, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros of a sequential matrix, wherever it is */
+/* Nonzeros of a sequential matrix, on the host or on a device */
 static PetscErrorCode AIJTCUNonzeros(Mat A, PetscInt64 *nnz)
 {
   MatInfo info;
@@ -54,8 +52,8 @@ static PetscErrorCode AIJTCUNonzeros(Mat A, PetscInt64 *nnz)
 }
 
 /*
-   Nonzeros and active columns of strips of the local rows. Unless they are to be counted the columns are those that
-   were, and known says whether all were
+   Nonzeros and active columns of strips of the local rows. If count is false, only earlier counts are used, and known
+   says whether all were there.
 */
 PetscErrorCode AIJTCULocalCounts(Mat A, PetscBool count, PetscInt64 *nnz, PetscInt64 *cols8, PetscInt64 *cols16, PetscBool *known)
 {
@@ -176,8 +174,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
 
   Notes:
   There are no variants where there was no product with as many columns yet, where tuning does not apply (see
-  `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. No matter what was tuned before a
-  change of the pattern.
+  `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. A change of the pattern drops them.
 
   Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest
   one, and its times are those of products with as many columns as that.
@@ -208,7 +205,7 @@ PetscErrorCode MatAIJTCUGetTuning(Mat A, PetscInt N, MatAIJTCUTuning *tuning)
 }
 
 /*@
-  MatAIJTCUGetFacts - Gets what the model of times reads of a `MATAIJTCU`, and which kernel makes its products with a number of columns
+  MatAIJTCUGetFacts - Gets the facts about a `MATAIJTCU` that the model of times reads, and the kernel for N columns
 
   Not Collective
 
@@ -222,8 +219,10 @@ PetscErrorCode MatAIJTCUGetTuning(Mat A, PetscInt N, MatAIJTCUTuning *tuning)
   Level: developer
 
   Notes:
-  What is not known yet is found out, as by a first product: active columns are counted, rows are scheduled for the CSR path, an order is sought
-  where the choice depends on it. Bricks are not built. Examples: the benchmark writes the facts beside its times, and `make fit` reads them.
+  A fact that is not known yet is found out, as by a first product. Active columns are counted, and rows are scheduled
+  for the CSR path. A reordering is sought where the choice depends on it. Bricks are not built.
+
+  The benchmark in examples writes these facts beside its times, and `make fit` reads them.
 
   Of a `MATMPIAIJTCU` these are the facts of the diagonal block of this process.
 

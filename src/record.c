@@ -1,8 +1,8 @@
 /*
-   -mat_aijtcu_view_choice: the products that were set up, in the order in which each was first.
+   -mat_aijtcu_view_choice: the products that were set up, in the order of their first set-up.
 
-   A product of a parallel matrix counts once. PETSc makes it of products of the blocks of each process, which it sets up
-   at every numeric phase. Those of the first process are listed below it, without a number.
+   A product of a parallel matrix counts once. PETSc makes it of products of the blocks of each process, and sets those
+   up at every numeric phase. Those of the first process are listed below it, without a number.
 */
 #include "aijtcuimpl.h"
 
@@ -12,19 +12,19 @@ struct _n_AIJTCUChoice {
   PetscInt      rows, cols, N;
   PetscInt64    times;
   AIJTCUChoice *next;
-  /* of a sequential matrix */
+  /* count of a sequential matrix */
   MatAIJTCUPath path;
   const char   *reason;  /* a static string */
-  char         *options; /* that replay what was tuned; empty where nothing was */
-  /* of a parallel one */
-  PetscMPIInt   processes;      /* 0 of a sequential one */
-  PetscObjectId plan, diagonal; /* when a product was last set up: the container of its plan, and its diagonal block */
+  char         *options; /* options that replay what was tuned; empty where nothing was */
+  /* count of a parallel matrix */
+  PetscMPIInt   processes;      /* 0 for a sequential matrix */
+  PetscObjectId plan, diagonal; /* for the last product that was set up: the container of its plan, and its diagonal block */
   AIJTCUChoice *blocks;
 };
 static AIJTCUChoice *choices     = NULL;
 static PetscBool     view_choice = PETSC_FALSE;
 
-/* Options that replay what was tuned for N columns; empty where nothing was. To be freed by the caller */
+/* Options that replay what was tuned for N columns; empty where nothing was. The caller frees them */
 static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
 {
   PetscFunctionBegin;
@@ -59,7 +59,7 @@ static PetscErrorCode AIJTCUChoiceDestroy(AIJTCUChoice **c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Count a product like c. Where the list has none yet, a copy of c is added */
+/* Count a product like c. If the list has none yet, add a copy of c */
 static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice *c, AIJTCUChoice **counted)
 {
   PetscErrorCode ierr;
@@ -91,7 +91,7 @@ static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The product of the parallel matrix whose block A is: with N columns, if there was one. NULL where A is no block */
+/* The product with N columns of the parallel matrix whose block A is. NULL if there is none, or if A is no block */
 static PetscErrorCode AIJTCUChoiceOfWhole(Mat A, PetscInt N, AIJTCUChoice **whole)
 {
   AIJTCUPlan   *plan;
@@ -129,7 +129,8 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
     PetscCall(PetscObjectGetId((PetscObject)A, &id));
     c.name = (char *)(id == whole->diagonal ? "diagonal block" : "off-diagonal block");
   }
-  PetscCall(AIJTCUReplay(A, N, &c.options)); /* of this product: of another pattern, say, others may have been tuned since */
+  /* The options as they are for this product. Later ones may differ, of another pattern for example */
+  PetscCall(AIJTCUReplay(A, N, &c.options));
   ierr = AIJTCUChoiceCount(whole ? &whole->blocks : &choices, &c, &counted);
   PetscCall(PetscFree(c.options));
   PetscCall(ierr);
@@ -172,7 +173,7 @@ static PetscErrorCode AIJTCUChoicePrintReason(const AIJTCUChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product's line, and those of its blocks */
+/* Print a product's line, and those of its blocks */
 static PetscErrorCode AIJTCUChoicePrintAll(const AIJTCUChoice *c)
 {
   const MPI_Comm comm = PETSC_COMM_WORLD;
@@ -208,7 +209,7 @@ static PetscErrorCode AIJTCUViewChoice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called when the library is loaded, with what the option says */
+/* Called when the library is loaded, with the value of the option */
 PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool view)
 {
   PetscFunctionBegin;

@@ -6,9 +6,10 @@
 #define COMPILED "libpetscaijtcu was compiled for "
 
 /*
-   A library for one PETSc must not touch the matrices of another: the table of operations has another shape in every
-   minor version, numbers and indices have other sizes, and a matrix knows of devices or does not. Asked before anything
-   else, in an order in which every answer fits its variable
+   Check that the library fits this PETSc. A library for one PETSc must not touch the matrices of another. The table of
+   operations has another shape in every minor version. Numbers and indices may have other sizes. A matrix may or may
+   not know of devices. This check comes first, and its questions have an order in which every answer fits its
+   variable.
 */
 static PetscErrorCode AIJTCUCheckPetsc(void)
 {
@@ -27,7 +28,10 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   size_t        size;
 
   PetscFunctionBegin;
-  /* While PetscInitialize() loads a library, PetscInitialized() says no yet. A PETSc that is not initialized prints no errors */
+  /*
+     While PetscInitialize() loads a library, PetscInitialized() is still false. A PETSc that is not initialized prints
+     no errors.
+  */
   if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
     (void)fprintf(stderr,
                   "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, "
@@ -63,7 +67,7 @@ static PetscErrorCode AIJTCUGlobalSwitch(PetscOptionItems PetscOptionsObject, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those of no matrix: read once, in one block, for PETSc prints a block's title once */
+/* Options that belong to no matrix. They are read once, in one block, because PETSc prints a block's title once */
 static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_choice)
 {
 #if AIJTCU_HAVE_DEVICE
@@ -137,7 +141,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
-  /* Last: it tells a further call that all is done. After an error that call begins again */
+  /* This comes last and tells a further call that all is done. After an error that call begins again */
   PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

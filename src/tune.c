@@ -1,25 +1,29 @@
 /*
-   Tuning: path and format by the times of a proxy, a few rows of the matrix that stand for all (kernels/proxy/proxy.h),
-   instead of a model of the time. What is found is kept for a pattern, an operation and a number of columns, and is a
-   fact for the choice.
+   Tuning: the choice of path and format by measured times instead of a model. The times are those of a proxy, a few
+   rows of the matrix that stand for all (kernels/proxy/proxy.h). What is found is kept for a pattern, an operation and
+   a number of columns. It is a fact for the choice.
 
-   A product of the proxy takes its share of the time of a product of the matrix, but for the row-major copy that some
-   kernels make of B: that has all of B whatever rows there are, so it is timed by itself and neither scaled nor left
-   out. What is launched once is scaled, too, as if it were work: that is the same few microseconds for all variants,
-   and the proxy is large enough.
+   The time of a proxy's product is scaled to the whole matrix. One part is not: the row-major copy of B that some
+   kernels make. It has all of B, with any number of rows, so it is timed by itself and added unscaled. The time of a
+   launch is scaled as if it were work. That adds the same few microseconds to all variants, and the proxy is large
+   enough for it.
 
-   B and C are the proxy's own. When the path of a product is chosen B need not have its values yet, and numbers that
-   are not finite would send sums through another computation.
+   B and C are the proxy's own. When the path of a product is chosen, B need not have its values yet. Numbers that are
+   not finite would send sums through another computation.
 
-   The variants are the formats among which a device chooses (AIJTCUFormat()), and the CSR path. How many columns of C a
-   thread block has, and whether a kernel for CSR copies B, follow from these and from N in the kernels: there is
-   nothing to set. Six formats more (windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered panels)
-   were among them: in double the winners were not closer to the best of all (kernels/README.md), and building bricks of
-   the proxy is what most of tuning takes.
+   The variants are the formats among which a device chooses (AIJTCUFormat()), and the CSR path. The kernels derive the
+   rest from these and from N: how many columns of C a thread block has, and whether a CSR kernel copies B.
+
+   Six formats more were variants once: windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered
+   panels. In double precision the winners were not closer to the best of all (kernels/README.md), and building bricks
+   of the proxy takes most of the time of tuning.
 */
 #include "aijtcuimpl.h"
 
-/* One more option with its value. What does not fit is an error: half an option would be no replay, or another one */
+/*
+   Append one option with its value. One that does not fit is an error, because a cut option would replay another
+   choice
+*/
 static PetscErrorCode AIJTCUAppendOption(const char prefix[], const char name[], const char value[], char text[], size_t len)
 {
   const char *part[] = {text[0] ? " -" : "-", prefix, name, " ", value};
@@ -52,14 +56,14 @@ static PetscErrorCode AIJTCUAppendChoice(const char prefix[], const AIJTCUDecisi
 }
 
 /*
-   The options, with the prefix of A or of the parallel matrix whose block it is, that replay a choice: of a sequential
-   matrix the same bits without tuning. To be freed by the caller, unless there is an error
+   The options that replay a choice. For a sequential matrix they give the same bits without tuning. They have the
+   prefix of A, or of the parallel matrix that A is a block of. The caller frees the string, unless there is an error.
 */
 PetscErrorCode AIJTCUTuningOptions(Mat A, const AIJTCUTuned *t, char **text)
 {
   enum {
     OPTIONS = 3,
-    WITHOUT = 64 /* characters of an option and its value beside the prefix */
+    WITHOUT = 64 /* characters of an option and its value, without the prefix */
   };
   const char    *prefix;
   AIJTCUPlan    *plan;
@@ -83,12 +87,13 @@ PetscErrorCode AIJTCUTuningOptions(Mat A, const AIJTCUTuned *t, char **text)
   #include <proxy/proxy.h>
 
 enum {
-  MOST_COLUMNS = 256, /* of the proxy: kernels go through wider products in tiles of 128 at most */
+  MOST_COLUMNS = 256, /* most columns of the proxy. Kernels cut wider products into tiles of at most 128 */
   CSR          = AIJTCU_NFORMATS
 };
 
-static const PetscReal tie  = (PetscReal)1.02; /* times the fastest: the first of these wins, so that noise seldom moves the choice */
-static const PetscReal near = (PetscReal)1.05; /* times the fastest so far: what is slower is timed once */
+/* Factor of the fastest time. The first variant within it wins, so that noise seldom changes the choice */
+static const PetscReal tie  = (PetscReal)1.02;
+static const PetscReal near = (PetscReal)1.05; /* factor of the fastest time so far. A slower variant is timed once */
 
 /* Variant k: a format, or zeros for the CSR path */
 static HrpbParams AIJTCUVariantParams(PetscInt k)
@@ -96,20 +101,20 @@ static HrpbParams AIJTCUVariantParams(PetscInt k)
   return k == CSR ? (HrpbParams){0, 0, 0, 0} : AIJTCUFormat((int)k);
 }
 
-/* What the times of the variants have in common */
+/* What the timings of all variants share */
 typedef struct {
   AIJTCUTuned       *tuned;
   const AIJTCUFacts *facts;
   HrpbProxy          proxy;
-  double             columns; /* of the product, for each that the proxy has */
-  PetscInt           ncopies; /* of B that were timed: */
-  int32_t            ldr[2];  /* those for bricks and for CSR have rows of different lengths, */
-  double             copy[2]; /* and take so many s */
-  double             best;    /* s of the fastest product so far, as the proxy has it; negative before one was timed */
-  double             spent;   /* s of the proxy's products */
+  double             columns; /* columns of the product for each column of the proxy */
+  PetscInt           ncopies; /* copies of B that were timed */
+  int32_t            ldr[2];  /* their leading dimensions: one for bricks, one for CSR */
+  double             copy[2]; /* their times in seconds */
+  double             best;    /* Seconds of the proxy's fastest product so far, scaled parts only; negative before the first */
+  double             spent;   /* seconds spent on the proxy's products */
 } AIJTCUTuneRun;
 
-/* Of the copy of B with this leading dimension; none takes no time */
+/* Time the copy of B with this leading dimension. Zero means no copy, which takes no time */
 static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
   HrpbTiming t;
@@ -133,9 +138,7 @@ static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The copy of B comes first: a product that is so slow that it need not be timed again is known by what of it is scaled
-*/
+/* Time one variant. The copy of B comes first. A product whose scaled part is already too slow is not timed again. */
 static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
   const double share = r->proxy.share;
@@ -156,8 +159,8 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
 }
 
 /*
-   What bricks are refused for is no error. Want of memory ends the timing, for the next variant would want as much, and
-   so does a CSR path without a time, for there is nothing to compare with
+   Errors that refuse bricks are no errors here. Lack of memory ends the timing, because the next variant would need as
+   much. A CSR path without a time ends it, too: nothing is left to compare with.
 */
 static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
 {
@@ -184,8 +187,8 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
 }
 
 /*
-   Whether the proxy has about as many entries for a row as the matrix. Segments are chosen by their number: where few
-   of them have nearly all entries, none of these may be among the chosen
+   Whether the proxy has about as many entries a row as the matrix. Segments are chosen by their number. Where a few
+   segments have nearly all entries, the proxy may have none of these.
 */
 static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
 {
@@ -193,15 +196,15 @@ static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
 }
 
 /*
-   Columns that the proxy has: as many as products have, unless these are many, or B, a copy of it and C would take more
-   memory than products may
+   Columns of the proxy: as many as products have, up to MOST_COLUMNS. Fewer, where B, a copy of it and C would take
+   more memory than products may.
 */
 static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *N)
 {
-  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy has no more */
+  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the most that the proxy has */
 
   PetscFunctionBegin;
-  for (*N = PetscMin(*N, MOST_COLUMNS);; *N = (*N / 2 + 15) / 16 * 16) { /* as products are cut */
+  for (*N = PetscMin(*N, MOST_COLUMNS);; *N = (*N / 2 + 15) / 16 * 16) { /* halved like the pieces of a product */
     const size_t columns = (size_t)*N, filled = (columns + 15) / 16 * 16;
     PetscBool    fits;
 
@@ -210,7 +213,7 @@ static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *
   }
 }
 
-/* Also the second time, after memory was short */
+/* Time the variants. Called again after memory was short */
 static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   AIJTCUTuneRun *r = (AIJTCUTuneRun *)ctx;
@@ -237,7 +240,7 @@ static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first of those that are about as fast as the fastest */
+/* The first of the variants that are about as fast as the fastest */
 static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
 {
   for (PetscInt k = 0; k < t->tuning.nvariants; k++) {
@@ -246,14 +249,15 @@ static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
   return -1;
 }
 
-/* The times of the variants, and the one that is taken. Where there are none, the model's choice, which t has, stays */
+/* Time the variants and take one. If there are no times, the model's choice stays, which t has */
 static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *facts, const HrpbParams *format, AIJTCUTuned *t)
 {
   AIJTCUTuneRun r = {.tuned = t, .facts = facts, .best = -1};
   HrpbError     err;
 
   PetscFunctionBegin;
-  if (!facts->matrix.survey.strip_cols16) PetscFunctionReturn(PETSC_SUCCESS); /* there is nothing to multiply, or not by bricks */
+  /* there is nothing to multiply, or no bricks to multiply with */
+  if (!facts->matrix.survey.strip_cols16) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = 0; k < AIJTCU_MOST_VARIANTS; k++) {
     const HrpbParams v = AIJTCUVariantParams(k);
 
@@ -266,8 +270,9 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUFact
   if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->choice.N, HrpbErrorString(err)));
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
-    t->tuning.nvariants = 0;                                               /* none that are compared, even if some were timed */
-    if (t->choice.path == MAT_AIJTCU_PATH_TCU) t->choice.format = *format; /* for good, whatever wins for other numbers of columns */
+    t->tuning.nvariants = 0; /* nothing was compared, even if some were timed */
+    /* this format stays, even if another wins for other numbers of columns */
+    if (t->choice.path == MAT_AIJTCU_PATH_TCU) t->choice.format = *format;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   t->choice.path     = t->variant[t->tuning.winner].path;
@@ -278,9 +283,10 @@ static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUFact
 }
 
 /*
-   One more choice, for the operation and the columns of the model's, of which it begins. With a reordering that bricks
-   may be of, in which columns come in runs, the model's it remains: it knows whether that pays. Otherwise the variants
-   are timed. The format is the one that bricks would have by the model
+   Add a choice for the operation and the columns of the model's choice, which it starts from.
+
+   The model's choice stays where bricks may be of a reordered matrix in which columns come in runs: the model knows
+   whether that pays. Otherwise the variants are timed. The format of the model is the one that bricks would have.
 */
 PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *facts, const AIJTCUDecision *model, PetscBool reordered, const HrpbParams *format)
 {
@@ -295,7 +301,7 @@ PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *fa
   }
   PetscCheck(all->n < AIJTCU_MOST_TUNED, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No room for another tuning");
   t = &all->tuned[all->n];
-  PetscCall(PetscMemzero(t, sizeof(*t))); /* after an error in what follows it is used again */
+  PetscCall(PetscMemzero(t, sizeof(*t))); /* if a call below fails, this place is used again */
   t->tuning.winner    = -1;
   t->choice           = (AIJTCUDecision){.op = model->op, .N = model->N, .path = model->path, .reason = model->reason};
   t->choice.reordered = (PetscBool)(reordered && model->path == MAT_AIJTCU_PATH_TCU);
@@ -306,7 +312,7 @@ PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *fa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How long it took as a whole, and what was found */
+/* Log how long it took, and what was found */
 PetscErrorCode AIJTCUTuningFinish(Mat A, AIJTCUPlan *plan, PetscLogDouble seconds)
 {
   AIJTCUTuned   *t = &plan->tunings.tuned[plan->tunings.n - 1];

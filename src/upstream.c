@@ -1,10 +1,10 @@
 /*
-   What works around defects of PETSc, matrix by matrix; products are in upstreamproduct.c. Nothing here knows of plans.
+   Workarounds for defects of PETSc in matrices. upstreamproduct.c has those in products. Nothing here knows of plans.
 
-   Each piece begins with a text that can be sent to PETSc as it is: a title, what is wrong, and a few lines that show
-   it. "Needed" says with which versions; "Gone when" names the test that says when a PETSc does not need it any more.
-   test/aijtcu/tests/upstream.c asks PETSc's own types, without ours, and prints what has been repaired; the other tests
-   named here show that ours does what is right.
+   Each piece begins with a text that can be sent to PETSc as it is: a title, what is wrong, and a few lines of code
+   that show it. "Needed" names the versions that need the workaround. "Gone when" names the test that tells when a
+   PETSc does not need it any more. test/aijtcu/tests/upstream.c asks PETSc's own types, without ours, and prints what
+   has been repaired. "Ours" names the tests that show that our type is right.
 
    With a new version of PETSc: run that test, delete what it prints here and there, and run the others.
 */
@@ -72,7 +72,7 @@ enum {
   MAX_VECS = 3
 };
 
-/* u is v, or a vector on the device where A works there and v is one of the host */
+/* u is v. Or a vector on the device, where A works there and v is a vector of the host */
 static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
 {
   PetscBool host, bound;
@@ -104,7 +104,7 @@ static PetscErrorCode AIJTCUCallOnDevice(Mat A, PetscInt nread, PetscInt n, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Call a function of A with n vectors, of which the first nread are read and the others written */
+/* Call a function of A with n vectors. The first nread of them are read, the others written */
 PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v[], PetscErrorCode (*f)(Mat, const Vec[]))
 {
   Vec            u[MAX_VECS] = {NULL};
@@ -112,7 +112,7 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
 
   PetscFunctionBegin;
   ierr = AIJTCUCallOnDevice(A, nread, n, v, u, f);
-  for (PetscInt i = 0; i < n; i++) { /* all of them, whatever one says */
+  for (PetscInt i = 0; i < n; i++) { /* all of them, even after an error */
     const PetscErrorCode destroyed = u[i] == v[i] ? PETSC_SUCCESS : VecDestroy(&u[i]);
 
     if (!ierr) ierr = destroyed;
@@ -270,7 +270,7 @@ PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
    Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: "pbjacobi"
    and "vpbjacobi" of solvers.c, which are right on the host as well.
 */
-/* Rows of diagonal blocks as CSR; at is for the numbers of rows */
+/* Rows of the diagonal blocks as CSR. at is workspace for row numbers */
 static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscInt first = 0;
@@ -302,8 +302,8 @@ static PetscErrorCode AIJTCUSetBlocksCSR(Mat D, PetscInt bs, const PetscInt i[],
 }
 
 /*
-   The diagonal blocks, of sizes[] or of bs rows each, as a matrix of type MATSEQAIJCUSPARSE on this process. Whoever
-   gets it inverts it on the host, as it does for an aijcusparse
+   The diagonal blocks as a matrix of type MATSEQAIJCUSPARSE on this process. They have sizes[] rows, or bs rows each.
+   The caller inverts it on the host, as it does for an aijcusparse.
 */
 static PetscErrorCode AIJTCUGetDiagonalBlocks(Mat A, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, Mat *D)
 {

@@ -1,6 +1,4 @@
-/*
-   What works around defects of PETSc in products. Written as upstream.c is, which says how.
-*/
+/* Workarounds for defects of PETSc in products, written as upstream.c says. */
 #include "aijtcuimpl.h"
 
 /*
@@ -73,7 +71,7 @@ PetscErrorCode AIJTCUProductWithDeviceC(Mat C, PetscErrorCode (*numeric)(Mat))
   if (!bound) PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &move));
   if (move) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
   PetscCall((*numeric)(C));
-  if (move) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C)); /* nothing where PETSc has done so */
+  if (move) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C)); /* nothing to do where PETSc has done so */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

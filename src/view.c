@@ -1,6 +1,6 @@
 /*
-   What MatView() says of a MATAIJTCU. A view builds nothing, searches nothing and chooses nothing: what no product has
-   needed yet is "not known yet". Only columns are counted, as MatAIJTCUGetSynergy() does.
+   What MatView() says of a MATAIJTCU. A view builds nothing, searches nothing and chooses nothing. A fact that no
+   product has needed yet is "not known yet". Only columns are counted, as MatAIJTCUGetSynergy() does.
 */
 #include "aijtcuimpl.h"
 #include <petscviewer.h>
@@ -32,7 +32,7 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
     PetscCall(AIJTCUPlanPeek(blocks[i], plan, SPMM_OP_PRODUCT, N, &d, &known));
     if (!known) any[UNKNOWN] = PETSC_TRUE;
     else if (d.path == MAT_AIJTCU_PATH_TCU) any[TCU] = PETSC_TRUE;
-    else if (d.path == MAT_AIJTCU_PATH_CUSPARSE) any[CUSPARSE] = PETSC_TRUE; /* as set, and then of all blocks */
+    else if (d.path == MAT_AIJTCU_PATH_CUSPARSE) any[CUSPARSE] = PETSC_TRUE; /* a path that is set holds for all blocks */
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, NANSWERS, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (any[TCU]) *path = MatAIJTCUPaths[MAT_AIJTCU_PATH_TCU];
@@ -42,8 +42,8 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
 }
 
 /*
-   The format of this process's bricks where they exist. Where they do not: the one that is set or, on the host, the
-   default one; zeros on a device, which chooses a format when it builds them
+   The format of this process's bricks, if they exist. If not: the one that is set, or the default on the host. Zeros
+   on a device, which chooses a format when it builds bricks.
 */
 static PetscErrorCode AIJTCUViewFormat(Mat A, HrpbParams *format)
 {
@@ -62,7 +62,7 @@ static PetscErrorCode AIJTCUViewFormat(Mat A, HrpbParams *format)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the rows of all processes have together, and whether any of them have bricks */
+/* Sums over the rows of all processes, and whether any process has bricks */
 static PetscErrorCode AIJTCUViewSynergy(Mat A, MatAIJTCUSynergy *all)
 {
   enum {
@@ -153,8 +153,8 @@ static PetscErrorCode AIJTCUViewBricks(Mat A, const MatAIJTCUSynergy *s, PetscVi
 }
 
 /*
-   What was tuned, as options that replay it. Of a parallel matrix: for the diagonal block of each process, of which the
-   first one says it
+   What was tuned, as options that replay it. For a parallel matrix the first process prints what was tuned for its
+   diagonal block.
 */
 static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 {
@@ -173,7 +173,7 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
     const AIJTCUTuned    *tuned;
 
     PetscCall(AIJTCUPlanTuned(blocks[0], plan, choice->op, choice->N, &tuned));
-    if (!tuned) continue; /* it was for another pattern, or before something was set */
+    if (!tuned) continue; /* it was for another pattern, or before an option changed */
     PetscCall(AIJTCUTuningOptions(blocks[0], tuned, &text));
     ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->choice.N,
                                   blocks[0] == A ? "" : of_block, text);
@@ -188,8 +188,8 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
 }
 
 /*
-   The lines that follow the parent's in the format info, where a matrix is viewed by itself. In the view of a solver they
-   would be noise, as in the format info_detail, with which a MATIS prints its local matrices. Collective
+   Lines after the parent's, in the format info, where a matrix is viewed by itself. They are left out in the view of a
+   solver, and in the format info_detail, with which a MATIS prints its local matrices. Collective.
 */
 PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
 {

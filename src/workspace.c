@@ -1,30 +1,34 @@
 /*
-   What all plans on a device share: the order of their work, and device memory for copies of B, for sums of parts and
-   for matrices that come from the host.
+   What all plans on a device share: the order of their work, and device memory. The memory is for copies of B, for
+   sums of parts and for matrices that come from the host.
 
-   One buffer serves all because their work is done one after the other, whatever stream it is given to: an event marks
-   where the last of it ends. The buffer grows to what the largest product asked for, up to a cap, and goes when the
-   last plan on the device does.
+   One buffer serves all. Their work is done one after the other, on any stream: an event marks where the last of it
+   ends. The buffer grows to what the largest product asked for, up to a cap. It goes when the last plan on the device
+   does.
 */
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-  #pragma weak PetscDefaultCudaStream /* data, which a PETSc without CUDA has not: the library would not be loaded there, and could not say why */
+  /*
+     Data that a PETSc without CUDA lacks. Without the pragma the library could not be loaded there, and could not say
+     why
+  */
+  #pragma weak PetscDefaultCudaStream
 
 static struct {
   void       *buffer;
   size_t      bytes;
-  size_t      failed; /* so much was asked for in vain */
-  int         device; /* of the buffer and the event */
+  size_t      failed; /* size that was asked for in vain */
+  int         device; /* device of the buffer and the event */
   PetscInt    nusers;
   cudaEvent_t done;
 
   AIJTCUTransfers transfers;
 } shared;
 
-/* What a caller can do something about is left to him, the rest is an error */
+/* Errors that a caller can handle are returned in the HrpbError. Others are PETSc errors */
 PetscErrorCode AIJTCUCheckDevice(HrpbError err)
 {
   PetscFunctionBegin;
@@ -33,8 +37,8 @@ PetscErrorCode AIJTCUCheckDevice(HrpbError err)
 }
 
 /*
-   An error of a call that nobody asks for, lest another's question meets it: one of work before comes to light in the
-   next call
+   Take away an error of a call whose result nobody uses, so that the next query does not report it. An error of
+   earlier work shows again in the next call.
 */
 PetscBool AIJTCUForgetError(int err)
 {
@@ -54,7 +58,7 @@ static void AIJTCUTransfersFree(AIJTCUTransfers *t)
   memset(t, 0, sizeof(*t));
 }
 
-/* Device memory from the driver's pool, in the order of the stream; NULL where there is not as much */
+/* Device memory from the driver's pool, in the order of the stream. NULL where there is not enough */
 PetscErrorCode AIJTCUDeviceMalloc(size_t bytes, cudaStream_t stream, void **p)
 {
   cudaError_t err;
@@ -67,12 +71,13 @@ PetscErrorCode AIJTCUDeviceMalloc(size_t bytes, cudaStream_t stream, void **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of it, whatever CUDA says */
+/* Free all of it, even if CUDA reports errors */
 static void AIJTCUSharedFree(void)
 {
   if (shared.buffer) {
     if (shared.done) (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
-    (void)AIJTCUForgetError(cudaFree(shared.buffer)); /* does not wait for what comes from the driver's pool, nor asks which device is current */
+    /* This does not wait for memory from the driver's pool, nor asks which device is current */
+    (void)AIJTCUForgetError(cudaFree(shared.buffer));
   }
   if (shared.done) (void)AIJTCUForgetError(cudaEventDestroy(shared.done));
   AIJTCUTransfersFree(&shared.transfers);
@@ -81,7 +86,7 @@ static void AIJTCUSharedFree(void)
   shared.bytes = shared.failed = 0;
 }
 
-/* A plan on the device comes or goes */
+/* Count a plan on the device that comes or goes */
 void AIJTCUWorkspaceUser(PetscBool comes)
 {
   shared.nusers += comes ? 1 : -1;
@@ -89,8 +94,8 @@ void AIJTCUWorkspaceUser(PetscBool comes)
 }
 
 /*
-   The stream of PETSc's current device context, behind what plans have put on any stream, and behind PETSc's own
-   default stream, on which matrices are assembled and scaled. To be followed by AIJTCUDeviceEnd()
+   The stream of PETSc's current device context. It waits for the work of plans on any stream. It also waits for
+   PETSc's own default stream, on which matrices are assembled and scaled. AIJTCUDeviceEnd() must follow.
 */
 PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
 {
@@ -114,14 +119,14 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A stream in which memory of plans can be freed: behind all that they have put on any stream */
+/* A stream in which memory of plans can be freed. It waits for their work on any stream */
 cudaStream_t AIJTCUDeviceStreamBehind(void)
 {
   if (shared.done && AIJTCUForgetError(cudaStreamWaitEvent(PetscDefaultCudaStream, shared.done, 0))) (void)AIJTCUForgetError(cudaDeviceSynchronize());
   return PetscDefaultCudaStream;
 }
 
-/* Streams and events for matrices that come from the host, between AIJTCUDeviceBegin() and AIJTCUDeviceEnd() */
+/* Streams and events for matrices that come from the host. For use between AIJTCUDeviceBegin() and AIJTCUDeviceEnd() */
 PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **transfers)
 {
   AIJTCUTransfers *t = &shared.transfers;
@@ -138,7 +143,7 @@ PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **transfers)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Also after an error, that of AIJTCUDeviceBegin() included: what was put on the stream until then is there */
+/* Call this also after an error, even one of AIJTCUDeviceBegin(): the stream may have got work before it */
 PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
 {
   cudaError_t err = cudaSuccess;
@@ -151,8 +156,8 @@ PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
 }
 
 /*
-   Whether a product should take so much at once, rather than in pieces: -mat_aijtcu_workspace_max, else a quarter of
-   the device's memory
+   Whether a product should take this many bytes at once, rather than work in pieces. The limit is
+   -mat_aijtcu_workspace_max, or a quarter of the device's memory.
 */
 PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
 {
@@ -167,8 +172,8 @@ PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
 }
 
 /*
-   So many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave; NULL where there is not
-   as much memory
+   Workspace of this many bytes until AIJTCUDeviceEnd(), for work on the stream that AIJTCUDeviceBegin() gave. NULL
+   where there is not enough memory.
 */
 PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work)
 {

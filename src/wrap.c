@@ -1,14 +1,14 @@
 /*
-   The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. What more
-   than a call of the parent is needed because PETSc is wrong somewhere is in upstream.c.
+   The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. Where
+   PETSc is wrong and a wrapper must do more than call the parent, the work is in upstream.c.
 
-   On a device, every operation whose implementation compares the exact type name somewhere (some in debug builds of
-   PETSc only) is called through the parent's view, and those that take vectors accept vectors of the host. On the host
-   next to nothing compares, so little more is wrapped than what must know the plan.
+   On a device, an operation is called through the parent's view if its implementation compares the exact type name
+   somewhere. Some do so in debug builds of PETSc only. Operations that take vectors accept vectors of the host. On the
+   host next to nothing compares names, so little is wrapped except what must know the plan.
 */
 #include "aijtcuimpl.h"
 
-/* An operation of the parent on vectors that are where A is */
+/* An operation of the parent, on vectors that are where A is */
 #define PARENT(op, name, ...) \
   static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
   { \
@@ -73,7 +73,7 @@ static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure
 static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscFunctionBegin;
-  AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* names of both are compared */
+  AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +126,7 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
-  if (plan->owner || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants one of its own */
+  if (plan->owner || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants a matrix of its own type */
   PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
   bplan->options = plan->options;
@@ -153,15 +153,15 @@ static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
   if (plan) {
     AIJTCUCallParentOp(A, view, A, viewer);
     PetscCall(AIJTCUView(A, viewer));
-  } else { /* MatDuplicate() passes this operation on, also to a matrix of the parent type */
+  } else { /* MatDuplicate() copies this operation, also into a matrix of the parent type */
     PetscUseTypeMethod(A, viewnative, viewer);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   LU in place puts a factor into the matrix's header, which is of the parent type from then on. PETSc's aij have this
-   one and ILU in place, and no others
+   LU in place puts a factor into the matrix's header, which is of the parent type from then on. PETSc's aij types have
+   two factorizations in place: this one and ILU.
 */
 static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
 {
@@ -182,7 +182,7 @@ static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc finds by what is composed with a submatrix how to fill it again */
+/* PETSc composes with a submatrix the data that it needs to fill it again */
 static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
 {
   AIJTCUPlan *plan;
@@ -216,7 +216,7 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As PCGASM has them, of some processes each */
+/* Submatrices of some processes each, as PCGASM has them */
 static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
   AIJTCUPlan *plan;
@@ -290,10 +290,12 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
 }
 
 /*
-   The operations. Those without FOR_OWN are there for matrices that keep the parent's name, too: the blocks of a
-   parallel matrix, and what -mat_aijtcu_attach has attached to. On a device three kinds are wrapped: what takes vectors
-   or values of the host; the block diagonals, by which PETSc would find the name; and, of a sequential matrix, what
-   compares names
+   The operations. Those without FOR_OWN are also for matrices that keep the parent's name: the blocks of a parallel
+   matrix, and matrices with a plan from -mat_aijtcu_attach. On a device three kinds are wrapped:
+
+   - operations that take vectors or values of the host
+   - the block diagonals, by which PETSc would find the name
+   - of a sequential matrix: operations that compare names
 */
 static const AIJTCUOp ops[] = {
   /* these three copy, compose or remove what we composed, or read options */
@@ -329,8 +331,10 @@ static const AIJTCUOp ops[] = {
 
 /*
    The composed functions. MatSetPreallocationCOO() makes blocks by the name of the whole, or sets the operations anew.
-   The other functions of values are there for the same reasons as operations. Products of an aijtcu are found under a
-   key for any type; those of a matrix that keeps the parent's name, under the keys of the parent's products
+   The other functions of values are here for the same reasons as operations.
+
+   Products of an aijtcu are found under a key for any type. Products of a matrix that keeps the parent's name are
+   found under the keys of the parent's products.
 */
 #define CONVERSION (AIJTCU_FOR_OWN | AIJTCU_ADDED)
 #define PRODUCT    (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)

@@ -17,17 +17,17 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
 #include <petsctime.h>
 
 enum {
-  FIRST_N = 32 /* columns of the first product of a new pattern, if there are that many */
+  FIRST_N = 32 /* columns of the first product of a new pattern, if there are enough */
 };
 
-/* Each family, and each again under a permutation */
+/* Each family, and each again in random order */
 static const char usual[] = "elasticity,elasticity-permuted,dof8,dof8-permuted,tetra,tetra-permuted,stencil27,stencil27-permuted,banded,banded-permuted,"
                             "blockarrow,blockarrow-permuted,poisson7,poisson7-permuted,powerlaw,powerlaw-permuted,rmat,rmat-permuted,random,random-permuted";
 
 typedef struct {
   char    **family, **file, **variant;
   PetscInt  families, files, variants, *N, Ns, most; /* the largest N */
-  PetscReal scale, tolerance;                        /* scale 0: as the machine suggests */
+  PetscReal scale, tolerance;                        /* scale; 0 to follow the machine */
   PetscBool test;                                    /* -test_output */
   Table     table;
 } Options;
@@ -113,7 +113,7 @@ typedef struct {
   Reference        reference;
   MatAIJTCUSynergy synergy; /* alpha and class */
   PetscInt         n;
-  Subject         *subject; /* n of them, the parent first */
+  Subject         *subject; /* n subjects, the parent first */
 } Run;
 
 static PetscErrorCode Elapsed(const Run *r, PetscReal *seconds)
@@ -126,7 +126,7 @@ static PetscErrorCode Elapsed(const Run *r, PetscReal *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of each variant, and what its first product costs */
+/* Make the matrix of each variant, and time its first product */
 static PetscErrorCode SetUpSubjects(Run *r)
 {
   const PetscInt N      = PetscMin(FIRST_N, r->o->most);
@@ -211,14 +211,14 @@ static PetscErrorCode PrintRow(const Run *r, PetscInt N, PetscInt *wrong)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product from the beginning: is it right, which path does it take, and how long does it take about */
+/* Look at a product: is it right, which path does it take, and about how long */
 static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B)
 {
   MatAIJTCUCounts before;
 
   PetscFunctionBegin;
   PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
-  PetscCall(VecSet(r->c->all, (PetscScalar)1e30)); /* another variant's product was there, which is right */
+  PetscCall(VecSet(r->c->all, (PetscScalar)1e30)); /* another variant's product is there, and it is right */
   PetscCall(ExamplePathCounts(s->A, &before));
   PetscCall(ProductBegin(s, B));
   PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
@@ -283,7 +283,7 @@ int main(int argc, char **args)
   PetscInt    wrong = 0;
 
   PetscFunctionBeginUser;
-  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* else the first matrices pay for loading the kernels */
+  (void)setenv("CUDA_MODULE_LOADING", "EAGER", 0); /* otherwise the first matrices pay for loading the kernels */
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));

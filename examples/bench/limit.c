@@ -6,10 +6,10 @@
 #endif
 
 enum {
-  REPEATS = 10 /* times that a speed is measured, of which the best counts */
+  REPEATS = 10 /* times that a speed is measured; the best counts */
 };
 
-/* The least time of a copy of n numbers where the products are made, with the wait for its end */
+/* The least time of a copy of n numbers on the machine that multiplies, with the wait for its end */
 static PetscErrorCode CopySeconds(const Machine *machine, PetscInt n, PetscReal *seconds)
 {
   Vec     x, y;
@@ -37,11 +37,11 @@ static PetscErrorCode CopySeconds(const Machine *machine, PetscInt n, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether cuBLAS may round operands to TF32, which is how tensor cores multiply numbers in single precision */
+/* Whether cuBLAS may round operands to TF32. Tensor cores multiply single precision numbers in that way */
 static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 {
   PetscFunctionBegin;
-  (void)machine, (void)allow; /* where there is nothing to allow */
+  (void)machine, (void)allow; /* without cuBLAS there is nothing to allow */
 #if PetscDefined(HAVE_CUDA) && PetscDefined(USE_REAL_SINGLE)
   if (machine->device) {
     cublasHandle_t handle;
@@ -56,7 +56,7 @@ static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 /* Flops per second of a product of large dense matrices */
 static PetscErrorCode MeasureTensor(Machine *machine)
 {
-  const PetscInt n    = machine->device ? 8192 : 256; /* on the host it only has to be some number */
+  const PetscInt n    = machine->device ? 8192 : 256; /* on the host any number will do */
   Operand        o[3] = {{NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_FALSE}};
   Mat            M[3];
   Subject        s;
@@ -122,7 +122,7 @@ PetscErrorCode MachineCreate(Machine *machine)
   PetscCall(ExampleMachine(machine->A, machine->name, sizeof(machine->name)));
   PetscCall(ExampleCUDAVersion(machine->A, machine->cuda, sizeof(machine->cuda)));
   PetscCall(DescribeDevice(machine));
-  n = machine->device ? 1 << 27 : 1 << 20; /* far beyond the caches of a GPU; on the host it only has to be some number */
+  n = machine->device ? 1 << 27 : 1 << 20; /* far beyond the caches of a GPU; on the host any number will do */
   PetscCall(CopySeconds(machine, n, &seconds));
   machine->copy = 2 * (PetscReal)n * sizeof(PetscScalar) / seconds;
   PetscCall(CopySeconds(machine, 1, &machine->launch));
@@ -138,8 +138,8 @@ PetscErrorCode MachineDestroy(Machine *machine)
 }
 
 /*
-   With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8; single precision in full is
-   three products in TF32
+   Flops of the tensor cores. With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8. Full
+   single precision takes three products in TF32.
 */
 PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateCSR *csr, PetscInt N, Limit *limit)
 {
@@ -152,7 +152,7 @@ PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateC
   limit->bytes = nnz * (sizeof(PetscScalar) + sizeof(PetscInt)) + ((PetscReal)csr->m + 1) * sizeof(PetscInt);
   if (bricks && s->synergy.built && s->synergy.fill > 0) {
     const PetscReal slots   = nnz / s->synergy.fill;
-    const PetscInt  columns = slots > 48 * (PetscReal)s->synergy.bricks ? 8 : 16; /* a brick has 4 x 8 slots or 4 x 16 */
+    const PetscInt  columns = slots > 48 * (PetscReal)s->synergy.bricks ? 8 : 16; /* slots of a brick: 4 x 8 or 4 x 16 */
 
     limit->bytes = (PetscReal)s->synergy.hrpb_bytes;
     limit->flops = 2 * slots * (PetscReal)((N + columns - 1) / columns * columns);

@@ -1,6 +1,6 @@
 /*
-   The least time that a product can take on a machine: its operands moved once at the speed of a copy, its bricks
-   multiplied at the peak of the tensor cores
+   The least time that a product can take on a machine. Its operands are moved once, at the speed of a copy. Its bricks
+   are multiplied at the peak of the tensor cores.
 */
 #pragma once
 
@@ -8,17 +8,19 @@
 
 typedef struct {
   PetscBool device;
-  Mat       A;      /* to ask and to wait for the device */
-  PetscReal copy;   /* bytes per second, read and written, measured */
-  PetscReal launch; /* s of the least that a device can be asked for, a copy of one number, and of the wait for it, measured */
-  PetscReal tensor; /* flops per second of a product of dense matrices, measured, in single precision with operands rounded to TF32 */
+  Mat       A;    /* a matrix to ask and to wait for the device */
+  PetscReal copy; /* bytes per second, read and written, measured */
+  /* Seconds of the least work of a device, measured: a copy of one number, and the wait for it */
+  PetscReal launch;
+  /* Flops per second of a product of dense matrices, measured. In single precision its operands are rounded to TF32 */
+  PetscReal tensor;
   char      name[128], cuda[16];
-  PetscInt  cc, multiprocessors; /* of the device, zero without one: compute capability, 90 for 9.0 */
-  PetscReal memory;              /* bytes per second of its memory, as it says */
+  PetscInt  cc, multiprocessors; /* compute capability of the device, 90 for 9.0; zero without one */
+  PetscReal memory;              /* bytes per second of the device's memory, as it reports */
 } Machine;
 
 typedef struct {
-  PetscReal bytes, flops, seconds; /* moved; executed by tensor cores, zeros of bricks included */
+  PetscReal bytes, flops, seconds; /* bytes moved; flops of tensor cores, including zeros of bricks */
 } Limit;
 
 PETSC_INTERN PetscErrorCode MachineCreate(Machine *);

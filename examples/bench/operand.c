@@ -1,6 +1,6 @@
 #include "operand.h"
 
-/* The largest of the numbers of columns in a list */
+/* The largest number in a list of numbers of columns */
 PetscErrorCode OperandMostColumns(PetscInt n, const PetscInt N[], PetscInt *most)
 {
   PetscFunctionBegin;
@@ -9,7 +9,7 @@ PetscErrorCode OperandMostColumns(PetscInt n, const PetscInt N[], PetscInt *most
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory for rows x N at least */
+/* Memory for rows x N scalars at least */
 PetscErrorCode OperandReserve(Operand *o, PetscInt rows, PetscInt N)
 {
   const PetscCount need = (PetscCount)rows * N;
@@ -34,8 +34,8 @@ PetscErrorCode OperandReserve(Operand *o, PetscInt rows, PetscInt N)
 }
 
 /*
-   The first rows x N of the memory as a dense matrix whose entry (i, j) is number i + j rows; the memory stays the
-   operand's
+   The first rows x N scalars of the memory as a dense matrix. Its entry (i, j) is number i + j rows. The operand keeps
+   the memory.
 */
 PetscErrorCode OperandCreateMat(const Operand *o, PetscInt rows, PetscInt N, Mat *M)
 {

@@ -1,14 +1,12 @@
-/*
-   The memory of a dense operand, made once and used by the products of all matrices with any number of columns
-*/
+/* The memory of a dense operand. It is made once, and serves the products of all matrices with any number of columns */
 #pragma once
 
 #include <petscmat.h>
 
 typedef struct {
-  Vec       all; /* where the vectors of the type live */
+  Vec       all; /* type of memory: where the vectors of the type live */
   VecType   type;
-  PetscBool filled; /* with OperandValue() */
+  PetscBool filled; /* filled with OperandValue() */
 } Operand;
 
 PETSC_INTERN PetscErrorCode OperandMostColumns(PetscInt, const PetscInt[], PetscInt *);
@@ -16,7 +14,7 @@ PETSC_INTERN PetscErrorCode OperandReserve(Operand *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode OperandCreateMat(const Operand *, PetscInt, PetscInt, Mat *);
 PETSC_INTERN PetscErrorCode OperandDestroy(Operand *);
 
-/* Entry k of the memory, in [-1, 1): made with two multiplications, because there are hundreds of millions of them */
+/* Entry k of the memory, in [-1, 1). It takes two multiplications, because there are hundreds of millions of entries */
 static inline double OperandValue(PetscInt64 k)
 {
   uint64_t z = (uint64_t)(k + 1) * 0x9E3779B97F4A7C15u;

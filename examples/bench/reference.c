@@ -2,8 +2,8 @@
 #include "operand.h"
 
 enum {
-  SAMPLE  = 2000, /* rows, and the longest, */
-  COLUMNS = 2     /* times the last columns */
+  SAMPLE  = 2000, /* rows of the sample; the longest row is added */
+  COLUMNS = 2     /* last columns of the product, which are compared */
 };
 
 PetscErrorCode ReferenceCreate(const GenerateCSR *csr, Reference *r)
@@ -22,7 +22,7 @@ PetscErrorCode ReferenceCreate(const GenerateCSR *csr, Reference *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compare the last columns of products with N columns, B being the matrix of an operand that is filled */
+/* Compare the last columns of products with N columns. B is the matrix of a filled operand */
 PetscErrorCode ReferenceSetColumns(Reference *r, PetscInt N)
 {
   const GenerateCSR *csr = r->csr;
@@ -50,8 +50,8 @@ PetscErrorCode ReferenceSetColumns(Reference *r, PetscInt N)
 }
 
 /*
-   The largest |C - A B| / (|A| |B|) of the sample; infinite where an entry is not a number, or not zero where nothing
-   is added up
+   The largest |C - A B| / (|A| |B|) of the sample. Infinite where an entry is not a number, or where an empty sum is
+   not zero.
 */
 PetscErrorCode ReferenceError(const Reference *r, Mat C, PetscReal *error)
 {

@@ -4,10 +4,10 @@
 enum {
   LEAST     = 5, /* times that one operation is timed */
   MOST      = 50,
-  REFRESHES = 6 /* even: values change their sign each time */
+  REFRESHES = 6 /* even, because values change their sign each time */
 };
 
-static const PetscReal enough = 0.02; /* s of one operation, in between */
+static const PetscReal enough = 0.02; /* seconds to spend on one operation, repeated from LEAST to MOST times */
 
 /* C = A B with all that comes before: what MatMatMult() does */
 PetscErrorCode ProductBegin(Subject *s, Mat B)
@@ -24,7 +24,7 @@ PetscErrorCode ProductBegin(Subject *s, Mat B)
 PetscErrorCode ProductNumeric(Subject *s, Mat B)
 {
   PetscFunctionBegin;
-  (void)B; /* C knows it */
+  (void)B; /* C holds a reference to it */
   PetscCall(MatProductNumeric(s->C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,7 +58,7 @@ PetscErrorCode TimeOnce(Subject *s, Mat B, Operation f, PetscReal *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is paid once for a pattern, and once for its values. There must have been no product with A before */
+/* Measure the cost of a new pattern and of new values. There must have been no product with A before */
 PetscErrorCode TimeSetUp(Subject *s, Mat B)
 {
   PetscReal seconds[PetscMax(LEAST, REFRESHES)];
@@ -79,7 +79,7 @@ PetscErrorCode TimeSetUp(Subject *s, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One after the other, and from the beginning, as often as each subject's time for one asks for */
+/* Time all subjects in turn, and again, as often as the time of each one asks for */
 PetscErrorCode TimeInTurn(PetscInt n, Subject s[], Mat B, Operation f, Spread spread[])
 {
   PetscReal(*seconds)[MOST];

@@ -1,22 +1,21 @@
-/*
-   Times of the same operation with several variants in turn, so that all see the same clock rates and neighbours
-*/
+/* Times of one operation with several variants. They take turns, so that all see the same clock rates and neighbours */
 #pragma once
 
 #include "spread.h"
 #include "variant.h"
 
 typedef struct {
-  const Variant   *variant;
-  Mat              A, C;
-  MatType          type;
-  char             path[32];              /* of the last product that was looked at; empty for the parent */
-  PetscReal        first, setup, refresh; /* s: first product with a new pattern; what of it is not the product; what new values cost */
-  MatAIJTCUSynergy synergy;               /* zeros for the parent */
-  MatAIJTCUFacts   facts;                 /* zeros for the parent; of the last product that was looked at */
-  PetscReal        once;                  /* s, about: what decides how often a product is repeated */
-  Spread           steady, cycle;         /* a product that is set up; from creating the product to clearing it */
-  PetscInt         repeat;                /* how often the times were taken */
+  const Variant *variant;
+  Mat            A, C;
+  MatType        type;
+  char           path[32]; /* path of the last product that was looked at; empty for the parent */
+  /* Seconds: the first product with a new pattern; the part of it that is not the product; the cost of new values */
+  PetscReal        first, setup, refresh;
+  MatAIJTCUSynergy synergy;       /* zeros for the parent */
+  MatAIJTCUFacts   facts;         /* of the last product that was looked at; zeros for the parent */
+  PetscReal        once;          /* seconds, roughly: decides how often a product is repeated */
+  Spread           steady, cycle; /* a product that is set up; and one from its creation to its clearing */
+  PetscInt         repeat;        /* how often the times were taken */
   PetscReal        error;
 } Subject;
 

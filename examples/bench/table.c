@@ -5,7 +5,7 @@ static const char columns[] = "matrix,rows,cols,nonzeros,alpha,alpha8,class,N,va
                               "limit_bytes,executed_flops,limit_s,limit_fraction,gflops,error,copy_gbytes_per_s,tensor_tflops,launch_s,"
                               "kernel,model,model_s,reordered,longest,strip_cols16,staged_rows,needed_rows,most_staged_rows,csr_panel_rows,order_levels,cc,multiprocessors,memory_gbytes_per_s,precision,commit,petsc,cuda,machine";
 
-/* Products after which s has cost less than the parent, both set up for a new pattern */
+/* Number of products after which s has cost less than the parent, both set up for a new pattern */
 static PetscErrorCode BreakEven(const Subject *s, const Subject *parent, char text[], size_t len)
 {
   const PetscReal gain = parent->steady.median - s->steady.median, cost = s->setup - parent->setup;
@@ -26,8 +26,8 @@ static PetscInt LongestRow(const GenerateCSR *csr)
 }
 
 /*
-   What the model of times reads: of the reordered matrix where that is multiplied, zeros for the parent.
-   examples/bench/fit fits the model to it
+   The facts that the model of times reads. They are of the reordered matrix if that is multiplied, and zeros for the
+   parent. examples/bench/fit fits the model to them.
 */
 static PetscErrorCode AppendFacts(FILE *fp, const Machine *machine, const GenerateCSR *csr, const MatAIJTCUFacts *facts)
 {
@@ -37,7 +37,7 @@ static PetscErrorCode AppendFacts(FILE *fp, const Machine *machine, const Genera
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Append the row of one subject, and before the first one the names of the columns */
+/* Append the row of one subject. Before the first row, write the names of the columns */
 PetscErrorCode TableAppend(const Table *table, const Machine *machine, const char name[], const GenerateCSR *csr, const MatAIJTCUSynergy *synergy, PetscInt N, PetscInt first_N, const Subject *s, const Subject *parent)
 {
   FILE           *fp;

@@ -11,7 +11,7 @@ static const Variant variants[] = {
   {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
   {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
 
-/* Names of before */
+/* Names of before 0.1.0 */
 static const char *const renamed[][2] = {
   {"scalar", "csr"},
   {"cluster", "reorder"}};
@@ -34,19 +34,20 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
 }
 
 /*
-   A matrix over the arrays of csr, which all variants share: they exist once on the host, and must outlive the matrix
+   A matrix over the arrays of csr, which all variants share. The arrays exist once on the host, and must outlive the
+   matrix.
 */
 PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, MatType parent, Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr->m, csr->n, csr->i, csr->j, csr->a, A));
   PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
-  if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* a format; what the variant says comes after */
+  if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* the format is set first, and options of the variant after it */
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
   PetscCall(MatAIJTCUSetReorder(*A, variant->reorder));
   PetscCall(MatAIJTCUSetTune(*A, variant->tune));
-  if (variant->brick_rows) { /* the other numbers are those of the options, or of the host's format */
+  if (variant->brick_rows) { /* the other numbers come from the options, or from the host's format */
     MatAIJTCUFormat format;
 
     PetscCall(MatAIJTCUGetFormat(*A, &format));
@@ -55,7 +56,7 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
     format.panel_rows = (format.panel_rows + format.brick_rows - 1) / format.brick_rows * format.brick_rows;
     PetscCall(MatAIJTCUSetFormat(*A, &format));
   }
-  /* There and back again: the matrix is on the device, and no product pays for that */
+  /* Move the values there and back: the matrix is on the device then, and no product pays for the copy */
   for (int k = 0; k < 2; k++) PetscCall(MatScale(*A, -1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

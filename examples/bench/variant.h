@@ -1,5 +1,6 @@
 /*
-   What is compared: PETSc's own product, and ours by every path, brick height and precision, reordered, and tuned
+   The variants that are compared: PETSc's own product, and ours by every path, brick height and precision, reordered,
+   and tuned
 */
 #pragma once
 

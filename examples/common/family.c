@@ -1,6 +1,6 @@
 #include "family.h"
 
-/* Nodes a side or rows, for a GPU of 2024 */
+/* Nodes a side, or rows, for a GPU of 2024 */
 static const PetscInt sizes[] = {[GENERATE_ELASTICITY] = 64, [GENERATE_POISSON7] = 128, [GENERATE_STENCIL27] = 96, [GENERATE_DOF8] = 40, [GENERATE_BANDED] = 1 << 19, [GENERATE_RANDOM] = 1 << 19, [GENERATE_RMAT] = 1 << 19, [GENERATE_ARROW] = 1000000, [GENERATE_TETRA] = 64, [GENERATE_BLOCKARROW] = 1 << 19, [GENERATE_POWERLAW] = 1 << 19};
 
 /* "elasticity", or "elasticity-permuted" */
@@ -31,7 +31,7 @@ PetscErrorCode FamilyFind(const char name[], GenerateKind *kind, PetscBool *perm
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The names in a list: a wrong one is an error now, not after all those before it */
+/* Check the names in a list. A wrong one is an error at once, not after all those before it */
 PetscErrorCode FamilyCheck(PetscInt n, char *const names[])
 {
   GenerateKind kind;
@@ -42,7 +42,7 @@ PetscErrorCode FamilyCheck(PetscInt n, char *const names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All rows of a matrix with scale times the rows of a full benchmark */
+/* Rows of all matrices together, with scale times the rows of a full benchmark */
 PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
 {
   GenerateKind kind;

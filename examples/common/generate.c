@@ -1,6 +1,6 @@
 /*
-   A family says which columns a row has, and nothing else: what sorts, permutes and fills in values is the same for
-   all. Rows are made in order and go straight into the arrays of a CSR.
+   Families of matrices. A family only says which columns a row has. Sorting, permuting and filling in values are the
+   same for all. Rows are made in order, and go straight into the arrays of a CSR.
 */
 #include "generate.h"
 
@@ -8,17 +8,17 @@ const char *const GenerateKinds[] = {"elasticity", "poisson7", "stencil27", "dof
 
 enum {
   HALF_BANDWIDTH = 16,
-  ROW_ENTRIES    = 16, /* of a random matrix, on average */
-  BLOCK          = 32, /* rows of a dense block of blockarrow, */
-  ARROW_ROWS     = 4,  /* and its full rows and columns */
+  ROW_ENTRIES    = 16, /* average entries of a row of a random matrix */
+  BLOCK          = 32, /* rows of a dense block of blockarrow */
+  ARROW_ROWS     = 4,  /* full rows and columns of blockarrow */
   CELL           = 4,  /* nodes a side of the cells in which tetra numbers nodes at random */
-  /* seeds of random numbers: no row of a matrix has a negative number */
+  /* seeds of random numbers; no row of a matrix has a negative number */
   SEED_PERMUTATION = -1,
   SEED_CELL        = -2,
   SEED_RANK        = -3
 };
 
-/* A random 64-bit number that depends on two numbers only (splitmix64): every process makes the same */
+/* A random 64-bit number that depends on two numbers only (splitmix64), so every process makes the same */
 PetscInt64 GenerateHash(PetscInt64 a, PetscInt64 b)
 {
   uint64_t z = (uint64_t)a * 0x9E3779B97F4A7C15u + (uint64_t)b + 0x632BE59BD9B4E019u;
@@ -41,16 +41,18 @@ PetscReal GenerateValue(PetscInt64 row, PetscInt64 column)
 typedef struct _n_Family Family;
 struct _n_Family {
   PetscInt n, dof, rows; /* nodes a side of the grid, or rows; unknowns a node */
-  PetscInt most;         /* columns of a row, repeats included */
+  PetscInt most;         /* most columns of a row, repeats included */
   PetscInt (*row)(const Family *, PetscInt, PetscInt[]);
-  PetscBool   sorted;        /* what that gives, without repeats; otherwise in any order */
+  PetscBool   sorted;        /* row gives sorted columns without repeats; if false, any order */
   PetscInt   *node, *number; /* tetra: place in the grid of a node by its number, and back */
-  PetscInt   *rank;          /* powerlaw: of a row by its length */
+  PetscInt   *rank;          /* powerlaw: rank of a row by its length */
   PetscCount *start;         /* rmat: the columns of all rows */
   PetscInt   *col;
 };
 
-/* dof unknowns at each node of a grid, coupled with those of the nodes at most one step away in any direction */
+/*
+   dof unknowns at each node of a grid. They are coupled with those of all nodes at most one step away in any direction
+*/
 static PetscInt BoxRow(const Family *f, PetscInt row, PetscInt col[])
 {
   const PetscInt n = f->n, node = row / f->dof, x = node % n, y = node / n % n, z = node / n / n;
@@ -67,7 +69,7 @@ static PetscInt BoxRow(const Family *f, PetscInt row, PetscInt col[])
   return count;
 }
 
-/* One unknown at each node, coupled with those one step away along one axis */
+/* One unknown at each node of a grid, coupled with those one step away along one axis */
 static PetscInt StarRow(const Family *f, PetscInt row, PetscInt col[])
 {
   const PetscInt n = f->n, x = row % n, y = row / n % n, z = row / n / n;
@@ -126,8 +128,8 @@ static PetscInt BlockArrowRow(const Family *f, PetscInt row, PetscInt col[])
 }
 
 /*
-   The row with the k-th most entries, from 0, has n / 4 (k + 1)^(-3/4) of them: 10^5 in the first of half a million
-   rows, 25 on average
+   The row with the k-th most entries, counted from 0, has n / 4 (k + 1)^(-3/4) of them. In half a million rows that is
+   10^5 in the first, and 25 on average.
 */
 static PetscInt PowerLawRow(const Family *f, PetscInt row, PetscInt col[])
 {
@@ -138,8 +140,8 @@ static PetscInt PowerLawRow(const Family *f, PetscInt row, PetscInt col[])
 }
 
 /*
-   Three unknowns at each node of a mesh of tetrahedra, Kuhn's triangulation of a grid: a node's neighbours differ from
-   it by 0 or 1 in each coordinate, or by 0 or -1 in each
+   Three unknowns at each node of a mesh of tetrahedra: Kuhn's triangulation of a grid. A node's neighbours differ from
+   it by 0 or 1 in each coordinate, or by 0 or -1 in each.
 */
 static PetscInt TetraRow(const Family *f, PetscInt row, PetscInt col[])
 {
@@ -192,8 +194,8 @@ static PetscErrorCode Inverse(PetscInt n, const PetscInt p[], PetscInt **q)
 }
 
 /*
-   Nodes are numbered cell by cell, and at random within a cell: near each other, as those of a mesh generator, but in
-   no regular order
+   Nodes are numbered cell by cell, and at random within a cell. Neighbours get close numbers, as from a mesh
+   generator, but in no regular order.
 */
 static PetscErrorCode TetraSetUp(Family *f)
 {
@@ -216,7 +218,7 @@ static PetscErrorCode TetraSetUp(Family *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R-MAT with the Graph500's probabilities: a few rows with very many entries. Every process draws all */
+/* R-MAT with the Graph500's probabilities: a few rows have very many entries. Every process draws all entries */
 static PetscErrorCode RMATSetUp(Family *f)
 {
   const PetscCount all  = (PetscCount)f->n * ROW_ENTRIES;
@@ -227,7 +229,8 @@ static PetscErrorCode RMATSetUp(Family *f)
   PetscFunctionBegin;
   while (side < f->n) side *= 2;
   PetscCall(PetscMalloc2(all, &rows, all, &cols));
-  PetscCall(PetscCalloc1(f->n + 2, &start)); /* the start of row i is at i + 2 while counting, at i + 1 while filling, and then at i */
+  /* the start of row i is at i + 2 while counting, and at i + 1 while filling; after that it is at i */
+  PetscCall(PetscCalloc1(f->n + 2, &start));
   for (PetscCount k = 0; k < all; k++) {
     PetscInt64 row = 0, col = 0;
 
@@ -254,13 +257,13 @@ static PetscErrorCode RMATSetUp(Family *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a size is the number of nodes a side of a grid; otherwise it is that of rows */
+/* Whether a size is the number of nodes a side of a grid. Otherwise it is a number of rows */
 PetscBool GenerateIsGrid(GenerateKind kind)
 {
   return (PetscBool)(kind <= GENERATE_DOF8 || kind == GENERATE_TETRA);
 }
 
-/* Rows of the matrix of a size, and how many of them make a node */
+/* Rows of the matrix of a size, and how many rows make a node */
 PetscErrorCode GenerateRowCount(GenerateKind kind, PetscInt n, PetscInt *rows, PetscInt *dof)
 {
   PetscInt64 all = n;
@@ -339,8 +342,8 @@ static PetscErrorCode FamilyDestroy(Family *f)
 }
 
 /*
-   Rows rstart to rend - 1 of a matrix, n nodes a side for the matrices of grids, n rows for the others; permuted: rows
-   and columns in the same random order
+   Rows rstart to rend - 1 of a matrix. n is nodes a side for the matrices of grids, and rows for the others. permuted
+   puts rows and columns in the same random order.
 */
 PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
 {
@@ -394,7 +397,7 @@ PetscErrorCode GenerateCSRDestroy(GenerateCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fill A, of a kind of AIJ, whose type is set and whose sizes are not. The arguments are those of GenerateRows() */
+/* Fill A. Its type is a kind of AIJ and is set, its sizes are not. The arguments are those of GenerateRows() */
 PetscErrorCode GenerateMatrix(GenerateKind kind, PetscInt n, PetscBool permuted, Mat A)
 {
   PetscInt    rows, dof, nodes, mine = PETSC_DECIDE, rstart, rend;

@@ -36,7 +36,7 @@ static PetscErrorCode Examine(Mat A, PetscInt *longest, Sums *sums)
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, longest, 1, MPIU_INT, MPI_MAX, comm));
   PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(PetscMalloc1(3 * size, &all)); /* not a reduction: PETSc's type of 64 bits is signed, and must not overflow */
+  PetscCall(PetscMalloc1(3 * size, &all)); /* not a reduction: PETSc's 64-bit type is signed, and must not overflow */
   PetscCallMPI(MPI_Allgather(mine, 3, MPI_UINT64_T, all, 3, MPI_UINT64_T, comm));
   sums->entries = sums->asymmetry = sums->lengths = 0;
   for (PetscMPIInt p = 0; p < size; p++) {

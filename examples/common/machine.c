@@ -7,7 +7,7 @@
   #include <petscdevice.h>
 #endif
 
-/* A matrix of one entry that is where the products of MATAIJTCU are made: to ask for that place, and to wait for it */
+/* A matrix of one entry on the machine that multiplies for MATAIJTCU, to ask for that machine and to wait for it */
 PetscErrorCode ExampleMachineMat(Mat *A)
 {
   PetscFunctionBegin;
@@ -19,7 +19,7 @@ PetscErrorCode ExampleMachineMat(Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether products with A run on a GPU: its vectors live there */
+/* Whether products with A run on a GPU. If so, its vectors live there */
 PetscErrorCode ExampleMatOnDevice(Mat A, PetscBool *device)
 {
   VecType   vtype;
@@ -97,8 +97,7 @@ PetscErrorCode ExampleCUDAVersion(Mat A, char text[], size_t len)
 }
 
 /*
-   Wait until the products with A are done. PETSc's device calls fail where there is no device, so they are made only
-   with one
+   Wait until the products with A are done. PETSc's device calls fail without a device, so they are made only with one.
 */
 PetscErrorCode ExampleSynchronize(Mat A)
 {

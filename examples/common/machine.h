@@ -1,6 +1,4 @@
-/*
-   What the examples run on, and waiting for it, shared by the examples
-*/
+/* Which machine the examples run on, and waiting for it, shared by the examples */
 #pragma once
 
 #include <petscmat.h>

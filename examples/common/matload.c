@@ -2,9 +2,9 @@
 #include "mtxreader.h"
 #include <sys/stat.h>
 
-#define CHUNK 131072 /* entries of the file read between two exchanges, at most */
+#define CHUNK 131072 /* most entries of the file that are read between two exchanges */
 
-/* Entries in the order of the file, with repeats: a list, so that more of them move nothing */
+/* Entries in the order of the file, with repeats. A list, because growing it moves nothing */
 typedef struct _n_Triples *Triples;
 struct _n_Triples {
   PetscInt    *row, *col;
@@ -22,7 +22,7 @@ static PetscErrorCode TriplesCreate(PetscMPIInt n, Triples *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first of a list */
+/* First part of a list */
 static PetscErrorCode TriplesRemove(Triples *list)
 {
   Triples t = *list;
@@ -41,10 +41,10 @@ static PetscErrorCode TriplesDestroy(Triples *list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What rank 0 sends: its chunk, and where the part of each rank lies once sorted by owner */
+/* What rank 0 sends: its chunk sorted by owner, and where the part of each rank lies */
 typedef struct {
   MtxReader    reader;
-  PetscMPIInt  most; /* entries of a chunk; an entry of a symmetric file is two */
+  PetscMPIInt  most; /* entries of a chunk; an entry of a symmetric file counts twice */
   Triples      chunk, sorted;
   PetscMPIInt *owner, *count, *start;
 } Sender;
@@ -70,8 +70,8 @@ static PetscErrorCode SenderDestroy(Sender *s)
 }
 
 /*
-   Read one chunk and sort it by owner; an entry off the diagonal of a symmetric file becomes two. False when the file
-   is done
+   Read one chunk and sort it by owner. An entry off the diagonal of a symmetric file becomes two. Returns false when
+   the file is done.
 */
 static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, PetscBool *more)
 {
@@ -115,7 +115,7 @@ static PetscErrorCode SenderRead(Sender *s, PetscLayout rmap, PetscMPIInt size, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Raise on all processes what rank 0 found, after it has released what it holds */
+/* Raise on all processes the error that rank 0 found, after rank 0 has released its memory */
 static PetscErrorCode SenderCheck(MPI_Comm comm, Sender *s, Triples *mine)
 {
   PetscMPIInt    rank;
@@ -133,11 +133,11 @@ static PetscErrorCode SenderCheck(MPI_Comm comm, Sender *s, Triples *mine)
   SETERRQ(comm, error, "%s", message);
 }
 
-/* The entries of this process by rows, a row sorted and without repeats */
+/* The entries of this process by rows. Each row is sorted and without repeats */
 typedef struct {
   PetscInt     m, rstart;
-  PetscCount  *start; /* [m + 1] of each row; it ends before the next one begins where there were repeats */
-  PetscInt    *n;     /* [m] */
+  PetscCount  *start; /* start of each row, [m + 1]. With repeats a row ends before the next one begins */
+  PetscInt    *n;     /* entries of each row, [m] */
   PetscInt    *col;
   PetscScalar *value;
 } Rows;
@@ -150,8 +150,8 @@ static int CompareColumns(const void *a, const void *b, PETSC_UNUSED void *ctx)
 }
 
 /*
-   By columns, repeats in the order of the file. Places are sorted rather than values: PETSc's sort moves what comes
-   along through memory of the size of the keys
+   Sort by columns; repeats stay in the order of the file. Indices are sorted rather than values, because PETSc's sort
+   moves accompanying data through memory of the size of the keys.
 */
 static PetscErrorCode RowSort(PetscInt n, PetscInt col[], PetscScalar value[])
 {
@@ -168,7 +168,10 @@ static PetscErrorCode RowSort(PetscInt n, PetscInt col[], PetscScalar value[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Files are mostly sorted one way or the other; where rows are not, no order of a long one may take for ever */
+/*
+   Sort a row. Files are mostly sorted one way or the other. For other rows the time must stay bounded, even if a row
+   is long
+*/
 static PetscErrorCode RowsSort(Rows *rows)
 {
   PetscFunctionBegin;
@@ -192,7 +195,7 @@ static PetscErrorCode RowsSort(Rows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the list: its memory goes as that of the rows is filled */
+/* Takes the list. Its memory is freed as that of the rows is filled */
 static PetscErrorCode RowsCreate(Triples *list, PetscInt rstart, PetscInt m, Rows *rows)
 {
   PetscCount *start;
@@ -200,7 +203,8 @@ static PetscErrorCode RowsCreate(Triples *list, PetscInt rstart, PetscInt m, Row
   PetscFunctionBegin;
   rows->m      = m;
   rows->rstart = rstart;
-  PetscCall(PetscCalloc1(m + 2, &start)); /* the start of row i is at i + 2 while counting, at i + 1 while filling, and then at i */
+  /* the start of row i is at i + 2 while counting, and at i + 1 while filling; after that it is at i */
+  PetscCall(PetscCalloc1(m + 2, &start));
   for (Triples t = *list; t; t = t->next) {
     for (PetscMPIInt k = 0; k < t->n; k++) start[t->row[k] - rstart + 2]++;
   }
@@ -234,7 +238,7 @@ static PetscErrorCode RowsDestroy(Rows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fill a matrix of any type; those of the kind of AIJ get their memory at once and at its size */
+/* Fill a matrix of any type. Kinds of AIJ get their memory at once, in the right size */
 static PetscErrorCode RowsToMat(const Rows *rows, Mat A)
 {
   PetscInt *diagonal, *other, cstart, cend;
@@ -305,13 +309,16 @@ static PetscErrorCode MatLoad_MatrixMarket(MPI_Comm comm, const char file[], Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What rank 0 sees in a PETSc binary file before it is loaded */
+/* What rank 0 sees in a PETSc binary file before the file is loaded */
 typedef struct {
-  int binary; /* whether it is one, with a matrix at its beginning */
-  int bytes;  /* of a number in it; 0: this PETSc's, or what MatLoad() finds out */
+  int binary; /* whether it is one, and begins with a matrix */
+  int bytes;  /* bytes of a number in it; 0 for this PETSc's size, or to let MatLoad() find out */
 } BinaryFile;
 
-/* The n numbers at a place, as PETSc writes a PetscInt: the most significant byte comes first. How many there are */
+/*
+   Read the n numbers at a place in PETSc's format for PetscInt, most significant byte first. Returns how many there
+   are
+*/
 static int ReadNumbers(const char file[], uint64_t place, int n, uint64_t number[])
 {
   FILE         *fp = fopen(file, "rb");
@@ -329,22 +336,29 @@ static int ReadNumbers(const char file[], uint64_t place, int n, uint64_t number
 }
 
 /*
-   A file with one sparse matrix and nothing else has the size that its numbers give it. MatLoad() does not ask for it,
-   and takes the first half of numbers of twice the size for its own. Where something else follows the matrix, it begins
-   with another of the numbers that PETSc writes before objects. What cannot be read is left to the reader that follows
+   Look at a PETSc binary file. One with a sparse matrix and nothing else has the size that its numbers imply.
+   MatLoad() does not check the size, and takes the first half of numbers of twice the size for its own.
+
+   If another object follows the matrix, it begins with one of the numbers that PETSc writes before objects. What
+   cannot be read is left to the reader that follows.
 */
 static BinaryFile LookAtFile(const char file[])
 {
-  BinaryFile   found = {0, 0};
-  struct stat  status;
-  uint64_t     head[4], next, before; /* MAT_FILE_CLASSID, rows, columns, entries; then the lengths of rows, the columns, and the numbers of all entries; and what follows these */
+  BinaryFile  found = {0, 0};
+  struct stat status;
+  /*
+     head: MAT_FILE_CLASSID, rows, columns, entries. The file goes on with the lengths of rows, the columns and the
+     numbers of all entries. next: the number after these
+  */
+  uint64_t     head[4], next, before;
   const size_t sizes[] = {sizeof(float), sizeof(double), 2 * sizeof(double)};
   int          got;
 
   if (stat(file, &status) || !S_ISREG(status.st_mode)) return found;
   got          = ReadNumbers(file, 0, 4, head);
   found.binary = got > 0 && head[0] == (uint64_t)MAT_FILE_CLASSID;
-  if (!found.binary || got < 4 || head[1] > (uint64_t)status.st_size || head[3] > (uint64_t)status.st_size || !head[3]) return found; /* more of them than bytes */
+  /* There cannot be more of them than bytes */
+  if (!found.binary || got < 4 || head[1] > (uint64_t)status.st_size || head[3] > (uint64_t)status.st_size || !head[3]) return found;
   before = (4 + head[1] + head[3]) * sizeof(PetscInt);
   if (ReadNumbers(file, before + head[3] * sizeof(PetscScalar), 1, &next) && next / 100 == (uint64_t)MAT_FILE_CLASSID / 100) return found;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(sizes); k++) {
@@ -366,14 +380,16 @@ static BinaryFile LookAtFile(const char file[])
   Level: beginner
 
   Notes:
-  A Matrix Market file may be compressed (gzip) and holds a coordinate matrix: real, integer or pattern; general, symmetric or
-  skew-symmetric. Repeated entries are summed, explicit zeros are kept; values that are not finite are refused, and so are sizes of more than a million
-  for which the file has not a tenth as many entries.
+  A Matrix Market file may be compressed (gzip). It holds a coordinate matrix: real, integer or pattern; general,
+  symmetric or skew-symmetric. Repeated entries are summed, and explicit zeros are kept. Values that are not finite are
+  refused. So are sizes of more than a million if the file has less than a tenth as many entries.
 
-  A PETSc binary file has the numbers and indices of the PETSc that wrote it. Where one of another precision can be told by its size, it is refused.
+  A PETSc binary file has the numbers and indices of the PETSc that wrote it. A file of another precision is refused
+  where its size tells the precision.
 
-  Rank 0 holds one chunk of a Matrix Market file at a time and sends each entry to the owner of its row. Every process needs some 30 bytes for each entry of
-  its rows (in double precision, with 32-bit indices), 12 of them for good. An error names file and line on every process.
+  Rank 0 holds one chunk of a Matrix Market file at a time, and sends each entry to the owner of its row. Every process
+  needs some 30 bytes for each entry of its rows, in double precision with 32-bit indices. It keeps 12 of these. An
+  error names file and line on every process.
 
 .seealso: `MatLoad()`, `MatSeqAIJSetPreallocation()`, `MatMPIAIJSetPreallocation()`
 @*/
@@ -393,7 +409,8 @@ PetscErrorCode ExampleMatLoad(MPI_Comm comm, const char file[], Mat A)
     PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &viewer));
     ierr = MatLoad(A, viewer);
     PetscCall(PetscViewerDestroy(&viewer));
-    if (ierr) SETERRQ(comm, ierr, "%s, a PETSc binary file: it is truncated, damaged, or holds something else than a sparse matrix for this PETSc's numbers and indices", file); /* PETSc does not name the file */
+    /* PETSc does not name the file */
+    if (ierr) SETERRQ(comm, ierr, "%s, a PETSc binary file: it is truncated, damaged, or holds something else than a sparse matrix for this PETSc's numbers and indices", file);
   } else PetscCall(MatLoad_MatrixMarket(comm, file, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,7 +17,7 @@ static PetscInt Value(PetscInt i, PetscInt k)
   return (i + 5 * k) % 9 - 4;
 }
 
-/* missing: how many entries its size line has more than the file */
+/* missing: by how much the size line exceeds the entries of the file */
 static PetscErrorCode WriteFile(MPI_Comm comm, const char file[], PetscInt n, PetscInt per_row, PetscInt missing)
 {
   PetscMPIInt rank;
@@ -38,7 +38,7 @@ static PetscErrorCode WriteFile(MPI_Comm comm, const char file[], PetscInt n, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes this process had in memory at most, so far */
+/* Most bytes that this process had in memory so far */
 static PetscLogDouble Peak(void)
 {
   struct rusage usage;
@@ -47,7 +47,7 @@ static PetscLogDouble Peak(void)
   return 1024.0 * (PetscLogDouble)usage.ru_maxrss;
 }
 
-/* Any process that took more than it may says so */
+/* Any process that took more than its bound says so */
 static PetscErrorCode CheckMemory(MPI_Comm comm, const char what[], PetscLogDouble took, PetscLogDouble most)
 {
   PetscFunctionBegin;
@@ -59,10 +59,11 @@ static PetscErrorCode CheckMemory(MPI_Comm comm, const char what[], PetscLogDoub
 
 static PetscErrorCode TestLarge(MPI_Comm comm, PetscInt n, PetscInt per_row, PetscLogDouble fixed, PetscBool keep)
 {
-  const char         file[] = "matloadmemory.mtx";
-  Mat                A;
-  Vec                x, y;
-  PetscLogDouble     before, each = 3 * sizeof(PetscInt) + 2 * sizeof(PetscScalar); /* bytes for an entry: in the list that arrives, and in its row */
+  const char file[] = "matloadmemory.mtx";
+  Mat        A;
+  Vec        x, y;
+  /* each: bytes for an entry, in the list that arrives and in its row */
+  PetscLogDouble     before, each = 3 * sizeof(PetscInt) + 2 * sizeof(PetscScalar);
   PetscInt           rstart, rend, wrong = 0;
   PetscScalar       *array;
   const PetscScalar *result;
@@ -98,7 +99,7 @@ static PetscErrorCode TestLarge(MPI_Comm comm, PetscInt n, PetscInt per_row, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refused, and no memory taken for what is not there */
+/* A refused file, for which no memory was taken */
 static PetscErrorCode TestRefused(MPI_Comm comm, const char what[], const char file[], PetscLogDouble most)
 {
   Mat            A;
@@ -119,7 +120,7 @@ static PetscErrorCode TestRefused(MPI_Comm comm, const char what[], const char f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file of a few lines that claims to be a large one */
+/* A file of a few lines that claims to be large */
 static PetscErrorCode TestClaim(MPI_Comm comm, const char sizes[], PetscLogDouble most)
 {
   const char  file[] = "matloadclaim.mtx";
@@ -154,7 +155,7 @@ int main(int argc, char **args)
   PetscOptionsEnd();
   PetscCall(TestClaim(PETSC_COMM_WORLD, "2000000000 2000000000 9000000000000000000", 1e6 * fixed));
   PetscCall(TestClaim(PETSC_COMM_WORLD, "2000000000 2 2", 1e6 * fixed));
-  /* an error in the last of several chunks: -malloc_dump, which the harness adds, lists what it leaves */
+  /* An error in the last of several chunks. The harness adds -malloc_dump, which lists what it leaves */
   PetscCall(WriteFile(PETSC_COMM_WORLD, "matloadclaim.mtx", 20000, 15, 1));
   PetscCall(TestRefused(PETSC_COMM_WORLD, "truncated", "matloadclaim.mtx", 2e6 * fixed));
   PetscCall(TestLarge(PETSC_COMM_WORLD, n, per_row, 1e6 * fixed, keep));

@@ -8,7 +8,7 @@ static char help[] = "Loads small Matrix Market files, good and bad ones, with E
 #include <unistd.h>
 #include <zlib.h>
 
-/* In a text, @ stands for a character that is zero */
+/* In a text, @ stands for a zero character */
 static const struct {
   const char *what, *text;
 } cases[] = {
@@ -69,7 +69,7 @@ static const struct {
   {"skew-symmetric with a diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 3\n"},
 };
 
-/* Write a text, compressed if asked, and then spoil the file: keep cut bytes, turn byte spoil over */
+/* Write a text, compressed if asked. Then spoil the file: keep cut bytes, and invert byte spoil */
 static PetscErrorCode WriteFile(MPI_Comm comm, const char file[], const char text[], PetscBool compress, size_t cut, size_t spoil)
 {
   PetscMPIInt rank;
@@ -123,12 +123,12 @@ static PetscErrorCode PrintRows(MPI_Comm comm, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All processes must have the same error, and the same to say about it; the first prints it */
+/* All processes must have the same error and the same message. The first one prints it */
 static PetscErrorCode PrintError(MPI_Comm comm, PetscErrorCode error)
 {
   const char *message = "";
   char        first[2048];
-  int         mine[2] = {0, 0}, all[2]; /* with an error, and with another message than the first process */
+  int         mine[2] = {0, 0}, all[2]; /* processes with an error, and with another message than the first */
 
   PetscFunctionBegin;
   if (error) PetscCall(ExampleErrorMessage(error, &message));
@@ -191,19 +191,19 @@ static PetscErrorCode TryBinary(MPI_Comm comm, const char text[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As PETSc does: the most significant byte comes first */
+/* Write numbers as PETSc does, most significant byte first */
 static void WriteNumber(FILE *fp, PetscInt number)
 {
   for (size_t i = sizeof(number); i-- > 0;) (void)fputc((int)((uint64_t)number >> 8 * i & 0xff), fp);
 }
 
 /*
-   A file like PETSc's: a diagonal of two zeros, each of the given number of bytes, and after it the given number of
-   bytes of what a vector begins with
+   A file like PETSc's: a diagonal of two zeros, each of the given number of bytes. After it come the first bytes of a
+   vector, as many as given.
 */
 static PetscErrorCode WriteBinary(MPI_Comm comm, size_t bytes, size_t after)
 {
-  const PetscInt head[] = {MAT_FILE_CLASSID, 2, 2, 2, 1, 1, 0, 1}; /* rows, columns, entries; of each row; and their columns */
+  const PetscInt head[] = {MAT_FILE_CLASSID, 2, 2, 2, 1, 1, 0, 1}; /* rows, columns, entries; entries of each row; columns */
   PetscMPIInt    rank;
 
   PetscFunctionBegin;
@@ -222,8 +222,8 @@ static PetscErrorCode WriteBinary(MPI_Comm comm, size_t bytes, size_t after)
 }
 
 /*
-   Numbers of another size are an error that says which; a file that is as long because something follows the matrix is
-   none
+   Numbers of another size are an error that names the size. A file that is as long because another object follows the
+   matrix is no error.
 */
 static PetscErrorCode TryOtherNumbers(MPI_Comm comm)
 {
@@ -248,12 +248,12 @@ static PetscErrorCode TryOtherNumbers(MPI_Comm comm)
     PetscCall(PetscPrintf(comm, "PETSc binary, numbers of another size\n  %s\n", strstr(message, says) ? "an error that says so" : "no such error"));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(WriteBinary(comm, own, 2 * PetscMin(own, sizeof(double)))); /* as long as two numbers of the next size, where there is one */
+  PetscCall(WriteBinary(comm, own, 2 * PetscMin(own, sizeof(double)))); /* as long as two numbers of the next size, if there is one */
   PetscCall(Try(comm, "PETSc binary, a vector follows", "matloadtest.petsc"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lines longer than the reader's buffer: as a comment they are fine, elsewhere not */
+/* Lines longer than the reader's buffer are allowed as comments only */
 static PetscErrorCode TryLong(MPI_Comm comm)
 {
   const char   begin[] = "%%MatrixMarket matrix coordinate real general\n%", end[] = "\n1 1 1\n1 1 7\n";
@@ -284,7 +284,7 @@ static int MakeLoop(const char file[])
   return symlink(file, file);
 }
 
-/* Something that is no regular file, as make() makes it */
+/* A name that is no regular file; make() makes it */
 static PetscErrorCode TryMade(MPI_Comm comm, const char what[], const char file[], int (*make)(const char[]))
 {
   PetscMPIInt rank;

@@ -11,7 +11,7 @@
 
 static void MtxFail(MtxReader *r, PetscErrorCode error, const char *format, ...) PETSC_ATTRIBUTE_FORMAT(3, 4);
 
-/* The first failure stays: what follows from it says less */
+/* The first failure is kept. Later ones follow from it and say less */
 static void MtxFail(MtxReader *r, PetscErrorCode error, const char *format, ...)
 {
   va_list args;
@@ -27,7 +27,7 @@ static void MtxFail(MtxReader *r, PetscErrorCode error, const char *format, ...)
   va_end(args);
 }
 
-/* Read on where the buffer is used up; false at the end of the file and after a failure */
+/* Read on if the buffer is used up. False at the end of the file and after a failure */
 static PetscBool MtxFill(MtxReader *r)
 {
   const int n = gzread(r->gz, r->buffer, (unsigned)sizeof(r->buffer));
@@ -44,8 +44,8 @@ static PetscBool MtxFill(MtxReader *r)
 }
 
 /*
-   Next line into r->text; false at the end of the file and after a failure. Comments may have any length and are cut,
-   other lines must fit
+   Read the next line into r->text. False at the end of the file and after a failure. Comments may have any length and
+   are cut. Other lines must fit.
 */
 static PetscBool MtxLine(MtxReader *r)
 {
@@ -83,7 +83,7 @@ static PetscBool MtxBlank(const char *s)
   return (PetscBool)(!*s);
 }
 
-/* Next line that is neither blank nor a comment */
+/* Read the next line that is neither blank nor a comment */
 static PetscBool MtxDataLine(MtxReader *r)
 {
   while (MtxLine(r)) {
@@ -92,7 +92,7 @@ static PetscBool MtxDataLine(MtxReader *r)
   return PETSC_FALSE;
 }
 
-/* Whether a number, which ends at end, is followed by nothing or by a blank */
+/* Whether a number that ends at end is followed by nothing or by a blank */
 static PetscBool MtxEnds(const char *s, const char *end)
 {
   return (PetscBool)(end > s && (!*end || isspace((unsigned char)*end)));
@@ -109,7 +109,7 @@ static PetscBool MtxInteger(char **s, PetscInt64 *value)
   return PETSC_TRUE;
 }
 
-/* strtod() also takes inf, nan and hexadecimal numbers, which are none of this format's */
+/* strtod() also takes inf, nan and hexadecimal numbers, which this format does not have */
 static PetscBool MtxReal(char **s, double *value)
 {
   char *end;
@@ -155,7 +155,7 @@ static void MtxBanner(MtxReader *r)
 
 static void MtxSizes(MtxReader *r)
 {
-  const PetscInt64 most = 1000000; /* rows and columns that may lack entries, beside ten times the number of entries */
+  const PetscInt64 most = 1000000; /* rows and columns that may lack entries, in addition to ten times the number of entries */
   char            *s    = r->text;
 
   if (!MtxDataLine(r)) {
@@ -167,7 +167,10 @@ static void MtxSizes(MtxReader *r)
     return;
   }
   if (r->m > PETSC_INT_MAX || r->n > PETSC_INT_MAX) MtxFail(r, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt64_FMT " x %" PetscInt64_FMT " is beyond this PETSc's 32-bit integers: one configured --with-64-bit-indices is needed", r->m, r->n);
-  /* A matrix takes memory for each row, with an entry or without; the file must have something to show for it */
+  /*
+     Check the sizes. A matrix takes memory for each row, even an empty one, so the file must have entries to justify
+     it
+  */
   if ((PetscMax(r->m, r->n) - most) / 10 > r->nnz) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "%" PetscInt64_FMT " x %" PetscInt64_FMT " with %" PetscInt64_FMT " entries: more than ten times as many rows or columns as entries, and a million, are taken for a mistake", r->m, r->n, r->nnz);
   if (r->symmetry != MTX_GENERAL && r->m != r->n) MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "a symmetric or skew-symmetric matrix must be square, not %" PetscInt64_FMT " x %" PetscInt64_FMT, r->m, r->n);
 }
@@ -180,7 +183,7 @@ void MtxOpen(MtxReader *r, const char file[])
   r->file = file;
   errno   = 0;
   if (stat(file, &status)) MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", strerror(errno));
-  else if (!S_ISREG(status.st_mode)) MtxFail(r, PETSC_ERR_FILE_OPEN, "not a regular file"); /* a pipe could let us wait for ever */
+  else if (!S_ISREG(status.st_mode)) MtxFail(r, PETSC_ERR_FILE_OPEN, "not a regular file"); /* a pipe could make us wait for ever */
   else {
     r->gz = gzopen(file, "rb"); /* reads files that are not compressed too */
     if (!r->gz) MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", errno ? strerror(errno) : "no memory");
@@ -227,7 +230,7 @@ PetscBool MtxNext(MtxReader *r, PetscInt64 *row, PetscInt64 *col, double *value)
   if (r->symmetry != MTX_GENERAL && *row != *col) {
     int triangle = *row > *col ? -1 : 1;
 
-    /* Files that hold the upper triangle exist and mean the same; both would double the entries */
+    /* Files that hold the upper triangle exist, and mean the same. A file with both would double the entries */
     if (!r->triangle) r->triangle = triangle;
     if (r->triangle != triangle) {
       MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "a symmetric or skew-symmetric file must hold one triangle only, this one has entries on both sides of the diagonal");

@@ -1,10 +1,7 @@
 #include "options.h"
 #include <errno.h>
 
-/*
-   The text of an option as the user wrote it; NULL if the option is not there. An option without a value has an empty
-   text
-*/
+/* The text of an option as the user wrote it. NULL if the option is absent, empty if it has no value. */
 static PetscErrorCode ValueOf(PetscOptionItems PetscOptionsObject, const char name[], const char **value)
 {
   PetscBool set;
@@ -23,7 +20,7 @@ static PetscErrorCode WrongValue(PetscOptionItems PetscOptionsObject, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The number that a text begins with; end is behind it, and the beginning of the text where there is none that fits */
+/* The number that a text begins with. end is behind it, or at the beginning of the text if no number fits */
 static PetscInt ReadInt(const char text[], char **end)
 {
   long long value;
@@ -34,7 +31,7 @@ static PetscInt ReadInt(const char text[], char **end)
   return (PetscInt)value;
 }
 
-/* A whole number that is not below least */
+/* A whole number, at least least */
 PetscErrorCode ExampleOptionsInt(PetscOptionItems PetscOptionsObject, const char name[], const char text[], PetscInt least, PetscInt *number)
 {
   const char *value;
@@ -68,7 +65,7 @@ PetscErrorCode ExampleOptionsReal(PetscOptionItems PetscOptionsObject, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without a value it is true, as in PETSc */
+/* A logical value. Without a text it is true, as in PETSc */
 PetscErrorCode ExampleOptionsBool(PetscOptionItems PetscOptionsObject, const char name[], const char text[], PetscBool *logical)
 {
   const char *const logicals[] = {"", "true", "yes", "on", "1", "false", "no", "off", "0"};
@@ -83,7 +80,7 @@ PetscErrorCode ExampleOptionsBool(PetscOptionItems PetscOptionsObject, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A text, such as the name of a file, for which there is room for size characters with the zero behind it */
+/* A text such as a file name. There is room for size characters, including the final zero */
 PetscErrorCode ExampleOptionsText(PetscOptionItems PetscOptionsObject, const char name[], const char text[], char word[], size_t size, PetscBool *set)
 {
   const char *value;
@@ -112,9 +109,7 @@ static PetscErrorCode Append(PetscInt *n, PetscInt *room, char ***list, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The lines of a text file without the white space around them; empty lines, and those that begin with #, are left out
-*/
+/* The lines of a text file, without white space around them. Empty lines and lines that begin with # are left out. */
 static PetscErrorCode AppendLines(PetscOptionItems PetscOptionsObject, const char name[], const char file[], PetscInt *n, PetscInt *room, char ***list)
 {
   const PetscInt before = *n;
@@ -138,8 +133,8 @@ static PetscErrorCode AppendLines(PetscOptionItems PetscOptionsObject, const cha
 }
 
 /*
-   Words with commas between them, or the usual ones. A word @FILE stands for the lines of a text file, which are read
-   on each process. What the list points to is the caller's, for ExampleListDestroy()
+   Words with commas between them, or the default ones. A word @FILE stands for the lines of a text file, which each
+   process reads. The caller frees the list with ExampleListDestroy().
 */
 PetscErrorCode ExampleOptionsList(PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char usual[], PetscInt *n, char ***list)
 {
@@ -181,8 +176,8 @@ PetscErrorCode ExampleListDestroy(PetscInt n, char ***list)
 }
 
 /*
-   Positive whole numbers with commas between them, or the usual ones. As in PETSc 3-6 is 3,4,5 and 3-8:2 is 3,5,7. The
-   array is the caller's, for PetscFree()
+   Positive whole numbers with commas between them, or the default ones. As in PETSc, 3-6 is 3,4,5 and 3-8:2 is 3,5,7.
+   The caller frees the array with PetscFree().
 */
 PetscErrorCode ExampleOptionsNumbers(PetscOptionItems PetscOptionsObject, const char name[], const char text[], const char usual[], PetscInt *n, PetscInt **list)
 {

@@ -1,7 +1,7 @@
 /*
    Options of the examples, between PetscOptionsBegin() and PetscOptionsEnd().
 
-   A wrong value is an error that names the option and what it may be. Lists have any length, and nothing is cut:
+   A wrong value is an error that names the option and the values allowed. Lists have any length, and nothing is cut.
    PETSc's own functions drop what is behind the end of an array, and do not say which option was not a number.
 */
 #pragma once

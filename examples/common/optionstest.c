@@ -25,7 +25,7 @@ static PetscErrorCode Get(const char text[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What an option is, or the error */
+/* Print the value of an option, or the error */
 static PetscErrorCode Try(const char text[])
 {
   PetscErrorCode error;

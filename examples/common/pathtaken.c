@@ -7,7 +7,7 @@ static PetscErrorCode IsOurs(Mat A, PetscBool *ours)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeros for a matrix of another type than MATAIJTCU */
+/* The counts; zeros for a matrix of another type than MATAIJTCU */
 PetscErrorCode ExamplePathCounts(Mat A, MatAIJTCUCounts *counts)
 {
   PetscBool ours;
@@ -19,9 +19,7 @@ PetscErrorCode ExamplePathCounts(Mat A, MatAIJTCUCounts *counts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The paths of the products since the counts before, such as "tcu" or "tcu+scalar"; empty for a matrix of another type
-*/
+/* The paths of the products since earlier counts, such as "tcu" or "tcu+csr". Empty for a matrix of another type. */
 PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
 {
   MatAIJTCUCounts now;

@@ -4,7 +4,7 @@
 const char *const ProfileParts[] = {"other", "product", "orthogonalization", "projection", "update", "preconditioner", "dense"};
 
 enum {
-  DEPTH = 16 /* events of the list that are in each other */
+  DEPTH = 16 /* most events of the list that are nested */
 };
 
 static const struct {
@@ -19,18 +19,18 @@ static const struct {
   {"DSSolve", PROFILE_DENSE},
   {"DSVectors", PROFILE_DENSE}};
 
-/* One profile at a time: what PETSc calls at its events gets no context */
+/* One profile at a time, because PETSc's event callbacks get no context */
 static struct {
   Profile        *profile;
   Mat             A;
   PetscLogHandler handler;
   PetscLogEvent   event[PETSC_STATIC_ARRAY_LENGTH(list)];
-  ProfilePart     part[DEPTH]; /* the innermost last, the rest of the solve first */
+  ProfilePart     part[DEPTH]; /* innermost last; the first is the rest of the solve */
   int             depth;
-  PetscLogDouble  last; /* when the time was last given to a part */
+  PetscLogDouble  last; /* when a part last got its time */
 } now;
 
-/* The time since the last call goes to the innermost part */
+/* Give the time since the last call to the innermost part */
 static PetscErrorCode Account(void)
 {
   PetscLogDouble time;
@@ -77,7 +77,7 @@ static PetscErrorCode EventEnd(PetscLogEvent event, int unused, PetscObject o1, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From here on, in a solve with A. SLEPc must have been used before: the events are then known */
+/* Start a profile of a solve with A. SLEPc must have been used before, so that the events are known */
 PetscErrorCode ProfileBegin(Mat A, Profile *profile)
 {
   PetscFunctionBegin;

@@ -1,7 +1,7 @@
 /*
-   The parts of a solve: wall time by what SLEPc does, waiting for the device wherever one part gives way to another.
-   What is launched on a device is otherwise paid by whoever waits next. The waiting costs time, so a solve is timed
-   without a profile, and profiled in another run.
+   The parts of a solve: wall time by what SLEPc does. Between two parts the profile waits for the device. Without
+   that, the time of a launch would count for whoever waits next. The waiting costs time, so a solve is timed without a
+   profile, and profiled in another run.
 */
 #pragma once
 

@@ -1,6 +1,4 @@
-/*
-   What is told of the times of one operation, shared by the examples
-*/
+/* The statistics that are printed of the times of one operation, shared by the examples */
 #pragma once
 
 #include <petscsys.h>

@@ -93,7 +93,7 @@ static PetscErrorCode DestroyOptions(Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Largest |a - b| / |b|; infinite where a number is none */
+/* Largest |a - b| / |b|; infinite where a value is not a number */
 static PetscReal Difference(PetscInt n, const PetscReal a[], const PetscReal b[])
 {
   PetscReal most = 0;
@@ -147,7 +147,7 @@ static PetscErrorCode PrintTrial(const Options *o, const Side *side, const Trial
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All types in turn, so that all see the same clock rates and neighbours */
+/* Time all types in turn, so that all see the same clock rates and neighbours */
 static PetscErrorCode Compare(const Options *o, const char name[], Side side[], const TrialOptions *t, PetscInt *wrong)
 {
   Trial *trial;

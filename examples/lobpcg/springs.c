@@ -1,9 +1,9 @@
 #include "springs.h"
 
 /*
-   A spring of random stiffness between any two unknowns that are coupled, and one of stiffness 1 that holds each
-   unknown: the smallest eigenvalue is 1, of a rigid motion, and those that follow lie close to it, as the lowest ones
-   of an elastic body do.
+   A spring of random stiffness between any two coupled unknowns, and one of stiffness 1 that holds each unknown. The
+   smallest eigenvalue is 1, that of a rigid motion. The next ones lie close to it, like the lowest ones of an elastic
+   body.
 */
 PetscErrorCode SpringsSetValues(GenerateCSR *csr)
 {
@@ -36,7 +36,7 @@ PetscErrorCode SpringsSetValues(GenerateCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix as a program gets it that leaves the type to -mat_type: as if type were the user's */
+/* The matrix as a program gets it that leaves the type to -mat_type. type plays the part of the user's choice */
 PetscErrorCode SpringsCreateMat(const GenerateCSR *csr, const char type[], Mat *A)
 {
   PetscFunctionBegin;

@@ -1,6 +1,6 @@
 /*
-   A generated pattern as the stiffness matrix of springs: symmetric and positive definite, what an eigensolver can be
-   measured with
+   A generated pattern as the stiffness matrix of springs. It is symmetric and positive definite, to measure an
+   eigensolver with
 */
 #pragma once
 

@@ -5,12 +5,12 @@
 
 enum {
   ITERATIONS = 40,
-  WARM_UP    = 3 /* iterations: the last has residuals and directions, so that all there is was called once */
+  WARM_UP    = 3 /* iterations before the time is taken. The last of them has residuals and directions, so everything was called once */
 };
 
 /*
-   Vectors for a block to start from, the same for matrices of all types: two blocks of them, or LOBPCG makes the second
-   one itself, in the solve
+   Vectors for a block to start from, the same for matrices of all types. There are two blocks of them; otherwise
+   LOBPCG makes the second one itself, in the solve.
 */
 PetscErrorCode TrialStart(Mat A, PetscInt block, Vec *start[])
 {
@@ -32,7 +32,7 @@ PetscErrorCode TrialStart(Mat A, PetscInt block, Vec *start[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The eigenvalues of the last iteration: SLEPc gives only those that have converged */
+/* The eigenvalues of the last iteration. SLEPc gives only those that have converged */
 static PetscErrorCode KeepEigenvalues(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
 {
   PetscReal *eigenvalue = (PetscReal *)ctx;
@@ -45,7 +45,7 @@ static PetscErrorCode KeepEigenvalues(EPS eps, PetscInt its, PetscInt nconv, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No preconditioner, and a tolerance that nothing meets; both can be changed by SLEPc's options */
+/* No preconditioner, and a tolerance that is never met. SLEPc's options can change both */
 static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
 {
   ST                 st;
@@ -78,7 +78,7 @@ static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set up and solve: once; with most iterations if most is not 0, and with a profile if there is one */
+/* Set up, and solve once. If most is not 0 it limits the iterations. With a profile, fill that */
 static PetscErrorCode SolveOnce(Mat A, Vec start[], const TrialOptions *o, PetscInt most, Profile *profile, Trial *trial, PetscReal *seconds)
 {
   EPS            eps;

@@ -1,6 +1,4 @@
-/*
-   A number of iterations of SLEPc's LOBPCG, always the same: its time, its parts, and the eigenvalues that it came to
-*/
+/* A fixed number of iterations of SLEPc's LOBPCG: its time, its parts, and the eigenvalues that it reached */
 #pragma once
 
 #include "profile.h"
@@ -10,15 +8,15 @@
 typedef struct {
   PetscInt          block;
   BVOrthogBlockType orthogonalization;
-  PetscInt          repeat; /* how often it is timed */
+  PetscInt          repeat; /* number of timings */
 } TrialOptions;
 
 typedef struct {
   PetscInt   iterations;
   Spread     solve;
   Profile    profile;
-  PetscReal *eigenvalue; /* as many as the block has vectors */
-  char       path[32];   /* of the products; empty for a type that is not ours */
+  PetscReal *eigenvalue; /* as many eigenvalues as the block has vectors */
+  char       path[32];   /* paths of the products; empty for a type that is not ours */
 } Trial;
 
 PETSC_INTERN PetscErrorCode TrialStart(Mat, PetscInt, Vec *[]);

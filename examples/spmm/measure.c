@@ -6,8 +6,8 @@
 #endif
 
 /*
-   Columns first to first + N - 1 of the dense operand, with the row layout of A's columns; values do not depend on the
-   number of processes
+   Columns first to first + N - 1 of the dense operand, with the row layout of A's columns. Values do not depend on the
+   number of processes.
 */
 static PetscErrorCode CreateOperand(Mat A, const char type[], PetscInt first, PetscInt N, Mat *B)
 {
@@ -32,7 +32,10 @@ static PetscErrorCode CreateOperand(Mat A, const char type[], PetscInt first, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lock the memory of a dense matrix of the host, so that copies to and from a device run beside others; or let it go */
+/*
+   Lock the memory of a dense matrix of the host, or unlock it. Copies of locked memory run beside other work of the
+   device
+*/
 static PetscErrorCode PageLock(Mat M, PetscBool lock)
 {
   PetscFunctionBegin;
@@ -52,7 +55,7 @@ static PetscErrorCode PageLock(Mat M, PetscBool lock)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Seconds that one product takes: the slowest process counts */
+/* Seconds of one product; the slowest process counts */
 static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLogDouble *seconds)
 {
   MPI_Comm       comm = PetscObjectComm((PetscObject)A);
@@ -70,8 +73,8 @@ static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLog
 }
 
 /*
-   Multiply A with a block of N dense vectors: once, twice to warm up, and repeat times, if asked for with page-locked
-   memory after the first
+   Multiply A with a block of N dense vectors: once, then twice to warm up, then repeat times. If asked for, memory is
+   page-locked after the first product.
 */
 PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt repeat, PetscBool lock, Timing *t, Mat *C)
 {
@@ -115,7 +118,7 @@ static PetscErrorCode AbsoluteValues(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* N columns of |A| |B| from first on, on the host: what the rounding errors of A B are proportional to */
+/* N columns of |A| |B| from first on, on the host. The rounding errors of A B are proportional to these */
 static PetscErrorCode Scale(Mat A, PetscInt first, PetscInt N, Mat *S)
 {
   Mat          H, Hd, Ho, B;
@@ -146,8 +149,8 @@ static PetscErrorCode Scale(Mat A, PetscInt first, PetscInt N, Mat *S)
 }
 
 /*
-   Largest |C - D| / (|A| |B|) of any entry of the last two columns (more would take longer than what is measured), for
-   two products C = A B and D of MeasureProduct(); infinite where an entry is not a number
+   Largest |C - D| / (|A| |B|) over the last two columns of two products C = A B and D of MeasureProduct(). More
+   columns would take longer than the products. Infinite where an entry is not a number.
 */
 PetscErrorCode ProductError(Mat A, Mat C, Mat D, PetscReal *error)
 {

@@ -1,13 +1,11 @@
-/*
-   One product C = A B: its time, and how far two of them are apart
-*/
+/* One product C = A B: its time, and the distance between two products */
 #pragma once
 
 #include "spread.h"
 #include <petscmat.h>
 
 typedef struct {
-  PetscLogDouble first; /* s; this product includes everything done once for a matrix */
+  PetscLogDouble first; /* seconds; this product includes everything that is done once for a matrix */
   Spread         steady;
 } Timing;
 

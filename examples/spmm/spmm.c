@@ -61,7 +61,7 @@ static PetscErrorCode CreateMatrices(MPI_Comm comm, const Options *o, Mat *A, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the dense matrices of products with A are best kept */
+/* Where dense matrices for products with A are best kept */
 static PetscErrorCode DenseType(const Options *o, Mat A, const char **type)
 {
   PetscBool device;
@@ -73,7 +73,7 @@ static PetscErrorCode DenseType(const Options *o, Mat A, const char **type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ran: the type, and for MATAIJTCU the paths of the products since the counts before */
+/* What ran: the type, and for MATAIJTCU the paths of the products since earlier counts */
 static PetscErrorCode Describe(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
 {
   MatType type;

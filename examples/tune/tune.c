@@ -12,7 +12,7 @@ static char help[] = "What -mat_aijtcu_tune proxy finds: the times of all varian
 
 enum {
   MAX_VARIANTS = 16,
-  FEW          = 3 /* variants of which a rank correlation says nothing */
+  FEW          = 3 /* least number of variants for which a rank correlation counts */
 };
 
 typedef struct {
@@ -23,16 +23,21 @@ typedef struct {
   char      csv[PETSC_MAX_PATH_LEN], commit[64], machine[128], cuda[16];
 } Options;
 
-/* A variant and the whole matrix with it */
+/* A variant, and the whole matrix with it */
 typedef struct {
-  char      name[32];
-  Variant   variant;
-  Subject   subject;
-  PetscReal proxy, full; /* s of a product, as the proxy has it and as it is; zero where it was not timed, or took another path */
+  char    name[32];
+  Variant variant;
+  Subject subject;
+  /* Seconds of a product, as the proxy has it and as it is. Zero where it was not timed, or took another path */
+  PetscReal proxy, full;
 } Candidate;
 
 typedef struct {
-  PetscInt cases, good, ranked, agree; /* with N columns; the winner is within 5 % of the best; with a rank correlation, and one of 0.9 at least */
+  /*
+     Cases with N columns: all; those where the winner is within 5 % of the best; those with a rank correlation; those
+     where it is 0.9 at least
+  */
+  PetscInt cases, good, ranked, agree;
 } Totals;
 
 static PetscErrorCode GetOptions(Options *o)
@@ -55,7 +60,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The whole matrix with a variant that was tuned, unless it is there already */
+/* The whole matrix with a variant that was tuned. It is made if it is not there already */
 static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUVariant *v, Candidate *c)
 {
   PetscFunctionBegin;
@@ -109,8 +114,8 @@ static PetscBool IsRanked(const Candidate *c)
 }
 
 /*
-   Among those that are ranked, from 1; equal ones share the mean of their ranks. Of the proxy's times, or of the whole
-   products'
+   Rank among those that are ranked, from 1. Equal times share the mean of their ranks. Ranks are of the proxy's times,
+   or of the whole products'.
 */
 static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool full)
 {
@@ -126,7 +131,7 @@ static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool f
   return rank;
 }
 
-/* Spearman's: the correlation of the ranks; ranked says of how many */
+/* Spearman's correlation of the ranks. ranked is the number of ranks */
 static PetscReal RankCorrelation(PetscInt n, const Candidate c[], PetscInt *ranked)
 {
   PetscReal xy = 0, xx = 0, yy = 0, mean;
@@ -192,12 +197,14 @@ static PetscErrorCode Compare(const Options *o, const char name[], const Generat
 }
 
 /*
-   What was tuned, and the formats that the exhaustive search has besides: v has room for all. Their blocks are as wide
-   as those of the variants with bricks of as many rows, half as wide, or of single columns
+   The variants that were tuned, and the other formats of the exhaustive search. v has room for all. In the other
+   formats, blocks are as wide as those of the variants with bricks of as many rows, half as wide, or have windows of
+   single columns.
 */
 static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
 {
-  const PetscInt         cols = tuning->variant[0].format.block_cols, cols8 = tuning->variant[2].format.block_cols; /* of bricks of 16 and of 8 rows */
+  /* Block columns with bricks of 16 rows, and of 8 rows */
+  const PetscInt         cols = tuning->variant[0].format.block_cols, cols8 = tuning->variant[2].format.block_cols;
   const MatAIJTCUVariant others[] = {
     {MAT_AIJTCU_PATH_TCU, {16, 128, cols, 16}, 0},
     {MAT_AIJTCU_PATH_TCU, {16, 64, cols, 8}, 0},
@@ -217,7 +224,7 @@ static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A new matrix for each N: bricks have one format for all numbers of columns of a matrix */
+/* Each N gets a new matrix, because bricks of a matrix have one format for all numbers of columns */
 static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const GenerateCSR *csr, const Operand *b, const Operand *c, PetscInt N, Candidate candidate[], Totals *totals)
 {
   Subject          tuned;

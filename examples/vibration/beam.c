@@ -18,7 +18,9 @@ static inline PetscInt Offset(PetscInt a, PetscInt d)
 PetscErrorCode BeamSetFromOptions(MPI_Comm comm, Beam *b)
 {
   PetscFunctionBegin;
-  /* Single precision resolves frequencies down to a thousandth of the highest one of the mesh: its beam is shorter */
+  /*
+     Single precision resolves frequencies down to a thousandth of the highest one of the mesh, so its beam is shorter
+  */
   b->nx      = PetscDefined(USE_REAL_SINGLE) ? 10 : 40;
   b->ny      = 4;
   b->nz      = 5;
@@ -55,8 +57,8 @@ PetscReal BeamFrequency(const Beam *b, PetscReal lambda)
 }
 
 /*
-   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 (Wilson's
-   incompatible modes: they let an element bend without shear) live inside the element and are eliminated here; they
+   Stiffness and mass of one element by 2x2x2 Gauss points. The bubbles 1 - xi^2, 1 - eta^2, 1 - zeta^2 are Wilson's
+   incompatible modes. They let an element bend without shear, live inside the element, and are eliminated here. They
    carry no mass.
 */
 static void ElementMatrices(const Beam *b, PetscReal K[DOFS][DOFS], PetscReal M[DOFS][DOFS])
@@ -127,8 +129,8 @@ static void NodeBlock(const Beam *b, const PetscReal E[DOFS][DOFS], const PetscI
 }
 
 /*
-   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order, so
-   that nothing travels and no entry repeats. coupled says whether E has entries between different directions.
+   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order.
+   So nothing is sent, and no entry repeats. coupled says whether E has entries between different directions.
 */
 static PetscErrorCode Assemble(const Beam *b, const PetscReal E[DOFS][DOFS], PetscBool coupled, Mat A)
 {

@@ -1,6 +1,4 @@
-/*
-   A clamped elastic beam of box-shaped hexahedra: mesh, assembly, theory, and which motion a computed mode is
-*/
+/* A clamped elastic beam of box-shaped hexahedra: mesh, assembly, theory, and the kind of motion of a computed mode */
 #pragma once
 
 #include <petscksp.h>
@@ -10,7 +8,11 @@ typedef struct {
   PetscReal lx, ly, lz;              /* length and cross-section, m */
   PetscReal young, poisson, density; /* Pa, -, kg/m^3 */
   PetscBool bubbles;                 /* add the bending modes of an element to its trilinear shape functions */
-  PetscReal unit;                    /* unit of length of the matrices, m: with Young's modulus and the density as units too, their entries are about one */
+  /*
+     Unit of length of the matrices, in m. Young's modulus and the density are units, too, so that entries are about
+     one
+  */
+  PetscReal unit;
 } Beam;
 
 /* The motions that beam theory knows */
@@ -24,8 +26,8 @@ typedef enum {
 extern const char *const BeamMotions[];
 
 /*
-   Nodes in the clamped section x = 0 are left out; node n is node (i, j, k) of the mesh, i = 1..nx, sections one after
-   the other
+   Nodes in the clamped section x = 0 are left out. Node n is node (i, j, k) of the mesh, i = 1..nx, one section after
+   the other.
 */
 static inline PetscInt BeamNodes(const Beam *b)
 {

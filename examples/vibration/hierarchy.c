@@ -2,13 +2,13 @@
 
 enum {
   MOST_LEVELS     = 100, /* more than the halvings of three 31-bit numbers */
-  COARSE_UNKNOWNS = 400  /* few enough for a solve on the host not to be noticed */
+  COARSE_UNKNOWNS = 400  /* few enough that a solve on the host takes little time */
 };
 
 /*
    Halve the number of elements in the directions where they are shortest, so that long elements become cubes before
-   cubes become larger: a smoother that treats all unknowns alike leaves nothing rough on cubes, but much along the long
-   side of an element. False if nothing can be halved.
+   cubes become larger. A smoother that treats all unknowns alike leaves nothing rough on cubes, but much along the
+   long side of an element. False if nothing can be halved.
 */
 PetscBool BeamCoarsen(const Beam *fine, Beam *coarse)
 {
@@ -23,8 +23,8 @@ PetscBool BeamCoarsen(const Beam *fine, Beam *coarse)
 }
 
 /*
-   Linear interpolation along one direction, from n elements to node i of m: first node and the weights of it and of the
-   next one; returns how many of the two count. The meshes need not be nested.
+   Linear interpolation along one direction, from n elements to node i of m. Gives the first node, its weight, and that
+   of the next one. Returns how many of the two count. The meshes need not be nested.
 */
 static PetscInt Interpolate(PetscInt m, PetscInt n, PetscInt i, PetscInt *first, PetscReal weight[2])
 {
@@ -37,8 +37,8 @@ static PetscInt Interpolate(PetscInt m, PetscInt n, PetscInt i, PetscInt *first,
 }
 
 /*
-   Trilinear interpolation of displacements from the nodes of a coarse mesh to those of a fine one. The clamped nodes, i
-   = 0, do not move.
+   Trilinear interpolation of displacements from the nodes of a coarse mesh to those of a fine one. The clamped nodes
+   (i = 0) do not move.
 */
 static PetscErrorCode Interpolation(const Beam *fine, const Beam *coarse, Mat Kf, Mat Kc, Mat *P)
 {
@@ -81,9 +81,9 @@ static PetscErrorCode Interpolation(const Beam *fine, const Beam *coarse, Mat Kf
 }
 
 /*
-   The coarsest mesh is small: it is solved on the host wherever the matrices are, because a triangular solve with
-   cuSPARSE takes longer than copying the vector to the host and back. Where there are several processes PETSc factors
-   on each.
+   Solver for the coarsest mesh. The mesh is small, and is solved on the host even if the matrices are on a device: a
+   triangular solve with cuSPARSE takes longer than copying the vector to the host and back. With several processes
+   PETSc factors on each.
 */
 static PetscErrorCode SetCoarseSolver(PC pc)
 {
@@ -105,13 +105,13 @@ static PetscErrorCode SetCoarseSolver(PC pc)
 }
 
 /*
-   Make pc multigrid on coarser and coarser meshes of the same beam. Each has a stiffness matrix assembled on it, of the
-   type of K, instead of a product of the finer one with interpolations: nothing larger than K is made on the way, and
-   coarse matrices have no more entries in a row than K. Elements with bubbles bend without locking however few they
-   are, so that a coarse beam bends as the fine one does.
+   Make pc multigrid on coarser and coarser meshes of the same beam. On each mesh a stiffness matrix is assembled, of
+   the type of K, instead of a product of the finer one with interpolations. So nothing larger than K is made on the
+   way, and coarse matrices have no more entries in a row than K. Elements with bubbles bend without locking even if
+   they are few, so a coarse beam bends as the fine one does.
 
-   Restrictions are stored, not applied as transposes: products of a matrix with a block of vectors are what there are
-   fast ways for.
+   Restrictions are stored, not applied as transposes: the fast kernels multiply a matrix, not its transpose, with a
+   block of vectors.
 */
 PetscErrorCode BeamMultigrid(const Beam *b, Mat K, PC pc)
 {

@@ -7,7 +7,8 @@ static char help[] = "Checks the meshes of BeamMultigrid() against what is known
 #define TOLERANCE (1000 * PETSC_MACHINE_EPSILON)
 
 /*
-   Stretch: u_x = x. Otherwise a field that is trilinear, different in all directions and zero where the beam is clamped
+   A displacement field. Stretch: u_x = x. Otherwise a field that is trilinear, different in all directions, and zero
+   where the beam is clamped.
 */
 static PetscErrorCode SetField(const Beam *b, PetscBool stretch, Vec u)
 {
@@ -66,7 +67,8 @@ static PetscErrorCode CheckInterpolation(const Beam *fine, const Beam *coarse, M
 }
 
 /*
-   A strain of one along the beam, none across it: twice the energy is the volume times (1 - nu) / ((1 + nu) (1 - 2 nu))
+   Energy of a strain of one along the beam and none across it. Twice the energy is the volume times (1 - nu) / ((1 +
+   nu) (1 - 2 nu)).
 */
 static PetscErrorCode CheckEnergy(const Beam *b, Mat K)
 {

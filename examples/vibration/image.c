@@ -57,8 +57,8 @@ static float Cross(const float a[3], const float b[3], float x, float y)
 }
 
 /*
-   Half a quadrilateral: p0-p1 and p1-p2 are sides of it, drawn darker the wider the triangle (in a fine mesh they would
-   hide it), p2-p0 is its diagonal
+   Half a quadrilateral. p0-p1 and p1-p2 are its sides, and are drawn darker the wider the triangle: in a fine mesh
+   dark sides would hide it. p2-p0 is its diagonal.
 */
 static void ImageTriangle(Image *im, const float *const p[3], const float value[3], float light)
 {
@@ -91,7 +91,7 @@ void ImageQuad(Image *im, const float p[4][3], const float value[4], float light
   ImageTriangle(im, (const float *const[]){p[2], p[3], p[0]}, (const float[]){value[2], value[3], value[0]}, light);
 }
 
-/* A grey line of a width in pixels, over what is there */
+/* A grey line of the given width in pixels, over the picture so far */
 void ImageLine(Image *im, const float from[2], const float to[2], int width)
 {
   const int steps = 1 + (int)PetscMax(PetscAbs(to[0] - from[0]), PetscAbs(to[1] - from[1]));
@@ -108,7 +108,7 @@ void ImageLine(Image *im, const float from[2], const float to[2], int width)
   }
 }
 
-/* Black text of digits and "Hz", each dot of a 5x7 character size pixels wide; other characters are blank */
+/* Black text of digits and "Hz", in characters of 5x7 dots, each dot size pixels wide. Other characters are blank */
 void ImageText(Image *im, int x, int y, int size, const char text[])
 {
   static const char          known[]      = "0123456789.Hz";

@@ -9,7 +9,11 @@ typedef struct {
   const Beam *beam;
   PetscInt    count;
   PetscReal  *hertz; /* [count] */
-  float      *u;     /* rank 0: displacement of node (i,j,k) of mode m at 3*((m*nodes) + (i*(ny+1) + j)*(nz+1) + k), clamped nodes included; largest length 1 */
+  /*
+     On rank 0: displacement of node (i,j,k) of mode m at 3*((m*nodes) + (i*(ny+1) + j)*(nz+1) + k). Clamped nodes are
+     included. The largest length is 1
+  */
+  float *u;
 } Modes;
 
 PETSC_INTERN PetscErrorCode ModesCreate(const Beam *, PetscInt, Modes *);

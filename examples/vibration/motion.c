@@ -3,16 +3,17 @@
 const char *const BeamMotions[] = {"bending in y", "bending in z", "torsion", "axial", "other", "BeamMotion", "BEAM_", NULL};
 
 /*
-   Which motion a mode is, and its order: each cross-section's mean displacement and rotation about the axis say how
-   much of the mode is each motion; a cantilever's n-th mode of any of them changes sign n-1 times along the beam.
-   (Counting the modes found so far instead would go wrong for a square section, whose bending modes are double.)
+   The motion of a mode, and its order. Each cross-section's mean displacement and rotation about the axis say how much
+   of the mode is each motion. A cantilever's n-th mode of any of them changes sign n-1 times along the beam. Counting
+   the modes found so far would be wrong for a square section, whose bending modes are double.
 */
 PetscErrorCode BeamClassify(const Beam *b, Vec mode, BeamMotion *motion, PetscInt *order)
 {
   const PetscInt     section = (b->ny + 1) * (b->nz + 1);
   const PetscScalar *u;
-  PetscReal         *w, part[4] = {0}, total, all = 0, polar = 0, largest = 0, last = 0; /* w: four motions for each section, and the squared displacement */
-  PetscInt           rstart, rend;
+  /* w: four motions for each section, and the squared displacement */
+  PetscReal *w, part[4] = {0}, total, all = 0, polar = 0, largest = 0, last = 0;
+  PetscInt   rstart, rend;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(4 * b->nx + 1, &w));

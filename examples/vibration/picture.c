@@ -75,7 +75,7 @@ static void DrawSide(const Modes *m, PetscInt mode, float amplitude, const Camer
   }
 }
 
-/* The camera that fits everything of a mode into its part of the picture */
+/* The camera that fits all of a mode into its part of the picture */
 static void Fit(const Modes *m, PetscInt mode, float amplitude, int left, int top, Camera *camera)
 {
   const Beam *b      = m->beam;
@@ -85,7 +85,7 @@ static void Fit(const Modes *m, PetscInt mode, float amplitude, int left, int to
   for (n[0] = 0; n[0] <= b->nx; n[0]++) {
     for (n[1] = 0; n[1] <= b->ny; n[1]++) {
       for (n[2] = 0; n[2] <= b->nz; n[2]++) {
-        for (int moved = 0; moved < 2; moved++) { /* the undeformed beam too: its outline is drawn */
+        for (int moved = 0; moved < 2; moved++) { /* the outline of the undeformed beam is drawn, too */
           float v[3], screen[3];
 
           (void)Displaced(m, mode, n, moved * amplitude, v);
@@ -125,8 +125,8 @@ static void DrawOutline(const Modes *m, PetscInt mode, const Camera *camera, Ima
 }
 
 /*
-   Draw the first modes into one PNG: the undeformed beam as outline, the displaced one coloured by displacement. To be
-   called on rank 0
+   Draw the first modes into one PNG: the undeformed beam as outline, the displaced one coloured by displacement. Call
+   on rank 0.
 */
 PetscErrorCode ModesDraw(const Modes *m, const char file[])
 {

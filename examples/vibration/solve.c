@@ -1,8 +1,12 @@
 #include "solve.h"
 
 enum {
-  ROUNDING = 100, /* residuals can be made this small, times the machine precision and |K|: 10 to 30 was seen for the beam of 1 m up to a million unknowns */
-  RISE     = 100  /* a residual that grows by this much after it was smallest will not fall again */
+  /*
+     Factor of the machine precision and |K| for the least residual that can be reached. For the beam of 1 m with up to
+     a million unknowns 10 to 30 was seen
+  */
+  ROUNDING = 100,
+  RISE     = 100 /* growth of a residual after its minimum, beyond which it will not fall again */
 };
 
 /* Set an option that the user has not given */
@@ -17,9 +21,9 @@ static PetscErrorCode DefaultOption(const char name[], const char value[])
 }
 
 /*
-   What preconditions K where the user does not say: multigrid on coarser meshes if there is a mesh; else a
-   factorization if K is small enough to be factored on every process and nothing says what the coarse levels of
-   algebraic multigrid must represent; else algebraic multigrid
+   The default preconditioner of K. With a mesh: multigrid on coarser meshes. Without one: a factorization, if K is
+   small enough to be factored on every process and nothing says what the coarse levels of algebraic multigrid must
+   represent. Otherwise: algebraic multigrid.
 */
 static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm, ST st, PC pc)
 {
@@ -38,15 +42,16 @@ static PetscErrorCode DefaultPreconditioner(const Beam *b, Mat K, PetscReal norm
     PetscCall(PCGAMGSetAggressiveLevels(pc, 0));
   } else {
     PetscCall(PCSetType(pc, PCREDUNDANT));
-    PetscCall(STSetShift(st, -PETSC_SQRT_MACHINE_EPSILON * norm)); /* factor K plus this much: a structure that is free to move has a singular K */
+    /* The shift lets K be factored for a structure that is free to move, whose K is singular */
+    PetscCall(STSetShift(st, -PETSC_SQRT_MACHINE_EPSILON * norm));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Options of the preconditioner in use. Multigrid is made to apply to a block of vectors at once: Richardson's
-   iteration has a block form, Chebyshev's has not. The row sums of absolute values as diagonal bound the eigenvalues of
-   what is smoothed by one, on every level of any symmetric matrix, so that a scale below two is safe.
+   Options of the preconditioner in use. Multigrid must apply to a block of vectors at once. Richardson's iteration has
+   a block form, Chebyshev's has not. With the row sums of absolute values as diagonal, the eigenvalues of the smoothed
+   matrix are at most one, on every level of any symmetric matrix. So a scale below two is safe.
 */
 static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 {
@@ -66,8 +71,9 @@ static PetscErrorCode DefaultPreconditionerOptions(PC pc)
 }
 
 /*
-   Residual relative to the eigenvalue, as by EPS_CONV_REL, but for eigenvalues so small that rounding exceeds the
-   tolerance. The eigenvalue itself has an error of the square of its residual and is not worse for it.
+   The convergence test. The residual is relative to the eigenvalue, as by EPS_CONV_REL, except for eigenvalues so
+   small that rounding exceeds the tolerance. The eigenvalue itself has an error of the square of its residual and is
+   not worse for it.
 */
 static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, PetscReal residual, PetscReal *error, void *ctx)
 {
@@ -84,7 +90,7 @@ typedef struct {
   PetscInt  converged;    /* at the last iteration */
   PetscReal least, error; /* of the first eigenvalue that has not converged: the least error so far, and the last one */
   PetscReal rounding;     /* of an eigenvalue that is zero */
-  PetscBool check;        /* for eigenvalues below zero, of which: */
+  PetscBool check;        /* whether to look for eigenvalues below zero */
   PetscReal negative;
 } Stagnation;
 
@@ -94,7 +100,7 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
 
   PetscFunctionBegin;
   (void)eps, (void)its, (void)eigi;
-  /* A Rayleigh quotient below zero: there is an eigenvalue below it */
+  /* A Rayleigh quotient below zero shows that the smallest eigenvalue is no larger */
   for (PetscInt k = 0; s->check && k < nest; k++) {
     if (PetscRealPart(eigr[k]) < PetscMin(s->negative, -s->rounding)) s->negative = PetscRealPart(eigr[k]);
   }
@@ -107,11 +113,12 @@ static PetscErrorCode StagnationMonitor(EPS eps, PetscInt its, PetscInt nconv, P
 }
 
 /*
-   Stop where rounding rules. As X converges, what SLEPc's LOBPCG adds to it, R, comes to lie in the span of X:
-   preconditioned residuals are largest in the softest modes, which are X, and are not made orthogonal to it. The Gram
-   matrix of (X R P) is then singular to working precision, residuals rise again, and some iterations later its Cholesky
-   factorization fails. Stop as well at an eigenvalue below zero: the preconditioners here are for matrices that have
-   none.
+   Stop when rounding dominates. As X converges, the block R that SLEPc's LOBPCG adds to it comes to lie in the span of
+   X. The reason is that preconditioned residuals are largest in the softest modes, which are X, and are not made
+   orthogonal to it. The Gram matrix of (X R P) is then singular to working precision. Residuals rise again, and some
+   iterations later its Cholesky factorization fails.
+
+   Stop also at an eigenvalue below zero. The preconditioners here are for matrices that have none.
 */
 static PetscErrorCode StagnationTest(EPS eps, PetscInt its, PetscInt max_it, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
 {
@@ -127,7 +134,7 @@ typedef struct {
   PetscInt iteration, converged; /* at the last line */
 } ProgressContext;
 
-/* A line every so often: when an eigenvalue has converged, and every few iterations */
+/* Print a line when an eigenvalue has converged, and every few iterations */
 static PetscErrorCode Progress(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
 {
   ProgressContext *last = (ProgressContext *)ctx;
@@ -179,7 +186,8 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   if (M || !shift) PetscCall(DefaultPreconditionerOptions(pc)); /* else nothing is solved */
   if (lobpcg) {
     /*
-       A few vectors more than wanted: the last wanted one converges by its distance to the first one outside the block
+       A few vectors more than wanted. The last wanted eigenvector converges by its distance to the first one outside
+       the block
     */
     PetscCall(EPSGetDimensions(*eps, &nev, NULL, NULL));
     PetscCall(EPSLOBPCGGetBlockSize(*eps, &bs));
@@ -189,8 +197,8 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
 }
 
 /*
-   LOBPCG starts from smooth vectors, the preconditioner applied to a block of noise: with noise itself the first
-   preconditioned residuals would be almost parallel
+   Start LOBPCG from smooth vectors: the preconditioner applied to a block of noise. With noise itself the first
+   preconditioned residuals would be almost parallel.
 */
 static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 {
@@ -202,8 +210,8 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
   PetscFunctionBegin;
   PetscCall(EPSLOBPCGGetBlockSize(eps, &n));
   /*
-     Blocks as those of the iteration: multigrid keeps products that were set up for them, and their leading dimension,
-     for the next block
+     Blocks like those of the iteration. Multigrid keeps products that were set up for them, with their leading
+     dimension, for the next block.
   */
   PetscCall(EPSGetBV(eps, &basis));
   PetscCall(BVDuplicateResize(basis, n, &noise));
@@ -228,9 +236,9 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
 }
 
 /*
-   Solve K x = lambda M x (M may be NULL: the identity) for the smallest eigenvalues. K and M are symmetric, M positive
-   definite. Everything that is set here can be changed by SLEPc's options. With a profile, which is NULL for none, the
-   iteration waits for the device between its parts.
+   Solve K x = lambda M x for the smallest eigenvalues. M may be NULL for the identity. K and M are symmetric, M
+   positive definite. SLEPc's options can change everything that is set here. With a profile, which may be NULL for
+   none, the iteration waits for the device between its parts.
 */
 PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *profile, EPS *eps, SolveStatistics *s)
 {

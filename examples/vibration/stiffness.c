@@ -3,8 +3,8 @@
 #include <petscaijtcu.h>
 
 /*
-   Rounding of an entry and of the one across the diagonal, by the largest number in their rows: what an assembly in
-   another order makes of a symmetric matrix
+   Allowed difference between an entry and the one across the diagonal, relative to the largest number in their rows.
+   It is the rounding that an assembly in a different sequence makes in a symmetric matrix.
 */
 #define ROUNDING (1e4 * PETSC_MACHINE_EPSILON)
 
@@ -35,7 +35,7 @@ static PetscErrorCode RowGet(Mat K, PetscInt i, Row *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The column of the first entry that differs in two rows; -1 if there is none. What a row has not is zero */
+/* The column of the first entry that differs in two rows; -1 if none does. An absent entry is zero */
 static PetscInt FirstDifference(const Row *a, const Row *b, PetscScalar *value, PetscScalar *other)
 {
   PetscReal largest = 0;
@@ -53,7 +53,7 @@ static PetscInt FirstDifference(const Row *a, const Row *b, PetscScalar *value, 
   return -1;
 }
 
-/* Raise an error that names the first entry that is not the one across the diagonal */
+/* Raise an error that names the first entry that differs from the one across the diagonal */
 static PetscErrorCode CheckSymmetry(Mat K, const char file[])
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)K);
@@ -83,8 +83,8 @@ static PetscErrorCode CheckSymmetry(Mat K, const char file[])
 }
 
 /*
-   Leave out the unknowns whose row, and with it their column, holds nothing but the diagonal: fixed ones, as structural
-   codes write them. Each is an eigenvalue on its own, all of them often the same one, hundreds of times.
+   Leave out the unknowns whose row and column hold nothing but the diagonal: fixed ones, as structural codes write
+   them. Each is an eigenvalue on its own. Often all of these are the same, hundreds of times.
 */
 static PetscErrorCode RemoveFixed(Mat *K)
 {

@@ -10,8 +10,8 @@ static PetscReal TorsionConstant(PetscReal p, PetscReal q)
 }
 
 /*
-   Frequency equation of a clamped Euler-Bernoulli beam, divided by cosh(x): its roots are x = L sqrt(omega) (rho A/(E
-   I))^(1/4)
+   Frequency equation of a clamped Euler-Bernoulli beam, divided by cosh(x). Its roots are x = L sqrt(omega) (rho A/(E
+   I))^(1/4).
 */
 static double EulerEquation(double x)
 {
@@ -19,9 +19,9 @@ static double EulerEquation(double x)
 }
 
 /*
-   Frequency equation of a clamped Timoshenko beam (T. C. Huang, J. Appl. Mech. 28, 1961), divided by cosh(b alpha); b^2
-   is omega^2 in units of E I/(rho A L^4), r2 = I/(A L^2), s2 = E I/(kappa A G L^2). Past the cut-off b^2 r2 s2 = 1 it
-   is another one: *valid is false there.
+   Frequency equation of a clamped Timoshenko beam (T. C. Huang, J. Appl. Mech. 28, 1961), divided by cosh(b alpha).
+   b^2 is omega^2 in units of E I/(rho A L^4), r2 = I/(A L^2), s2 = E I/(kappa A G L^2). Past the cut-off b^2 r2 s2 = 1
+   another equation holds, and *valid is false.
 */
 static double TimoshenkoEquation(double b, double r2, double s2, PetscBool *valid)
 {
@@ -33,8 +33,8 @@ static double TimoshenkoEquation(double b, double r2, double s2, PetscBool *vali
 }
 
 /*
-   Frequency parameter b of the n-th bending mode: (x_n)^2 without shear (r2 = s2 = 0), the Timoshenko root below it
-   otherwise; 0 where there is none
+   Frequency parameter b of the n-th bending mode. Without shear (r2 = s2 = 0) it is (x_n)^2. Otherwise it is the
+   Timoshenko root below that, or 0 where there is none.
 */
 static double BendingRoot(PetscInt n, double r2, double s2)
 {
@@ -72,9 +72,9 @@ static double BendingRoot(PetscInt n, double r2, double s2)
 }
 
 /*
-   What beam theory says about mode n = 1, 2, ... of a motion, in Hz. slender: Euler-Bernoulli (bending), Saint-Venant
-   (torsion), bar (axial); shear: Timoshenko, with Cowper's shear coefficient of a rectangle. 0 where the theory says
-   nothing.
+   The prediction of beam theory for mode n = 1, 2, ... of a motion, in Hz. slender: Euler-Bernoulli (bending),
+   Saint-Venant (torsion), bar (axial). shear: Timoshenko, with Cowper's shear coefficient of a rectangle. 0 where the
+   theory predicts nothing.
 */
 void BeamTheory(const Beam *b, BeamMotion motion, PetscInt n, PetscReal *slender, PetscReal *shear)
 {

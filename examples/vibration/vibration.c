@@ -10,7 +10,7 @@ static char help[] = "Natural frequencies of a clamped elastic beam, or of the s
 #include "stiffness.h"
 #include <petscaijtcu.h>
 
-/* Digits of a frequency that mean something */
+/* significant digits of a frequency */
 #define DIGITS (PetscDefined(USE_REAL_SINGLE) ? 6 : 12)
 
 typedef struct {
@@ -55,7 +55,7 @@ static PetscErrorCode PrintProblem(const Options *o, const Beam *b, Mat K)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A value of beam theory and how far the computed one lies from it */
+/* Print a value of beam theory, and how far the computed one lies from it */
 static PetscErrorCode PrintTheory(MPI_Comm comm, PetscBool test, PetscReal computed, PetscReal theory)
 {
   PetscFunctionBegin;
@@ -169,7 +169,7 @@ static PetscErrorCode MakeDirectory(MPI_Comm comm, const char directory[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What ran where and how fast */
+/* What ran, on which machine, and how fast */
 static PetscErrorCode Closing(Mat K, const SolveStatistics *s, PetscLogDouble total)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)K);

@@ -16,7 +16,7 @@ static void PutVector(FILE *fp, const float v[3])
 
 /*
    All modes in one legacy binary VTK file: the mesh, and each mode as a vector field named after its frequency ("Warp
-   By Vector" in ParaView). To be called on rank 0.
+   By Vector" in ParaView). Call on rank 0.
 */
 PetscErrorCode ModesWriteVTK(const Modes *m, const char file[])
 {

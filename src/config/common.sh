@@ -1,19 +1,19 @@
 # Functions for the scripts of this folder. Messages go to stderr: stdout belongs to what the caller reads (make env).
 
-# release petsc|slepc: of PETSC_VERSION, where they are built here
+# release petsc|slepc: the release of it that is built for PETSC_VERSION
 release() { awk -v version="${PETSC_VERSION:-3.26}" -v package="$1" '$1 == version && $2 == package { print $3 }' "$(dirname "${BASH_SOURCE[0]}")/releases"; }
 
-# Where that is
+# The folder where PETSc and SLEPc are built
 cache_folder() { echo "${PETSCAIJTCU_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/petsc-aijtcu}"; }
 
-# What that takes on the disk, such as 650 MB
+# Disk space of a folder, such as 650 MB
 cache_size() { du -sm "$1" 2>/dev/null | awk '{ print $1 " MB" }'; }
 
-# The name under which pkg-config knows PETSc or SLEPc, nothing where it does not
+# The name under which pkg-config knows PETSc or SLEPc; nothing if it does not
 pkg_config_name() {
   local name
   command -v pkg-config >/dev/null || return 0
-  for name in "$1" "${1,,}"; do # installed under both, but distributions may leave one out
+  for name in "$1" "${1,,}"; do # PETSc installs both names, but distributions may leave one out
     if pkg-config --exists "$name"; then echo "$name"; return; fi
   done
 }
@@ -33,7 +33,7 @@ find_nvcc() {
   command -v nvcc || { [ ! -x /usr/local/cuda/bin/nvcc ] || echo /usr/local/cuda/bin/nvcc; }
 }
 
-# Compute capability of the GPU that is present as two digits, nothing where there is none
+# Compute capability of the GPU as two digits; nothing without a GPU
 gpu_arch() {
   command -v nvidia-smi >/dev/null || return 0
   nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n 's/^\([0-9]\{1,2\}\)\.\([0-9]\)$/\1\2/p;q'

@@ -1,7 +1,7 @@
 """Manual pages from comments in PETSc's format: /*@ (function), /*MC (type), /*E (enum), /*S (struct).
 
-read() takes them apart and says what is wrong with them: what a page must have, and that it agrees with the code that follows it and with the
-public header."""
+read() parses them and lists what is wrong: parts that a page must have and lacks, and differences from the code that
+follows it and from the public header."""
 import os
 import re
 

@@ -1,10 +1,11 @@
 /*
-   The builders on the device against those on the host: every number and every byte, and the values packed. No PETSc.
+   The builders on the device against those on the host: every number, every byte, and the packed values. No PETSc.
 
-     gcc -O2 -std=gnu11 -Ikernels -c kernels/format/{hrpb,input,build,pack,count}.c nvcc -O3 -arch=sm_90 -Ikernels
-     test/device/build.cu kernels/format/{build,windows,input,pack,count}.cu kernels/common/device.cu *.o -o test-build
+     gcc -O2 -std=gnu11 -Ikernels -c kernels/format/{hrpb,input,build,pack,count}.c
+     nvcc -O3 -arch=sm_90 -Ikernels test/device/build.cu kernels/format/{build,windows,input,pack,count}.cu
+     kernels/common/device.cu *.o -o test-build
 
-   with -DHRPB_USE_SINGLE or -DHRPB_USE_INT64 in both lines for other numbers.
+   with -DHRPB_USE_SINGLE or -DHRPB_USE_INT64 in both commands for other types of numbers.
 
      test-build            all tests
      test-build -small     few and small ones, to run under compute-sanitizer
@@ -53,7 +54,7 @@ static void *Allocate(size_t n)
   return p;
 }
 
-/* Copies of n bytes, which may be none */
+/* A copy of n bytes; n may be zero */
 static void *ToDevice(const void *from, size_t n)
 {
   void *p;
@@ -85,10 +86,10 @@ static int64_t Random(int64_t n)
 typedef struct {
   const char *name;
   int64_t     nrows, ncols, base; /* rowptr[0] */
-  int64_t     n, room;            /* entries, those before base included */
+  int64_t     n, room;            /* entries, including those before base */
   HrpbInt    *rowptr, *colidx;
   HrpbScalar *values;
-  /* and on the device */
+  /* the copies on the device */
   HrpbInt    *drowptr, *dcolidx;
   HrpbScalar *dvalues;
 } Matrix;
@@ -105,7 +106,7 @@ static Matrix Begin(const char *name, int64_t ncols, int64_t maxrows, int64_t ba
   m.rowptr    = (HrpbInt *)Allocate(sizeof(*m.rowptr) * (size_t)(maxrows + 1));
   m.colidx    = (HrpbInt *)Allocate(sizeof(*m.colidx) * (size_t)m.room);
   m.rowptr[0] = (HrpbInt)base;
-  for (int64_t i = 0; i < base; i++) m.colidx[i] = -1; /* nobody may look there */
+  for (int64_t i = 0; i < base; i++) m.colidx[i] = -1; /* nothing may read these */
   return m;
 }
 
@@ -148,7 +149,7 @@ static void AddRandom(Matrix *m, int64_t n)
   for (int64_t i = 0; i < n; i++) Add(m, Random(m->ncols));
 }
 
-/* The matrix is complete: values, all different, and copies on the device */
+/* Finish the matrix: give it values, all different, and copy it to the device */
 static Matrix End(Matrix m)
 {
   m.values = (HrpbScalar *)Allocate(sizeof(*m.values) * (size_t)m.n);
@@ -193,7 +194,7 @@ static Matrix Tridiagonal(int64_t n)
   return End(m);
 }
 
-/* Three unknowns a node, 27 neighbours, n^3 nodes; made in order, because it may be large */
+/* Three unknowns a node, 27 neighbours, n^3 nodes. Made in order, because it may be large */
 static Matrix Stencil(int64_t n)
 {
   Matrix m = Begin("stencil", 3 * n * n * n, 3 * n * n * n, 0);
@@ -242,7 +243,7 @@ static Matrix OneEntryRows(int64_t nrows, int64_t ncols)
   return End(m);
 }
 
-/* Runs of run rows with and without entries in turn, from an empty one on */
+/* Runs of rows with entries and runs without, in turn. The first run is empty */
 static Matrix EmptyRuns(const char *name, int64_t nrows, int64_t ncols, int64_t run)
 {
   Matrix m = Begin(name, ncols, nrows, 0);
@@ -254,7 +255,7 @@ static Matrix EmptyRuns(const char *name, int64_t nrows, int64_t ncols, int64_t 
   return End(m);
 }
 
-/* A row of n entries in every other column, some that are a warp's work no more, and short ones */
+/* A row with n entries, in every other column; rows that are just too long for a warp; and short ones */
 static Matrix LongRow(int64_t n)
 {
   const int64_t lengths[] = {3, 2047, 2048, 2049, 0, 5000, 1, 40};
@@ -272,7 +273,7 @@ static Matrix LongRow(int64_t n)
   return End(m);
 }
 
-/* All rows in few groups of columns that lie far apart */
+/* All rows have few groups of columns, which lie far apart */
 static Matrix FarColumns(int64_t nrows, int64_t ncols)
 {
   Matrix m = Begin("columns far apart", ncols, nrows, 0);
@@ -295,7 +296,7 @@ static void Describe(char where[256], const Matrix *m, const HrpbParams *p, cons
   snprintf(where, 256, "%s (%lld x %lld), bricks of %d rows, panels of %d, blocks of %d, windows of %d, %s order", m->name, (long long)m->nrows, (long long)m->ncols, p->brick_rows, p->panel_rows, p->block_cols, p->window_cols, order);
 }
 
-/* An array of the device against one of the host */
+/* Compare an array of the device with one of the host */
 static void CompareArray(const char *what, const char *where, const void *host, const void *device, size_t n)
 {
   char  name[128];
@@ -346,7 +347,7 @@ static void CompareFormats(const char *where, const Hrpb *a, const Hrpb *b)
   Number(max_pattern);
   Number(max_values);
 #undef Number
-  if (nfailed > before) return; /* the arrays may have other lengths */
+  if (nfailed > before) return; /* the lengths of these arrays may differ */
   CompareArray("order", where, a->order, b->order, sizeof(*a->order) * (size_t)a->nrows);
   CompareArray("blocked_row_ptr", where, a->blocked_row_ptr, b->blocked_row_ptr, sizeof(*a->blocked_row_ptr) * ((size_t)a->npanels + 1));
   CompareArray("pattern_ptr", where, a->pattern_ptr, b->pattern_ptr, sizeof(*a->pattern_ptr) * ((size_t)a->nblocks + 1));
@@ -364,7 +365,7 @@ static void ComparePacked(const char *where, const Matrix *m, const Hrpb *a, con
   HrpbError    err;
 
   CallCuda(cudaMalloc((void **)&dvalues, n ? n : 1));
-  CallCuda(cudaMemset(dvalues, 0xff, n)); /* what is not written shows */
+  CallCuda(cudaMemset(dvalues, 0xff, n)); /* marks what is not written */
   HrpbPackValuesHost(a, m->rowptr, m->values, values);
   err = HrpbPackValuesDevice(b, m->drowptr, m->dcolidx, m->dvalues, NULL, dvalues, 0);
   CallCuda(cudaStreamSynchronize(0));
@@ -445,7 +446,7 @@ static void TestSurvey(const Matrix *m)
   CompareNumber("needed rows", where, HostWindows(m, single, &most), s.needed_rows);
 }
 
-/* Every step-th choice of parameters, from the skip-th on */
+/* Test every step-th choice of parameters, from the skip-th on */
 static void SweepParams(const Matrix *m, const char *order_name, const int32_t *order, int64_t step, int64_t skip)
 {
   const int32_t panels[] = {0, 32, 64, 128, 136, 1024}, blocks[] = {4, 16, 32, 64, 256};
@@ -469,7 +470,7 @@ static void SweepParams(const Matrix *m, const char *order_name, const int32_t *
 
 static void TestMatrix(Matrix m, int64_t step)
 {
-  static int64_t skip  = 0; /* other choices for every matrix */
+  static int64_t skip  = 0; /* each matrix gets other choices */
   int32_t       *order = (int32_t *)Allocate(sizeof(*order) * (size_t)m.nrows);
 
   SweepParams(&m, "natural", NULL, step, skip++);
@@ -548,8 +549,8 @@ static void TestRefusals(void)
 }
 
 /*
-   As many columns as there may be, with so few entries that the format is known; the host would need memory for all
-   columns
+   As many columns as are allowed, with so few entries that the format is known. The host would need memory for all
+   columns.
 */
 static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
 {
@@ -592,7 +593,7 @@ static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
 
 static void Test(bool small)
 {
-  const int64_t few = sizeof(HrpbScalar) == 8 ? 11 : 31; /* bricks do not depend on the precision, only the packing of values does */
+  const int64_t few = sizeof(HrpbScalar) == 8 ? 11 : 31; /* bricks do not depend on the precision; only the packing of values does */
   const int64_t s = small ? 8 : 1, step = small ? few : 3;
 
   TestRefusals();

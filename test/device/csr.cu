@@ -21,7 +21,7 @@ static void *Work(const DeviceCsr *d, int64_t N)
   Check(WorkFor(&A, N, &bytes));
   if (!bytes) return NULL;
   Check(cudaMalloc(&work, bytes));
-  Check(cudaMemset(work, 0xff, bytes)); /* NaN: what is read there was written */
+  Check(cudaMemset(work, 0xff, bytes)); /* NaN: a read of what was not written shows */
   return work;
 }
 
@@ -36,8 +36,9 @@ static void Multiply(const DeviceCsr *d, int64_t N, const HrpbScalar *B, int64_t
 }
 
 /*
-   The kernels, each for any number of columns whatever the schedule says: with a copy of B, in tiles of two widths, by
-   four or eight lanes, column by column, rows as they come, which is for short rows, and rows of B in shared memory
+   The kernels. Each can take any number of columns, even where the schedule names another. They are: from a copy of B,
+   in tiles of two widths, by four or eight lanes; column by column; rows as they come, which is for short rows; and
+   rows of B in shared memory.
 */
 enum Kernel {
   COPY,
@@ -53,11 +54,13 @@ enum Kernel {
 static const char *const kernel_names[NKERNELS] = {"a copy of B", "a copy in narrow tiles", "a copy, by eight lanes", "a copy in narrow tiles, by eight lanes", "no copy of B", "rows as they come", "rows of B in shared memory"};
 
 enum {
-  MANY   = 200000,                            /* columns of A from which on B has few: it takes longer to make than to multiply; */
-  EIGHTS = sizeof(HrpbScalar) == 8 ? 25 : 21, /* columns that eight lanes have together where they may, of which the last have none; */
-  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* and that four lanes have three vectors each of, or eight two, some of which have none; */
-  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53, /* columns of wide tiles, or of twice as many narrow ones, of which some lanes of the last have none; */
-  TILE_AND_HALF = 384 / sizeof(HrpbScalar) + 1 /* of a whole tile and one of which nearly half of the lanes have none */
+  /* columns of A from which B gets few columns, because making B takes longer than multiplying */
+  MANY   = 200000,
+  EIGHTS = sizeof(HrpbScalar) == 8 ? 25 : 21, /* columns shared by eight lanes, the last of which have none */
+  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* three vectors for each of four lanes, or two for each of eight; some lanes have none */
+  /* columns of wide tiles, or of twice as many narrow ones; some lanes of the last tile have none */
+  WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53,
+  TILE_AND_HALF = 384 / sizeof(HrpbScalar) + 1 /* a whole tile, and one in which nearly half of the lanes have none */
 };
 
 static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 0)
@@ -73,7 +76,7 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
   return other;
 }
 
-/* Whether rows of B can be brought into shared memory, which is then what the schedule has, paying or not */
+/* Whether rows of B fit into shared memory. If so, the schedule of this test always has them there */
 static bool MakePanels(DeviceCsr *d)
 {
   CsrPanelsDestroy(&d->schedule, NULL);
@@ -81,7 +84,7 @@ static bool MakePanels(DeviceCsr *d)
   return d->schedule.panel_rows > 0;
 }
 
-/* Entries of 256 rows, at most */
+/* The most entries of 256 rows */
 static int64_t RowsEntries(const Matrix *A)
 {
   int64_t most = 0;
@@ -90,7 +93,7 @@ static int64_t RowsEntries(const Matrix *A)
   return most;
 }
 
-/* Entry of A B, entry by entry */
+/* One entry of A B, added entry by entry */
 static HrpbScalar InOrder(const Matrix *A, int64_t i, const HrpbScalar *b)
 {
   HrpbScalar sum = 0;
@@ -99,9 +102,7 @@ static HrpbScalar InOrder(const Matrix *A, int64_t i, const HrpbScalar *b)
   return sum;
 }
 
-/*
-   The same as the interface says it of a row that is not cut: in chunks of eight, unless that does not come out finite
-*/
+/* The same, added as the interface says of a row that is not cut: in chunks of eight, unless that is not finite */
 static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
 {
   HrpbScalar sum = 0;
@@ -116,8 +117,8 @@ static HrpbScalar InChunks(const Matrix *A, int64_t i, const HrpbScalar *b)
 }
 
 /*
-   Rows are added as the interface says, so that the bits of those that are not cut are known. With huge numbers some
-   sums overflow in a chunk, others in the row, and others in both
+   Rows are added as the interface says, so the bits of rows that are not cut are known. With huge numbers some sums
+   overflow in a chunk, others in the row, and others in both.
 */
 static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, int64_t columns = 0)
 {
@@ -126,7 +127,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, in
   HrpbScalar             *dB, *dC;
   int64_t                 section = 1280, wrong = 0, nlong = 0, ngiant = 0, nhuge = 0;
 
-  for (int64_t i = 0; i < A->nrows; i++) { /* shorter where rows are cut that it could have as a whole */
+  for (int64_t i = 0; i < A->nrows; i++) { /* the section is shorter where rows are cut that would fit into it */
     const int64_t length = A->rowptr[i + 1] - A->rowptr[i];
 
     if (length > d->schedule.part_entries && length <= 1280) section = 1024;
@@ -156,7 +157,7 @@ static void TestOrder(const Matrix *A, const DeviceCsr *d, bool huge = false, in
   cudaFree(dC);
 }
 
-/* More columns never need less, for a product is made in pieces where memory is short */
+/* More columns never need less memory. A product is made in pieces where memory is short, and relies on that */
 static void TestWork(const Matrix *A, const DeviceCsr *d)
 {
   const SpmmMatrix M    = MatrixOf(d);
@@ -171,7 +172,7 @@ static void TestWork(const Matrix *A, const DeviceCsr *d)
   Report(grows, "more columns need less memory", A->name);
 }
 
-/* staged: whether rows of B can be brought into shared memory, on a device that has enough of that */
+/* staged: whether rows of B fit into shared memory, on a device that has enough of it */
 static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool staged)
 {
   static const struct {
@@ -190,8 +191,8 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   if (MakePanels(&d)) kernels[nkernels++] = With(&d, STAGED);
   Report((kernels[nkernels - 1].schedule.panel_rows > 0) == (staged && d.schedule.longest <= CSR_STAGED_ENTRIES && CanStage()), staged ? "rows of B are not brought into shared memory" : "rows of B are brought into shared memory that cannot be", A.name);
   /*
-     The kernels take turns, so that the product as a whole and its parts are different ones', and each is the first for
-     some widths
+     The kernels take turns. So different kernels make the whole product and its parts, and each kernel goes first for
+     some widths.
   */
   const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&kernels[call++ % nkernels], N, B, ldb, C, ldc); };
 
@@ -215,7 +216,7 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     const auto idle  = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&other, N, B, ldb, C, ldc); };
 
     if (A.ncols >= MANY) continue;
-    other.schedule.eight_anyway = true; /* which is for eight lanes alone */
+    other.schedule.eight_anyway = true; /* for eight lanes alone */
     TestOrder(&A, &other, false, THREES);
     TestProduct(&A, "csr", idle, TILE_AND_HALF, 0, 1, 1, bound);
   }
@@ -223,7 +224,7 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
   CsrDestroy(&d);
 }
 
-/* A matrix that all kernels can take, where the device has the shared memory for the last one */
+/* A matrix that all kernels take. The last one needs a device with the shared memory */
 static void TestFarApart(const Matrix &A)
 {
   const double       bound      = sizeof(HrpbScalar) == 8 ? 2e-15 : 1e-6;
@@ -243,7 +244,10 @@ static void TestFarApart(const Matrix &A)
   CsrDestroy(&d);
 }
 
-/* Rows of the given numbers of entries, then count of one entry; columns in any order, some more than once */
+/*
+   Rows with the given numbers of entries, then count rows of one entry. Columns are in any order, some of them
+   repeated
+*/
 static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int64_t count, int64_t ncols)
 {
   Matrix A = {name, (int64_t)lengths.size() + count, ncols, {0}, {}, {}};
@@ -262,7 +266,7 @@ static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int
 
 static bool Diagonals(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) <= 13; }
 
-/* Few columns, far apart, the last one among them */
+/* Few columns that lie far apart; the last column is one of them */
 static Matrix Far(int64_t n)
 {
   const int64_t        ncols = 2000003;
@@ -275,8 +279,8 @@ static Matrix Far(int64_t n)
 }
 
 /*
-   So many rows of a grid of lines of n / lines points, and in each the three points around: rows of B for each number
-   of stages in csrstaged.cu
+   The given number of rows of a grid with lines of n / lines points. Each row has the three points around it, in each
+   of three lines. This gives rows of B for each number of stages in csrstaged.cu.
 */
 static Matrix Lines(int64_t n, int64_t lines)
 {
@@ -290,10 +294,7 @@ static Matrix Lines(int64_t n, int64_t lines)
   return FromEntries("lines", n, n, entries);
 }
 
-/*
-   Rows of B on both sides of the end of what the builder of panels looks at together: 2^16 sectors from the first one
-   on
-*/
+/* Rows of B on both sides of a limit of the panels' builder. It looks at 2^16 sectors from the first one on. */
 static Matrix Border(int64_t n)
 {
   const int64_t        ncols = 600011, border = (int64_t)65536 * 32 / (int64_t)sizeof(HrpbScalar);
@@ -305,7 +306,7 @@ static Matrix Border(int64_t n)
   return FromEntries("border", n, ncols, entries);
 }
 
-/* The last columns between the first ones */
+/* The last columns, between the first ones */
 static Matrix NotSorted(int64_t n)
 {
   Matrix A = {"not sorted", n, 2000000, {0}, {}, {}};
@@ -320,7 +321,7 @@ static Matrix NotSorted(int64_t n)
   return A;
 }
 
-/* Row pointers that do not begin at zero; what lies before them is not to be read */
+/* Row pointers that do not begin at zero. What lies before them must not be read */
 static Matrix Offset(Matrix A, const char *name)
 {
   A.name = name;
@@ -331,9 +332,9 @@ static Matrix Offset(Matrix A, const char *name)
 }
 
 /*
-   Sums that overflow, in a chunk, in a part or in the row, and Inf and NaN among their terms, early and late, in rows
-   that are not cut, cut, and longer than a thread block takes: all as a loop along the row gives them. The rows have
-   the first columns, forwards and backwards
+   Sums that overflow, in a chunk, in a part or in the row. Terms with Inf and NaN, early and late. Rows that are not
+   cut, rows that are cut, and rows longer than a thread block takes. All give what a loop along the row gives. The
+   rows have the first columns, forwards and backwards.
 */
 static void TestNotFinite(void)
 {
@@ -354,7 +355,7 @@ static void TestNotFinite(void)
       A.rowptr.push_back((HrpbInt)A.colidx.size());
     }
   }
-  while (A.rowptr.size() < 20000) { /* for a mean with which rows of 200 are cut */
+  while (A.rowptr.size() < 20000) { /* so that with this mean rows of 200 are cut */
     A.colidx.push_back(0);
     A.values.push_back(1);
     A.rowptr.push_back((HrpbInt)A.colidx.size());
@@ -363,9 +364,9 @@ static void TestNotFinite(void)
   C.assign((size_t)(A.nrows * N), -77);
   for (HrpbScalar &b : B) b = Uniform();
   set(0, 1, {-huge});
-  set(0, 150, {huge, huge / 2}); /* only the sum of the part overflows; backwards that of the row, too */
-  set(1, 1, {huge, huge});       /* Inf, then entries that cannot change it, */
-  set(2, 1, {-huge, -huge, inf}); /* and one that makes NaN of it, forwards */
+  set(0, 150, {huge, huge / 2}); /* only the sum of the part overflows; backwards also that of the row */
+  set(1, 1, {huge, huge});       /* Inf, then entries that cannot change it */
+  set(2, 1, {-huge, -huge, inf}); /* an entry that makes NaN of it, forwards */
   set(3, 170, {inf});
   set(4, 3, {inf});
   set(4, 180, {-inf});
@@ -373,7 +374,7 @@ static void TestNotFinite(void)
   set(6, 1, {-inf});
   set(7, ncols - 2, {-huge, -huge});
   set(8, 1, {-huge});
-  set(8, 12, {huge, huge / 2}); /* only the sum of the chunk overflows; backwards that of the row, too */
+  set(8, 12, {huge, huge / 2}); /* only the sum of the chunk overflows; backwards also that of the row */
   dB = Upload(B);
   dC = Upload(C);
   d  = CsrOnDevice(&A);
@@ -420,7 +421,7 @@ static void TestErrors(void)
   cudaFree(C);
 }
 
-/* A band with a few rows of entries anywhere, as of a circuit with supply lines */
+/* A band and a few rows with entries anywhere, like a circuit with supply lines */
 static Matrix Circuit(int64_t n)
 {
   std::vector<int64_t> entries;
@@ -435,7 +436,7 @@ static Matrix Circuit(int64_t n)
   return FromEntries("circuit", n, n, entries);
 }
 
-/* Bricks of the format; negative where the device has no kernels for them */
+/* Time of bricks in the format; negative where the device has no kernels for it */
 static double TimeBricks(const Matrix *A, const DeviceCsr *d, const HrpbParams *params, HrpbPrecision precision, int n, int64_t N, const HrpbScalar *B, HrpbScalar *C)
 {
   DeviceBricks b;
@@ -510,9 +511,10 @@ static Matrix Band(const char *name, int64_t n, int64_t width)
 }
 
 /*
-   Eight lanes a row in double; in single where rows are of all lengths and C is small; some of them without columns
-   where rows are few. Rows are multiplied as they come where they are short and their columns run with them, not
-   elsewhere; and rows of B are brought into shared memory where there are enough of A to do so
+   What the schedule chooses. In double precision eight lanes take a row. In single precision they do where rows are of
+   all lengths and C is small; where rows are few, some lanes get no columns. Rows are multiplied as they come only
+   where they are short and their columns run with them. Rows of B are brought into shared memory where A has enough
+   rows for that.
 */
 static void TestRowsChosen(void)
 {
@@ -533,7 +535,7 @@ static void TestRowsChosen(void)
     TestOrder(A, &d);
     CsrDestroy(&d);
   }
-  for (int beyond = 0; beyond < 2; beyond++) { /* the most rows that are few, and one more */
+  for (int beyond = 0; beyond < 2; beyond++) { /* the most rows that count as few, and one more */
     const Matrix A = Scattered(192 * nsm + beyond, 6);
     DeviceCsr    d = CsrOnDevice(&A);
 
@@ -543,8 +545,8 @@ static void TestRowsChosen(void)
   }
   if (CanStage() && !small_run) {
     /*
-       a panel for each multiprocessor, two, two with fewer rows, or so few more than one that two would have half of
-       the rows
+       One panel for each multiprocessor; two; two with fewer rows; or only just more than one, where two would have
+       half of the rows.
     */
     const int32_t of_each[4] = {CSR_PANEL_ROWS, 2 * CSR_PANEL_ROWS, 700, CSR_PANEL_ROWS + 10}, panel_rows[4] = {CSR_PANEL_ROWS, CSR_PANEL_ROWS, 352, 0};
 
@@ -560,8 +562,8 @@ static void TestRowsChosen(void)
 }
 
 /*
-   Narrow tiles of a copy of B are for scattered columns of a B that is too large for L2, but not for a
-   graph's, some of which are met often
+   Narrow tiles of a copy of B are for scattered columns of a B that is too large for L2. They are not for a graph,
+   some of whose columns are met often.
 */
 static void TestTilesChosen(void)
 {
@@ -570,7 +572,7 @@ static void TestTilesChosen(void)
   if (small_run) return;
   Check(cudaGetDevice(&device));
   Check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
-  if (cache < 16 << 20) return; /* samples of so few columns meet some of them twice, and tiles remain wide */
+  if (cache < 16 << 20) return; /* samples of this few columns meet some of them twice, and tiles stay wide */
   const int64_t n = 2 * (int64_t)cache / CSR_TILE_BYTES;
   int64_t       power = 1, side = 1;
 
@@ -618,7 +620,8 @@ int main(int argc, char **argv)
   TestMatrix(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil), widths, false);
   TestMatrix(Lengths("lengths", {0, 1, 7, 8, 9, 63, 64, 65, 0, 127, 128, 129, 200, 1000, 3, 0}, 500, 300), widths, false);
   TestMatrix(Grid("7 points", small_run ? 6 : 11, 1, false), widths, true);
-  TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths, true); /* rows of two chunks, which may be taken as they come */
+  /* Its rows have two chunks, and may be taken as they come */
+  TestMatrix(Make("wide band", small_run ? 150 : 333, small_run ? 150 : 333, WideBand), widths, true);
   TestMatrix(Make("27 diagonals", small_run ? 150 : 1501, small_run ? 151 : 1501, Diagonals), widths, true);
   for (int64_t lines : {3, 5, 7, 9}) {
     if (lines == 7 || !small_run) TestMatrix(Lines(lines * 1000, lines), {1, 3, 4, 9}, lines * CSR_PANEL_ROWS <= CSR_STAGED_ROWS);

@@ -1,5 +1,5 @@
 /*
-   What each idea of the kernels brings: every one is switched off in turn, by itself. The product without it is timed
+   What each idea of the kernels brings. Every idea is switched off in turn, by itself. The product without it is timed
    beside the product with it and cuSPARSE's, in the same run, as the paper on FlashSparse does (section 4.3). A switch
    is something that the library lets one choose: format, schedule, kernel, precision, reordering. An idea that needs a
    copy of a kernel to be switched off has no switch here. No PETSc.
@@ -19,30 +19,30 @@
 #include "order/reorder.h"
 #include "common/rowmajor.cuh"
 
-/* Products: what is kept first, the others lack something */
+/* Products: first those with all ideas, then those that lack one */
 enum {
   CUSPARSE,
   CUSPARSE_ROWS,  /* with row-major copies of B and C */
-  CSR,            /* by the kernel that the schedule says */
-  CSR_TOGETHER,   /* where that would be column by column, all columns together */
+  CSR,            /* by the kernel that the schedule names */
+  CSR_TOGETHER,   /* all columns together, where the schedule says column by column */
   CSR_BY_COLUMN,  /* column by column */
-  CSR_UNSTAGED,   /* rows of B where they are, or from a copy, in place of shared memory */
-  CSR_COPY,       /* with a copy of B in place of rows as they come */
-  CSR_WIDE,       /* from a copy of B, in wide tiles, */
-  CSR_FOUR,       /* or by four lanes for a row */
-  CSR_WHOLE_ROWS, /* with a copy of B, no row cut */
+  CSR_UNSTAGED,   /* rows of B from global memory or a copy, in place of shared memory */
+  CSR_COPY,       /* with a copy of B, in place of rows as they come */
+  CSR_WIDE,       /* from a copy of B, in wide tiles */
+  CSR_FOUR,       /* from a copy of B, by four lanes a row */
+  CSR_WHOLE_ROWS, /* with a copy of B; no row is cut */
   STAGED,
-  STAGED_WHOLE, /* no panel cut */
-  STAGED_ODD,   /* B has an odd leading dimension: not all columns are aligned to 16 bytes */
+  STAGED_WHOLE, /* no panel is cut */
+  STAGED_ODD,   /* B has an odd leading dimension, so not all columns are aligned to 16 bytes */
   STAGED_TF32,
-  ROWS_8,    /* formats: panels of 64 rows, in bricks of 8 rows, */
-  PANELS_64, /* and of 16 */
+  ROWS_8,    /* panels of 64 rows, bricks of 8 rows */
+  PANELS_64, /* panels of 64 rows, bricks of 16 rows */
   PANELS_32,
   NARROW_WINDOWS,
   HALF_BLOCKS,
   GATHERED,
   GATHERED_WHOLE,
-  ORDERED, /* bricks of the matrix in another order, B copied to it and C from it */
+  ORDERED, /* bricks of the reordered matrix; B is copied to its order, and C back */
   NVARIANTS
 };
 
@@ -91,9 +91,9 @@ static const Idea ideas[] = {
 typedef struct {
   const char   *name;
   bool          possible;
-  CsrSchedule   csr;      /* of a product with CSR, */
-  DeviceBricks  bricks;   /* of one with bricks: another one's, where it does not own them, */
-  HrpbSchedule  schedule; /* and which panels it cuts */
+  CsrSchedule   csr;      /* schedule of a product with CSR */
+  DeviceBricks  bricks;   /* bricks, owned or borrowed from another product */
+  HrpbSchedule  schedule; /* schedule of the bricks: which panels are cut */
   HrpbPrecision precision;
   bool          is_csr, owns, odd, ordered;
 } Variant;
@@ -135,7 +135,7 @@ static void SetBricks(Subject *s, int variant, const char *name, const HrpbParam
   s->variants[variant] = {name, true, {}, b, b.schedule, full, false, true, false, false};
 }
 
-/* The schedule, or the bricks, of another variant */
+/* The schedule or the bricks of another variant */
 static Variant *SetLike(Subject *s, int variant, const char *name, int other)
 {
   Variant *v = &s->variants[variant];
@@ -146,7 +146,7 @@ static Variant *SetLike(Subject *s, int variant, const char *name, int other)
   return v;
 }
 
-/* Where the matrix has another order that is found soon */
+/* Whether the matrix has a reordering that is found soon */
 static void SetOrdered(Subject *s)
 {
   const HrpbParams params = HrpbStagedParams();
@@ -162,7 +162,7 @@ static void SetOrdered(Subject *s)
   s->variants[ORDERED] = {"ordered", true, {}, b, b.schedule, full, false, true, false, true};
 }
 
-/* kernels: all that differ in kernels and formats; order: those that are for a matrix in a poor order */
+/* kernels: matrices on which kernels and formats differ. order: matrices in a poor order */
 static void Prepare(const Matrix *A, bool kernels, bool order, Subject *s)
 {
   const HrpbParams   staged = HrpbStagedParams(), gathered = HrpbGatherParams();
@@ -220,8 +220,8 @@ static void Destroy(Subject *s)
 }
 
 /*
-   Scalars of a copy of B or C in another order, and its leading dimension: aligned, so that rows are copied 16 bytes at
-   a time
+   Scalars of a copy of B or C in the order of the reordered matrix, and its leading dimension. It is aligned, so that
+   rows are copied 16 bytes at a time.
 */
 static int64_t OrderedLD(const Subject *s)
 {
@@ -247,7 +247,7 @@ static void Multiply(const Subject *s, const Variant *v, int64_t N, const HrpbSc
 {
   const SpmmMatrix A = MatrixOf(s, v);
 
-  if (v->ordered) { /* an even number of columns each, so that what comes behind is aligned to 256 bytes, too */
+  if (v->ordered) { /* an even number of columns each, so that what follows is aligned to 256 bytes, too */
     const int64_t ld = OrderedLD(s), scalars = ld * ((N + 1) / 2 * 2);
     HrpbScalar   *b = (HrpbScalar *)work, *c = b + scalars;
 
@@ -268,21 +268,21 @@ static void Test(const Matrix &A)
       void        *work;
 
       Check(cudaMalloc(&work, bytes));
-      Check(cudaMemset(work, 0xff, bytes)); /* NaN: what is read there was written */
+      Check(cudaMemset(work, 0xff, bytes)); /* NaN: a read of what was not written shows */
       Multiply(&s, &v, N, B, ldb, C, ldc, work);
       Check(cudaDeviceSynchronize());
       cudaFree(work);
     };
     int k = 0;
 
-    if (!v.possible || v.odd) continue; /* which is STAGED, for another B */
+    if (!v.possible || v.odd) continue; /* the same as STAGED, for another B */
     for (int64_t N : {1, 3, 8, 16, 17, 32, 33, 45, 64, 65, 100, 128, 130}) {
       if (small_run && N != 3 && N != 45 && N != 130) continue;
       TestProduct(&A, v.name, multiply, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 18, k % 4 == 3, 0, Bound(&v));
       k++;
     }
     TestProduct(&A, v.name, multiply, 21, 16, 0, 1, Bound(&v));
-    /* In another order another sum may overflow */
+    /* Another order of summation may overflow elsewhere */
     if (!v.ordered && v.precision != HRPB_TF32) TestProduct(&A, v.name, multiply, 40, 0, 0, 2, Bound(&v));
   }
   Destroy(&s);
@@ -291,7 +291,7 @@ static void Test(const Matrix &A)
 static void TestAll(void)
 {
   Test(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil));
-  Test(Arrow(small_run ? 300 : 5000)); /* rows that are cut, and in the larger one panels */
+  Test(Arrow(small_run ? 300 : 5000)); /* some rows are cut, and in the larger matrix some panels */
   Test(Grid("7 points", small_run ? 6 : 11, 1, false));
   Test(Make("no entries", 30, 30, Nothing));
   if (small_run) return;
@@ -311,9 +311,9 @@ static void TestAll(void)
 }
 
 enum {
-  MOST_ROWS   = 32 * 65535, /* of C, which a row-major copy of it with rows for columns has room for: a few less than 7 points have */
+  MOST_ROWS   = 32 * 65535, /* rows of C for which a row-major copy, with rows for columns, has room. The 7-point matrix has a few less */
   ROUNDS      = 9,
-  MOST_REPEAT = 20 /* products that are timed together, where they are short: about a millisecond */
+  MOST_REPEAT = 20 /* products timed together, where they are short: about a millisecond */
 };
 
 typedef struct {
@@ -337,7 +337,7 @@ static double Now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Of a list with commas */
+/* Whether a word is in a list with commas */
 static std::vector<std::string> Words(const std::string &list)
 {
   std::vector<std::string> words;
@@ -351,17 +351,17 @@ static std::vector<std::string> Words(const std::string &list)
   return words;
 }
 
-/* B and C of a number of columns, and the product of each variant that is timed */
+/* B and C with a number of columns, and the product of each variant that is timed */
 typedef struct {
   const Subject *s;
   int64_t        N;
-  HrpbScalar    *B, *odd, *C; /* odd: the same as B, with another row that is not used */
+  HrpbScalar    *B, *odd, *C; /* odd: the same as B, with one more row that is not used */
   HrpbScalar    *B_rows, *C_rows; /* row-major */
   void          *work;
   Cusparse       cusparse, cusparse_rows;
 } Bench;
 
-/* Random numbers, each column those of the one before moved by one row */
+/* Random numbers. Each column is the one before, moved by one row */
 static HrpbScalar *RandomColumns(int64_t nrows, int64_t N, int64_t ld, const std::vector<HrpbScalar> &random)
 {
   HrpbScalar *d = Upload(random), *B;
@@ -405,7 +405,7 @@ static void BenchDestroy(Bench *b)
   cudaFree(b->work);
 }
 
-/* Row-major C as columns of C is what a row-major copy is of a matrix that has rows for columns */
+/* Row-major C, seen as columns of C: it looks like a row-major copy of a matrix with rows for columns */
 static void RunRows(const Bench *b)
 {
   const Matrix *A = b->s->A;
@@ -436,7 +436,7 @@ static std::vector<HrpbScalar> SomeColumns(const Bench *b)
   return c;
 }
 
-/* A time of a product that is wrong would say nothing. This finds gross errors; the tests find the others */
+/* Check the product before it is timed. This finds gross errors; the tests find the others */
 static bool Agrees(const Variant *v, const std::vector<HrpbScalar> &c, const std::vector<HrpbScalar> &reference)
 {
   double size = 0, error = 0;
@@ -456,7 +456,7 @@ static int CsrKernel(const CsrSchedule *s, int64_t N)
   return N <= s->direct_columns ? 0 : s->panel_rows ? 3 : s->rows_entries ? 1 : 2;
 }
 
-/* Whether the two products of an idea can be had, and are not the same */
+/* Whether the two products of an idea can be had and differ */
 static bool Matters(const Subject *s, const Idea *idea, int64_t N)
 {
   const Variant *on = &s->variants[idea->on], *off = &s->variants[idea->off];
@@ -464,15 +464,16 @@ static bool Matters(const Subject *s, const Idea *idea, int64_t N)
   if (idea->off == CUSPARSE_ROWS) return N > 1 && s->A->nrows <= MOST_ROWS;
   if (!on->possible || !off->possible) return false;
   if (idea->off == CSR_WHOLE_ROWS) return on->csr.nlong && CsrKernel(&on->csr, N) == CsrKernel(&off->csr, N);
-  if (idea->off == CSR_WIDE) return on->csr.narrow_tiles && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4 * 3; /* what is left beside tiles is not divided */
+  /* What is left beside tiles is not divided */
+  if (idea->off == CSR_WIDE) return on->csr.narrow_tiles && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4 * 3;
   if (idea->off == CSR_FOUR) return N <= on->csr.eight_columns && CsrKernel(&on->csr, N) == 2 && N * sizeof(HrpbScalar) > CSR_TILE_BYTES / 4;
   if (on->is_csr && off->is_csr) return CsrKernel(&on->csr, N) != CsrKernel(&off->csr, N);
   if (idea->off == STAGED_WHOLE || idea->off == GATHERED_WHOLE) return on->schedule.nsplit;
-  if (off->odd) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* B is aligned otherwise */
+  if (off->odd) return s->A->ncols * sizeof(HrpbScalar) % 16 == 0; /* the alignment of B differs */
   return true;
 }
 
-/* Medians of rounds in which all take turns */
+/* Medians over rounds, in which all take turns */
 static void Measure(const Bench *b, const bool *needed, double *ms, bool *right)
 {
   std::vector<double>     times[NVARIANTS];
@@ -534,7 +535,7 @@ static void BenchColumns(Benchmark *bench, const Subject *s, int64_t N)
 typedef struct {
   const char *name;
   Matrix (*make)(void);
-  bool shuffled; /* for what another order brings */
+  bool shuffled; /* in random order, for what reordering brings */
 } Family;
 
 static const Family families[] = {
@@ -548,7 +549,7 @@ static const Family families[] = {
   {"arrow", []() { return Arrow(1000000); }, false},
   {"shuffled", []() { return Reordered(Grid("", 64, 3, true), "", RandomOrder((int64_t)64 * 64 * 64 * 3)); }, true}};
 
-/* The table, with its first line if it is new */
+/* Open the table. A new one gets its first line */
 static FILE *OpenTable(const char *file)
 {
   FILE *f = fopen(file, "a");

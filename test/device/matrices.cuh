@@ -1,14 +1,14 @@
 /*
-   What the programs share that measure, too: matrices with the patterns of applications and of graphs, a matrix on the
-   device as CSR and as bricks, another order, and milliseconds.
+   What the programs share that also measure: matrices with the patterns of applications and graphs, a matrix on the
+   device as CSR, as bricks and reordered, and milliseconds.
 */
 #pragma once
 
 #include "csr/csr.cuh"
 #include "test.cuh"
 
-/* A matrix from entries in any order; those in the same place become one */
-static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &entries) /* row*ncols + column */
+/* A matrix from entries, numbered row*ncols + column, in any order. Entries in the same place become one */
+static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &entries)
 {
   Matrix               A = {name, nrows, ncols, {}, {}, {}};
   std::vector<int64_t> sorted(entries);
@@ -26,8 +26,7 @@ static inline Matrix FromEntries(const char *name, int64_t nrows, int64_t ncols,
 }
 
 /*
-   A node of a grid of side^3 has the neighbours that differ by one in some of its coordinates: in one (7 points) or in
-   any (27)
+   A grid of side^3 nodes. The neighbours of a node differ from it by one: in one coordinate (7 points) or in any (27).
 */
 static inline Matrix Grid(const char *name, int64_t side, int64_t dofs, bool all)
 {
@@ -90,7 +89,7 @@ static inline Matrix Arrow(int64_t n)
   return FromEntries("arrow", n, n, entries);
 }
 
-/* Rows of 10^5 entries and fewer, by a power of their rank, in any order; n a power of two */
+/* Rows of 10^5 entries and fewer, by a power of their rank, in random order; n a power of two */
 static inline Matrix PowerLaw(int64_t n)
 {
   std::vector<int64_t> entries;
@@ -135,7 +134,7 @@ static inline Matrix Reordered(const Matrix &A, const char *name, const std::vec
   return R;
 }
 
-/* A on the device, and what the kernels for CSR derive from it */
+/* A on the device, and the schedule of the CSR kernels */
 typedef struct {
   HrpbInt    *rowptr, *colidx;
   HrpbScalar *values;
@@ -169,7 +168,7 @@ static inline void CsrDestroy(DeviceCsr *d)
   cudaFree(d->values);
 }
 
-/* A matrix as bricks, and which panels are cut */
+/* A matrix as bricks, and their schedule, which says what panels are cut */
 typedef struct {
   Hrpb         h;
   HrpbSchedule schedule;
@@ -195,7 +194,7 @@ static inline void BricksDestroy(DeviceBricks *b)
   cudaFree(b->values);
 }
 
-/* The two as kernels see them */
+/* The two as the kernels see them */
 static inline SpmmMatrix CsrMatrix(const CsrSchedule *s, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
 {
   return {.nrows = s->nrows, .ncols = s->ncols, .rowptr = rowptr, .colidx = colidx, .values = values, .csr = s};
@@ -216,7 +215,7 @@ static inline const SpmmKernel *KernelFor(const SpmmMatrix *A, const SpmmOperand
   return SpmmChooseKernel(SPMM_OP_PRODUCT, A->hrpb ? SPMM_BRICKS : SPMM_CSR, false, &facts, A->hrpb ? &A->hrpb->params : NULL, o, device);
 }
 
-/* Of a plain product, and the product */
+/* Operands of a plain product, and the product */
 static inline HrpbError WorkFor(const SpmmMatrix *A, int64_t N, size_t *bytes)
 {
   const SpmmOperands o = SpmmPlain(N, NULL, A->ncols, NULL, A->nrows);
@@ -231,7 +230,7 @@ static inline HrpbError MultiplyPlain(const SpmmMatrix *A, int64_t N, const Hrpb
   return SpmmRun(KernelFor(A, &o), A, &o, work, NULL);
 }
 
-/* Milliseconds that the device is busy with what f() gives it */
+/* Milliseconds that the device is busy with what f() launches */
 template <typename F>
 static inline double Milliseconds(F f)
 {
@@ -256,7 +255,7 @@ static inline double MedianOf(std::vector<double> times)
   return times[times.size() / 2];
 }
 
-/* Of n times, after one run that does not count */
+/* Median of n times, after one run that does not count */
 template <typename F>
 static inline double Median(int n, F f)
 {

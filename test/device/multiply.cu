@@ -36,7 +36,7 @@ static void Multiply(const Hrpb *h, const HrpbScalar *values, HrpbPrecision prec
   Check(HrpbScheduleDevice(h, NULL, &s));
   Check(WorkFor(&A, N, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
-  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
+  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: a read of what was not written shows */
   Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
   Check(cudaDeviceSynchronize());
   HrpbScheduleDestroyDevice(&s, NULL);
@@ -48,7 +48,7 @@ static double Bound(HrpbPrecision precision)
   return precision == HRPB_FP64 ? 1e-15 : precision == HRPB_3XTF32 ? 1e-6 : 1.3e-3;
 }
 
-/* test(kernel, precision, multiply) in each precision there is, with A as bricks of the format */
+/* Call test(kernel, precision, multiply) in each precision, with A as bricks of the format */
 template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &params, const int32_t *order, F test)
 {
 #if defined(HRPB_USE_SINGLE)
@@ -70,7 +70,7 @@ template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &
   cudaFree(values);
 }
 
-/* The same with the format of each kernel, as products choose them */
+/* The same in the format of each kernel, as products choose them */
 template <typename F> static void WithKernels(const Matrix *A, F test)
 {
   for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) WithBricks(A, params, NULL, test);
@@ -102,8 +102,8 @@ static void TestFormats(const Matrix *A, const int32_t *order)
 }
 
 /*
-   A sum of 10^6 positive terms has an error as small as any other: a loop over them would have a hundred times the
-   bound, and so would a sum that is cut off in place of rounded
+   A sum of 10^6 positive terms has an error as small as any other. A plain loop over them would exceed the bound a
+   hundred times, and so would a sum that is cut off in place of rounded.
 */
 static void TestLongRow(void)
 {
@@ -125,7 +125,7 @@ static void TestFarApart(const Matrix *A)
   cudaFree(C);
 }
 
-/* Error of a loop over the entries in the order of the CSR, as MATAIJ has it on the host */
+/* Error of a loop over the entries in CSR order, as MATAIJ has it on the host */
 static double PlainError(const Matrix *A, int64_t N, const HrpbScalar *B)
 {
   double worst = 0;
@@ -148,7 +148,7 @@ static double PlainError(const Matrix *A, int64_t N, const HrpbScalar *B)
   return worst;
 }
 
-/* Errors of ours, of cuSPARSE and of a plain loop, the largest of all entries */
+/* Errors of ours, of cuSPARSE and of a plain loop: the largest over all entries */
 static void Accuracy(const Matrix *A, bool positive)
 {
   const int64_t           N = 8;

@@ -1,5 +1,5 @@
 /*
-   Every kernel of the table, those of the host included, with all operands that it takes, against a product in long
+   Every kernel of the table, including those of the host, with all operands that it takes, against a product in long
    double. No PETSc.
 
      test-operands         all tests
@@ -9,7 +9,7 @@
 
 /* A dense matrix of any layout */
 struct DenseOperand {
-  std::vector<HrpbScalar> values; /* with what surrounds it */
+  std::vector<HrpbScalar> values; /* including its surroundings */
   int64_t                 rows, N, ld;
   SpmmLayout              layout;
 
@@ -32,7 +32,7 @@ static DenseOperand MakeDense(int64_t rows, int64_t N, SpmmLayout layout, int64_
   return d;
 }
 
-/* What is asked of a kernel */
+/* What a kernel is asked for */
 struct Case {
   int64_t    N, padding;
   SpmmLayout x, y, y0, rhs;
@@ -40,10 +40,10 @@ struct Case {
   HrpbScalar a, b, c;
   int32_t    dblock; /* zero: no D */
   bool       in_place, has_rhs, has_y0;
-  int        special; /* of X: see Entry() */
+  int        special; /* kind of X: see Entry() */
 };
 
-/* The operands on the host, where arrays are those of these */
+/* The operands on the host; the arrays are those of these matrices */
 struct Operands {
   DenseOperand                  X, Y, Y0, B;
   std::vector<HrpbScalar> D;
@@ -65,7 +65,7 @@ static Operands MakeOperands(const Matrix *A, const Case &c)
   return o;
 }
 
-/* The same with arrays of the host, or of a device */
+/* The same operands with arrays of the host, or of a device */
 static SpmmOperands OperandsOf(const Case &c, const Operands &o, const HrpbScalar *X, HrpbScalar *Y, const HrpbScalar *Y0, const HrpbScalar *B, const HrpbScalar *D)
 {
   SpmmOperands s = {};
@@ -84,7 +84,10 @@ static SpmmOperands OperandsOf(const Case &c, const Operands &o, const HrpbScala
   return s;
 }
 
-/* Entry i, n of Y; size is that of its terms. A sum of terms with NaN or Inf is what MATAIJ has, whatever the order */
+/*
+   Entry i, n of Y; size is the sum of its terms' magnitudes. A sum with NaN or Inf terms is that of MATAIJ, in any
+   order
+*/
 static long double Expected(const Matrix *A, const Case &c, const Operands &o, int64_t i, int64_t n, long double *size)
 {
   const int64_t block = std::max(c.dblock, (int32_t)1), first = i / block * block;
@@ -124,7 +127,7 @@ static long double Expected(const Matrix *A, const Case &c, const Operands &o, i
   return y;
 }
 
-/* Y as it should be, and nothing around it written */
+/* Check that Y is right, and that nothing around it was written */
 static bool IsRight(const Matrix *A, const Case &c, const Operands &o, const std::vector<HrpbScalar> &Y, double bound)
 {
   std::vector<bool> inside(Y.size());
@@ -170,7 +173,7 @@ static std::vector<HrpbScalar> RunOnHost(const SpmmKernel *k, const SpmmMatrix *
   return Y;
 }
 
-/* All at once, or, with a width, so many columns at a time */
+/* Run all columns at once. With a width, run that many columns at a time */
 static std::vector<HrpbScalar> RunOnDevice(const SpmmKernel *k, const SpmmMatrix *M, const Case &c, const Operands &o, int64_t width)
 {
   HrpbScalar             *X = Upload(o.X.values), *Y = Upload(o.Y.values), *Y0 = Upload(o.Y0.values), *B = Upload(o.B.values), *D = Upload(o.D);
@@ -183,7 +186,7 @@ static std::vector<HrpbScalar> RunOnDevice(const SpmmKernel *k, const SpmmMatrix
   Check(SpmmWork(k, M, &piece, &bytes));
   Report(bytes <= most, "fewer columns need more workspace", k->name);
   Check(cudaMalloc(&work, bytes + 1));
-  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: what is read there was written */
+  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: a read of what was not written shows */
   for (int64_t n = 0; n < c.N; n += width) {
     const SpmmOperands part = SpmmColumns(&all, n, std::min(width, c.N - n));
 
@@ -196,7 +199,7 @@ static std::vector<HrpbScalar> RunOnDevice(const SpmmKernel *k, const SpmmMatrix
   return found;
 }
 
-/* What a kernel does not take it does not try */
+/* A kernel does not try operands that it does not take */
 static void TestRefused(const SpmmKernel *k, const SpmmMatrix *M, const Case &c, const Operands &o, const char *where)
 {
   HrpbScalar        *X = Upload(o.X.values), *Y = Upload(o.Y.values), *Y0 = Upload(o.Y0.values);
@@ -207,8 +210,8 @@ static void TestRefused(const SpmmKernel *k, const SpmmMatrix *M, const Case &c,
 }
 
 /*
-   The same product with plain operands, by the kernel that the table has for those; next to the largest number, too,
-   where some of it is computed again
+   The same product with plain operands, by the kernel that the table has for those. Also with values next to the
+   largest number, where some of it is computed again.
 */
 static bool IsPlainProduct(const Matrix *A, const SpmmMatrix *M, const Case &c, const Operands &o, const std::vector<HrpbScalar> &Y)
 {
@@ -266,7 +269,7 @@ static void TestCase(const Subject *s, const Case &c)
     if (c.update != SPMM_STEP) Report(IsPlainProduct(s->A, &M, c, o, Y), "not the bits of a plain product, and of what it is added to", where);
     if (c.N > 16) Report(SameBits(Y.data(), RunOnDevice(k, &M, c, o, 16).data(), Y.size()), "other bits in pieces", where);
   }
-  for (size_t k = 0; k < host[0].size(); k++) { /* none next to the largest number */
+  for (size_t k = 0; k < host[0].size(); k++) { /* no values next to the largest number */
     if (std::isnan(host[0][k]) ? !std::isnan(host[1][k]) : !SameBits(&host[0][k], &host[1][k], 1)) Report(false, "not the same bits on the host by CSR and by bricks", where);
   }
 }
@@ -305,7 +308,7 @@ static void TestMatrix(const Matrix &A, const HrpbParams &params)
   CsrDestroy(&s.csr);
 }
 
-/* Y0 that is not to be read has NaN in it, and what is not there is NULL; wrong operands are errors */
+/* A Y0 that must not be read holds NaN, and absent operands are NULL. Wrong operands are errors */
 static void TestOperands(void)
 {
   const Matrix      A   = Make("band", 40, 40, Band);
@@ -347,7 +350,7 @@ int main(int argc, char **argv)
   TestMatrix(Make("empty rows", small_run ? 300 : 700, 200, Gaps), HrpbShortParams());
   TestMatrix(Make("random", 180, 180, Sparse), HrpbGatherParams());
   TestMatrix(Make("no entries", 30, 30, Nothing), HrpbStagedParams());
-  TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* rows that are cut */
+  TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* some rows are cut */
   if (!small_run) {
     TestMatrix(Make("wide band", 300, 300, WideBand), HrpbStagedParams());
     TestMatrix(Make("dense rows", 300, 500, DenseRows), HrpbGatherParams());

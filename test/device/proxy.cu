@@ -1,5 +1,6 @@
 /*
-   The proxy of a matrix: features and rows against what the host makes of them, and products that are timed. No PETSc.
+   The proxy of a matrix. Its features and rows against what the host makes of them, and products that are timed. No
+   PETSc.
 
      test-proxy         all tests
      test-proxy -small  few and small ones, to run under compute-sanitizer
@@ -8,15 +9,15 @@
 #include "proxy/proxy.h"
 
 enum {
-  SAMPLED       = 8, /* rows: of so many one is looked at */
+  SAMPLED       = 8, /* one row in this many is looked at */
   MOST_SEGMENTS = 256
 };
 
 static HrpbFeatures features[MOST_SEGMENTS];
 
 /*
-   Rows of many kinds: runs of columns that grow and shrink down the matrix, single columns, none. begin entries that
-   belong to no row come first
+   Rows of many kinds: runs of columns that grow and shrink down the matrix, single columns, none. begin is a number of
+   entries that belong to no row and come first.
 */
 static Matrix Mixed(int64_t nrows, int64_t ncols, int64_t begin)
 {
@@ -40,7 +41,7 @@ static Matrix Mixed(int64_t nrows, int64_t ncols, int64_t begin)
   return A;
 }
 
-/* The 7-point stencil of a grid that is 20 x 20 wide, but for its edges */
+/* The 7-point stencil of a grid that is 20 x 20 wide, except at its edges */
 static bool Points7(int64_t i, int64_t j, const Matrix *)
 {
   const int64_t distance = llabs(i - j);
@@ -71,7 +72,7 @@ static bool SameFeatures(const HrpbFeatures *a, const HrpbFeatures *b)
   return a->begin == b->begin && a->entries == b->entries && a->longest == b->longest && a->runs == b->runs && a->shared == b->shared && a->span == b->span;
 }
 
-/* Fills features, and says how many there are */
+/* Fill features, and return their number */
 static int32_t TestFeatures(const Matrix &A, int64_t segment_rows, int64_t stride)
 {
   const int32_t n = (int32_t)((A.nrows - segment_rows) / stride + 1);
@@ -89,7 +90,7 @@ static int32_t TestFeatures(const Matrix &A, int64_t segment_rows, int64_t strid
   return n;
 }
 
-/* What is timed is the product of the proxy's rows with its B */
+/* Check that the product of the proxy's rows with its B is timed */
 static void CheckC(const HrpbProxy *p, const Matrix *A, const char *where)
 {
   const std::vector<HrpbScalar> B = Download(p->B, p->ldb * p->N), C = Download(p->C, p->ldc * p->N);
@@ -104,7 +105,10 @@ static bool Plausible(const HrpbTiming *t)
   return t->seconds > 0 && t->seconds < 10 && t->products > 1 && t->products <= 4;
 }
 
-/* Columns of a copy of B for CSR: vectors of 16 bytes, two where one is not enough; for bricks tiles of 16 columns */
+/*
+   Columns of a copy of B. For CSR: one vector of 16 bytes, or two where one is not enough. For bricks: tiles of 16
+   columns
+*/
 static int32_t CopyForCsr(int64_t N)
 {
   const int64_t vector = 16 / sizeof(HrpbScalar), unit = N > vector ? 2 * vector : vector;
@@ -112,7 +116,7 @@ static int32_t CopyForCsr(int64_t N)
   return (int32_t)((N + unit - 1) / unit * unit);
 }
 
-/* A is what p should have, whole how the matrix is multiplied that it is of */
+/* A has the rows that p should have. whole is the schedule of the whole matrix */
 static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *whole, const char *where)
 {
   const HrpbParams staged[] = {HrpbStagedParams(), {16, 64, 64, 8}, {8, 64, 64, 4}, {8, 64, 64, 8}, {16, 128, 32, 16}}, gathered[] = {HrpbGatherParams(), {16, 16, 256, 1}};
@@ -132,18 +136,19 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *wh
     CheckC(p, A, where);
   }
   for (const HrpbParams &params : refused) Report(HrpbTimeBricksDevice(p, &params, precision, 1e30, NULL, &t) == HRPB_ERR_UNSUPPORTED && !t.products, "a format that is not staged is timed", where);
-  if (s.rows_entries) { /* rows as they come, whatever N */
+  if (s.rows_entries) { /* rows as they come, with any N */
     s.direct_columns = 0;
     Check(HrpbTimeCsrDevice(p, &s, p->N, 1e30, NULL, &t));
     Report(Plausible(&t) && !t.ldr && !HrpbCopyForCsr(p, &s, p->N), "rows are not multiplied as they come", where);
     CheckC(p, A, where);
   }
-  if (s.longest <= CSR_STAGED_ENTRIES) { /* rows of B in shared memory, where the device has that much of it */
+  if (s.longest <= CSR_STAGED_ENTRIES) { /* rows of B in shared memory, where the device has enough of it */
     s.direct_columns = 0;
     s.panel_rows     = CSR_PANEL_ROWS;
     const HrpbError err = HrpbTimeCsrDevice(p, &s, p->N, 1e30, NULL, &t);
 
-    if (err == HRPB_ERR_UNSUPPORTED) Report(!s.rows_entries || !CanStage(), "no rows of B in shared memory where they fit", where); /* rows that are taken as they come need few */
+    /* Rows that are taken as they come need few rows of B */
+    if (err == HRPB_ERR_UNSUPPORTED) Report(!s.rows_entries || !CanStage(), "no rows of B in shared memory where they fit", where);
     else {
       Check(err);
       Report(CanStage() && Plausible(&t) && !t.ldr && !HrpbCopyForCsr(p, &s, p->N), "rows of B in shared memory are not timed", where);
@@ -153,7 +158,8 @@ static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *wh
   s.panel_rows     = 0;
   s.direct_columns = (int32_t)p->N;
   s.rows_entries   = 0;
-  for (int wider = 0; wider < 2; wider++) { /* a product with one column more than the proxy has is not made column by column, nor is the proxy's */
+  /* A product with one column more than the proxy has is not made column by column. Neither is the proxy's */
+  for (int wider = 0; wider < 2; wider++) {
     Check(HrpbTimeCsrDevice(p, &s, p->N + wider, 1e30, NULL, &t));
     Report(Plausible(&t) && t.ldr == (wider ? CopyForCsr(p->N) : 0) && t.ldr == HrpbCopyForCsr(p, &s, p->N + wider), "CSR is not timed, or with another copy", where);
     CheckC(p, A, where);
@@ -187,7 +193,7 @@ static void CheckB(const HrpbProxy *p, const char *where)
   Report(p->ldb >= p->ncols && p->ldc >= p->nrows && fabs(sum) < 0.1 * B.size() && squares > 0.2 * B.size() && squares < 0.5 * B.size(), "B is no noise", where);
 }
 
-/* as_they_come: rows are multiplied so */
+/* as_they_come: whether rows are multiplied as they come */
 static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N, bool as_they_come)
 {
   const int32_t n = TestFeatures(A, segment_rows, segment_rows);
@@ -218,7 +224,7 @@ static void TestSegments(const Matrix &A, int64_t segment_rows, int64_t N, bool 
   CsrDestroy(&d);
 }
 
-/* Of a matrix that is not large the proxy is the matrix */
+/* The proxy of a small matrix is the matrix */
 static void TestWhole(const Matrix &A, int64_t N)
 {
   DeviceCsr d = CsrOnDevice(&A);
@@ -235,8 +241,8 @@ static void TestWhole(const Matrix &A, int64_t N)
 }
 
 /*
-   Entries in the first and last rows alone, as an off-diagonal block has them: segments with none stand for nearly all,
-   and the proxy says so
+   Entries in the first and last rows alone, as in an off-diagonal block. Segments without entries stand for nearly all
+   rows, and the proxy says so.
 */
 static void TestEnds(int64_t nsegments)
 {

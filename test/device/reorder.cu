@@ -1,5 +1,5 @@
 /*
-   Another order of a matrix, and the matrix in it, against what the host makes of them. No PETSc.
+   The reordering of a matrix, and the reordered matrix, against what the host makes of them. No PETSc.
 
      test-reorder         all tests
      test-reorder -small  few and small ones, to run under compute-sanitizer
@@ -19,7 +19,8 @@ static OnHost DownloadAll(const HrpbReordered *c)
 }
 
 /*
-   The order is a permutation, and the matrix is the one it was made from in that order, row by row and entry by entry
+   Check that the order is a permutation, and that the matrix is the original one in that order, row by row and entry
+   by entry.
 */
 static void TestIsMatrix(const Matrix *A, const OnHost *h)
 {
@@ -79,7 +80,7 @@ static void TestMatrix(const Matrix &A)
   cudaFree(colidx);
 }
 
-/* Columns of strips of 16 rows: what an order is for */
+/* Active columns of strips of 16 rows: a reordering is to reduce them */
 static int64_t StripColumns(const Matrix *A)
 {
   int64_t n;
@@ -88,7 +89,7 @@ static int64_t StripColumns(const Matrix *A)
   return n;
 }
 
-/* Whatever order a mesh comes in, it ends in one about as good as the one that it is made in */
+/* From any order of a mesh, the reordering is about as good as the order in which the mesh is made */
 static void TestMesh(int64_t side, int64_t dofs)
 {
   const Matrix  natural = Grid("mesh", side, dofs, true), shuffled = Reordered(natural, "shuffled mesh", RandomOrder(natural.nrows));
@@ -113,7 +114,7 @@ static void TestMesh(int64_t side, int64_t dofs)
   cudaFree(colidx);
 }
 
-/* Rows that are not connected, in more parts than are searched one by one; some without entries */
+/* Rows that are not connected, in more parts than are searched one by one; some rows without entries */
 static void TestParts(void)
 {
   Matrix A = {"parts", 3000, 3000, {0}, {}, {}};
@@ -130,7 +131,7 @@ static void TestParts(void)
   TestMatrix(A);
 }
 
-/* The pattern need not be symmetric, nor have a diagonal; the row pointers may begin anywhere */
+/* The pattern may be unsymmetric and lack a diagonal. The row pointers may begin anywhere */
 static void TestUnsymmetric(void)
 {
   Matrix        A = {"unsymmetric", 2000, 2000, {0}, {}, {}};

@@ -101,7 +101,7 @@ template <typename T> static T *Upload(const std::vector<T> &x)
 {
   T *d;
 
-  Check(cudaMalloc(&d, x.empty() ? 1 : sizeof(T) * x.size())); /* no more: what is read behind it is found */
+  Check(cudaMalloc(&d, x.empty() ? 1 : sizeof(T) * x.size())); /* exact size, so that a read beyond it is found */
   if (!x.empty()) Check(cudaMemcpy(d, x.data(), sizeof(T) * x.size(), cudaMemcpyHostToDevice));
   return d;
 }
@@ -120,10 +120,12 @@ static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
 }
 
 /*
-   What the split of x into numbers of TF32 loses beyond bits that the bound of the precision knows of: tensor cores
-   have subnormal ones of TF32, in steps of 2^-136, and cut off what is between two steps. From 2^-113 on the last bit
-   of x is no less than such a step. Below, its low part loses less than one; where x is subnormal itself the high part
-   does, and with it the low part as a whole, which is no more than 2^-138
+   What the split of x into TF32 numbers loses beyond the bits that the bound of the precision knows of. Tensor cores
+   have subnormal TF32 numbers, in steps of 2^-136, and cut off what lies between two steps.
+
+   From 2^-113 on, the last bit of x is no less than such a step. Below, the low part of x loses less than a step.
+   Where x is subnormal itself, the high part loses as much, and the low part is lost as a whole, which is at most
+   2^-138.
 */
 static long double LostInSplit(HrpbScalar x)
 {
@@ -131,22 +133,25 @@ static long double LostInSplit(HrpbScalar x)
 }
 
 /*
-   Finite: |c - ref| <= bound (|A||B|), and for each product that is not zero what is lost next to the smallest number:
-   a rounding, so no more than one step of the subnormal numbers, which sums of multiples of that do not add to. With
-   tf32, where operands are split, each of the three products of their parts is cut off, and so is their sum in each of
-   the three instructions; and the factors have lost what they lose in the split.
+   Compare c with the product on the host.
 
-   A zero is +0, as sums are that begin with that, and round to nearest. Only products with bits below the smallest
-   number may make it -0, where they are added before they are rounded: MATAIJ rounds them first, and has +0 then, too.
+   Finite: |c - ref| <= bound (|A||B|), plus for each nonzero product what is lost next to the smallest number. That is
+   a rounding, so at most one step of the subnormal numbers. Sums of multiples of a step add nothing. With tf32
+   operands are split. Then each of the three products of their parts is cut off, and so is their sum in each of the
+   three instructions. The factors have also lost what they lose in the split.
 
-   Otherwise the same NaN or Inf as a loop over the entries gives, with products that are rounded or not: next to the
-   largest number it may overflow with one of them alone. Only where the loop overflows, with terms that are all finite,
-   what is right may come out, too
+   A zero is +0, because sums begin with +0 and round to nearest. Only products with bits below the smallest number may
+   make it -0, where they are added before they are rounded. MATAIJ rounds them first, and has +0 then, too.
+
+   Otherwise: the same NaN or Inf as a loop over the entries gives, with rounded or unrounded products. Next to the
+   largest number one of these alone may overflow. The right finite result is also accepted where the loop overflows
+   although all terms are finite.
 */
 static bool CompareEntry(const Matrix *A, int64_t i, const HrpbScalar *B, HrpbScalar c, long double sum, long double size, double bound, double *worst, bool tf32)
 {
   typedef std::numeric_limits<HrpbScalar> Limits;
-  const long double rounded = (tf32 ? 6 : 1) * (long double)Limits::denorm_min(), whole = 2 * (long double)Limits::min() / Limits::epsilon(); /* a product from there on has no bits below the smallest number */
+  /* whole: a product from there on has no bits below the smallest number */
+  const long double rounded = (tf32 ? 6 : 1) * (long double)Limits::denorm_min(), whole = 2 * (long double)Limits::min() / Limits::epsilon();
   long double       lost = 0;
   HrpbScalar        plain = 0, fused = 0;
   bool              may_be_negative = false;
@@ -189,7 +194,7 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
         sum += product;
         size += fabsl(product);
       }
-      if (c != 0 && isfinite(size) && fabsl(c - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c - sum) / size)); /* as nearly all are */
+      if (c != 0 && isfinite(size) && fabsl(c - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c - sum) / size)); /* most are */
       else ok = CompareEntry(A, i, b, c, sum, size, bound, worst, tf32) && ok;
     }
   }
@@ -197,8 +202,8 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
 }
 
 /*
-   Next to the smallest normal number: up to 2^14 times that, and down to where two bits are left. Numbers of the same k
-   are of one size
+   Values next to the smallest normal number: up to 2^14 times that, and down to where two bits are left. Numbers of
+   the same k have about one size.
 */
 static HrpbScalar TinyNumber(HrpbScalar x, int64_t k)
 {
@@ -218,8 +223,8 @@ static Matrix Tiny(Matrix A)
 }
 
 /*
-   And huge, up to half of the largest number. In single some rows are beyond 2^115, from where on a split overflows,
-   others are not
+   Huge values, up to half of the largest number. In single precision some rows are beyond 2^115, where a split
+   overflows. Others are not.
 */
 static Matrix Huge(Matrix A)
 {
@@ -231,8 +236,8 @@ static Matrix Huge(Matrix A)
 }
 
 /*
-   Special: 0 random, 1 NaN and Inf here and there, 2 next to the largest number, 3 next to the smallest, 4 positive, 5
-   up to 2^24: with those rows of Huge() that can be split there are products that overflow
+   Kinds of special values: 0 random, 1 NaN and Inf here and there, 2 next to the largest number, 3 next to the
+   smallest, 4 positive, 5 up to 2^24. Kind 5 gives products that overflow with those rows of Huge() that can be split.
 */
 static HrpbScalar Entry(int special, int64_t i, int64_t n)
 {
@@ -255,8 +260,8 @@ static __global__ void LeaveNaN(uint32_t n)
 }
 
 /*
-   NaN where the next kernel's shared memory will be, as far as one thread block can have of a multiprocessor's: what it
-   reads there and has not written comes to light
+   Write NaN where the next kernel's shared memory will be, as much as one thread block can have on a multiprocessor. A
+   read of what the kernel has not written shows.
 */
 static void PoisonShared(void)
 {
@@ -271,8 +276,8 @@ static void PoisonShared(void)
 }
 
 /*
-   multiply(N, B, ldb, C, ldc) against the product on the host; and it must write C alone, and give the same bits in two
-   parts. tf32: see Compare()
+   Check multiply(N, B, ldb, C, ldc) against the product on the host. It must write C alone, and give the same bits in
+   two parts. tf32: see Compare()
 */
 template <typename F> static void TestProduct(const Matrix *A, const char *kernel, F multiply, int64_t N, int64_t padding, int64_t shift, int special, double bound, bool tf32 = false)
 {
@@ -287,7 +292,7 @@ template <typename F> static void TestProduct(const Matrix *A, const char *kerne
   snprintf(where, sizeof(where), "%s %ldx%ld, %s, N %ld, padding %ld, shift %ld, special %d", A->name, (long)A->nrows, (long)A->ncols, kernel, (long)N, (long)padding, (long)shift, special);
   for (int64_t n = 0; n < N; n++) {
     for (int64_t i = 0; i < A->ncols; i++) B[shift + i + n * ldb] = Entry(special, i, n);
-    for (int64_t i = A->ncols; i < ldb; i++) B[shift + i + n * ldb] = (HrpbScalar)NAN; /* not to be read */
+    for (int64_t i = A->ncols; i < ldb; i++) B[shift + i + n * ldb] = (HrpbScalar)NAN; /* must not be read */
   }
   dB = Upload(B);
   dC = Upload(C);
@@ -320,10 +325,10 @@ template <typename F> static void TestProduct(const Matrix *A, const char *kerne
 
 enum {
   FAR_COLUMNS = 80,
-  FAR_LD      = (1 << 25) + 8 /* with so many columns more than 2^31 scalars */
+  FAR_LD      = (1 << 25) + 8 /* FAR_COLUMNS such columns have more than 2^31 scalars */
 };
 
-/* B and C for TestFar(); false, and nothing, where the device has not twice as much memory to spare */
+/* B and C for TestFar(). Returns false, with nothing allocated, unless the device has twice as much memory to spare */
 static bool FarCreate(HrpbScalar **B, HrpbScalar **C)
 {
   const size_t bytes = sizeof(HrpbScalar) * FAR_COLUMNS * FAR_LD;
@@ -339,8 +344,8 @@ static bool FarCreate(HrpbScalar **B, HrpbScalar **C)
 }
 
 /*
-   multiply() as for TestProduct(), with columns of B and C that begin up to more than 2^31 scalars behind the first,
-   those of B aligned to 16 bytes and not. Rows that are not used are not touched but for the first of them
+   Test multiply() as TestProduct() does, with columns of B and C that begin up to more than 2^31 scalars after the
+   first. Those of B are aligned to 16 bytes, or not. Of the rows that are not used only the first is touched.
 */
 template <typename F> static void TestFar(const Matrix *A, const char *kernel, F multiply, HrpbScalar *dB, HrpbScalar *dC, double bound, bool tf32 = false)
 {
@@ -357,7 +362,7 @@ template <typename F> static void TestFar(const Matrix *A, const char *kernel, F
     snprintf(where, sizeof(where), "%s %ldx%ld, %s, columns %ld apart", A->name, (long)A->nrows, (long)A->ncols, kernel, (long)ld);
     for (int64_t n = 0; n < N; n++) {
       for (int64_t i = 0; i < A->ncols; i++) B[i + n * rows] = Entry(0, i, n);
-      B[A->ncols + n * rows] = (HrpbScalar)NAN; /* not to be read */
+      B[A->ncols + n * rows] = (HrpbScalar)NAN; /* must not be read */
     }
     std::fill(C.begin(), C.end(), guard);
     Check(cudaMemcpy2D(dB, size * ld, B.data(), size * rows, size * rows, N, cudaMemcpyHostToDevice));
@@ -387,7 +392,7 @@ static Matrix LongRow(int64_t ncols, bool positive)
   return A;
 }
 
-/* cuSPARSE's product; with column-major B and C that of aijcusparse */
+/* cuSPARSE's product. With column-major B and C it is that of aijcusparse */
 typedef struct {
   cusparseHandle_t     handle;
   cusparseSpMMAlg_t    algorithm;

@@ -1,5 +1,6 @@
 /*
-   CUB's scan, selection and sorts on a host, as kernels/ uses them: without temporary memory they say how much of that they want, otherwise they are done. See cuda_runtime.h.
+   CUB's scan, selection and sorts on a host, as kernels/ uses them. Without temporary memory they say how much they
+   need. With it, they do their work. See cuda_runtime.h.
 */
 #pragma once
 
@@ -20,14 +21,14 @@ template <typename T> struct counting_iterator {
 
 namespace cub
 {
-/* Whether that was the question */
+/* Whether the call asks for the size of temporary memory */
 static inline bool AskForBytes(const void *temporary, size_t &bytes)
 {
   if (!temporary) bytes = 1;
   return !temporary;
 }
 
-/* Stable, by the bits of the keys from begin to end - 1 */
+/* A stable sort by the bits of the keys from begin to end - 1 */
 template <typename K, typename V> static inline void SortByKey(const K *key, K *sorted_key, const V *value, V *sorted, int64_t n, int begin = 0, int end = 8 * sizeof(K))
 {
   std::vector<int64_t> order((size_t)n);

@@ -1,11 +1,15 @@
 /*
-   CUDA on a host without a GPU, as far as kernels/ and test/device use it: what test/emulator/translate makes of them is compiled with this in place of CUDA's header.
+   CUDA on a host without a GPU, as far as kernels/ and test/device use it. test/emulator/translate makes C++ of their
+   files, which is compiled with this header in place of CUDA's.
 
-   The threads of a thread block are fibers, one of which runs at a time, until it has to wait: for the other lanes of its warp, for the other warps, or for an mbarrier. Thread blocks run one after the other, each kernel
-   before its launch returns. If all threads wait that is an error; on a GPU they would wait for ever. Copies by cp.async are made only when somebody has to wait for them, so that one who does not sees what was there before.
+   The threads of a thread block are fibers. One runs at a time, until it has to wait: for the other lanes of its warp,
+   for the other warps, or for an mbarrier. Thread blocks run one after the other, and a kernel ends before its launch
+   returns. If all threads wait that is an error; on a GPU they would wait for ever. Copies by cp.async are made only
+   when a thread has to wait for them. A thread that forgets to wait sees the old data.
 
-   EMULATED_ARCH is the architecture that kernels are compiled for, and the device's. Tensor cores cut TF32 operands to 11 bits, and their sums, which in truth have a few bits more, to those of single precision.
-   Addresses of shared memory, static variables here, have 32 bits: the program is not to be position-independent.
+   EMULATED_ARCH is the architecture that kernels are compiled for, and that of the device. Tensor cores cut TF32
+   operands to 11 bits. They cut sums to single precision, while real ones keep a few bits more. Addresses of shared
+   memory, static variables here, have 32 bits, so the program must not be position-independent.
 */
 #pragma once
 
@@ -51,7 +55,7 @@ static inline uint4 make_uint4(unsigned int x, unsigned int y, unsigned int z, u
   return {x, y, z, w};
 }
 
-/* emulator.cpp: the thread that runs, and its thread block */
+/* emulator.cpp: the running thread, and its thread block */
 extern dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 #define threadIdx emulated_thread
 #define blockIdx  emulated_block
@@ -60,7 +64,10 @@ extern dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 
 void *EmulatedShared(void); /* dynamic shared memory */
 
-/* Of the warp: x of all lanes, of so many bytes each and 64 at most, those of lane i from 64 i bytes on, until the lane's next exchange */
+/*
+   An exchange in the warp: the x of all lanes, each of at most 64 bytes. That of lane i starts at byte 64 i. It is
+   valid until the lane's next exchange.
+*/
 const unsigned char *EmulatedExchange(const void *x, size_t bytes);
 
 void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const void *), const void *arguments);
@@ -239,7 +246,7 @@ template <typename T, typename U, typename V> static inline T atomicCAS(T *p, U 
   return EmulatedUpdate(p, [=](T y) { return y == (T)old ? (T)x : y; });
 }
 
-/* PTX, operands as they are in the text of the kernels */
+/* PTX, with operands as in the text of the kernels */
 #define __cvta_generic_to_shared(p) ((size_t)(p))
 #define __cvta_shared_to_generic(p) ((size_t)(p))
 
@@ -281,7 +288,7 @@ void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, 
 void ptx_mma_m8n8k4(double &c0, double &c1, double a, double b);
 void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1);
 
-/* The runtime. Streams do all at once, and events have no time */
+/* The runtime. Streams do all work at once, and events have no time */
 enum cudaError_t {
   cudaSuccess,
   cudaErrorMemoryAllocation       = 2,
@@ -341,7 +348,7 @@ struct cudaLaunchConfig_t {
   unsigned int         numAttrs;
 };
 
-cudaError_t EmulatedAllocate(void **p, size_t bytes); /* and fills it with ones: NaN, and places that are nowhere */
+cudaError_t EmulatedAllocate(void **p, size_t bytes); /* and fill it with ones: NaN, and invalid addresses */
 cudaError_t cudaFree(void *);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind);
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind);

@@ -1,6 +1,4 @@
-/*
-   What test/device compares with where it measures: not there on a host. See cuda_runtime.h.
-*/
+/* cuSPARSE, which test/device compares with when it measures. It is not there on a host. See cuda_runtime.h. */
 #pragma once
 
 #include <cuda_runtime.h>

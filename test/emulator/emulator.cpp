@@ -11,7 +11,8 @@
 
 #if defined(__SANITIZE_ADDRESS__)
   #include <sanitizer/asan_interface.h>
-  #define UNCHECKED __attribute__((no_sanitize_address)) /* what all time is spent on, and has no address from a kernel */
+  /* For functions that take most of the time, and get no addresses from kernels */
+  #define UNCHECKED __attribute__((no_sanitize_address))
 #else
   #define UNCHECKED
   #define ASAN_POISON_MEMORY_REGION(p, bytes)   ((void)0)
@@ -21,20 +22,28 @@
 enum {
   LANES        = 32,
   MOST_THREADS = 1024,
-  STACK_BYTES  = 80 << 10, /* of which the first page is not there, so that one who needs more is stopped */
+  STACK_BYTES  = 80 << 10, /* the first page is not mapped, so that a fiber which needs more is stopped */
   PAGE_BYTES   = 4 << 10,
-  SHARED_BYTES = EMULATED_ARCH >= 900 ? 227 << 10 : 163 << 10, /* that a thread block can have at most */
-  COLORS       = 61, /* places in which stacks begin: in one place, so many bytes apart, all would share a few lines of a cache */
+  SHARED_BYTES = EMULATED_ARCH >= 900 ? 227 << 10 : 163 << 10, /* the most that a thread block can have */
+  /*
+     Number of places in which stacks begin, COLOR_BYTES apart. If all began in the same place, they would share a few
+     lines of a cache
+  */
+  COLORS       = 61,
   COLOR_BYTES  = 5 * 64,
-  JUNK         = 0x41       /* each byte of shared memory at first: numbers that are finite, or what is not would be computed again, and nobody see that it was not written */
+  /*
+     JUNK: each byte of shared memory at first. As numbers these are finite. Numbers that are not finite would be
+     computed again, which would hide a read of what was not written
+  */
+  JUNK         = 0x41
 };
 
 dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
 
 /* An mbarrier in 64 bits */
 struct Barrier {
-  uint32_t phase : 1, count : 15, pending : 16; /* arrivals that a phase takes, and that are to come */
-  int32_t  bytes;                               /* that are to come */
+  uint32_t phase : 1, count : 15, pending : 16; /* arrivals that a phase takes, and those still missing */
+  int32_t  bytes;                               /* bytes still missing */
 };
 static_assert(sizeof(Barrier) == 8, "the size of an mbarrier");
 
@@ -45,19 +54,19 @@ struct Copy {
 };
 
 struct Warp {
-  uint32_t      turn, arrived; /* exchanges so far, and lanes that have come to the next */
+  uint32_t      turn, arrived; /* exchanges so far, and lanes that have arrived at the next */
   unsigned char buffer[2][LANES][64];
 };
 
 struct Fiber {
-  void               *stack; /* where it is to go on */
-  const uint32_t     *turn;  /* it waits until this is another than before, */
-  const Barrier      *barrier; /* or until this phase is over */
+  void               *stack; /* where it continues */
+  const uint32_t     *turn;  /* it waits until this counter differs from before */
+  const Barrier      *barrier; /* or it waits until this phase is over */
   uint32_t            before, phase;
   bool                done;
   dim3                index;
-  std::vector<Copy>   copies; /* that are under way, */
-  std::vector<size_t> groups; /* and where groups of them end; those behind the last are not of a group yet */
+  std::vector<Copy>   copies; /* copies under way */
+  std::vector<size_t> groups; /* ends of the groups of copies; later copies are in no group yet */
 };
 
 static struct {
@@ -65,12 +74,12 @@ static struct {
   unsigned char *stacks;
   Fiber          fiber[MOST_THREADS];
   Warp           warp[MOST_THREADS / LANES];
-  uint32_t       turn, arrived, any; /* __syncthreads() */
+  uint32_t       turn, arrived, any; /* counts of __syncthreads() */
   int            current, nthreads, nwarps;
-  int            warp_at, lane_at; /* who is to be looked at next: so many warps and lanes from the first, or from the last */
+  int            warp_at, lane_at; /* who is next: this many warps and lanes from the first, or from the last */
   bool           last_warp_first, last_lane_first, lanes_went, warps_went;
   size_t         shared_bytes;
-  void          *scheduler; /* where it is to go on */
+  void          *scheduler; /* where it continues */
   void (*kernel)(const void *);
   const void *arguments;
 } e;
@@ -78,7 +87,7 @@ static struct {
 #if !defined(__x86_64__)
   #error "Stacks are switched for x86-64 only"
 #endif
-/* Go on with another stack, and leave here where to go on with this one */
+/* Continue with another stack, and note here where to continue with this one */
 extern "C" void EmulatedSwitch(void **here, void *there);
 asm(".text\n.globl EmulatedSwitch\nEmulatedSwitch:\n"
     "push %rbp\npush %rbx\npush %r12\npush %r13\npush %r14\npush %r15\n"
@@ -91,7 +100,7 @@ static void Fail(const char *what)
   abort();
 }
 
-/* The same in each run */
+/* Random numbers, the same in each run */
 UNCHECKED static bool TossCoin(void)
 {
   static uint64_t x = 88172645463325252ull;
@@ -107,7 +116,10 @@ UNCHECKED static inline bool Ready(const Fiber &f)
   return !f.done && (!f.turn || *f.turn != f.before) && (!f.barrier || f.barrier->phase != f.phase);
 }
 
-/* The lanes of a warp until all of them wait, then another warp; from the first to the last or from the last to the first: who relies on an order is wrong half of the time. NULL if all wait */
+/*
+   The next fiber that can run: the lanes of a warp until all of them wait, then another warp. The direction is first
+   to last, or last to first. So code that relies on an order is wrong half of the time. NULL if all wait.
+*/
 UNCHECKED static Fiber *Next(void)
 {
   for (;;) {
@@ -136,7 +148,9 @@ UNCHECKED static Fiber *Next(void)
   }
 }
 
-/* From here, which goes on when it is called, to the next fiber that does not wait, or back to RunBlock() */
+/*
+   Switch from this fiber, which continues when it is called, to the next one that does not wait, or back to RunBlock()
+*/
 UNCHECKED static void Yield(void **here)
 {
   Fiber *f = Next();
@@ -172,7 +186,8 @@ UNCHECKED static void RunBlock(void)
   e.turn = e.arrived = e.any = 0;
   for (int i = 0; i < n; i++) {
     Fiber &f     = e.fiber[i];
-    void **stack = (void **)(e.stacks + (size_t)(i + 1) * STACK_BYTES - (size_t)(i % COLORS) * COLOR_BYTES) - 8; /* six registers, Begin() to return to, and a place to make it look called */
+    /* Room for six registers, the address of Begin() to return to, and a place that makes it look called */
+    void **stack = (void **)(e.stacks + (size_t)(i + 1) * STACK_BYTES - (size_t)(i % COLORS) * COLOR_BYTES) - 8;
 
     stack[6]  = (void *)Begin;
     f.stack   = stack;
@@ -225,7 +240,7 @@ void *EmulatedShared(void)
   return e.shared;
 }
 
-/* Two buffers are enough: nobody can be two exchanges ahead of a lane that has not read yet */
+/* Two buffers are enough: no lane can be two exchanges ahead of one that has not read yet */
 UNCHECKED const unsigned char *EmulatedExchange(const void *x, size_t bytes)
 {
   Warp          &w      = e.warp[e.current / LANES];
@@ -327,7 +342,7 @@ void ptx_cp_async_commit(void)
   e.fiber[e.current].groups.push_back(e.fiber[e.current].copies.size());
 }
 
-/* All but the last groups */
+/* Finish all groups except the last ones */
 void ptx_cp_async_wait(int most)
 {
   Fiber       &f = e.fiber[e.current];
@@ -356,7 +371,10 @@ void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t b
   EndPhase(b);
 }
 
-/* Fragments: PTX ISA, warp-level matrix instructions. Lane 4 g + k: rows g and g + 8 of A and C, column g of B; columns k of A and rows k of B; columns 2 k and 2 k + 1 of C */
+/*
+   Fragments: PTX ISA, warp-level matrix instructions. Lane 4 g + k holds: rows g and g + 8 of A and C, column g of B;
+   columns k of A and rows k of B; columns 2 k and 2 k + 1 of C.
+*/
 UNCHECKED static inline double Product4(const unsigned char *all, int a, int row, int col, double c)
 {
   for (int k = 0; k < 4; k++) c = std::fma(EmulatedLane<double>(all + 8 * a, 4 * row + k), EmulatedLane<double>(all + 16, 4 * col + k), c);
@@ -440,13 +458,13 @@ cudaError_t cudaMemset(void *p, int x, size_t bytes)
   return cudaSuccess;
 }
 
-cudaError_t cudaMemGetInfo(size_t *unused, size_t *total) /* none to spare for the largest tests */
+cudaError_t cudaMemGetInfo(size_t *unused, size_t *total) /* just enough for the largest tests */
 {
   *unused = *total = (size_t)1 << 30;
   return cudaSuccess;
 }
 
-/* An A100 or H100, but for multiprocessors: thread blocks that stay have more to do with few */
+/* An A100 or H100 with fewer multiprocessors, so that thread blocks that stay have more to do */
 cudaError_t cudaDeviceGetAttribute(int *x, cudaDeviceAttr attribute, int)
 {
   const bool hopper = EMULATED_ARCH >= 900;

@@ -7,15 +7,18 @@
 #include <string.h>
 #include <time.h>
 
-/* Of the sanitizers; gcc has no header for these. What they find ends in SIGABRT, so that the input can be told. Leaks are looked for after every input */
-#define VISIBLE __attribute__((visibility("default"))) /* whatever the flags of PETSc's compiler */
+/*
+   Options of the sanitizers; gcc has no header for these. A finding ends in SIGABRT, so that the input can be told.
+   Leaks are looked for after every input.
+*/
+#define VISIBLE __attribute__((visibility("default"))) /* with any flags of PETSc's compiler */
 size_t              __sanitizer_get_current_allocated_bytes(void);
 VISIBLE const char *__asan_default_options(void);
 VISIBLE const char *__ubsan_default_options(void);
 
 const char *__asan_default_options(void)
 {
-  /* small: the delay before freed memory is used again; largest: what a damaged size may lead to. The gap is CUDA's */
+  /* Small: the delay before freed memory is used again. Largest: what a damaged size may lead to. The gap is CUDA's */
   return "abort_on_error=1:detect_leaks=0:quarantine_size_mb=16:max_allocation_size_mb=1024:protect_shadow_gap=0";
 }
 
@@ -24,7 +27,10 @@ const char *__ubsan_default_options(void)
   return "abort_on_error=1:print_stacktrace=1";
 }
 
-/* What MPI allocates for messages that wait, on a busy machine, comes now and then on one process and now and then on another; a leak comes each time where it is */
+/*
+   Memory that MPI allocates for waiting messages, on a busy machine, comes now on one process and now on another. A
+   leak comes each time in the same place.
+*/
 enum {
   ATTEMPTS = 10
 };
@@ -32,7 +38,7 @@ enum {
 static struct {
   const char *name;
   long long   runs, seed, first, progress;
-  long long   input; /* the one at hand */
+  long long   input; /* the number of the input at hand */
 } fuzz = {.runs = 10000, .seed = 1};
 
 /* splitmix64 */
@@ -104,7 +110,7 @@ static void Parse(int argc, char **argv)
   }
 }
 
-/* How much memory it leaves allocated */
+/* Bytes that an input leaves allocated */
 static size_t Left(void (*one)(Random *))
 {
   Random       random = {(uint64_t)fuzz.seed};
@@ -112,7 +118,7 @@ static size_t Left(void (*one)(Random *))
   size_t       after;
 
   random.state = RandomBits(&random) + (uint64_t)fuzz.input;
-  random.state = RandomBits(&random); /* neighbours have nothing in common */
+  random.state = RandomBits(&random); /* so that neighbours have nothing in common */
   one(&random);
   after = __sanitizer_get_current_allocated_bytes();
   return after > before ? after - before : 0;

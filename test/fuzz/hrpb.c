@@ -1,8 +1,9 @@
 /*
-   Fuzzes the HRPB format on the host: random matrices, good and bad, for all parameters; formats that were tampered with.
+   Fuzzes the HRPB format on the host. Inputs are random matrices, good and bad, for all parameters, and formats that
+   were tampered with.
 
-   What must come out is found without the kernels: a matrix is good or bad by the words of hrpb.h, and the product is that of a loop over CSR.
-   All numbers are small integers, so that it is exact in any order.
+   The expected result is found without the kernels. hrpb.h says which matrices are good, and a loop over CSR gives the
+   product. All numbers are small integers, so the product is exact in any order of summation.
 */
 #include "fuzz.h"
 
@@ -19,7 +20,7 @@ typedef struct {
   HrpbParams  params;
 } Matrix;
 
-/* A block of its own, of just this size: a sanitizer sees a step beyond it */
+/* Memory of exactly this size: a sanitizer sees a step beyond it */
 static void *Block(size_t bytes)
 {
   void *p = malloc(bytes);
@@ -35,7 +36,7 @@ static int64_t SmallSize(Random *r)
   return RandomBelow(r, most[RandomBelow(r, 5)]);
 }
 
-/* Allowed parameters, all of them possible */
+/* Parameters that are allowed, any of them */
 static HrpbParams RandomParams(Random *r)
 {
   HrpbParams p;
@@ -74,7 +75,7 @@ static Matrix MatrixCreate(Random *r)
   A.params = RandomParams(r);
   A.rowptr = (HrpbInt *)Block(sizeof(*A.rowptr) * (size_t)(A.nrows + 1));
   colidx   = (HrpbInt *)Block(sizeof(*colidx) * (size_t)(base + A.nrows * A.ncols));
-  for (HrpbInt k = 0; k < base; k++) colidx[k] = -7; /* nobody's business */
+  for (HrpbInt k = 0; k < base; k++) colidx[k] = -7; /* nothing may read this */
   for (int64_t i = 0; i < A.nrows; i++) {
     A.rowptr[i] = n;
     if (RandomOneIn(r, empty)) continue;
@@ -153,7 +154,10 @@ static void MatrixSpoil(Random *r, Matrix *A)
   }
 }
 
-/* By the words of hrpb.h. usable is false where row pointers that look right lead outside of colidx, which nobody can see */
+/*
+   Whether a matrix is good, by the rules of hrpb.h. usable is false where row pointers that look right lead outside of
+   colidx, which no reader can see.
+*/
 static HrpbError CsrError(const Matrix *A, bool *usable)
 {
   *usable = true;
@@ -190,7 +194,7 @@ static HrpbError Build(const Matrix *A, Hrpb *h)
   return HrpbBuildHost(A->nrows, A->ncols, A->rowptr, A->colidx, A->order, &A->params, h);
 }
 
-/* Refusals have a message, of any length that there is room for */
+/* Refusals have a message, for a buffer of any length */
 static HrpbError Check(Random *r, const Hrpb *h, const Matrix *A, const HrpbScalar *values)
 {
   const size_t    lengths[] = {0, 1, 12, 200}, len = lengths[RandomBelow(r, 4)];
@@ -252,7 +256,9 @@ static void CheckProduct(Random *r, const Hrpb *h, const HrpbScalar *values, con
   free(C);
 }
 
-/* A dense matrix of any layout, in a block of its own: small integers, and 12345 where nobody looks */
+/*
+   A dense matrix of any layout, in memory of its exact size: small integers, and 12345 in places that must not be read
+*/
 static SpmmOut RandomDense(Random *r, int64_t rows, int64_t N, bool special, int64_t *scalars)
 {
   const SpmmLayout layout = RandomOneIn(r, 2) ? SPMM_COLUMN_MAJOR : SPMM_ROW_MAJOR;
@@ -273,7 +279,7 @@ static HrpbScalar At(SpmmIn d, int64_t i, int64_t n)
   return d.layout == SPMM_COLUMN_MAJOR ? d.array[i + n * d.ld] : d.array[i * d.ld + n];
 }
 
-/* Entry i, n of Y by the words of spmm.h; Y0 is what it was */
+/* Entry i, n of Y by the rules of spmm.h; Y0 is what it was before */
 static HrpbScalar Expected(const Matrix *A, const SpmmOperands *o, SpmmIn Y0, int64_t i, int64_t n)
 {
   const int64_t block = o->D ? o->dblock : 1, first = i / block * block;
@@ -293,7 +299,7 @@ static HrpbScalar Expected(const Matrix *A, const SpmmOperands *o, SpmmIn Y0, in
   return y;
 }
 
-/* The kernels of the host, with operands of any kind */
+/* The kernels of the host, with operands of all kinds */
 static void CheckOperands(Random *r, const Hrpb *h, const HrpbScalar *values, const Matrix *A)
 {
   const int64_t N       = RandomBelow(r, 20);
@@ -318,7 +324,7 @@ static void CheckOperands(Random *r, const Hrpb *h, const HrpbScalar *values, co
   }
   Y0 = o.Y0;
   if (in_place && Y0.array) Y0.array = before;
-  for (int i = 0; A->nrows && A->ncols && N && SpmmKernelGet(i); i++) { /* arrays of no scalars may be one and the same */
+  for (int i = 0; A->nrows && A->ncols && N && SpmmKernelGet(i); i++) { /* arrays without scalars may be the same one */
     const SpmmKernel *kernel = SpmmKernelGet(i);
 
     if (!kernel->host) continue;
@@ -339,7 +345,7 @@ static void CheckOperands(Random *r, const Hrpb *h, const HrpbScalar *values, co
   free(D);
 }
 
-/* A format with its values, in blocks of its own */
+/* A format with its values, in memory of exact size */
 typedef struct {
   Hrpb        h;
   HrpbScalar *values;
@@ -359,7 +365,7 @@ static bool SameArray(const void *a, const void *b, size_t bytes)
   return !bytes || (a && b && !memcmp(a, b, bytes));
 }
 
-/* Whether two formats say the same, order aside: it may be NULL for the natural one */
+/* Whether two formats agree, apart from their order arrays. order may be NULL for the natural order */
 static bool Same(const Format *a, const Format *b)
 {
   const Hrpb  *g = &a->h, *h = &b->h;
@@ -368,7 +374,7 @@ static bool Same(const Format *a, const Format *b)
   return !memcmp(&g->params, &h->params, sizeof(g->params)) && g->nrows == h->nrows && g->ncols == h->ncols && g->nnz == h->nnz && g->npanels == h->npanels && g->nblocks == h->nblocks && g->nbricks == h->nbricks && g->nwindows == h->nwindows && g->nbrick_cols == h->nbrick_cols && g->pattern_bytes == h->pattern_bytes && g->value_count == h->value_count && g->max_pattern == h->max_pattern && g->max_values == h->max_values && SameArray(g->blocked_row_ptr, h->blocked_row_ptr, sizeof(uint32_t) * ((size_t)h->npanels + 1)) && SameArray(g->pattern_ptr, h->pattern_ptr, np) && SameArray(g->value_ptr, h->value_ptr, np) && SameArray(g->window_ptr, h->window_ptr, np) && SameArray(g->windows, h->windows, sizeof(int32_t) * (size_t)h->nwindows) && SameArray(g->pattern, h->pattern, (size_t)h->pattern_bytes) && SameArray(a->values, b->values, sizeof(HrpbScalar) * (size_t)h->value_count);
 }
 
-/* A copy of size bytes of an array that has some; what is more is noise */
+/* A copy of size bytes of an array. Bytes beyond the array are noise */
 static void *Copy(Random *r, const void *array, size_t has, size_t size)
 {
   uint8_t *copy = size ? (uint8_t *)aligned_alloc(HRPB_PATTERN_UNIT, (size + HRPB_PATTERN_UNIT - 1) / HRPB_PATTERN_UNIT * HRPB_PATTERN_UNIT) : (uint8_t *)Block(1);
@@ -388,7 +394,7 @@ static void FormatDestroy(Format *f)
   free(f->values);
 }
 
-/* Number of an item of an array, the last one often */
+/* Number of an item of an array; the last one often */
 static int64_t Item(Random *r, int64_t n)
 {
   return RandomOneIn(r, 4) ? n - 1 : RandomBelow(r, n);
@@ -424,8 +430,9 @@ static void SpoilBytes(Random *r, void *array, int64_t n)
 }
 
 /*
-   A copy that was tampered with. The checker takes the extents of arrays from the numbers of the format, so the copies have these
-   extents; where such a number is absurd the arrays keep theirs and nothing else is touched, and the checker must not get as far as to read them.
+   A copy that was tampered with. The checker takes the extents of arrays from the numbers of the format, so the copies
+   have these extents. Where such a number is absurd, the arrays keep their size and nothing else is touched. The
+   checker must not read them then.
 */
 static Format Tamper(Random *r, const Format *good)
 {
@@ -433,7 +440,8 @@ static Format Tamper(Random *r, const Format *good)
   Format      f       = *good;
   Hrpb       *h       = &f.h;
   int64_t     nblocks = h->nblocks, nwindows = h->nwindows, pattern_bytes = h->pattern_bytes, value_count = h->value_count;
-  const int   grow   = RandomOneIn(r, 4) ? (int)(1 + RandomBelow(r, 4)) : 0; /* which array, and the pointers that end with its extent */
+  /* which array, and the pointers whose last item is its extent */
+  const int   grow   = RandomOneIn(r, 4) ? (int)(1 + RandomBelow(r, 4)) : 0;
   const int   more   = RandomOneIn(r, 2) ? 1 : -1;
   bool        absurd = false;
 
@@ -465,7 +473,7 @@ static Format Tamper(Random *r, const Format *good)
     f.values           = (HrpbScalar *)Copy(r, good->values, sizeof(HrpbScalar) * (size_t)g->value_count, sizeof(HrpbScalar) * (size_t)value_count);
   }
   if (absurd) return f;
-  if (grow) { /* as if it were right */
+  if (grow) { /* checked as if it were right */
     h->blocked_row_ptr[h->npanels] = (uint32_t)nblocks;
     h->window_ptr[nblocks]         = (uint32_t)nwindows;
     h->pattern_ptr[nblocks]        = (uint32_t)(pattern_bytes / HRPB_PATTERN_UNIT);
@@ -515,7 +523,7 @@ static Format Tamper(Random *r, const Format *good)
   return f;
 }
 
-/* Refused unless it is the format that its own parameters and order lead to */
+/* Must be refused, unless it is the format that its own parameters and order lead to */
 static void CheckTampered(Random *r, const Format *good, const Matrix *A)
 {
   Format          f    = Tamper(r, good);

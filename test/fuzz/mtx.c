@@ -1,8 +1,9 @@
 /*
    Fuzzes the reader of Matrix Market files: random files, whole and damaged, compressed and not.
 
-   What must come out is found by a second reader, below, which has the whole text in memory and takes it apart word by word: either both refuse
-   a text, or the matrix has the entries that the second one finds. Runs on any number of processes.
+   The expected result comes from a second reader, below. It has the whole text in memory and takes it apart word by
+   word. Either both refuse a text, or the matrix has the entries that the second reader finds. Runs on any number of
+   processes.
 */
 #include "fuzz.h"
 
@@ -43,7 +44,7 @@ static const char *Pick(Random *r, const char *const list[], int64_t n)
 }
 #define PickOne(r, list) Pick(r, list, sizeof(list) / sizeof(*(list)))
 
-/* A file as programs write them, and as people do */
+/* A file as programs write them, or as people do */
 static void Write(Random *r, Text *t)
 {
   static const char *const banners[] = {"%%MatrixMarket", "%%matrixmarket", "%%MATRIXMARKET"}, *const fields[] = {"real", "double", "integer", "pattern", "Real", "complex"}, *const symmetries[] = {"general", "symmetric", "skew-symmetric", "General", "hermitian"}, *const blanks[] = {" ", "  ", "\t", " \t "}, *const ends[] = {"\n", "\n", "\r\n", " \n", "\n\n", "\n% comment\n", "\n \t\n"};
@@ -75,7 +76,7 @@ static void Write(Random *r, Text *t)
   if (RandomOneIn(r, 8) && t->len) t->len--;
 }
 
-/* Number of a character where a word begins or, if there is none, of any */
+/* Index of a character at which a word begins. If there is none, of any character */
 static size_t Word(Random *r, const Text *t)
 {
   size_t k = (size_t)RandomBelow(r, (int64_t)t->len);
@@ -84,7 +85,7 @@ static size_t Word(Random *r, const Text *t)
   return k;
 }
 
-/* Put len characters in the place of cut */
+/* Replace cut characters by len others */
 static void Replace(Text *t, size_t at, size_t cut, const char *with, size_t len)
 {
   if (t->len - cut + len >= MOST) return;
@@ -97,7 +98,7 @@ static void Damage(Random *r, Text *t, bool text)
 {
   static const char *const words[]      = {"0", "1", "2", "-1", "13", "1.5", "1e5", "1e308", "-1e39", "1e309", "1e-400", "inf", "nan", "NAN(1)", "0x1p3", "99999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483647", "2147483648", "4294967297", "1000000", "10000000", "+3",
          "--3", "3-4", "1e", "1d0", "%", "%%", "real", "matrix", "general", "symmetric", "skew-symmetric", "pattern", "integer", "array", "1 1 1", "1\n1", "\n", "\r", "%%MatrixMarket", "00000000000000000000000000000000002"};
-  static const char        characters[] = "\n\r\t %.-+e0123456789"; /* and zero */
+  static const char        characters[] = "\n\r\t %.-+e0123456789"; /* and the final zero */
   char                     copy[1025];
   const char              *word;
   size_t                   at, len;
@@ -110,7 +111,7 @@ static void Damage(Random *r, Text *t, bool text)
   case 0:
     t->s[at] = RandomOneIn(r, 2) ? (char)RandomBits(r) : characters[RandomBelow(r, sizeof(characters))];
     break;
-  case 1: /* an end that is missing, much of it or little */
+  case 1: /* a cut end, long or short */
     t->len -= RandomOneIn(r, 2) || t->len < 20 ? t->len - at : 1 + (size_t)RandomBelow(r, 19);
     break;
   case 2: /* some of the middle too */
@@ -122,7 +123,7 @@ static void Damage(Random *r, Text *t, bool text)
     at = (size_t)RandomBelow(r, (int64_t)t->len + 1);
     Replace(t, at, 0, copy, len);
     break;
-  case 4: /* a line about as long as may be, or a comment that is longer */
+  case 4: /* a line about as long as allowed, or a longer comment */
     at = Word(r, t);
     for (len = 1; at + len < t->len && t->s[at + len] != '\n';) len++;
     for (size_t begin = at; begin > 0 && t->s[begin - 1] != '\n'; begin--) len++;
@@ -137,7 +138,7 @@ static void Damage(Random *r, Text *t, bool text)
   }
 }
 
-/* What a text says, to the second reader */
+/* What a text says to the second reader */
 typedef struct {
   PetscInt64 m, n, nnz;
   struct {
@@ -188,7 +189,7 @@ static bool FiniteNumber(const char *word, PetscScalar *value)
   return true;
 }
 
-/* Next line that ought to say something, cut into words; -1 at the end, -2 where it is no text */
+/* Cut the next line with content into words. -1 at the end, -2 where it is no text */
 static int NextLine(const Text *t, size_t *at, bool banner, char copy[1024], char *words[], int most)
 {
   while (*at < t->len) {
@@ -268,7 +269,10 @@ static bool Understand(const Text *t, Content *c)
   return NextLine(t, &at, false, copy, words, 4) == -1;
 }
 
-/* The rows of this process: as many entries as there are different ones, and each the sum of what the file has for it */
+/*
+   The rows of this process. They must have as many entries as there are different ones, each the sum of those in the
+   file
+*/
 static void Compare(Mat A, const Content *c)
 {
   PetscInt m, n, rstart, rend, stored = 0, different = 0;
@@ -313,7 +317,7 @@ static void Compare(Mat A, const Content *c)
 static PetscMPIInt rank;
 static char        file[64];
 
-/* On all processes, because the numbers of a random sequence must be used up alike; the first one has the file */
+/* On all processes, because each must use the same random numbers. The first one has the file */
 static void Save(Random *r, const Text *t, bool compress, int64_t damages)
 {
   const uint64_t seed = RandomBits(r);

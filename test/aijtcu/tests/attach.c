@@ -1,8 +1,8 @@
 static char help[] = "Programs that name MATAIJCUSPARSE, with -mat_aijtcu_attach and without. Prints on error only.\n\n";
 
 /*
-   Where there is no device, MATAIJCUSPARSE cannot be had: a stand-in takes its place, a MATAIJ of that name, which counts the products that
-   it is asked for.
+   Without a device MATAIJCUSPARSE cannot be had. A stand-in takes its place: a MATAIJ of that name, which counts the
+   products that it is asked for.
 */
 #include "paths.h"
 #include "same.h"
@@ -14,7 +14,10 @@ static PetscInt  asked    = 0;
 static PetscBool standin  = PETSC_FALSE;
 static PetscBool nodevice = PETSC_FALSE; /* let the stand-in fail as the original does without a device */
 
-/* Sequential and parallel: what it is made of, its name, and where its products with dense matrices are asked for */
+/*
+   The stand-ins, sequential and parallel: what each is made of, its name, and where PETSc looks for its products with
+   dense matrices
+*/
 static const struct {
   MatType     made_of, name;
   const char *product, *made_of_product;
@@ -24,7 +27,10 @@ static const struct {
 };
 static PetscErrorCode (*destroy[2])(Mat);
 
-/* The product of a parallel matrix is the parent's, with products of the blocks in it, which count. A PETSc without CUDA does not know it under that name */
+/*
+   The product of a parallel matrix is the parent's, made of products of the blocks, which count. A PETSc without CUDA
+   does not know the product under that name.
+*/
 static PetscErrorCode StandInProduct(Mat C)
 {
   Mat       A, B;
@@ -77,7 +83,7 @@ static PetscErrorCode StandInMPI(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before the library looks for its parent types */
+/* Call before the library looks for its parent types */
 static PetscErrorCode StandInWithoutDevice(void)
 {
   Mat A;
@@ -95,7 +101,10 @@ static PetscErrorCode StandInWithoutDevice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A has a type with this root, A B is what R B is, and was made on the path that was asked for if A has a plan: complex numbers have no bricks */
+/*
+   Check that A has a type with this root, and that A B is what R B is. If A has a plan, check that the product took
+   the path that was set: complex numbers have no bricks.
+*/
 static PetscErrorCode Same(Mat A, Mat R, const char root[], PetscBool plan, MatAIJTCUPath path, const char what[])
 {
   const PetscInt  before = asked;
@@ -176,7 +185,7 @@ int main(int argc, char **argv)
   PetscCall(Same(A, R, "aijcusparse", attach, path, "freed from the CPU"));
   PetscCall(MatDestroy(&E));
 
-  /* To and from other types; settings of an attached matrix go along */
+  /* Conversions to and from other types. Settings of an attached matrix go along */
   PetscCall(MatConvert(A, MATAIJTCU, MAT_INITIAL_MATRIX, &D));
   if (!attach) PetscCall(MatAIJTCUSetPath(D, path));
   PetscCall(Same(D, R, "aijcusparsetcu", PETSC_TRUE, path, "to aijtcu"));

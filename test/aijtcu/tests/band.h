@@ -1,11 +1,14 @@
 /*
-   A band, and a dense matrix to multiply it with: where tests need a product of some size, and the numbers do not matter.
+   A band matrix, and a dense matrix to multiply it with. For tests that need a product of some size, where the numbers
+   do not matter.
 */
 #pragma once
 
 #include <petscmat.h>
 
-/* Diagonals -half to half of a square matrix, small whole numbers over divisor; options have the prefix a_ */
+/*
+   Diagonals -half to half of a square matrix. Entries are small whole numbers over divisor. Options have the prefix a_
+*/
 static PetscErrorCode CreateBand(MatType type, PetscInt rows, PetscInt half, PetscInt divisor, Mat *A)
 {
   PetscFunctionBegin;
@@ -23,7 +26,7 @@ static PetscErrorCode CreateBand(MatType type, PetscInt rows, PetscInt half, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Random numbers, on the host, and the same on the device */
+/* Random numbers, made on the host and copied to the device */
 static PetscErrorCode CreateDense(PetscInt rows, PetscInt columns, Mat *host, Mat *device)
 {
   PetscFunctionBegin;

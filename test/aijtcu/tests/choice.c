@@ -4,27 +4,27 @@ Prints on error only.\n\n";
 #include <petscsys.h>
 #include <../src/choice.h>
 
-/* Times are asked of kernels for a device, and those of double precision are what is known of the matrices below */
+/* Times come from kernels for a device. The model knows the matrices below in double precision */
 #define HAVE_KERNELS (PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES)))
 #define HAVE_TIMES   (HAVE_KERNELS && PetscDefined(USE_REAL_DOUBLE))
 
 static SpmmDevice        h200;
-static AIJTCUDeviceFacts device;  /* has tensor cores that pay, */
-static AIJTCUDeviceFacts nothing; /* or is not there */
+static AIJTCUDeviceFacts device;  /* a device whose tensor cores pay */
+static AIJTCUDeviceFacts nothing; /* no device */
 
-/* What a test begins from, and changes */
+/* What each test starts from, and changes */
 typedef struct {
   AIJTCUOptions            o;
   AIJTCUFacts              f;
   const AIJTCUDeviceFacts *device;
 } Question;
 
-/* The matrices of test/results/bench-double-h200.csv: rows, what a survey counts, the longest row, and which kernel for CSR there is */
+/* The matrices of test/results/bench-double-h200.csv: rows, counts of a survey, longest row, and kernel for CSR */
 typedef struct {
   const char *name;
   int64_t     rows, nnz, strip_cols8, strip_cols16, staged_rows, most_staged_rows, needed_rows, longest;
   int32_t     panel_rows, rows_entries;
-  PetscInt    first; /* number of columns from which on bricks were taken, of those below; 0: none */
+  PetscInt    first; /* least number of columns, among those below, at which bricks were taken; 0 for none */
   HrpbParams  format;
 } Matrix;
 
@@ -43,7 +43,7 @@ static HrpbSurvey SurveyOf(const Matrix *m)
   return (HrpbSurvey){.nnz = m->nnz, .strip_cols8 = m->strip_cols8, .strip_cols16 = m->strip_cols16, .staged_rows = m->staged_rows, .most_staged_rows = m->most_staged_rows, .needed_rows = m->needed_rows};
 }
 
-/* On a device, with all known but a reordering, and nothing set */
+/* A matrix on a device. All is known except a reordering, and nothing is set */
 static Question Ask(const Matrix *m)
 {
   Question q;
@@ -66,7 +66,7 @@ static Question Ask(const Matrix *m)
   return q;
 }
 
-/* The same on the host */
+/* The same matrix on the host */
 static Question AskHost(const Matrix *m)
 {
   Question q = Ask(m);
@@ -83,7 +83,7 @@ static AIJTCUDecision Decide(const Question *q, PetscInt N)
   return AIJTCUDecide(SPMM_OP_PRODUCT, &q->o, &q->f, N, q->device);
 }
 
-/* The path for N columns, and why */
+/* Check the path for N columns, and its reason */
 static PetscErrorCode CheckPath(const Question *q, PetscInt N, MatAIJTCUPath path, AIJTCUReason reason, const char what[])
 {
   const AIJTCUDecision d = Decide(q, N);
@@ -94,7 +94,7 @@ static PetscErrorCode CheckPath(const Question *q, PetscInt N, MatAIJTCUPath pat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is lacking before the path is known */
+/* Check which fact is lacking before the path is known */
 static PetscErrorCode CheckNeed(const Question *q, PetscInt N, AIJTCUNeedFact need, const char what[])
 {
   const AIJTCUDecision d = Decide(q, N);
@@ -104,7 +104,7 @@ static PetscErrorCode CheckNeed(const Question *q, PetscInt N, AIJTCUNeedFact ne
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the path comes to. Without a name there is no kernel, and without a format none is looked at */
+/* Check what follows from the path. Without a name there must be no kernel. Without a format none is compared */
 static PetscErrorCode CheckRest(const Question *q, PetscInt N, const char kernel[], const HrpbParams *format, PetscBool reordered, const char what[])
 {
   const AIJTCUDecision d = Decide(q, N);
@@ -144,7 +144,7 @@ static PetscErrorCode TestHost(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A threshold that is set decides, wherever the matrix is */
+/* A threshold that is set decides, on the host and on a device */
 static PetscErrorCode TestThreshold(void)
 {
   Question q = AskHost(&elasticity);
@@ -166,7 +166,7 @@ static PetscErrorCode TestThreshold(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What can be said without a look at the matrix */
+/* Answers that need no look at the matrix */
 static PetscErrorCode TestDevice(void)
 {
   AIJTCUDeviceFacts old = device;
@@ -193,7 +193,7 @@ static PetscErrorCode TestDevice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What follows from how the rows are cut, without a look at the columns */
+/* Answers that follow from how the rows are cut, without a look at the columns */
 static PetscErrorCode TestRows(void)
 {
   Question q = Ask(&poisson7);
@@ -224,7 +224,7 @@ static PetscErrorCode TestRows(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What follows from the columns without a time */
+/* Answers that follow from the columns without a time */
 static PetscErrorCode TestColumns(void)
 {
   const HrpbParams gathered = {8, 8, 256, 1};
@@ -279,7 +279,7 @@ static PetscErrorCode TestMatrix(const Matrix *m, AIJTCUReason without)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where edges are drawn by chance the search for a reordering ends early, and is not made again for any number of columns */
+/* In graphs with random edges the search for a reordering ends early. It is not repeated for any number of columns. */
 static PetscErrorCode TestGraph(const Matrix *m)
 {
   PetscFunctionBegin;
@@ -295,7 +295,7 @@ static PetscErrorCode TestGraph(const Matrix *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Few rows have short panels: how few depends on the device's multiprocessors */
+/* Matrices of few rows have short panels. How few depends on the device's multiprocessors */
 static PetscErrorCode TestFewRows(void)
 {
   const HrpbParams  brief = {8, 64, 64, 4};
@@ -318,7 +318,7 @@ static PetscErrorCode TestFewRows(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A reordering was found, of which bricks are as good as those of elasticity as it came */
+/* A reordering was found. Its bricks are as good as those of elasticity in its original order */
 static void Reorder(Question *q, PetscReal shared, PetscInt levels)
 {
   q->f.order_state  = AIJTCU_READY;
@@ -337,7 +337,7 @@ static PetscErrorCode TestReordering(void)
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "permuted"));
   d = Decide(&q, 32);
   if (d.levels < 100 || d.levels > 4096) PetscCall(PetscPrintf(PETSC_COMM_SELF, "a search through %" PetscInt_FMT " levels\n", d.levels));
-  /* a search in vain counts for those that are not longer */
+  /* a search that found nothing answers for shorter ones, too */
   q.f.order_state  = AIJTCU_REFUSED;
   q.f.order_levels = d.levels;
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a search in vain"));
@@ -366,7 +366,7 @@ static PetscErrorCode TestReordering(void)
   q.f.order_found++;
   PetscCall(CheckPath(&q, 20000, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than are ever sought"));
   q                = Ask(&permuted);
-  q.f.matrix.nrows = q.f.matrix.ncols = 2097152; /* of B so many that L2 holds little of it */
+  q.f.matrix.nrows = q.f.matrix.ncols = 2097152; /* a B with rows enough that L2 holds little of it */
   q.f.matrix.nnz                      = 8 * q.f.matrix.nrows + 1;
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "more than 8 entries a row"));
   q.f.matrix.nnz--;
@@ -377,7 +377,7 @@ static PetscErrorCode TestReordering(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A reordering that is forced has to be looked for as far as can be, whatever it was looked for before */
+/* A forced reordering is sought as far as possible, even after a shorter search */
 static PetscErrorCode TestForced(void)
 {
   Question q = Ask(&elasticity);
@@ -407,7 +407,7 @@ static PetscErrorCode TestForced(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned is a fact like others */
+/* A tuning is a fact like others */
 static PetscErrorCode TestTuning(void)
 {
   const HrpbParams format = {8, 64, 64, 8};
@@ -453,7 +453,7 @@ static PetscErrorCode TestTuning(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where bricks of the matrix as it is have won nothing is reordered any more */
+/* Where bricks of the original matrix have won, nothing is reordered any more */
 static PetscErrorCode TestTunedOrder(void)
 {
   AIJTCUTuned tuned = {.choice = {.op = SPMM_OP_PRODUCT, .N = 10, .path = MAT_AIJTCU_PATH_TCU, .reason = AIJTCU_REASON_TUNED, .format = {8, 8, 256, 1}}};

@@ -1,8 +1,12 @@
 static char help[] = "Products of one matrix in two of PETSc's device contexts, whose streams wait for nobody: they share its plan, and workspace. Prints on error only.\n\n";
 
 /*
-   Who changes a matrix in one context and uses it in another has to let the one wait for the other, here as anywhere in PETSc. Of what a plan keeps he knows nothing: values that the product in one context
-   brings up to date, and the workspace, are the next one's, too, and that has to wait by itself. PETSc's own default stream is that of the current context, whichever that is.
+   Products in two device contexts.
+
+   Anyone who changes a matrix in one context and uses it in another has to let the second wait for the first, as
+   anywhere in PETSc. What a plan keeps is not known to the user. Values that a product in one context brings up to
+   date serve the next context, too, and so does the workspace. So the plan itself has to wait for these. PETSc's own
+   default stream is that of the current context.
 */
 #include <petscmat.h>
 #include <petscdevice.h>
@@ -14,16 +18,19 @@ static char help[] = "Products of one matrix in two of PETSc's device contexts, 
 
 enum {
   ROWS     = 20000,
-  HALF     = 20, /* of the entries of a row, besides the diagonal */
+  HALF     = 20, /* offsets of a row's entries beside the diagonal */
   CONTEXTS = 2,
   ROUNDS   = 10,
   BALLAST  = 512 /* columns of a dense matrix that keeps the device busy */
 };
 
-/* Columns of the dense matrices: the second context's product asks for a larger workspace while the first one's is in use */
+/*
+   Columns of the dense matrices. The second context's product asks for a larger workspace while the first one's is in
+   use
+*/
 static const PetscInt columns[CONTEXTS] = {24, 40};
 
-/* With copies of A and B on the host, which are changed in the same way */
+/* A and B, with copies on the host, which are changed in the same way */
 typedef struct {
   PetscDeviceContext root, own[CONTEXTS];
   Mat                A, R, B[CONTEXTS], S[CONTEXTS], C[CONTEXTS], Ballast;
@@ -66,7 +73,10 @@ static PetscErrorCode SubjectDestroy(Subject *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the context that was there before, and on the host. What comes first takes the device longer than it takes the host to ask for all products of the round: they begin together */
+/*
+   A round in the context that was there before, compared with the host. Its first operation keeps the device busy
+   until the host has launched all products of the round. So they begin together.
+*/
 static PetscErrorCode Change(Subject *s, PetscInt round)
 {
   const PetscScalar factor = round % 2 ? -0.75 : 1.5;
@@ -82,7 +92,10 @@ static PetscErrorCode Change(Subject *s, PetscInt round)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A context waits for changes of A and B alone, not for the other's product. They take turns at being the first, which brings the values up to date */
+/*
+   A context waits for changes of A and B only, not for the other's product. The contexts take turns at being the
+   first, which brings the values up to date.
+*/
 static PetscErrorCode Multiply(Subject *s, PetscInt round)
 {
   PetscFunctionBegin;

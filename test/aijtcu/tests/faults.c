@@ -22,7 +22,7 @@ static void Complain(const Scenario *s, PetscInt k, const char text[])
   if (ncomplaints++ < 40) fprintf(stdout, "[%d] %s, call %d, %s: %s\n", rank, s->name, (int)k, victim ? victim : "none", text);
 }
 
-/* A must have its type, and a product with it be right */
+/* Check that A has its type, and that a product with it is right */
 static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w, Mat A, PetscBool aijtcu, const char text[])
 {
   World     u  = *w;
@@ -40,7 +40,7 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of it, whatever fails */
+/* Destroy all of it, even if something fails */
 static PetscErrorCode Destroy(World *w)
 {
   PetscErrorCode ierr = PETSC_SUCCESS, first = PETSC_SUCCESS;
@@ -62,8 +62,8 @@ static PetscErrorCode Destroy(World *w)
 }
 
 /*
-   In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its caller off PETSc's stack of functions
-   twice: what is on it is put back
+   Restore PETSc's stack of functions. In debug builds an error inside of MPIU_Allreduce(), a macro there, takes its
+   caller off the stack twice.
 */
 static PetscErrorCode Act(const Scenario *s, World *w)
 {
@@ -79,8 +79,8 @@ static PetscErrorCode Act(const Scenario *s, World *w)
 }
 
 /*
-   What PETSc leaves after an error in these: a matrix that it has made and could not fill or convert, and our plan with
-   it; and what was not destroyed when that failed
+   What PETSc leaves after an error in these functions: a matrix that it has made and could not fill or convert, with
+   our plan. Also what was not destroyed when that failed.
 */
 static PetscBool LeavesMatrix(const Scenario *s)
 {
@@ -88,8 +88,8 @@ static PetscBool LeavesMatrix(const Scenario *s)
 }
 
 /*
-   Run a scenario with call k failing, or none if that is 0: then only the calls are counted, and what PETSc makes once
-   and keeps is made
+   Run a scenario with call k failing. With k = 0 the calls are only counted, and what PETSc makes once and keeps is
+   made.
 */
 static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 {
@@ -119,7 +119,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   half       = (PetscBool)(half || (fails && s->act == DoDestroy));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fails, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
-  if (half) { /* of a matrix that was half made or half destroyed nothing can be used, not even to be destroyed */
+  if (half) { /* a matrix that was half made or half destroyed can be used for nothing, not even destroyed */
     recording = PETSC_FALSE;
     nmade     = 0;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -178,7 +178,7 @@ static PetscErrorCode RunScenarios(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of the type must work now */
+/* Check that a matrix of the type works now */
 static PetscErrorCode TryType(const Scenario *s, PetscInt k)
 {
   World w;
@@ -199,8 +199,8 @@ static PetscErrorCode GetMode(void)
 }
 
 /*
-   The library is made known anew after each PetscInitialize(). This is not on PETSc's stack of functions, which
-   PetscFinalize() empties
+   Make the library known after each PetscInitialize(). This function is not on PETSc's stack of functions, which
+   PetscFinalize() empties.
 */
 static PetscErrorCode RunRegister(int argc, char **argv)
 {
@@ -250,7 +250,7 @@ static PetscErrorCode RunDevices(void)
 
 int main(int argc, char **argv)
 {
-  PetscCallMPI(MPI_Init(&argc, &argv)); /* which PetscFinalize() leaves alone then */
+  PetscCallMPI(MPI_Init(&argc, &argv)); /* PetscFinalize() leaves MPI alone then */
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
       suffix: cuda_call
       args: -fail call
 
-  testset: # bricks in another order
+  testset: # bricks of the reordered matrix
     requires: cuda !complex
     output_file: output/empty.out
     args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_reorder always -malloc_dump 0 -checkfunctionlist 0

@@ -117,7 +117,7 @@ static const Pattern patterns[] = {
     {"no rows", 0, 50, Nothing},
     {"no columns", 50, 0, Nothing}};
 
-/* Nonzero, so that row pointers need not begin with zero */
+/* Nonzero, so that row pointers do not begin with zero */
 static const PetscInt base = 7;
 
 static PetscErrorCode CSRCreate(const Pattern *p, PetscRandom random, CSR *A)
@@ -134,7 +134,7 @@ static PetscErrorCode CSRCreate(const Pattern *p, PetscRandom random, CSR *A)
   }
   A->rowptr[p->nrows] = nnz;
   PetscCall(PetscMalloc2(nnz, &A->colidx, nnz, &A->values));
-  for (PetscInt k = 0; k < base; k++) A->colidx[k] = -1; /* before the first row: nobody's business */
+  for (PetscInt k = 0; k < base; k++) A->colidx[k] = -1; /* before the first row: nothing may read these */
   for (PetscInt i = 0, k = base; i < p->nrows; i++) {
     for (PetscInt j = 0; j < p->ncols; j++) {
       if (p->has(i, j)) A->colidx[k++] = j;
@@ -178,7 +178,7 @@ static PetscErrorCode FillOrder(Order which, PetscRandom random, PetscInt n, int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The product against a CSR loop in long double; everything of C that is not the product must stay NaN */
+/* Compare the product with a CSR loop in long double. Entries of C that are not of the product must stay NaN */
 static PetscErrorCode CheckProduct(const CSR *A, const Hrpb *h, const HrpbScalar *values, PetscInt N, PetscBool special, PetscRandom random, const char *what)
 {
   const PetscReal nan = (PetscReal)NAN;
@@ -223,24 +223,24 @@ static PetscErrorCode CheckProduct(const CSR *A, const Hrpb *h, const HrpbScalar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the numbers of a format should be */
+/* The expected numbers of a format */
 typedef struct {
   PetscInt64 nblocks, nbricks, nwindows, nbrick_cols, pattern, max_pattern, values, max_values;
 } Counts;
 
-/* How far the entries of a row reach from its diagonal where there are no gaps between them, -1 for other patterns */
+/* How far the entries of a row reach from its diagonal where they have no gaps; -1 for other patterns */
 static PetscInt Reach(const Pattern *p)
 {
   return p->has == Diagonal ? 0 : p->has == Tridiagonal ? 1 : p->has == Dense ? PetscMax(p->nrows, p->ncols) : -1;
 }
 
-/* Columns from first to before end that rows row0 to before row1 of such a pattern have entries in */
+/* For such a pattern: the columns, from first to before end, in which rows row0 to before row1 have entries */
 static PetscInt ColumnsOfRows(const Pattern *p, PetscInt row0, PetscInt row1, PetscInt first, PetscInt end)
 {
   return PetscMax(0, PetscMin(end, PetscMin(p->ncols, row1 + Reach(p))) - PetscMax(first, PetscMax(0, row0 - Reach(p))));
 }
 
-/* 16-byte units of a pattern run, counted apart from hrpb.h */
+/* 16-byte units of a pattern run, counted independently of hrpb.h */
 static PetscInt64 PatternUnits(const HrpbParams *params, PetscInt nbricks)
 {
   return 1 + (2 * (params->panel_rows / params->brick_rows + 1) + 15) / 16 + nbricks;
@@ -265,11 +265,11 @@ static void CountBlock(const Pattern *p, const HrpbParams *params, PetscInt row0
   counts->max_values = PetscMax(counts->max_values, values);
 }
 
-/* For the natural order: the rows of a panel reach over an interval of columns, its windows have no gaps either */
+/* For the natural order. The rows of a panel cover an interval of columns, so its windows have no gaps either */
 static PetscErrorCode CheckCounts(const Pattern *p, const Hrpb *h, const char *what)
 {
   const PetscInt tm = h->params.panel_rows, tk = h->params.block_cols, tw = h->params.window_cols;
-  const PetscInt brick_windows = tw < 4 ? 4 / tw : 1; /* of four columns, the first a multiple of four */
+  const PetscInt brick_windows = tw < 4 ? 4 / tw : 1; /* windows of four columns that start at a multiple of four */
   Counts         right         = {0};
 
   PetscFunctionBegin;
@@ -295,7 +295,10 @@ static PetscErrorCode CheckCounts(const Pattern *p, const Hrpb *h, const char *w
   Compare("max_pattern", h->max_pattern, right.max_pattern);
   Compare("value_count", HrpbValueCount(h), 4 * right.values);
   Compare("max_values", h->max_values, right.max_values);
-  /* one block of one brick: two numbers in each of four pointer arrays, its windows, and three pattern units: header, strip starts, brick */
+  /*
+     One block of one brick. It has two numbers in each of four pointer arrays, its windows, and three pattern units:
+     header, strip starts, brick.
+  */
   if (p->has == Dense && p->nrows == 16 && h->params.brick_rows == 16 && tm == 16) Compare("HrpbBytes()", HrpbBytes(h), 4 * 8 + 4 * brick_windows + 48);
 #undef Compare
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -334,8 +337,8 @@ static PetscErrorCode TestOrder(const Pattern *p, CSR *A, const HrpbParams *para
   HrpbPackValuesHost(&h, A->rowptr, A->values, values);
   PetscCall(CheckFormat(A, &h, values, what));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(N); k++) {
-    if (N[k] * A->ncols > 300000) continue; /* the long row is about length, not about N, */
-    if (params->window_cols > 1) continue;  /* and N has nothing to do with windows: the product below is enough */
+    if (N[k] * A->ncols > 300000) continue; /* the long row tests length, not N */
+    if (params->window_cols > 1) continue;  /* and N does not affect windows: the product below is enough */
     PetscCall(CheckProduct(A, &h, values, N[k], PETSC_FALSE, random, what));
   }
   PetscCall(CheckProduct(A, &h, values, 3, PETSC_TRUE, random, what));

@@ -12,7 +12,10 @@ enum {
   NCOLS = 45
 };
 
-/* Rows with consecutive columns, gaps, padded bricks, an empty row, several blocks a panel and a panel without entries (rows 16 to 31, in natural order) */
+/*
+   Rows with consecutive columns, gaps, padded bricks, an empty row, several blocks a panel, and a panel without
+   entries (rows 16 to 31 in natural order).
+*/
 static PetscBool HasEntry(PetscInt i, PetscInt j)
 {
   return (PetscBool)((i < 16 || i >= 32) && i != 5 && (PetscAbs(i - j) <= 2 || (i * 7 + j * 5) % 13 == 0));
@@ -84,7 +87,7 @@ static PetscErrorCode ExpectCorrupt(const Good *g, const char *what, size_t inde
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each byte of an array in turn, with one bit and with all bits turned over */
+/* Change each byte of an array in turn: flip one bit, then all bits */
 static PetscErrorCode CorruptBytes(const Good *g, const char *what, void *array, size_t nbytes)
 {
   const uint8_t turns[] = {0x01, 0x10, 0x80, 0xff};
@@ -101,7 +104,7 @@ static PetscErrorCode CorruptBytes(const Good *g, const char *what, void *array,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each item in turn: off by one either way, negative, largest, zero, and equal to its neighbours */
+/* Change each item in turn: one more, one less, negative, largest, zero, and equal to its neighbours */
 #define CorruptItems(g, array, n, top) \
   do { \
     for (int64_t k_ = 0; k_ < (int64_t)(n); k_++) { \
@@ -190,7 +193,7 @@ static PetscErrorCode TestArrays(Good *g)
   CorruptItems(g, h->window_ptr, nblocks + 1, UINT32_MAX);
   CorruptItems(g, h->windows, h->nwindows, INT32_MAX);
   if (h->order) CorruptItems(g, h->order, NROWS, INT32_MAX);
-  /* headers, strip starts, zeros, bricks: the format has one right value for each byte */
+  /* Headers, strip starts, zeros, bricks: the format has one right value for each byte */
   PetscCall(CorruptBytes(g, "pattern", h->pattern, nbytes));
   PetscCall(CorruptBytes(g, "values", g->values, HrpbValueCount(h) * sizeof(*g->values)));
 
@@ -241,7 +244,7 @@ static PetscErrorCode TestMatrix(Good *g)
   for (HrpbInt k = 0; k < g->rowptr[NROWS]; k++) {
     const HrpbInt column = g->colidx[k];
 
-    g->colidx[k]++; /* moved to the right where there is room; else a duplicate or out of range */
+    g->colidx[k]++; /* moved to the right where possible; else a duplicate or out of range */
     PetscCall(ExpectCorrupt(g, "column of the matrix", (size_t)k));
     g->colidx[k] = column;
   }
@@ -264,14 +267,14 @@ static PetscErrorCode TestMessages(Good *g)
   (void)Check(g, message, sizeof(message));
   if (strlen(message) != sizeof(message) - 1 || message[0] == 'x') PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: a long message is not cut\n", g->name));
   g->h.nnz--;
-  /* without values, only the pattern counts */
+  /* without values only the pattern is checked */
   g->values[0] = 5;
   if (HrpbCheckHost(&g->h, NROWS, NCOLS, g->rowptr, g->colidx, NULL, NULL, NULL, 0)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: a good pattern is refused without values\n", g->name));
   HrpbPackValuesHost(&g->h, g->rowptr, g->csr_values, g->values);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A window without an entry, and all numbers as if it had one: no change of a single number leads there */
+/* A window without an entry, with all numbers as if it had one. No change of a single number leads there */
 static PetscErrorCode TestIdleWindow(void)
 {
   const HrpbParams params   = {8, 8, 8, 4};
@@ -315,7 +318,7 @@ static PetscErrorCode TestChecker(const HrpbParams *params, const int32_t *order
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The builder refuses with expected and leaves h zeroed */
+/* Check that the builder refuses with the expected error and leaves h zeroed */
 static PetscErrorCode ExpectRefused(HrpbError expected, int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, const char *what)
 {
   Hrpb      h, zero;
@@ -414,7 +417,10 @@ static PetscErrorCode TestBadOrder(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the builder compares between counting and allocating; a matrix that gets there needs more memory than a test may have */
+/*
+   Errors that the builder finds between counting and allocating. A matrix that gets there needs more memory than a
+   test may have.
+*/
 static PetscErrorCode TestTotals(void)
 {
   const HrpbTotals largest = {.nblocks = INT32_MAX, .nbricks = INT64_MAX, .nwindows = UINT32_MAX, .nbrick_cols = INT64_MAX, .pattern = UINT32_MAX, .values = UINT32_MAX};

@@ -5,7 +5,7 @@ static char help[] = "What a matrix is when it leaves the type, and whether its 
 #include <petscaijtcu.h>
 #include <petsc/private/matimpl.h>
 
-/* Nothing of ours may be left on X, whatever it is now */
+/* Check that nothing of ours is left on X, which may have any type now */
 static PetscErrorCode Bare(Mat X, const char what[], const char which[])
 {
   static const char *const objects[] = {"MatAIJTCUPlan", "MatAIJTCUOwner"};
@@ -25,7 +25,7 @@ static PetscErrorCode Bare(Mat X, const char what[], const char which[])
   }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &is, MATSEQAIJ, MATMPIAIJ, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   if (!is) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)X), &F)); /* one that never was of the type */
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)X), &F)); /* a matrix that never was of the type */
   PetscCall(MatSetType(F, type));
 #define SAME(op) \
   if (X->ops->op != F->ops->op) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the operation " #op " of the %s is not that of a %s\n", what, which, type));
@@ -132,7 +132,7 @@ static PetscErrorCode Destroy(Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Blocks that somebody keeps leave the type with the whole, and the plan with its bricks is gone */
+/* Blocks that another reference keeps leave the type with the whole. The plan with its bricks is gone */
 static PetscErrorCode TestWaysOut(PetscInt m, PetscInt n)
 {
   const struct {
@@ -175,7 +175,7 @@ static PetscErrorCode TestWaysOut(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LU in place makes a factor of it: bricks of what it was are of no use */
+/* LU in place makes a factor of the matrix, so its old bricks are of no use */
 static PetscErrorCode TestFactor(void)
 {
   Mat           A, B, C;
@@ -202,7 +202,7 @@ static PetscErrorCode TestFactor(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Functions that destroy a matrix in a way of their own, each another one; what they stand in for is that of an aij */
+/* Functions that destroy a matrix in their own way, each a different one. They replace that of an aij */
 enum {
   NOWN = 6
 };
@@ -230,9 +230,12 @@ OWN(5)
 static PetscErrorCode (*const own[NOWN])(Mat) = {Destroy0, Destroy1, Destroy2, Destroy3, Destroy4, Destroy5};
 
 /*
-   A matrix keeps a MATOP_DESTROY of its own when it becomes an aijtcu, however many of them a program has. MatAXPY()
-   with another pattern exchanges what the matrix is (MatHeaderMerge()): its function is called for that, too, and once
-   more at the end. PETSc's own conversions between aij and aijcusparse set MATOP_DESTROY anew, so there are none here
+   A matrix keeps a MATOP_DESTROY of its own when it becomes an aijtcu. A program may have any number of such
+   functions.
+
+   MatAXPY() with another pattern exchanges the data of the matrix (MatHeaderMerge()). The matrix's function is called
+   then, and once more at the end. PETSc's own conversions between aij and aijcusparse set MATOP_DESTROY anew, so the
+   test has none of these.
 */
 static PetscErrorCode TestOwnDestroy(PetscInt m)
 {
@@ -272,7 +275,7 @@ static PetscErrorCode TestOwnDestroy(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parent's function gives the matrix another type, and malloc() the memory of the old name to the new one */
+/* The parent's function changes the type of the matrix, and malloc() gives the memory of the old name to the new one */
 static PetscBool same_address;
 
 static PetscErrorCode Rename(Mat A, IS r, IS c, const MatFactorInfo *info)

@@ -1,6 +1,6 @@
 /*
-   Calls that the library makes, one of which fails: counted, chosen and answered here. Needs _GNU_SOURCE, and a loader
-   and calling conventions as on Linux.
+   Counts the calls that the library makes, chooses one, and lets it fail. Needs _GNU_SOURCE, and a loader and calling
+   conventions as on Linux.
 */
 #pragma once
 
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 /*
-   Between the library and all others: the table of functions that its loader filled in (the GOT) is changed, so that
-   its calls come by here, and only its own.
+   This stands between the library and all others. The table of functions that the library's loader filled in (the GOT)
+   is changed, so that calls of the library, and only these, come by here.
 
-   What a function takes is not known, but where the calling conventions of x86-64 and AArch64 put it: in so many
-   registers for integers and for floating-point numbers, and the rest on the stack. All of that is handed on.
+   The arguments of a function are not known. But the calling conventions of x86-64 and AArch64 say where they are: in
+   registers for integers, in registers for floating-point numbers, and on the stack. All of these are handed on.
 */
 #define INTEGERS(X)  X(long, a0), X(long, a1), X(long, a2), X(long, a3), X(long, a4), X(long, a5), X(long, a6), X(long, a7)
 #define REALS(X)     X(double, r0), X(double, r1), X(double, r2), X(double, r3), X(double, r4), X(double, r5), X(double, r6), X(double, r7)
@@ -31,17 +31,17 @@ typedef enum {
   PETSC_CALL,
   MPI_CALL,
   CUDA_CALL,
-  CUDA_LAUNCH, /* of these a later question tells the error */
+  CUDA_LAUNCH, /* a later call of these functions returns the error */
   CUDA_QUESTION,
   CUDA_MEMORY,
   HOST_MEMORY,
-  OTHER /* never fails, but what it frees is noted */
+  OTHER /* it never fails, but what it frees is noted */
 } Kind;
 
 typedef struct {
   const char *name;
   Kind        kind;
-  PetscBool   releases; /* is made, and then fails: otherwise what it was to release would be left, and nobody to blame */
+  PetscBool   releases; /* it is made, and then reports failure: otherwise what it was to release would be left, and no call to blame */
   Function    function;
 } Import;
 
@@ -70,13 +70,13 @@ static enum {
 static const char *const modes[] = {"call", "memory", "cuda", "register", "devices", "Fail", "FAIL_", NULL};
 
 static PetscBool   recording, armed, fired, told;
-static PetscInt    ncalls, which; /* calls that could have failed, and the one that shall; none if that is 0 */
+static PetscInt    ncalls, which; /* calls that could have failed, and the one that shall fail; 0 for none */
 static const char *victim;
-static int         cuda_error; /* that the next question for it tells */
-static int         depth;      /* of calls that the library makes */
+static int         cuda_error; /* the error that the next query returns */
+static int         depth;      /* depth of calls that the library makes */
 static PetscMPIInt rank, size;
 
-enum { /* of CUDA */
+enum { /* error codes of CUDA */
   OUT_OF_MEMORY  = 2,
   LAUNCH_FAILURE = 719
 };
@@ -100,8 +100,8 @@ static void Unmake(const void *what)
 }
 
 /*
-   Whether the call at hand is to fail; counts says whether it is of the kind that does, lasting that all after the
-   first do
+   Whether the call at hand is to fail. counts says whether it is of the kind that can. With lasting, all such calls
+   after the first failure fail, too.
 */
 static PetscBool Due(const char *name, PetscBool counts, PetscBool lasting)
 {
@@ -134,7 +134,7 @@ static long Failure(const Import *import)
   }
 }
 
-/* Note what a call that has succeeded made or destroyed */
+/* Note what a successful call made or destroyed */
 static void Note(const Import *import, long result, long a0)
 {
   const char *name = import->name;
@@ -160,14 +160,15 @@ static PetscBool Contains(const char *name, const char *const parts[])
   return PETSC_FALSE;
 }
 
-/* A request for memory that the library can do without: a failure of it is to end on another path */
+/* A request for memory that the library can do without. If it fails, the library has to go another way */
 static PetscBool IsOptional(const Import *import, long a3)
 {
-  if (!strcmp(import->name, "PetscMallocA")) return (PetscBool)!strcmp((const char *)a3, "AIJTCUHostBuild"); /* the function that asks */
+  /* the function that makes the request */
+  if (!strcmp(import->name, "PetscMallocA")) return (PetscBool)!strcmp((const char *)a3, "AIJTCUHostBuild");
   return (PetscBool)(import->kind == HOST_MEMORY || import->kind == CUDA_MEMORY);
 }
 
-/* Whether a call is of those of which one is to fail */
+/* Whether a call is one of those of which one is to fail */
 static PetscBool Counts(Kind kind, PetscBool optional)
 {
   switch (mode) {
@@ -176,14 +177,15 @@ static PetscBool Counts(Kind kind, PetscBool optional)
     return (PetscBool)(kind != OTHER);
   case FAIL_CUDA:
     return (PetscBool)(kind == CUDA_CALL || kind == CUDA_LAUNCH || kind == CUDA_QUESTION || kind == CUDA_MEMORY);
-  case FAIL_MEMORY: /* the library's answer to that is no matter of other processes: they need not have it */
+  case FAIL_MEMORY: /* an error here is a local matter: other processes need not have it */
     return (PetscBool)(optional && !rank);
   default:
     return PETSC_FALSE;
   }
 }
 
-static const char *const refusals[] = {"aijtcu: no ", "aijtcu: synergy is unknown", NULL}; /* lines of the log that tell of another path */
+/* lines of the log that show that another path was taken */
+static const char *const refusals[] = {"aijtcu: no ", "aijtcu: synergy is unknown", NULL};
 
 static long Call(int i, PARAMETERS)
 {
@@ -204,7 +206,7 @@ static long Call(int i, PARAMETERS)
     return result;
   }
   depth++;
-  if (import->releases) Note(import, 0, a0); /* before its address can be given to another */
+  if (import->releases) Note(import, 0, a0); /* before its address can be given to another object */
   result = import->function(ARGUMENTS);
   if (!import->releases) Note(import, result, a0);
   depth--;
@@ -223,10 +225,11 @@ ALL(ONE)
 #define NAME(i) Call##i,
 static const Function calls[MAX_IMPORTS] = {ALL(NAME)};
 
-/* Whether calls of a function are to come by, and what kind of answer it has */
+/* Whether calls of a function come by here, and what kind of answer it has */
 static PetscBool KindOf(const char *name, Kind *kind)
 {
-  const char *const answers[]   = {"PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL}; /* no error codes */
+  /* These return no error codes */
+  const char *const answers[]   = {"PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL};
   const char *const memory[]    = {"malloc", "calloc", "aligned_alloc", NULL};
   const char *const questions[] = {"cudaGetLastError", "cudaPeekAtLastError", NULL};
   const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", NULL};
@@ -244,7 +247,7 @@ static PetscBool KindOf(const char *name, Kind *kind)
   return PETSC_TRUE;
 }
 
-/* Let one entry of the library's table lead here */
+/* Make one entry of the library's table lead here */
 static PetscErrorCode Interpose(void **entry, const char *name)
 {
   const char *const release[] = {"Destroy", "Restore", "Free", "free", "End", "Pop", NULL};
@@ -257,7 +260,7 @@ static PetscErrorCode Interpose(void **entry, const char *name)
   imports[nimports].name                = name;
   imports[nimports].kind                = kind;
   imports[nimports].releases            = Contains(name, release);
-  *(void **)&imports[nimports].function = dlsym(RTLD_DEFAULT, name); /* the entry itself may lead to the loader, until the first call */
+  *(void **)&imports[nimports].function = dlsym(RTLD_DEFAULT, name); /* the entry may lead to the loader until the first call */
   PetscCheck(imports[nimports].function, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No function %s", name);
   PetscCheck(!mprotect((void *)((uintptr_t)entry / page * page), page, PROT_READ | PROT_WRITE), PETSC_COMM_SELF, PETSC_ERR_SYS, "mprotect() failed");
   memcpy(entry, &calls[nimports++], sizeof(*entry));
@@ -310,9 +313,9 @@ static PetscErrorCode InterposeLibrary(void)
 }
 
 /*
-   PETSc's functions destroy their temporary matrices once, and leave them if that fails. And where they exchange the
-   data of two matrices, a failure to destroy the old ones leaves a matrix without a type, of whatever type it was,
-   which is good for nothing, not even to be destroyed
+   Exceptions for two habits of PETSc. Its functions destroy their temporary matrices once, and leave them if that
+   fails. Where functions exchange the data of two matrices, a failure to destroy the old data leaves a matrix without
+   a type. Such a matrix cannot be used, nor even destroyed.
 */
 static PetscBool lost, half;
 
@@ -338,7 +341,7 @@ PETSC_EXTERN PetscErrorCode MatDestroy(Mat *A)
   return ierr;
 }
 
-/* PETSc's allocations on behalf of the library come by here */
+/* PETSc's allocations for the library come by here */
 static PetscErrorCode (*next_malloc)(size_t, PetscBool, int, const char[], const char[], void **);
 static PetscErrorCode (*next_free)(void *, int, const char[], const char[]);
 static PetscErrorCode (*next_realloc)(size_t, int, const char[], const char[], void **);
@@ -367,7 +370,7 @@ static PetscErrorCode Realloc(size_t n, int line, const char function[], const c
   return PETSC_SUCCESS;
 }
 
-/* Before anything is allocated that would be freed elsewhere, and after everything is freed */
+/* Switch on before anything is allocated that would be freed elsewhere, and off after everything is freed */
 static void InterposeMalloc(PetscBool on)
 {
   if (on) {

@@ -1,6 +1,7 @@
 /*
-   The program's definitions of functions come before those of the libraries that have them, for PETSc's calls as for ours. Each does something first, and calls what it stands in for. Include it after
-   _GNU_SOURCE has been defined
+   Functions that this program defines in place of those of PETSc and CUDA. The loader finds the program's definitions
+   before those of the libraries, for calls of PETSc as for ours. Each function does its own work first, and then calls
+   the one it stands in for. Include this file after _GNU_SOURCE has been defined.
 */
 #pragma once
 

@@ -30,7 +30,7 @@ static PetscErrorCode CheckFormat(Mat A, PetscInt brick_rows, PetscInt panel_row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions for one number of the format, which make a whole one of it */
+/* The functions for one number of the format. Each sets a whole format */
 static PetscErrorCode TestNumbers(void)
 {
   Mat      A, R;
@@ -87,7 +87,7 @@ static PetscErrorCode TestConstants(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those of the TEST block below */
+/* Options of the TEST block below */
 static PetscErrorCode TestOptions(void)
 {
   const MatAIJTCUPath path[]   = {MAT_AIJTCU_PATH_CSR, MAT_AIJTCU_PATH_CUSPARSE};
@@ -100,7 +100,7 @@ static PetscErrorCode TestOptions(void)
     MatAIJTCUReorder reorder;
 
     PetscCall(Create(prefix[k], &A));
-    for (int again = 0; again < 2; again++) { /* what an option has become stays */
+    for (int again = 0; again < 2; again++) { /* the option with the new name stays */
       PetscCall(MatSetFromOptions(A));
       PetscCall(MatAIJTCUGetPath(A, &p));
       PetscCall(Check((PetscBool)(p == path[k]), "an old value of -mat_aijtcu_path"));

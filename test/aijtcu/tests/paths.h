@@ -1,6 +1,4 @@
-/*
-   Which path products of a matrix are to take, and have taken.
-*/
+/* Which path the products of a matrix are to take, and which they have taken. */
 #pragma once
 
 #include <petscmat.h>
@@ -9,7 +7,7 @@
   #include <cuda_runtime_api.h>
 #endif
 
-/* Whether products of a matrix can take bricks if they are to: where the tensor cores of the device pay for its precision */
+/* Whether products of a matrix can take bricks: the tensor cores of the device must pay for its precision */
 static PetscErrorCode HasBricks(Mat A, PetscBool *has)
 {
   PetscFunctionBegin;
@@ -36,7 +34,7 @@ static PetscErrorCode HasBricks(Mat A, PetscBool *has)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a matrix on one process: all products took the path that was set, bricks or the scalar one */
+/* For a matrix on one process: check that all products took the path that was set, bricks or CSR */
 static inline PetscErrorCode CheckPath(Mat A, PetscInt nproducts)
 {
   MatAIJTCUPath   path;

@@ -10,11 +10,11 @@ static char help[] = "Products in single precision with bricks, in full and with
 
 enum {
   ROWS    = 3000,
-  HALF    = 9, /* of the entries of a row, besides the diagonal */
+  HALF    = 9, /* offsets of a row's entries beside the diagonal */
   COLUMNS = 24
 };
 
-/* |A B - C| / |C|, for which the norm is that of Frobenius, and A multiplies in the precision */
+/* |A B - C| / |C| in the Frobenius norm. A multiplies in the precision that is set */
 static PetscErrorCode ErrorOf(Mat A, MatAIJTCUPrecision precision, Mat B, Mat C, PetscReal *error)
 {
   Mat       D;
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     PetscBool       bricks;
     MatAIJTCUCounts counts;
 
-    PetscCall(CreateBand(MATAIJTCU, ROWS, HALF, 3, &A)); /* thirds, which no number of bits has */
+    PetscCall(CreateBand(MATAIJTCU, ROWS, HALF, 3, &A)); /* thirds, which no number of bits represents */
     PetscCall(CreateBand(MATSEQAIJ, ROWS, HALF, 3, &R));
     PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
     PetscCall(CreateDense(ROWS, COLUMNS, &S, &B));

@@ -6,7 +6,10 @@ Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|csr|cusparse):
 #include <petscaijtcu.h>
 #include <math.h>
 
-/* The matrix and the dense operands are functions of global indices, so every process can compute what is right on its own */
+/*
+   The matrix and the dense operands are functions of global indices, so every process can compute the right result
+   alone
+*/
 typedef enum {
   PATTERN_BAND,     /* neighbours and two far bands */
   PATTERN_RANDOM,   /* scattered */
@@ -16,7 +19,7 @@ typedef enum {
   PATTERN_BLOCKS,   /* dense blocks of neighbours */
   PATTERN_NONE      /* no entries */
 } Pattern;
-static const char       *pattern_name; /* of the matrix at hand */
+static const char       *pattern_name; /* pattern of the matrix at hand */
 static const char *const Patterns[] = {"band", "random", "empty", "denserow", "column", "blocks", "none", "Pattern", "PATTERN_", NULL};
 
 typedef struct {
@@ -87,7 +90,7 @@ static PetscInt Row(const Problem *p, PetscInt i, PetscInt cols[])
   default:
     break;
   }
-  if (p->extra && p->pattern == PATTERN_BLOCKS) cols[nc++] = i + 27 * p->block; /* no less dense */
+  if (p->extra && p->pattern == PATTERN_BLOCKS) cols[nc++] = i + 27 * p->block; /* at least as dense */
   else if (p->extra && nc) cols[nc++] = Hash(i, 1, 8) % p->n;
   {
     PetscInt kept = 0;
@@ -145,7 +148,10 @@ static PetscErrorCode CreateA(const Problem *p, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* rows x N with the row layout that A wants (of its columns if right), leading dimension pad more than the local rows */
+/*
+   A rows x N matrix with the row layout that A wants (that of its columns if right). Its leading dimension exceeds the
+   local rows by pad
+*/
 static PetscErrorCode CreateDense(Mat A, PetscBool right, PetscInt N, PetscInt pad, MatType type, Mat *B)
 {
   PetscInt m, n, M, NN, rows;
@@ -164,7 +170,7 @@ static PetscErrorCode CreateDense(Mat A, PetscBool right, PetscInt N, PetscInt p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of B in the rows given are replaced by NaN and Inf; a negative row for none */
+/* Fill B. Entries in the rows given become NaN and Inf; a negative row stands for none */
 static PetscErrorCode FillB(Mat B, const Problem *p, PetscInt nanrow, PetscInt infrow)
 {
   PetscScalar *b;
@@ -201,7 +207,10 @@ static PetscErrorCode Poison(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compare C with scale * A B, entry by entry, within a few roundings of the sum of magnitudes; same class where not finite */
+/*
+   Compare C with scale * A B, entry by entry, within a few roundings of the sum of magnitudes. Values that are not
+   finite must be of the same class
+*/
 static PetscErrorCode Check(Mat C, const Problem *p, PetscReal scale, PetscInt nanrow, PetscInt infrow, const char what[])
 {
   const PetscScalar *c;
@@ -259,7 +268,10 @@ static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* cuSPARSE's product: a NaN of B may spill into the last row of C, and long rows are rounded differently from run to run */
+/*
+   Whether cuSPARSE makes the product. A NaN of B may spill into the last row of C, and long rows are rounded
+   differently from run to run.
+*/
 static PetscErrorCode IsCuSPARSE(Mat A, MatAIJTCUPath path, PetscBool *is)
 {
   VecType type;
@@ -273,7 +285,10 @@ static PetscErrorCode IsCuSPARSE(Mat A, MatAIJTCUPath path, PetscBool *is)
 
 static MatAIJTCUCounts before;
 
-/* What happened on this process since the last call. Of a parallel matrix the blocks of the device count both, those of the host the diagonal one */
+/*
+   Check what happened on this process since the last call. In a parallel matrix on a device both blocks count, on the
+   host only the diagonal one.
+*/
 static PetscErrorCode CheckCounts(Mat A, MatAIJTCUPath path, PetscInt products, PetscInt builds, PetscInt refreshes, const char what[])
 {
   MatAIJTCUCounts now;
@@ -313,7 +328,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(FillB(B, &p, -1, -1));
   PetscCall(CheckCounts(A, path, 0, 0, 0, "nothing before the first product"));
 
-  /* C made by PETSc, twice */
+  /* PETSc makes C, twice */
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(Check(C, &p, 1, -1, -1, "initial"));
   PetscCall(CheckCounts(A, path, 1, 1, 0, "initial"));
@@ -322,7 +337,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(CheckCounts(A, path, 1, 0, 0, "nothing changed"));
   PetscCall(MatDestroy(&D));
 
-  /* other values of B, then of A: twice the values, then quite others */
+  /* other values of B, then of A: first twice the values, then unrelated ones */
   p.bvalues++;
   PetscCall(FillB(B, &p, -1, -1));
   PetscCall(Poison(C));
@@ -365,7 +380,7 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(MatDestroy(&A2));
   PetscCall(MatDestroy(&C));
 
-  /* what SLEPc does at every call, on a C of its own: create, set up, compute, clear */
+  /* what SLEPc does at every call, with a C of its own: create, set up, compute, clear */
   PetscCall(CreateDense(A, PETSC_FALSE, N, pad, type, &C));
   for (PetscInt cycle = 0; cycle < 3; cycle++) {
     PetscCall(Poison(C));
@@ -404,7 +419,10 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatMult() is the parent's, and what a product leaves on the device is nothing to it: the first one after a product gives what that gave */
+/*
+   MatMult() is the parent's. What a product leaves on the device must not change it: the first MatMult() after a
+   product gives what it gave before.
+*/
 static PetscErrorCode TestMult(Problem p, PetscInt N, MatType type)
 {
   Mat       A, B, C;
@@ -424,7 +442,7 @@ static PetscErrorCode TestMult(Problem p, PetscInt N, MatType type)
   PetscCall(Check(C, &p, 1, -1, -1, "before MatMult()"));
   PetscCall(VecNorm(y, NORM_INFINITY, &norm));
   PetscCall(MatDenseGetColumnVecRead(C, N - 1, &column));
-  PetscCall(VecCopy(column, x)); /* of y's kind, whatever that of C is */
+  PetscCall(VecCopy(column, x)); /* a vector of y's kind, even if C's kind is another */
   PetscCall(MatDenseRestoreColumnVecRead(C, N - 1, &column));
   PetscCall(VecAXPY(y, -1, x));
   PetscCall(VecNorm(y, NORM_INFINITY, &diff));
@@ -437,7 +455,7 @@ static PetscErrorCode TestMult(Problem p, PetscInt N, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D is E, which becomes the difference, within a few roundings of the norm */
+/* Check that D is E within a few roundings of the norm. E becomes the difference */
 static PetscErrorCode CheckNorms(Mat E, Mat D, const char what[])
 {
   PetscReal diff, norm;
@@ -450,7 +468,7 @@ static PetscErrorCode CheckNorms(Mat E, Mat D, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B of a symmetric matrix is A B: S = A + A^T */
+/* A^T B of a symmetric matrix is A B. Here S = A + A^T */
 static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJTCUPath path)
 {
   Mat       A, At, B, C, D;
@@ -471,7 +489,7 @@ static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJT
   PetscCall(CheckCounts(A, path, 1, 0, 0, "symmetric, transposed"));
   PetscCall(IsCuSPARSE(A, path, &cusparse));
   if (!cusparse) PetscCall(CheckSameBits(C, D, "A^T B with A symmetric"));
-  { /* one more entry, and A is not known to be symmetric any more */
+  { /* one more entry: A is not known to be symmetric any more */
     Mat      T, E;
     PetscInt r0, r1;
 
@@ -516,16 +534,16 @@ static PetscErrorCode Restricted(Mat A, Mat B, MatReuse reuse, Mat *D)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with a dense matrix that are the parent's */
+/* Products with a dense matrix that the parent makes */
 typedef struct {
   const char *name;
   PetscErrorCode (*compute)(Mat, Mat, MatReuse, Mat *);
-  PetscBool wide; /* B is, with as many columns as A */
+  PetscBool wide; /* B is the sparse matrix, with as many columns as A */
 } ParentProduct;
 
 static const ParentProduct transposed = {"A^T B", Transposed, PETSC_FALSE}, projected = {"B^T A B", Projected, PETSC_FALSE}, restricted = {"B A B^T", Restricted, PETSC_TRUE};
 
-/* D is what MATAIJ and dense matrices give on the host, and of the type that it had */
+/* Check that D is what MATAIJ and dense matrices give on the host, and that it has the type that it had */
 static PetscErrorCode CheckParents(const ParentProduct *f, Mat A, Mat B, Mat D, MatType type, const char what[])
 {
   Mat       R, H, E, S;
@@ -548,7 +566,7 @@ static PetscErrorCode CheckParents(const ParentProduct *f, Mat A, Mat B, Mat D, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A and B, their product, and the name of its type; of a shell around A, if there is to be one */
+/* A and B, their product, and the name of its type. If asked for, with a shell around A */
 static PetscErrorCode CreateParents(const ParentProduct *f, Problem p, PetscInt N, MatType type, Mat *A, Mat *S, Mat *B, Mat *D, char had[], size_t len)
 {
   MatType now;
@@ -565,7 +583,7 @@ static PetscErrorCode CreateParents(const ParentProduct *f, Problem p, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Twice, with other values in A, and with another A */
+/* Test twice: with other values in A, and with another A */
 static PetscErrorCode TestParents(const ParentProduct *f, Problem p, PetscInt N, MatType type)
 {
   Mat  A, Other, B, D;
@@ -577,7 +595,7 @@ static PetscErrorCode TestParents(const ParentProduct *f, Problem p, PetscInt N,
   PetscCall(MatScale(A, 2));
   PetscCall((*f->compute)(A, B, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckParents(f, A, B, D, had, "again"));
-  PetscCall(CreateA(&p, &Other)); /* and scaled once, like A: no count of changes tells them apart */
+  PetscCall(CreateA(&p, &Other)); /* scaled once, like A: no count of changes tells them apart */
   PetscCall(MatScale(Other, -6));
   PetscCall((*f->compute)(Other, B, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckParents(f, Other, B, D, had, "of another A"));
@@ -588,7 +606,7 @@ static PetscErrorCode TestParents(const ParentProduct *f, Problem p, PetscInt N,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a shell around A, which PETSc asks for the product of what is inside; with another pattern in A */
+/* The product of a shell around A. PETSc asks for the product of the matrix inside. Also with another pattern in A */
 static PetscErrorCode TestShell(const ParentProduct *f, Problem p, PetscInt N, MatType type)
 {
   Mat  A, S, B, D;
@@ -613,7 +631,7 @@ static PetscErrorCode TestShell(const ParentProduct *f, Problem p, PetscInt N, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B into a D that was taken to the host, and into one of the caller's; each time with other values in A */
+/* A^T B into a D that was moved to the host, and into one of the caller's. Each time A has other values */
 static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 {
   Mat       A, B, D;
@@ -680,7 +698,7 @@ int main(int argc, char **argv)
 #if !PETSC_VERSION_LT(3, 25, 0) && PETSC_VERSION_LT(3, 26, 0)
   PetscMPIInt size;
 
-  /* MATMPIAIJ itself crashes there where a process has no columns: MatMatMultSymbolic_MPIAIJ_MPIDense() */
+  /* MATMPIAIJ itself crashes there, in MatMatMultSymbolic_MPIAIJ_MPIDense(), where a process has no columns */
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (p.n < size) {
     nwidths = 0;
@@ -800,7 +818,7 @@ int main(int argc, char **argv)
       suffix: cuda_host
       args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
 
-    test: # bricks in another order, also in pieces
+    test: # bricks of the reordered matrix, also in pieces
       suffix: cuda_cluster
       args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_reorder always -m {{1 300}} -n 300 -pad {{0 3}} -widths 1,24,93 -mat_aijtcu_workspace_max {{0 0.016}}
 

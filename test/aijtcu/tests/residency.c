@@ -11,9 +11,9 @@ static char help[] = "What operations on a matrix of the device, and the product
 
 enum {
   ROWS    = 4000,
-  HALF    = 4,    /* of the entries of a row, besides the diagonal */
-  COLUMNS = 8,    /* of the dense matrix */
-  SMALL   = 65536 /* bytes: totals and the like; the values of the matrix are several times as many */
+  HALF    = 4,    /* offsets of a row's entries beside the diagonal */
+  COLUMNS = 8,    /* columns of the dense matrix */
+  SMALL   = 65536 /* bytes of totals and the like. The values of the matrix have several times as many */
 };
 
 static double copied; /* bytes between host and device */
@@ -28,7 +28,7 @@ INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, e
 INTERPOSE(cudaError_t, cudaMemcpy2D, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind), (to, ldto, from, ldfrom, w, h, kind), Count(w * h, kind))
 INTERPOSE(cudaError_t, cudaMemcpy2DAsync, (void *to, size_t ldto, const void *from, size_t ldfrom, size_t w, size_t h, enum cudaMemcpyKind kind, cudaStream_t s), (to, ldto, from, ldfrom, w, h, kind, s), Count(w * h, kind))
 
-/* A matrix and what its operations work with, all on the device */
+/* A matrix and the operands of its operations, all on the device */
 typedef struct {
   Mat A, Other, B, C;
   Vec x, y, values;
@@ -107,7 +107,10 @@ static PetscErrorCode Operate(Operation operation, Subject *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Anew: with aijcusparse a product that is there fails once other functions have made A's structures on the device anew */
+/*
+   Make the product anew. With aijcusparse, an existing product fails once other functions have remade A's structures
+   on the device.
+*/
 static PetscErrorCode Multiply(Subject *s)
 {
   PetscFunctionBegin;
@@ -143,7 +146,10 @@ static PetscErrorCode CreateMatrix(MatType type, PetscInt *n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes that each operation copies, when it and the product have been seen once: what is made for the first time may come from the host. That much is counted then, or nothing would be */
+/*
+   Bytes that each operation copies, once it and the product have run before. The first run may copy from the host. It
+   must count at least that much, otherwise counting does not work.
+*/
 static PetscErrorCode Run(MatType type, double bytes[])
 {
   Subject   s;

@@ -1,11 +1,9 @@
-/*
-   The matrices of tests, and whether they agree with those that a test made in another way: what differs is printed.
-*/
+/* Matrices for tests, and comparisons with matrices that a test made in another way. Differences are printed. */
 #pragma once
 
 #include "sameproduct.h"
 
-/* A band; every seventh row has but one entry. n columns */
+/* A band with n columns; every seventh row has only one entry */
 static PetscErrorCode Fill(Mat A, PetscInt n, PetscReal scale)
 {
   PetscInt r0, r1;
@@ -25,7 +23,7 @@ static PetscErrorCode Fill(Mat A, PetscInt n, PetscReal scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* m x n, with the prefix a_ */
+/* An m x n dense matrix, with the prefix a_ */
 static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
 {
   PetscFunctionBegin;
@@ -38,7 +36,7 @@ static PetscErrorCode Create(MatType type, PetscInt m, PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B is what R B is, with a dense B of the host */
+/* Check that A B is what R B is, with a dense B of the host */
 static PetscErrorCode SameProducts(Mat A, Mat R, const char what[])
 {
   Mat      B;

@@ -1,11 +1,9 @@
-/*
-   Whether the products of two matrices agree: what differs is printed.
-*/
+/* Whether the products of two matrices agree. Differences are printed. */
 #pragma once
 
 #include <petscmat.h>
 
-/* Within a few roundings of the norm; difference is what is left of the one less the other */
+/* Compare within a few roundings of the norm. difference is the norm of the one less the other */
 static inline PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, const char what[], const char result[])
 {
   PetscFunctionBegin;
@@ -13,7 +11,7 @@ static inline PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norms of what is left of D, which ends here, less a dense matrix C of the host, and of C */
+/* Norms of D - C and of C, with a dense matrix C of the host. D is destroyed */
 static PetscErrorCode DifferenceOf(Mat *D, Mat C, PetscReal *difference, PetscReal *norm)
 {
   PetscFunctionBegin;
@@ -25,7 +23,7 @@ static PetscErrorCode DifferenceOf(Mat *D, Mat C, PetscReal *difference, PetscRe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D, which ends here, is what R S is, with a dense matrix S of the host */
+/* Check that D is what R S is, with a dense matrix S of the host. D is destroyed */
 static inline PetscErrorCode SameAsProduct(Mat *D, Mat R, Mat S, const char what[])
 {
   Mat       C;
@@ -39,7 +37,7 @@ static inline PetscErrorCode SameAsProduct(Mat *D, Mat R, Mat S, const char what
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A B is what R S is, with dense matrices B and S of the same entries */
+/* Check that A B is what R S is, with dense matrices B and S of the same entries */
 static inline PetscErrorCode SameProductsWith(Mat A, Mat B, Mat R, Mat S, const char what[])
 {
   Mat D;

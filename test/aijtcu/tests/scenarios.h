@@ -1,6 +1,4 @@
-/*
-   What is done while calls fail: each scenario makes something ready, and then does it.
-*/
+/* What is done while calls fail. Each scenario prepares something, and then does it. */
 #pragma once
 
 #include <petscpc.h>
@@ -8,26 +6,26 @@
 #include "petscaijtcu.h"
 
 /*
-   The matrix of all scenarios: a ring, so that it looks the same from each process. Its entries and those of B are small whole numbers,
-   products of which have no roundings: right means equal
+   The matrix of all scenarios is a ring, so it looks the same from each process. Its entries and those of B are small
+   whole numbers, whose products have no roundings: right means equal.
 */
 enum {
   ROWS = 48,
   COLS = 3
 };
-#define FILENAME "faults.dat" /* in the folder of the test */
+#define FILENAME "faults.dat" /* a file in the folder of the test */
 
-static MatType tested = MATAIJTCU; /* that of A; or MATAIJCUSPARSE, with products that are ours */
+static MatType tested = MATAIJTCU; /* type of A; or MATAIJCUSPARSE, with products that are ours */
 
 typedef struct {
   Mat         A, B, C; /* C = A B, or A^T B, once it is made */
   Mat         M;       /* another matrix with the entries of A, once it is made */
-  Mat         X;       /* an operand, or the factor of the block of A on this process, once it is made */
-  Vec         x, y;    /* of the host: y = A x, once they are made; or of the block of A: x is A y */
-  IS          rows;    /* of that block */
+  Mat         X;       /* an operand, or the factor of A's block on this process, once it is made */
+  Vec         x, y;    /* vectors of the host, y = A x, once they are made. With the block of A: x = A y */
+  IS          rows;    /* rows of that block */
   PetscViewer viewer;
-  PetscInt    values, pattern; /* which A has, */
-  PetscInt    factor, shift;   /* times that factor, and so much more on the diagonal */
+  PetscInt    values, pattern; /* the values that A has */
+  PetscInt    factor, shift;   /* times that factor, and this much more on the diagonal */
   PetscBool   transposed;
 } World;
 
@@ -36,7 +34,7 @@ static PetscInt EntryA(PetscInt values, PetscInt pattern, PetscInt i, PetscInt j
   const PetscInt d = PetscAbsInt(i - j), ring = PetscMin(d, ROWS - d);
 
   if (ring > 2 && ring != ROWS / 2 && !(pattern && ring == 5)) return 0;
-  return 1 + (i + j + values) % 7; /* symmetric */
+  return 1 + (i + j + values) % 7; /* A is symmetric */
 }
 
 static PetscInt EntryB(PetscInt i, PetscInt j)
@@ -62,7 +60,7 @@ static PetscErrorCode Fill(Mat A, PetscInt values, PetscInt pattern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same by coordinates; the first time, and for another pattern, these come first */
+/* Set the values again, by coordinates. The coordinates are set the first time, and for another pattern */
 static PetscErrorCode FillCOO(Mat A, PetscBool coordinates, PetscInt values, PetscInt pattern)
 {
   static PetscInt    row[ROWS * ROWS], col[ROWS * ROWS];
@@ -86,7 +84,7 @@ static PetscErrorCode FillCOO(Mat A, PetscBool coordinates, PetscInt values, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Also the way a program makes it: the type by an option, then the rest of the options */
+/* Make A as a program does: set the type, then read the options */
 static PetscErrorCode Create(MatType type, PetscInt values, PetscInt pattern, Mat *A)
 {
   PetscFunctionBegin;
@@ -130,7 +128,7 @@ static PetscErrorCode WorldCreate(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether rows from begin on of an array are those of the first ncols columns of A B */
+/* Whether rows of an array, from begin on, are those of the first ncols columns of A B */
 static PetscBool AreRows(const World *w, const PetscScalar c[], PetscInt ldc, PetscInt ncols, PetscInt begin, PetscInt end)
 {
   for (PetscInt i = begin; i < end; i++) {
@@ -184,12 +182,12 @@ static PetscErrorCode IsSolution(const World *w, PetscBool *is)
   PetscCall(MatMult(D, w->y, r));
   PetscCall(VecAXPY(r, -1, w->x));
   PetscCall(VecNorm(r, NORM_INFINITY, &norm));
-  *is = (PetscBool)(norm < 100 * PETSC_MACHINE_EPSILON); /* of x, which is 1 everywhere */
+  *is = (PetscBool)(norm < 100 * PETSC_MACHINE_EPSILON); /* sum of x, which is 1 everywhere */
   PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As that of ILU in place of a seqaij */
+/* Like the factor of ILU in place of a seqaij */
 static PetscErrorCode IsIncompleteSolution(const World *w, PetscBool *is)
 {
   MatFactorInfo info;
@@ -220,7 +218,7 @@ static PetscErrorCode Product(World *w, MatReuse reuse, Mat *C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The scenarios: what is made ready, and what is then done while calls fail */
+/* The scenarios: what is prepared, and what is then done while calls fail */
 static PetscErrorCode ReadyA(World *w)
 {
   PetscFunctionBegin;
@@ -248,7 +246,7 @@ static PetscErrorCode ReadyUnsymmetric(World *w)
 {
   PetscFunctionBegin;
   PetscCall(ReadyA(w));
-  w->transposed = PETSC_TRUE; /* the matrix is symmetric, which is not said */
+  w->transposed = PETSC_TRUE; /* the matrix is symmetric, but is not marked so */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -280,7 +278,7 @@ static PetscErrorCode ReadyDestroy(World *w)
 {
   PetscFunctionBegin;
   PetscCall(ReadyProduct(w));
-  PetscCall(MatDestroy(&w->C)); /* which has a reference to A */
+  PetscCall(MatDestroy(&w->C)); /* it has a reference to A */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -369,7 +367,7 @@ static PetscErrorCode ReadyIncompleteFactor(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The other pattern, of which this one's is a part */
+/* The other pattern contains this one */
 static PetscErrorCode ReadyZeros(World *w)
 {
   PetscInt begin, end;
@@ -452,7 +450,7 @@ static PetscErrorCode DoCoordinateValues(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* This can be repeated, whatever A holds; so what changes A's values begins with it */
+/* Can be repeated with any values in A. So a step that changes A's values begins with it */
 static PetscErrorCode DoCopy(World *w)
 {
   PetscFunctionBegin;
@@ -521,7 +519,7 @@ static PetscErrorCode DoStoreAndRetrieve(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The assembly at its end, where that has failed, is for the caller to repeat */
+/* If the assembly at the end fails, the caller repeats it */
 static PetscErrorCode DoEliminateZeros(World *w)
 {
   PetscBool assembled;
@@ -566,7 +564,7 @@ static PetscErrorCode DoCholesky(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a copy of the diagonal block, of a type if one is named */
+/* For a copy of the diagonal block, converted to a type if one is named */
 static PetscErrorCode FactorInPlace(World *w, MatType type, PetscErrorCode (*factor)(Mat, IS, IS, const MatFactorInfo *))
 {
   MatFactorInfo info;
@@ -592,7 +590,8 @@ static PetscErrorCode DoLUInPlace(World *w)
 static PetscErrorCode DoILUInPlace(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(FactorInPlace(w, MATAIJTCU, MatILUFactor)); /* a copy of a block is an aijcusparse on a device, which PETSc cannot destroy then */
+  /* A copy of a block on a device is an aijcusparse, which PETSc cannot destroy then */
+  PetscCall(FactorInPlace(w, MATAIJTCU, MatILUFactor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -645,7 +644,7 @@ static PetscErrorCode DoMult(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What else takes vectors */
+/* The other functions that take vectors */
 static PetscErrorCode DoOtherMults(World *w)
 {
   PetscFunctionBegin;
@@ -664,7 +663,7 @@ static PetscErrorCode DoBind(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every second row of the process; of all of them, all of A */
+/* Every second row of the process, of all columns; or all of A */
 static PetscErrorCode CreateRows(const World *w, MPI_Comm comm, PetscInt step, IS *rows)
 {
   PetscInt begin, end;
@@ -675,7 +674,7 @@ static PetscErrorCode CreateRows(const World *w, MPI_Comm comm, PetscInt step, I
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All of A as a submatrix; with one index set for rows and columns it would be A itself */
+/* All of A as a submatrix. One index set for rows and columns would return A itself */
 static PetscErrorCode DoSubmatrix(World *w)
 {
   IS             rows, cols;
@@ -691,7 +690,7 @@ static PetscErrorCode DoSubmatrix(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nothing changes place */
+/* A permutation that moves nothing */
 static PetscErrorCode DoPermute(World *w)
 {
   IS             rows;
@@ -706,7 +705,7 @@ static PetscErrorCode DoPermute(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Made, and filled again */
+/* Made, and then filled again */
 static PetscErrorCode CreateSubmatrices(const World *w, MPI_Comm comm, PetscErrorCode (*create)(Mat, PetscInt, const IS[], const IS[], MatReuse, Mat *[]))
 {
   IS             rows;
@@ -723,16 +722,16 @@ static PetscErrorCode CreateSubmatrices(const World *w, MPI_Comm comm, PetscErro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On each process, and of all of them */
+/* Submatrices on each process, and of all processes */
 static PetscErrorCode DoSubmatrices(World *w)
 {
   PetscFunctionBegin;
   PetscCall(CreateSubmatrices(w, PETSC_COMM_SELF, MatCreateSubMatrices));
-  if (size > 1) PetscCall(CreateSubmatrices(w, PETSC_COMM_WORLD, MatCreateSubMatricesMPI)); /* which a sequential matrix does not have */
+  if (size > 1) PetscCall(CreateSubmatrices(w, PETSC_COMM_WORLD, MatCreateSubMatricesMPI)); /* a sequential matrix does not have these */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On a device by hooks that give the diagonal blocks */
+/* Preconditioners that take the diagonal blocks; on a device by hooks */
 static PetscErrorCode SetUpPC(const World *w, PCType type)
 {
   PC             pc;
@@ -762,7 +761,7 @@ static PetscErrorCode DoVariableBlockDiagonal(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions that analyse, or ask what was done */
+/* The functions that analyse, or query what was done */
 static PetscErrorCode DoGet(World *w)
 {
   MatAIJTCUSynergy synergy;

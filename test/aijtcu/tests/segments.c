@@ -17,7 +17,10 @@ static PetscErrorCode Report(PetscBool ok, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Segments of some kinds that differ in all features, each a little from the others of its kind; a kind is a base to begin from */
+/*
+   Segments of several kinds that differ in all features. Each differs a little from others of its kind. A kind is a
+   base value.
+*/
 static HrpbFeatures Segment(PetscInt kind, PetscInt i)
 {
   const int64_t base = (int64_t[]){20000, 50000, 90000, 400000}[kind], other = i * 7919 % 101;
@@ -25,7 +28,7 @@ static HrpbFeatures Segment(PetscInt kind, PetscInt i)
   return (HrpbFeatures){1000 * i, base + other, base / 1000, base / 40 + other, base / 50 - other, base / 2};
 }
 
-/* As many as there are to be, ascending, and the same again */
+/* Check that the choice has the right number, ascends, and is the same again */
 static PetscErrorCode Choose(int32_t n, int32_t nchosen, const char what[])
 {
   static int32_t again[MOST];
@@ -42,7 +45,7 @@ static PetscErrorCode Choose(int32_t n, int32_t nchosen, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A half, three eighths and an eighth of the segments, mixed: so it is with those chosen */
+/* The segments are a half, three eighths and an eighth of three kinds, mixed. The chosen ones must be so, too */
 static PetscErrorCode TestShares(int32_t n, int32_t nchosen)
 {
   const PetscInt kinds[8] = {0, 1, 0, 1, 2, 0, 1, 0};
@@ -52,12 +55,12 @@ static PetscErrorCode TestShares(int32_t n, int32_t nchosen)
   for (int32_t i = 0; i < n; i++) features[i] = Segment(kinds[i % 8], i);
   PetscCall(Choose(n, nchosen, "of three kinds"));
   for (int32_t k = 0; k < nchosen; k++) count[kinds[chosen[k] % 8]]++;
-  /* kinds may be in several clusters each, whose shares are rounded one by one */
+  /* a kind may fall into several clusters, whose shares are rounded one by one */
   PetscCall(Report((PetscBool)(PetscAbsInt(8 * count[0] - 4 * nchosen) <= 8 && PetscAbsInt(8 * count[1] - 3 * nchosen) <= 8 && PetscAbsInt(8 * count[2] - nchosen) <= 8), "not in proportion"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Few that are very different stand for themselves alone */
+/* Segments of few that are very different stand for themselves alone */
 static PetscErrorCode TestOutliers(void)
 {
   PetscFunctionBegin;
@@ -67,7 +70,7 @@ static PetscErrorCode TestOutliers(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of each cluster the one in the middle: of eight parts of a ramp */
+/* From each cluster the middle one: eight parts of a ramp */
 static PetscErrorCode TestMiddle(void)
 {
   PetscFunctionBegin;

@@ -13,33 +13,33 @@ static char help[] = "Solvers of PETSc and SLEPc with a MATAIJTCU, each against 
 /* Matrices that problems are made of. Local sizes are multiples of the block size */
 typedef enum {
   NONE,
-  STIFF,   /* symmetric positive definite, with eigenvalues well apart */
+  STIFF,   /* symmetric positive definite, with well separated eigenvalues */
   SKEWED,  /* not symmetric */
   STABLE,  /* eigenvalues on the left */
   DAMPING, /* small, symmetric */
   MASS,    /* near the identity */
-  TALL,    /* rectangular, with singular values well apart */
+  TALL,    /* rectangular, with well separated singular values */
   GRID     /* of a DMDA */
 } Shape;
 
 enum {
-  ROWS      = 72, /* so that local sizes are even and multiples of BLOCK: a BVSVEC pads what is not */
-  COLS      = 48, /* of TALL */
+  ROWS      = 72, /* local sizes are even and multiples of BLOCK, because a BVSVEC pads others */
+  COLS      = 48, /* columns of TALL */
   BLOCK     = 3,
-  NX        = 9, /* of GRID, */
+  NX        = 9, /* points of GRID */
   NY        = 7,
   DOF       = 2,
   MAXMATS   = 4,
   MAXRESULT = 4096
 };
 
-/* What a solver gives, the same on all processes: entries of vectors, or eigenvalues in their order */
+/* What a solver gives, the same on all processes: entries of vectors, or eigenvalues in sorted order */
 typedef struct {
   PetscInt  n;
   PetscReal v[MAXRESULT];
 } Result;
 
-/* Where a row runs: on one process or more, with matrices of the host or of a device; with which scalars */
+/* Where a row of the tables runs: number of processes, host or device matrices, scalar type */
 enum {
   SEQ_HOST      = 1,
   PAR_HOST      = 2,
@@ -48,12 +48,15 @@ enum {
   SEQ           = SEQ_HOST | SEQ_DEVICE,
   PAR           = PAR_HOST | PAR_DEVICE,
   ANY           = SEQ | PAR,
-  HOST          = SEQ_HOST | PAR_HOST, /* with aijcusparse it fails, too: -type aijcusparse -only ROW */
+  HOST          = SEQ_HOST | PAR_HOST, /* fails with aijcusparse, too: -type aijcusparse -only ROW */
   SEQ_ON_DEVICE = HOST | SEQ_DEVICE,
-  REAL          = 16 /* and not with complex scalars: with aij it fails, too */
+  REAL          = 16 /* not with complex scalars: aij fails there, too */
 };
 
-/* A process may have no columns of a coarse level. MATMPIAIJ itself crashes there in PETSc 3.25: MatMatMultSymbolic_MPIAIJ_MPIDense() */
+/*
+   A process may have no columns of a coarse level. MATMPIAIJ itself crashes there in PETSc 3.25, in
+   MatMatMultSymbolic_MPIAIJ_MPIDense().
+*/
 #if !PETSC_VERSION_LT(3, 25, 0) && PETSC_VERSION_LT(3, 26, 0)
   #define COARSE_LEVELS SEQ
 #else
@@ -62,17 +65,20 @@ enum {
 
 typedef struct _Row Row;
 struct _Row {
-  const char *name; /* is the prefix of the solver, too */
+  const char *name; /* also the prefix of the solver */
   const char *options;
   Shape       shapes[MAXMATS];
-  /* Makes the solver at the first call, and solves: with the same solver, but other values in its matrices, at the next ones */
+  /*
+     Make the solver at the first call, and solve. Later calls solve with the same solver, but other values in its
+     matrices.
+  */
   PetscErrorCode (*solve)(const Row *, Mat[], PetscObject *, Result *);
-  PetscReal tolerance;  /* of the norm of the difference, relative; of eigenvalues, relative to each */
+  PetscReal tolerance;  /* bound for the relative norm of the difference; for eigenvalues relative to each */
   PetscInt  where;
 };
 
 static char        tested[32]   = MATAIJTCU;            /* the type that is compared with aij */
-static char        dense[2][32] = {MATDENSE, MATDENSE}; /* types of the dense matrices that are multiplied by it, and by an aij */
+static char        dense[2][32] = {MATDENSE, MATDENSE}; /* types of the dense matrices that are multiplied with it, and with an aij */
 static PetscMPIInt size;
 
 static PetscReal Coefficient(Shape shape, PetscInt version, PetscInt i, PetscInt j)
@@ -96,7 +102,10 @@ static PetscReal Coefficient(Shape shape, PetscInt version, PetscInt i, PetscInt
   }
 }
 
-/* Of complex scalars, so that D A D^H takes the place of A, with D of modulus 1: eigenvalues and singular values stay, and what was symmetric is Hermitian */
+/*
+   With complex scalars D A D^H takes the place of A, where D has modulus 1. Eigenvalues and singular values stay, and
+   a symmetric matrix becomes Hermitian.
+*/
 static PetscScalar Phase(PetscInt i, PetscInt j)
 {
 #if PetscDefined(USE_COMPLEX)
@@ -177,8 +186,8 @@ static PetscErrorCode CreateShape(MatType type, Shape shape, Mat *A)
     PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, NX, NY, PETSC_DECIDE, PETSC_DECIDE, DOF, 1, NULL, NULL, &da));
     PetscCall(DMSetMatType(da, type));
     PetscCall(DMSetUp(da));
-    PetscCall(DMCreateMatrix(da, A)); /* has the reference that MatGetDM() borrows */
-    PetscCall(MatGetVecType(*A, &vectors)); /* or multigrid mixes vectors of the host and of a device, which PETSc does not free */
+    PetscCall(DMCreateMatrix(da, A)); /* it holds the reference that MatGetDM() borrows */
+    PetscCall(MatGetVecType(*A, &vectors)); /* otherwise multigrid mixes vectors of the host and of a device, which PETSc does not free */
     PetscCall(DMSetVecType(da, vectors));
     PetscCall(DMDestroy(&da));
   } else {
@@ -198,7 +207,10 @@ static PetscErrorCode CreateShape(MatType type, Shape shape, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the type that goes with reference, of the host's where that is NULL; as many rows as A has columns. The same entries for an aij as for an aijtcu */
+/*
+   A vector of the type that goes with reference, or of the host's if that is NULL. It has as many rows as A has
+   columns. Its entries are the same for an aij as for an aijtcu.
+*/
 static PetscErrorCode CreateBlock(Mat A, Mat reference, PetscInt columns, Mat *B)
 {
   PetscInt  n, N, r0, r1;
@@ -307,7 +319,7 @@ static PetscErrorCode AppendMult(Result *result, Mat S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says which of the two it is about */
+/* Print a message that names the type */
 static PetscErrorCode Complain(const Row *row, Mat A, const char what[], PetscInt value)
 {
   MatType type;
@@ -320,7 +332,7 @@ static PetscErrorCode Complain(const Row *row, Mat A, const char what[], PetscIn
 
 /* ------------------------------------------------------------ linear systems */
 
-/* What the row says of a new one */
+/* The options that the row gives to a new solver */
 static PetscErrorCode SetFromRow(const Row *row, Mat A, KSP ksp)
 {
   PetscFunctionBegin;
@@ -345,7 +357,7 @@ static PetscErrorCode MakeKSP(const Row *row, Mat A, PetscObject *solver, KSP *k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of the host in place of one of A's kind */
+/* Solve with a vector of the host in place of one of A's kind */
 static PetscErrorCode OnHost(Vec *v)
 {
   PetscInt n;
@@ -359,7 +371,7 @@ static PetscErrorCode OnHost(Vec *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With vectors that are destroyed */
+/* Solve with vectors that are destroyed afterwards */
 static PetscErrorCode SolveFor(const Row *row, KSP ksp, Mat A, Vec b, Vec x, Result *result)
 {
   KSPConvergedReason reason;
@@ -409,7 +421,7 @@ static PetscErrorCode LinearOnHost(const Row *row, Mat A[], PetscObject *solver,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For a preconditioner that keeps what it has when values change */
+/* For a preconditioner that stays the same when values change */
 static PetscErrorCode Anew(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
   PetscFunctionBegin;
@@ -418,7 +430,7 @@ static PetscErrorCode Anew(const Row *row, Mat A[], PetscObject *solver, Result 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two levels, A's coarse one made by P^T A P with an interpolation of A's type */
+/* Multigrid with two levels. A's coarse matrix is P^T A P, with an interpolation of A's type */
 static PetscErrorCode MakeMultigrid(const Row *row, Mat A, PetscObject *solver, KSP *ksp)
 {
   PetscFunctionBegin;
@@ -471,7 +483,7 @@ static PetscErrorCode Multigrid(const Row *row, Mat A[], PetscObject *solver, Re
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a DMDA, with its coarser grids */
+/* Multigrid of a DMDA, with its coarser grids */
 static PetscErrorCode GridMultigrid(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
   KSP ksp;
@@ -494,7 +506,7 @@ static PetscErrorCode GridMultigrid(const Row *row, Mat A[], PetscObject *solver
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A block of right-hand sides at once */
+/* Solve for a block of right-hand sides at once */
 static PetscErrorCode SolveBlock(const Row *row, Mat A[], PetscObject *solver, PetscBool transposed, Result *result)
 {
   KSP                ksp;
@@ -583,7 +595,7 @@ static PetscErrorCode Nest(const Row *row, Mat A[], PetscObject *solver, Result 
     PetscCall(MatDestroy(&N));
   }
   PetscCall(KSPGetOperators((KSP)*solver, &N, NULL));
-  PetscCall(MatAssemblyBegin(N, MAT_FINAL_ASSEMBLY)); /* its blocks have changed */
+  PetscCall(MatAssemblyBegin(N, MAT_FINAL_ASSEMBLY)); /* the blocks of it have changed */
   PetscCall(MatAssemblyEnd(N, MAT_FINAL_ASSEMBLY));
   PetscCall(AppendMult(result, N));
   PetscCall(AppendProduct(result, N, A[0]));
@@ -617,7 +629,7 @@ static PetscErrorCode SchurComplement(const Row *row, Mat A[], PetscObject *solv
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of two rows in three; of other columns */
+/* A submatrix of two rows in three, and other columns */
 static PetscErrorCode SubMatrix(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
   IS       rows, columns;
@@ -646,7 +658,7 @@ static PetscErrorCode DestroySubMatrices(void **submatrices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of rows of all processes, on each */
+/* On each process, a submatrix of rows of all processes */
 static PetscErrorCode SubMatrices(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
   IS             rows[2], columns[2];
@@ -769,7 +781,7 @@ static PetscErrorCode SingularValues(const Row *row, Mat A[], PetscObject *solve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a type that does not free what it has when it is set up again, a solver is good for one solve */
+/* A solver of a type that does not free its data at the next set-up can be used for one solve only */
 static PetscErrorCode DestroyIf(const char leaks[], PetscObject *solver)
 {
   PetscBool is = PETSC_FALSE;
@@ -814,7 +826,7 @@ static PetscErrorCode Polynomial(const Row *row, Mat A[], PetscObject *solver, R
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* K - l M + exp(-l / 20) C: like the eigenvalues of K and M */
+/* The problem K - l M + exp(-l / 20) C. Its eigenvalues are close to those of K and M */
 static PetscErrorCode Nonlinear(const Row *row, Mat A[], PetscObject *solver, Result *result)
 {
   NEP      nep;
@@ -846,7 +858,8 @@ static PetscErrorCode Nonlinear(const Row *row, Mat A[], PetscObject *solver, Re
     *solver = (PetscObject)nep;
   }
   PetscCall(NEPSetSplitOperator(nep, 3, A, f, SAME_NONZERO_PATTERN));
-  PetscCall(MatCreateVecs(A[0], &start, NULL)); /* or each type of vectors begins with random numbers of its own, and may converge to another eigenvalue */
+  /* Otherwise each type of vectors starts with random numbers of its own, and may converge to another eigenvalue */
+  PetscCall(MatCreateVecs(A[0], &start, NULL));
   PetscCall(FillVec(start));
   PetscCall(NEPSetInitialSpace(nep, 1, &start));
   PetscCall(VecDestroy(&start));
@@ -935,7 +948,10 @@ static PetscErrorCode Lyapunov(const Row *row, Mat A[], PetscObject *solver, Res
 #define SCHUR "-ksp_type fgmres -pc_fieldsplit_type schur -pc_fieldsplit_schur_fact_type full "
 #define LU "-st_ksp_type preonly -st_pc_type redundant " /* LU of the whole matrix on each process */
 
-/* PCCP takes matrices of the exact type seqaij only; PCEISENSTAT and ILU, LU and their kin only sequential ones, of any type */
+/*
+   PCCP takes matrices of the exact type seqaij only. PCEISENSTAT, ILU, LU and related ones take sequential matrices of
+   any type.
+*/
 static const Row linear[] = {
   {"none", "-ksp_type gmres -pc_type none", {SKEWED}, Linear, 1e-8, ANY},
   {"jacobi", "-ksp_type cg -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
@@ -970,7 +986,8 @@ static const Row linear[] = {
   {"fieldsplit_selfp", SPLIT SCHUR "-pc_fieldsplit_schur_precondition selfp", {SKEWED}, Linear, 1e-8, ANY},
   {"ksp", "-ksp_type fgmres -pc_type ksp -ksp_ksp_type gmres -ksp_ksp_max_it 5 -ksp_pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"composite", "-ksp_type gmres -pc_type composite -pc_composite_type multiplicative -pc_composite_pcs jacobi,sor", {SKEWED}, Linear, 1e-8, ANY},
-  {"deflation", "-ksp_type cg -pc_type deflation -pc_deflation_compute_space aggregation -pc_deflation_compute_space_size 1", {STIFF}, Anew, 1e-8, SEQ_ON_DEVICE}, /* PETSc has no product of a MATMPIAIJ and a MATMPIAIJCUSPARSE */
+  /* PETSc has no product of a MATMPIAIJ and a MATMPIAIJCUSPARSE */
+  {"deflation", "-ksp_type cg -pc_type deflation -pc_deflation_compute_space aggregation -pc_deflation_compute_space_size 1", {STIFF}, Anew, 1e-8, SEQ_ON_DEVICE},
   {"tsirm", "-ksp_type tsirm -ksp_max_it 30 -pc_type ksp -ksp_ksp_type gmres -ksp_ksp_max_it 10 -ksp_ksp_rtol 1e-12 -ksp_pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY | REAL},
   {"bicg", "-ksp_type bicg -pc_type jacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"lsqr", "-ksp_type lsqr -pc_type none", {SKEWED}, Linear, 1e-8, ANY},
@@ -979,7 +996,8 @@ static const Row linear[] = {
   {"bcgsl", "-ksp_type bcgsl -pc_type bjacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"pipecg", "-ksp_type pipecg -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
   {"block_lu", "-ksp_type preonly -pc_type lu", {SKEWED}, Block, 1e-8, SEQ},
-  {"block_lu_transposed", "-ksp_type preonly -pc_type lu", {SKEWED}, BlockTransposed, 1e-8, SEQ_HOST}, /* cuSPARSE's of PETSc are not renewed for a transposed solve: README, Limits */
+  /* PETSc does not renew cuSPARSE factors for a transposed solve: README, Limits */
+  {"block_lu_transposed", "-ksp_type preonly -pc_type lu", {SKEWED}, BlockTransposed, 1e-8, SEQ_HOST},
   {"block_cholesky", "-ksp_type preonly -pc_type cholesky", {STIFF}, BlockTransposed, 1e-8, SEQ},
   {"block_richardson", "-ksp_type richardson -ksp_max_it 2000 -pc_type jacobi", {SKEWED}, BlockTransposed, 1e-8, ANY},
   {"block_gmres", "-ksp_type gmres -pc_type jacobi", {SKEWED}, BlockTransposed, 1e-8, ANY},
@@ -1027,7 +1045,8 @@ static const Row eigen[] = {
   {"sinvert", LU "-st_type sinvert -eps_target 4.1", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"sinvert_lu", "-st_type sinvert -eps_target 4.1 -st_ksp_type preonly -st_pc_type lu", {STIFF}, Eigenvalues, 1e-8, SEQ},
   {"sinvert_general", LU "-st_type sinvert -eps_target 1", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
-  {"sinvert_shell", "-st_type sinvert -eps_target 0 -eps_nev 1 -st_matmode shell -st_ksp_type gmres -st_ksp_rtol 1e-12 -st_pc_type jacobi", {SKEWED, MASS}, Eigenvalues, 1e-8, HOST}, /* SLEPc's shell mixes vectors of both */
+  /* SLEPc's shell mixes vectors of both */
+  {"sinvert_shell", "-st_type sinvert -eps_target 0 -eps_nev 1 -st_matmode shell -st_ksp_type gmres -st_ksp_rtol 1e-12 -st_pc_type jacobi", {SKEWED, MASS}, Eigenvalues, 1e-8, HOST},
   {"sinvert_inplace", LU "-st_type sinvert -eps_target 1 -st_matmode inplace", {STIFF}, Eigenvalues, 1e-8, ANY},
   {"cayley", LU "-st_type cayley -eps_target 1", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"shift_general", LU "-st_type shift", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
@@ -1044,7 +1063,8 @@ static const Row eigen[] = {
   {"lobpcg_svqb", BLOCKEPS "-bv_orthog_block svqb", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"lobpcg_svec", BLOCKEPS "-bv_type svec", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"lobpcg_mat", BLOCKEPS "-bv_type mat", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
-  {"lobpcg_vecs", BLOCKEPS "-bv_type vecs", {STIFF, MASS}, Eigenvalues, 1e-8, HOST}, /* BVGetMat() takes an array of the host for one of the device */
+  /* BVGetMat() takes an array of the host for one of the device */
+  {"lobpcg_vecs", BLOCKEPS "-bv_type vecs", {STIFF, MASS}, Eigenvalues, 1e-8, HOST},
   {"lobpcg_contiguous", BLOCKEPS "-bv_type contiguous", {STIFF, MASS}, Eigenvalues, 1e-8, HOST}, /* an error of SLEPc's on a device */
   {"lobpcg_matmult_vecs", BLOCKEPS "-bv_matmult vecs", {STIFF, MASS}, Eigenvalues, 1e-8, ANY},
   {"krylovschur_svec", "-bv_type svec", {STIFF}, Eigenvalues, 1e-8, ANY},
@@ -1070,7 +1090,8 @@ static const Row eigen[] = {
   {"rii", "-nep_type rii -nep_rii_ksp_type preonly -nep_rii_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
   {"slp", "-nep_type slp -nep_slp_st_ksp_type preonly -nep_slp_st_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
   {"narnoldi", "-nep_type narnoldi -nep_target 2 -nep_narnoldi_ksp_type preonly -nep_narnoldi_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY},
-  {"nleigs", "-nep_type nleigs -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_nleigs_ksp_type preonly -nep_nleigs_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL}, /* in complex an interval of theirs has a width, too */
+  /* With complex scalars an interval of SLEPc's has a width, too */
+  {"nleigs", "-nep_type nleigs -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_nleigs_ksp_type preonly -nep_nleigs_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL},
   {"interpol", "-nep_type interpol -nep_target 2 -rg_type interval -rg_interval_endpoints 1,5,0,0 -nep_interpol_st_ksp_type preonly -nep_interpol_st_pc_type redundant", {STIFF, DAMPING, MASS}, Nonlinear, 1e-7, ANY | REAL},
   {"mfn_krylov", "-mfn_type krylov", {STIFF}, Function, 1e-8, ANY},
   {"mfn_expokit", "-mfn_type expokit", {SKEWED}, Function, 1e-8, ANY},
@@ -1079,7 +1100,7 @@ static const Row eigen[] = {
 
 /* ------------------------------------------------------------ */
 
-/* Each with a dense matrix of the type that goes with it */
+/* Multiply each with a dense matrix of the type that goes with it */
 static PetscErrorCode SameProduct(Mat A, Mat R, const char what[])
 {
   Mat B, S;
@@ -1114,12 +1135,12 @@ static PetscErrorCode Compare(const Row *row, PetscInt round, const Result *comp
     }
   }
   if (!eachvalue) worst = PetscSqrtReal(worst / norm);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD)); /* what is on one process only */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &worst, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD)); /* on one process only */
   if (!(worst <= row->tolerance)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, solve %" PetscInt_FMT ": differs by %g\n", row->name, round, (double)worst));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether matrices are a device's here */
+/* Whether matrices are on a device here */
 static PetscErrorCode OnDevice(PetscBool *on)
 {
   Mat     A;
@@ -1191,7 +1212,7 @@ static PetscErrorCode TestRow(const Row *row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An option of a table that no solver asks for is a row that tests something else */
+/* An option in a table that no solver asks for means that the row tests something else */
 static PetscErrorCode TestUnused(void)
 {
   PetscInt n;

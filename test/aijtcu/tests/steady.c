@@ -39,7 +39,7 @@ static const struct {
   #define COUNT(name) {#name, &count_##name}
   COUNT(cudaMalloc), COUNT(cudaFree), COUNT(cudaMallocAsync), COUNT(cudaFreeAsync), COUNT(cudaMallocHost), COUNT(cudaFreeHost), COUNT(cudaMemcpy), COUNT(cudaMemcpyAsync), COUNT(cudaMemcpy2D), COUNT(cudaMemcpy2DAsync), COUNT(cudaStreamSynchronize), COUNT(cudaDeviceSynchronize), COUNT(cudaEventSynchronize)};
 
-/* Of the first products, which allocate and wait: if none is counted, nor would be what the others do */
+/* Counts of the first products, which allocate and wait. If they count none, counting does not work */
 static PetscErrorCode ExpectCounts(void)
 {
   PetscInt allocations = count_cudaMalloc + count_cudaMallocAsync, waits = count_cudaStreamSynchronize + count_cudaDeviceSynchronize + count_cudaEventSynchronize;
@@ -59,7 +59,7 @@ static PetscErrorCode PrintCounts(PetscInt nproducts)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Neighbours and far neighbours, a few of them missing */
+/* Neighbours and far neighbours, with a few missing */
 static PetscErrorCode CreateMatrix(PetscInt n, Mat *A)
 {
   PetscFunctionBegin;
@@ -90,7 +90,7 @@ static PetscErrorCode CreateProduct(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product's life, but for C */
+/* The life of a product, except that C stays */
 static PetscErrorCode Multiply(Mat A, Mat B, Mat C)
 {
   PetscFunctionBegin;
@@ -110,7 +110,7 @@ static PetscErrorCode WaitForDevice(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes that are in use of the driver's pool, from which the memory of plans comes, and the workspace, unlike PETSc's arrays */
+/* Bytes in use of the driver's pool. The memory of plans and the workspace come from it, unlike PETSc's arrays */
 static PetscErrorCode PoolBytes(uint64_t *bytes)
 {
   cudaMemPool_t pool;
@@ -124,7 +124,7 @@ static PetscErrorCode PoolBytes(uint64_t *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With as large a workspace as other matrices have made. The driver rounds each array up */
+/* Check memory, with a workspace as large as other matrices have made it. The driver rounds each array up */
 static PetscErrorCode CheckBytes(PetscInt n, Mat B, Mat C)
 {
   enum {
@@ -154,7 +154,10 @@ static PetscErrorCode CheckBytes(PetscInt n, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Host time of a product in microseconds: of its life if it is cleared each time, of the product itself if not. Few at a time, so that the queue to the device does not fill */
+/*
+   Host time of a product in microseconds. If it is cleared each time, the time of its life; if not, of the product
+   itself. Few products are launched at a time, so that the device's queue does not fill.
+*/
 static PetscErrorCode Time(Mat A, Mat B, Mat C, PetscBool clear, double *us)
 {
   const PetscInt n = 20;
@@ -186,7 +189,7 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
 #if PetscDefined(HAVE_CUDA)
   {
-    const PetscInt nfirst = 3; /* products, until all is there */
+    const PetscInt nfirst = 3; /* products until everything has been made */
     Mat            A, B, C;
     PetscInt       n = 1000, N = 40, nproducts = 20;
     PetscBool      time = PETSC_FALSE;

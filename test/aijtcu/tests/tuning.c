@@ -6,11 +6,11 @@ Prints on error only. -kind, -n: a matrix of examples/common/generate.h. -segmen
 #include <petscaijtcu.h>
 
 enum {
-  MOST_TEXT = 4096 /* of options that replay a choice, and of the line that has them */
+  MOST_TEXT = 4096 /* characters of options that replay a choice, and of the line that has them */
 };
 
 typedef struct {
-  PetscBool device, segments; /* whether anything is tuned; by a part of the rows */
+  PetscBool device, segments; /* whether anything is tuned; whether by a part of the rows */
   Mat       R;                /* the same matrix on the host */
   MatType   dense;
   char      prefix[256];
@@ -42,7 +42,7 @@ static PetscErrorCode CreateB(const Test *t, PetscInt N, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C is scale R B, within a few roundings of its norm */
+/* Check that C is scale R B within a few roundings of its norm */
 static PetscErrorCode CheckProduct(const Test *t, Mat B, Mat C, PetscReal scale, const char what[])
 {
   Mat       H, D, E;
@@ -76,7 +76,7 @@ static PetscErrorCode CheckSameBits(Mat C, Mat D, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatAIJTCUGetTuning() says after a product with N columns agrees with itself */
+/* Check that what MatAIJTCUGetTuning() says after a product with N columns is consistent */
 static PetscErrorCode CheckTuning(const Test *t, Mat A, PetscInt N, MatAIJTCUTuning *tuning)
 {
   PetscReal least = PETSC_INFINITY;
@@ -88,7 +88,7 @@ static PetscErrorCode CheckTuning(const Test *t, Mat A, PetscInt N, MatAIJTCUTun
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(Report((PetscBool)(tuning->winner < tuning->nvariants && (tuning->winner >= 0 || !tuning->nvariants)), N, "no variant has won"));
-  if (tuning->winner < 0) PetscFunctionReturn(PETSC_SUCCESS); /* another order is the model's to choose */
+  if (tuning->winner < 0) PetscFunctionReturn(PETSC_SUCCESS); /* reordering is for the model to choose */
   for (PetscInt k = 0; k < tuning->nvariants; k++) {
     if (tuning->variant[k].seconds > 0) least = PetscMin(least, tuning->variant[k].seconds);
   }
@@ -124,7 +124,7 @@ static PetscErrorCode GetOptions(Mat A, PetscInt N, char options[], size_t len)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The options that are said make the same product without a tuning */
+/* Check that the printed options give the same product without tuning */
 static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
 {
   Mat             A2, D;
@@ -155,7 +155,7 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product, and what is said of its tuning */
+/* Make a product, and check what is said of its tuning */
 static PetscErrorCode TestProduct(const Test *t, Mat A, PetscInt N, const char what[])
 {
   Mat             B, C;
@@ -202,7 +202,7 @@ static PetscErrorCode TestWidth(const Test *t, Mat A, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* More numbers of columns than there is room for, in turn: bricks are built once at most */
+/* More numbers of columns than the table has room for, in turn: bricks are built once at most */
 static PetscErrorCode TestMany(const Test *t, Mat A)
 {
   MatAIJTCUCounts counts, before;
@@ -215,7 +215,10 @@ static PetscErrorCode TestMany(const Test *t, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was tuned goes with the option that allows another order: otherwise bricks of the matrix as it is would be said to be of another order, and replayed as such */
+/*
+   A tuning goes with the option that allows reordering. Otherwise bricks of the original matrix would be called
+   reordered, and replayed as such.
+*/
 static PetscErrorCode TestReorder(const Test *t, Mat A, PetscInt N)
 {
   const MatAIJTCUReorder reorder[] = {MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_REORDER_NEVER, MAT_AIJTCU_REORDER_AUTO};
@@ -238,7 +241,9 @@ static PetscErrorCode TestReorder(const Test *t, Mat A, PetscInt N)
     PetscCall(Report((PetscBool)(!always || reorder[k] != MAT_AIJTCU_REORDER_NEVER), N, "another order that is not allowed"));
     PetscCall(MatDestroy(&C));
   }
-  /* in between bricks that nobody has tuned, in no other order: it is lost, and has to be found again */
+  /*
+     in between, bricks of the original matrix that nobody has tuned: the reordering is lost, and has to be found again
+  */
   PetscCall(MatAIJTCUSetReorder(A, MAT_AIJTCU_REORDER_NEVER));
   PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
@@ -254,7 +259,7 @@ static PetscErrorCode TestReorder(const Test *t, Mat A, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Another entry: what was tuned is of no use any more */
+/* Add an entry: the tuning is not valid any more */
 static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
 {
   Mat              matrix[] = {A, t->R};
@@ -273,7 +278,8 @@ static PetscErrorCode TestPattern(const Test *t, Mat A, PetscInt N)
   }
   PetscCall(MatGetNonzeroState(A, &after));
   PetscCall(MatAIJTCUGetTuning(A, N, &tuning));
-  if (after != before) PetscCall(Report((PetscBool)(!tuning.nvariants && tuning.winner == -1), N, "a tuning of another pattern")); /* a small matrix may have had the entry */
+  /* A small matrix may have had the entry */
+  if (after != before) PetscCall(Report((PetscBool)(!tuning.nvariants && tuning.winner == -1), N, "a tuning of another pattern"));
   PetscCall(TestProduct(t, A, N, "wrong with another pattern"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,12 +342,12 @@ int main(int argc, char **argv)
       requires: cuda
       args: -kind {{elasticity dof8 poisson7 rmat}} -n {{5 20}}
 
-    test: # where another order may be the better one
+    test: # where reordering may be better
       suffix: cuda_permuted
       requires: cuda
       args: -kind {{elasticity poisson7}} -permuted -n 20
 
-    test: # so large that another order pays
+    test: # so large that reordering pays
       suffix: cuda_cluster
       requires: cuda
       timeoutfactor: 3

@@ -19,7 +19,7 @@ static PetscErrorCode Agree(Vec computed, Vec right, const char what[], const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A x, A^T y and A B must be those of R; A must be an aijtcu unless it may not */
+/* Check that A x, A^T y and A B are those of R. A must be an aijtcu, unless it may not be one */
 static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
 {
   Mat       Rh;
@@ -33,7 +33,8 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &is, MATSEQAIJTCU, MATMPIAIJTCU, ""));
   if (is != aijtcu) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: type is %s\n", what, type));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &Rh));
-  PetscCall(MatAXPY(Rh, -1, R, DIFFERENT_NONZERO_PATTERN)); /* MatEqual() fails where an off-diagonal block has columns without entries, which the other has not */
+  /* MatEqual() fails where one off-diagonal block has columns without entries that the other lacks */
+  PetscCall(MatAXPY(Rh, -1, R, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(Rh, NORM_FROBENIUS, &diff));
   PetscCall(MatNorm(R, NORM_FROBENIUS, &norm));
   PetscCall(SameNorms(diff, norm, what, "what is stored"));
@@ -142,7 +143,7 @@ static PetscErrorCode TestSymmetric(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Each operation on both, with a product before and after, so that a stale plan shows */
+/* Apply each operation to both matrices, with a product before and after, so that a stale plan shows */
 static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
 {
   Mat            A, R, B, S, T;
@@ -223,7 +224,11 @@ static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
   PetscCall(Same(A, R, PETSC_TRUE, "bound to the CPU"));
   {
     VecType   type;
-    PetscBool host; /* values changed while bound stay unseen by the device when the matrix is freed: so it is with aijcusparse */
+    /*
+       after a change while it was bound, the device does not see the values when the matrix is freed. aijcusparse
+       behaves the same
+    */
+    PetscBool host;
 
     PetscCall(MatGetVecType(A, &type));
     PetscCall(PetscStrcmp(type, VECSTANDARD, &host));
@@ -257,7 +262,10 @@ static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What changes a matrix, or puts another of its type in its place. Results that are not a matrix scale its rows or columns, so that they show */
+/*
+   Operations that change a matrix, or put another of its type in its place. A result that is not a matrix scales its
+   rows or columns, so that a difference shows.
+*/
 static PetscErrorCode OtherPattern(Mat *X)
 {
   Mat T;
@@ -456,7 +464,7 @@ static PetscErrorCode EliminateZeros(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Few entries a row, all over it */
+/* Few entries a row, spread all over it */
 static PetscErrorCode FillScattered(Mat X)
 {
   PetscInt r0, r1, n;
@@ -472,7 +480,7 @@ static PetscErrorCode FillScattered(Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For more entries than there will be, or a reset would find nothing to do */
+/* Preallocate more entries than there will be, otherwise a reset would find nothing to do */
 static PetscErrorCode PreallocateAgain(Mat *X)
 {
   PetscFunctionBegin;
@@ -493,7 +501,10 @@ static PetscErrorCode ResetPreallocation(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With a product of other values between; those that are stored are new themselves, on a device. What was retrieved is not to be scaled before it is compared, or all that is made of it is made anew */
+/*
+   Store and retrieve values, with a product of other values between. The stored values are new themselves on a device.
+   What was retrieved must not be scaled before it is compared: that would renew all that is made of it.
+*/
 static PetscErrorCode StoreAndRetrieve(Mat *X)
 {
   Mat R;
@@ -543,7 +554,10 @@ static PetscErrorCode Permute(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One after the other on both, of which each is compared with a product before, after the last change, and after this one */
+/*
+   Apply several operations in turn to both. Each is compared with a product before it, after the last change, and
+   after this one
+*/
 static PetscErrorCode TestChanges(PetscInt m)
 {
   const struct {
@@ -580,7 +594,7 @@ static PetscErrorCode TestChanges(PetscInt m)
       PetscReal norm;
 
       PetscCall((*list[k].change)(&X[i]));
-      if (X[i] != before && !i) { /* a path that was set is to be taken by those that come after, too */
+      if (X[i] != before && !i) { /* products set up later take a path that was set, too */
         PetscCall(MatSetOptionsPrefix(X[i], "a_"));
         PetscCall(MatSetFromOptions(X[i]));
       }
@@ -593,7 +607,10 @@ static PetscErrorCode TestChanges(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatHeaderReplace() moves the plan to a matrix with another count of states, which may come by the plan's own number again */
+/*
+   MatHeaderReplace() moves the plan to a matrix with another count of states. That count may reach the plan's own
+   number again
+*/
 static PetscErrorCode TestHeaderReplace(PetscInt m, PetscInt n)
 {
   Mat              A, D, R;
@@ -619,7 +636,7 @@ static PetscErrorCode TestHeaderReplace(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of an array where the vectors of A have theirs, on its device: in a vector, as bytes */
+/* A copy of an array where the vectors of A have theirs, on its device. It is stored in a vector, as bytes */
 static PetscErrorCode CopyToDevice(Mat A, const void *array, size_t bytes, Vec *copy)
 {
   const PetscInt n = (PetscInt)((bytes + sizeof(PetscScalar) - 1) / sizeof(PetscScalar));
@@ -647,7 +664,7 @@ static PetscErrorCode SetCoordinatesOfDevice(Mat A, PetscInt count, const PetscI
   PetscCall(CopyToDevice(A, j, (size_t)count * sizeof(*j), &y));
   PetscCall(VecGetArrayAndMemType(x, &a, NULL));
   PetscCall(VecGetArrayAndMemType(y, &b, NULL));
-  PetscCall(PetscCheckPointerSetIntensity(0)); /* in debug builds PETSc looks on the host whether there is something */
+  PetscCall(PetscCheckPointerSetIntensity(0)); /* a debug build of PETSc checks on the host whether there is something */
   PetscCall(MatSetPreallocationCOO(A, count, (PetscInt *)a, (PetscInt *)b));
   PetscCall(PetscCheckPointerSetIntensity(1));
   PetscCall(VecRestoreArrayAndMemType(x, &a));
@@ -657,7 +674,10 @@ static PetscErrorCode SetCoordinatesOfDevice(Mat A, PetscInt count, const PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coordinates with repeats and with entries of other processes, values twice, then another pattern, and one whose coordinates are the device's, too */
+/*
+   Assembly by coordinates, with repeats and with entries of other processes. Values come twice. Then comes another
+   pattern, and one whose coordinates are on the device, too.
+*/
 static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
 {
   Mat         A, R;
@@ -715,7 +735,7 @@ static PetscErrorCode TestCOO(PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Refused, with a message that names the option, if it is one, and has the words right in it */
+/* Check that a call is refused. The message must name the option, if it is one, and have the right words in it */
 static PetscErrorCode MustFail(PetscErrorCode error, const char what[], const char right[])
 {
   const char *message = NULL;
@@ -729,7 +749,7 @@ static PetscErrorCode MustFail(PetscErrorCode error, const char what[], const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the matrix, or where there is none of the whole program */
+/* An option of the matrix, or without a matrix one of the whole program */
 static PetscErrorCode WrongOption(Mat A, const char name[], const char value[], const char right[])
 {
   PetscErrorCode error;
@@ -790,7 +810,7 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){16, 32, 136, 8}));
   PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.25));
   PetscCall(MatAIJTCUSetTune(A, MAT_AIJTCU_TUNE_PROXY));
-  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* takes the settings along */
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* the conversion takes the settings along */
   PetscCall(MatAIJTCUGetPath(D, &path));
   if (path != MAT_AIJTCU_PATH_TCU) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path is %s\n", MatAIJTCUPaths[path]));
   PetscCall(IsFormat(D, 16, 32, 136, 8, "a format that is duplicated"));
@@ -826,7 +846,7 @@ static PetscErrorCode TestSettings(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Setting what was got changes nothing, neither what is got next nor the threshold in force; of A or of a block of it */
+/* Setting what was got changes nothing: neither what is got next, nor the threshold in force. For A or a block of it */
 static PetscErrorCode SetWhatIsSet(Mat A, Mat whole)
 {
   MatAIJTCUPath      path[2];
@@ -881,7 +901,7 @@ static PetscErrorCode TestInverse(void)
   PetscCall(IsFormat(A, 16, 32, 64, 4, "a format that is set"));
   PetscCall(MatAIJTCUSetFormat(A, NULL));
   PetscCall(IsFormat(A, 0, 0, 0, 0, "the format is given back"));
-  PetscCall(SameProducts(A, A, "a format that was given back")); /* and the blocks of a parallel matrix are attached to */
+  PetscCall(SameProducts(A, A, "a format that was given back")); /* this also gives plans to the blocks of a parallel matrix */
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
   if (parallel) { /* a block has the options of the whole */
     PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
@@ -894,9 +914,10 @@ static PetscErrorCode TestInverse(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", "0.50000000000000000000000000000000000000000000000000000000000000000x", NULL}; /* none of them is one that may be; the last is no value */
+/* None of these is a valid number; the last one has no value */
+static const char *const numbers[] = {"-0.5", "high", "0.5x", "nan", "0.50000000000000000000000000000000000000000000000000000000000000000x", NULL};
 
-/* Before the library is made known: then it reads them */
+/* Called before the library is made known, which is when it reads these options */
 static PetscErrorCode TestWrongGlobalOptions(void)
 {
   PetscFunctionBegin;
@@ -956,7 +977,7 @@ static PetscErrorCode TestSynergy(void)
     PetscCall(MatSetSizes(A, 64, 64, PETSC_DETERMINE, PETSC_DETERMINE));
     PetscCall(MatSetType(A, MATAIJTCU));
     PetscCall(MatAIJTCUSetPath(A, MAT_AIJTCU_PATH_TCU));
-    PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){8, 64, 32, 1})); /* a device does not choose its own format */
+    PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){8, 64, 32, 1})); /* so that a device chooses none */
     PetscCall(MatGetOwnershipRange(A, &r0, &r1));
     for (PetscInt i = r0; i < r1; i++) {
       if (!full) PetscCall(MatSetValue(A, i, i, 2, INSERT_VALUES));

@@ -14,13 +14,13 @@ static char help[] = "Products on devices that have no tensor cores that pay, or
 
 enum {
   ROWS    = 3000,
-  HALF    = 9, /* of the entries of a row, besides the diagonal */
+  HALF    = 9, /* offsets of a row's entries beside the diagonal */
   COLUMNS = 24
 };
 
 static PetscBool image, slow;
 
-/* Whether a call comes from the library: PETSc's, and cuSPARSE's, are to see the device as it is */
+/* Whether a call comes from the library. PETSc and cuSPARSE are to see the device as it is */
 static int IsOurs(const void *caller)
 {
   Dl_info info;

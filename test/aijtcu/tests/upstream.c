@@ -88,7 +88,7 @@ static PetscErrorCode HeaderMerge(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An error is as good as the right result. What such vectors have on the device afterwards is not freed */
+/* An error is as good as the right result. Such vectors keep data on the device afterwards, which is not freed */
 static PetscErrorCode VectorsOfTheHost(void)
 {
   Mat            A, R;

@@ -32,7 +32,7 @@ static PetscErrorCode MultiplyBlock(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How often something was built, found or timed, of all matrices */
+/* How often something was built, found or timed, over all matrices */
 static PetscErrorCode CountEvents(int *count)
 {
   const char *const names[] = {"MatTCUBuild", "MatTCURefresh", "MatTCUReorder", "MatTCUTune"};
@@ -51,7 +51,7 @@ static PetscErrorCode CountEvents(int *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A view: it changes nothing. What is on the device beside the matrix is what there was */
+/* Check that a view changes nothing: the device memory of plans stays what it was */
 static PetscErrorCode ViewBuildsNothing(Mat A, const char option[])
 {
   MatAIJTCUSynergy before, after;
