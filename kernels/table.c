@@ -96,8 +96,8 @@ SpmmOperands SpmmColumns(const SpmmOperands *o, int64_t first, int64_t N)
   part.Y.array += ToColumn(o->Y.ld, o->Y.layout, first);
   if (o->Y0.array) part.Y0.array += ToColumn(o->Y0.ld, o->Y0.layout, first);
   if (o->B.array) part.B.array += ToColumn(o->B.ld, o->B.layout, first);
-  /* the lines of a part need not begin where 16 bytes do, nor end with it */
-  if (part.X.layout == SPMM_ROW_MAJOR_PADDED && first * (int64_t)sizeof(HrpbScalar) % 16) part.X.layout = SPMM_ROW_MAJOR;
+  /* what is left of a row is not ld scalars any more */
+  if (part.X.layout == SPMM_ROW_MAJOR_PADDED && first > 0) part.X.layout = SPMM_ROW_MAJOR;
   return part;
 }
 
@@ -117,10 +117,14 @@ static bool AreOperands(const SpmmMatrix *A, const SpmmOperands *o)
   if (!Fits(o->X.ld, o->X.layout, A->ncols, o->N) || !Fits(o->Y.ld, o->Y.layout, A->nrows, o->N) || o->Y.layout == SPMM_ROW_MAJOR_PADDED) return false;
   if (o->X.layout == SPMM_ROW_MAJOR_PADDED && !IsPadded(&o->X)) return false;
   if (o->Y.array == o->X.array && A->ncols) return false;
-  if (o->update != SPMM_ASSIGN && o->Y0.array && !Fits(o->Y0.ld, o->Y0.layout, A->nrows, o->N)) return false;
+  if (o->update != SPMM_ASSIGN && o->Y0.array) {
+    if (o->Y0.layout == SPMM_ROW_MAJOR_PADDED || !Fits(o->Y0.ld, o->Y0.layout, A->nrows, o->N)) return false;
+    if (o->Y0.array == o->Y.array && (o->Y0.ld != o->Y.ld || o->Y0.layout != o->Y.layout)) return false;
+  }
   if (o->update == SPMM_ADD && !o->Y0.array) return false;
   if (o->update != SPMM_STEP) return true;
-  if (A->nrows != A->ncols || (o->B.array && (o->B.array == o->Y.array || !Fits(o->B.ld, o->B.layout, A->nrows, o->N)))) return false;
+  if (A->nrows != A->ncols) return false;
+  if (o->B.array && (o->B.layout == SPMM_ROW_MAJOR_PADDED || o->B.array == o->Y.array || !Fits(o->B.ld, o->B.layout, A->nrows, o->N))) return false;
   return !o->D || (o->dblock > 0 && A->nrows % o->dblock == 0);
 }
 

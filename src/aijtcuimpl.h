@@ -96,6 +96,7 @@ struct _n_AIJTCUPlan {
   AIJTCUOrder      order;
   AIJTCUBricks     bricks;
   AIJTCUTunings    tunings;
+  AIJTCUAnswer     answer; /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
 };
 
 /* identity.c: how a plan hangs on a matrix, with a table of what stands in for the parent's functions */

@@ -64,6 +64,13 @@ typedef struct {
   MatAIJTCUReorder   reorder;
 } AIJTCUTunings;
 
+/* A whole decision, and what it depends on beside the artifacts: a product that is repeated need not ask again */
+typedef struct {
+  PetscBool      known, on_device;
+  AIJTCUOptions  options;
+  AIJTCUDecision decision;
+} AIJTCUAnswer;
+
 PETSC_INTERN PetscErrorCode AIJTCUSurveyCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUSurveyDestroy(AIJTCUSurvey *);
 

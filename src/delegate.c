@@ -214,7 +214,7 @@ static PetscBool AIJTCUProductIsLent(const Mat_Product *product)
 }
 
 /* Set the parent's product up anew, as if it had not been set up before */
-static PetscErrorCode AIJTCURestart(Mat C)
+static PetscErrorCode AIJTCUSetUpAnew(Mat C)
 {
   Mat_Product     *product = C->product;
   AIJTCUDelegated *dp;
@@ -234,13 +234,26 @@ static PetscErrorCode AIJTCURestart(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same. After an error the numeric phase of before is there, which tries again */
+static PetscErrorCode AIJTCURestart(Mat C)
+{
+  PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUSetUpAnew(C);
+  if (ierr) C->ops->productnumeric = numeric;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numeric phase in which the parent's product is set up anew */
 PetscErrorCode AIJTCUDelegateNumeric(Mat C)
 {
   Mat_Product     *product = C->product, lent = *product;
   AIJTCUDelegated *dp, kept;
   PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, end       = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   if (!AIJTCUProductIsLent(product)) {
@@ -259,9 +272,10 @@ PetscErrorCode AIJTCUDelegateNumeric(Mat C)
   product->setfromoptionscalled = PETSC_TRUE;
   ierr                          = AIJTCURestart(C);
   if (!ierr) ierr = (*C->ops->productnumeric)(C);
-  if (!ierr && product->destroy) ierr = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
-  if (!ierr) ierr = MatDestroy(&product->Dwork);
-  if (!ierr) ierr = PetscFree(product->alg);
+  if (product->destroy) end = (*product->destroy)(AIJTCU_PRODUCT_DATA(product));
+  if (!end) end = MatDestroy(&product->Dwork);
+  if (!end) end = PetscFree(product->alg);
+  if (!ierr) ierr = end;
   *product               = lent;
   C->ops->productnumeric = numeric;
   PetscCall(AIJTCUDelegatedGet(C, &dp));
@@ -292,7 +306,8 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan)
   ierr = plan && plan->device ? AIJTCUProductWithDeviceC(C, AIJTCUNumericInView) : AIJTCUNumericInView(C);
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   *dp                    = kept;
-  dp->numeric            = C->ops->productnumeric; /* some set it anew while they run */
+  /* Some set it anew while they run. It is still ours where an error came before the parent's was called */
+  if (C->ops->productnumeric != MatProductNumeric_AIJTCU_Delegated) dp->numeric = C->ops->productnumeric;
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Delegated;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

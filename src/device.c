@@ -87,7 +87,8 @@ PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed nee
 /* What multiplies: a kernel of the table, with the bricks of a plan or the matrix itself */
 typedef struct {
   const AIJTCUPlan *plan;
-  const SpmmKernel *kernel;
+  const SpmmKernel *kernel; /* for all N columns */
+  PetscInt          N;
   SpmmMatrix        A;
   PetscBool         reordered;
   cudaStream_t      stream;
@@ -129,11 +130,31 @@ static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
   return ((size_t)AIJTCUSlotLDA(order->n) * (size_t)N + unit - 1) / unit * unit;
 }
 
+/*
+   The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few columns,
+   which needs less workspace. Bricks keep theirs
+*/
+static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const SpmmKernel **kernel)
+{
+  const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
+  const SpmmFacts    facts = SpmmFactsOf(&p->A);
+  const SpmmDevice  *device;
+  HrpbError          err;
+
+  *kernel = p->kernel;
+  if (N == p->N || p->kernel->format != SPMM_CSR) return HRPB_SUCCESS;
+  err = SpmmGetDevice(&device);
+  if (!err) *kernel = SpmmChooseKernel(p->kernel->op, SPMM_CSR, PETSC_FALSE, &facts, NULL, &plain, device);
+  return err;
+}
+
 static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
 {
   const SpmmOperands plain = SpmmPlain(N, NULL, AIJTCUSlotLDA((PetscInt)p->A.ncols), NULL, AIJTCUSlotLDA((PetscInt)p->A.nrows));
-  const HrpbError    err   = SpmmWork(p->kernel, &p->A, &plain, bytes);
+  const SpmmKernel  *kernel;
+  HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
+  if (!err) err = SpmmWork(kernel, &p->A, &plain, bytes);
   if (!err && p->reordered) *bytes += 2 * AIJTCUReorderedScalars(&p->plan->order.matrix, N) * sizeof(PetscScalar);
   return err;
 }
@@ -156,8 +177,12 @@ static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const Pe
 static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
   const SpmmOperands plain = SpmmPlain(N, b, ldb, c, ldc);
+  const SpmmKernel  *kernel;
+  HrpbError          err;
 
-  return p->reordered ? AIJTCURunReordered(p, N, b, ldb, c, ldc, work) : SpmmRun(p->kernel, &p->A, &plain, work, p->stream);
+  if (p->reordered) return AIJTCURunReordered(p, N, b, ldb, c, ldc, work);
+  err = AIJTCUKernelOfPiece(p, N, &kernel);
+  return err ? err : SpmmRun(kernel, &p->A, &plain, work, p->stream);
 }
 
 /*
@@ -340,7 +365,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 {
   AIJTCUArrays         *x = (AIJTCUArrays *)ctx;
   const AIJTCUDecision *d = x->decision;
-  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .stream = csr->stream};
+  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .stream = csr->stream};
   PetscInt              piece;
   size_t                kernel = 0;
   char                 *work;

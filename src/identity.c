@@ -211,7 +211,8 @@ static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUPlan *plan)
 
     if (blocks[i]) PetscCall(AIJTCUGetPlan(blocks[i], &block));
     if (!block || block->owner != plan) continue;
-    PetscCall(AIJTCUDetach(blocks[i]));
+    if (block->own_name) block->owner = NULL; /* an aijtcu that the program made of the block, and keeps */
+    else PetscCall(AIJTCUDetach(blocks[i]));
     PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -30,6 +30,7 @@ PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKe
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
+  plan->answer.known = PETSC_FALSE;
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUBricksDestroy(&plan->bricks));
 #endif
@@ -61,6 +62,7 @@ static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, SpmmOp, PetscInt);
 static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   PetscFunctionBegin;
+  plan->answer.known = PETSC_FALSE;
   switch (d->need) {
   case AIJTCU_NEED_SURVEY:
     PetscCall(AIJTCUSurveyCreate(A, plan));
@@ -207,6 +209,7 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   if (AIJTCUBricksFit(&plan->bricks, d, device)) PetscCall(AIJTCUBricksUpdate(A, plan));
   else {
+    plan->answer.known = PETSC_FALSE;
     PetscCall(AIJTCUBricksCreate(A, plan, d, device));
     PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d)); /* the size of their blocks is known now */
   }
@@ -214,7 +217,8 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
      Reordering is not allowed any more, and no bricks use the reordered matrix. A tuning made with it could not find
      it again, so both are dropped.
   */
-  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER) {
+  if (AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_NEVER && (plan->order.state != AIJTCU_EMPTY || plan->tunings.n)) {
+    plan->answer.known = PETSC_FALSE;
     AIJTCUOrderDestroy(&plan->order);
     if (plan->tunings.reorder != MAT_AIJTCU_REORDER_NEVER) PetscCall(AIJTCUTuningDestroy(&plan->tunings));
   }
@@ -222,6 +226,29 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
+
+/* What follows from the path of d, as it was the last time if nothing has changed since */
+static PetscErrorCode AIJTCUPlanAskAgain(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d)
+{
+  AIJTCUAnswer         *last    = &plan->answer;
+  const AIJTCUDecision *answer  = &last->decision;
+  const AIJTCUOptions  *options = AIJTCUGetOptions(plan);
+  PetscBool             on_device, same;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &on_device));
+  same = (PetscBool)(last->known && last->on_device == on_device && answer->op == d->op && answer->N == d->N && answer->path == d->path);
+  if (same) PetscCall(PetscMemcmp(&last->options, options, sizeof(*options), &same));
+  if (same) *d = *answer;
+  else {
+    PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+    PetscCall(PetscMemcpy(&last->options, options, sizeof(*options)));
+    last->decision  = *d;
+    last->on_device = on_device;
+    last->known     = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*
    Bring up to date what the path of a decision needs, and write into d what follows for the matrix and the options as
@@ -233,7 +260,7 @@ PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Pet
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
   PetscCall(AIJTCUPlanSync(A, plan));
-  PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+  PetscCall(AIJTCUPlanAskAgain(A, plan, d));
   if (d->path == MAT_AIJTCU_PATH_TCU && !d->kernel)
     PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
 #if AIJTCU_HAVE_BRICKS

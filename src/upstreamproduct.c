@@ -64,14 +64,16 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
 */
 PetscErrorCode AIJTCUProductWithDeviceC(Mat C, PetscErrorCode (*numeric)(Mat))
 {
-  PetscBool bound, move = PETSC_FALSE;
+  PetscBool      bound, move = PETSC_FALSE;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(MatBoundToCPU(C->product->A, &bound));
   if (!bound) PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQDENSE, &move));
   if (move) PetscCall(MatConvert(C, MATSEQDENSECUDA, MAT_INPLACE_MATRIX, &C));
-  PetscCall((*numeric)(C));
+  ierr = (*numeric)(C);
   if (move) PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C)); /* nothing to do where PETSc has done so */
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

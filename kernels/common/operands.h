@@ -68,8 +68,8 @@ HRPB_INLINE HrpbScalar SpmmFinished(const SpmmFinish *f, int64_t i, int64_t n)
 
   if (f->update == SPMM_ASSIGN) return SpmmAt(f->ax, i, n);
   if (f->update == SPMM_ADD) return SpmmAt(f->Y0, i, n) + SpmmAt(f->ax, i, n);
-  if (!f->D) z = SpmmResidual(f, i, n);
-  else {
+  if (f->c != 0 && !f->D) z = SpmmResidual(f, i, n);
+  else if (f->c != 0) {
     for (int32_t j = 0; j < f->dblock; j++) z += f->D[first * f->dblock + (i - first) + (int64_t)j * f->dblock] * SpmmResidual(f, first + j, n);
   }
   z *= f->c;
