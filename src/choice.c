@@ -394,7 +394,9 @@ PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, co
   return of_device && Pays(o, device) ? 0 : THRESHOLD_NEVER;
 }
 
-/* What follows from a path */
+/*
+   What follows from a path
+*/
 
 /* Whether the bricks of a decision exist */
 static PetscBool HasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)

@@ -1,4 +1,6 @@
-/* The CSR of a matrix: the host's arrays, and the schedule of rows for the kernels that read the device's. */
+/*
+   The CSR of a matrix: the host's arrays, and the schedule of rows for the kernels that read the device's.
+*/
 #include "aijtcuimpl.h"
 
 /* The host's row pointers and columns of the sequential matrix A */

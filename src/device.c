@@ -1,4 +1,6 @@
-/* Products on a GPU: from PETSc's device CSR and dense matrices to the kernels and back. */
+/*
+   Products on a GPU: from PETSc's device CSR and dense matrices to the kernels and back.
+*/
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_DEVICE

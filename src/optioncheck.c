@@ -1,4 +1,6 @@
-/* Checks the value of an option before PETSc reads it. */
+/*
+   Checks the value of an option before PETSc reads it.
+*/
 #include "aijtcuimpl.h"
 
 /*

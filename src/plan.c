@@ -41,7 +41,7 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whatever looks at artifacts calls this first. After it they are of A's pattern */
+/* Every function that looks at artifacts calls this first. After it they are of A's pattern */
 PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUPatternKey key;

@@ -1,4 +1,6 @@
-/* What a program can ask of a MATAIJTCU beside its options: how it suits tensor cores, and what was tuned. */
+/*
+   What a program can ask of a MATAIJTCU beside its options: how it suits tensor cores, and what was tuned.
+*/
 #include "aijtcuimpl.h"
 
 /*

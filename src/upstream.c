@@ -230,9 +230,9 @@ PetscErrorCode AIJTCUSubMatricesFilled(PetscInt n, Mat B[])
 /*
    MatPermute() of a MATMPIAIJCUSPARSE is a MATMPIAIJ, and MatCreateSubMatrix() is not of a derived type
 
-     MatPermute_MPIAIJ() makes its result with MatCreateAIJ(), on the host whatever A is. MatCreateSubMatrix() of a
-     parallel matrix takes the type of the result from that of the blocks where rows stay on their processes: of a type
-     that is derived from MATMPIAIJCUSPARSE it is the parent.
+     MatPermute_MPIAIJ() makes its result with MatCreateAIJ(), on the host even for an A on a device. Where rows stay on
+     their processes, MatCreateSubMatrix() of a parallel matrix takes the type of the result from that of the blocks.
+     For a type that is derived from MATMPIAIJCUSPARSE the result is of the parent type.
 
        MatPermute(A, rows, cols, &P);
        MatGetType(P, &type);  // gives mpiaij for an A of type mpiaijcusparse

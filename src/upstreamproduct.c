@@ -1,4 +1,6 @@
-/* Workarounds for defects of PETSc in products, written as upstream.c says. */
+/*
+   Workarounds for defects of PETSc in products, written as upstream.c says.
+*/
 #include "aijtcuimpl.h"
 
 /*

@@ -1,4 +1,6 @@
-/* The memory of a dense operand. It is made once, and serves the products of all matrices with any number of columns */
+/*
+   The memory of a dense operand. It is made once, and serves the products of all matrices with any number of columns
+*/
 #pragma once
 
 #include <petscmat.h>

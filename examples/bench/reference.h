@@ -1,4 +1,6 @@
-/* The error of a product, from a sample of its rows in extended precision */
+/*
+   The error of a product, from a sample of its rows in extended precision
+*/
 #pragma once
 
 #include "generate.h"

@@ -1,4 +1,6 @@
-/* Times of one operation with several variants. They take turns, so that all see the same clock rates and neighbours */
+/*
+   Times of one operation with several variants. They take turns, so that all see the same clock rates and neighbours
+*/
 #pragma once
 
 #include "spread.h"

@@ -12,7 +12,7 @@ PetscErrorCode ExampleCSVOpen(MPI_Comm comm, const char file[], const char colum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the library in use, such as "3.26.1" */
+/* Version of the library in use, such as "3.26.1" */
 PetscErrorCode ExamplePETScVersion(char text[], size_t len)
 {
   PetscInt major, minor, subminor;

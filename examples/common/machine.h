@@ -1,4 +1,6 @@
-/* Which machine the examples run on, and waiting for it, shared by the examples */
+/*
+   Which machine the examples run on, and waiting for it, shared by the examples
+*/
 #pragma once
 
 #include <petscmat.h>

@@ -31,7 +31,7 @@ typedef struct {
   int            triangle; /* of a symmetric file: 0 not known yet, -1 lower, 1 upper */
   PetscErrorCode error;
   char           message[PETSC_MAX_PATH_LEN + 256];
-  char           text[1024]; /* of that line */
+  char           text[1024]; /* the line read last */
   char          *next, *end; /* what is left of the buffer */
   char           buffer[65536];
 } MtxReader;

@@ -1,4 +1,6 @@
-/* The statistics that are printed of the times of one operation, shared by the examples */
+/*
+   The statistics that are printed of the times of one operation, shared by the examples
+*/
 #pragma once
 
 #include <petscsys.h>

@@ -1,4 +1,6 @@
-/* A fixed number of iterations of SLEPc's LOBPCG: its time, its parts, and the eigenvalues that it reached */
+/*
+   A fixed number of iterations of SLEPc's LOBPCG: its time, its parts, and the eigenvalues that it reached
+*/
 #pragma once
 
 #include "profile.h"

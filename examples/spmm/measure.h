@@ -1,4 +1,6 @@
-/* One product C = A B: its time, and the distance between two products */
+/*
+   One product C = A B: its time, and the distance between two products
+*/
 #pragma once
 
 #include "spread.h"

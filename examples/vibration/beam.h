@@ -1,4 +1,6 @@
-/* A clamped elastic beam of box-shaped hexahedra: mesh, assembly, theory, and the kind of motion of a computed mode */
+/*
+   A clamped elastic beam of box-shaped hexahedra: mesh, assembly, theory, and the kind of motion of a computed mode
+*/
 #pragma once
 
 #include <petscksp.h>

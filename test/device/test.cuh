@@ -194,7 +194,8 @@ static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb
         sum += product;
         size += fabsl(product);
       }
-      if (c != 0 && isfinite(size) && fabsl(c - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c - sum) / size)); /* most are */
+      /* Most entries are within the bound */
+      if (c != 0 && isfinite(size) && fabsl(c - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c - sum) / size));
       else ok = CompareEntry(A, i, b, c, sum, size, bound, worst, tf32) && ok;
     }
   }

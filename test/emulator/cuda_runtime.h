@@ -348,7 +348,7 @@ struct cudaLaunchConfig_t {
   unsigned int         numAttrs;
 };
 
-cudaError_t EmulatedAllocate(void **p, size_t bytes); /* and fill it with ones: NaN, and invalid addresses */
+cudaError_t EmulatedAllocate(void **p, size_t bytes); /* fill it with ones: NaN, and invalid addresses */
 cudaError_t cudaFree(void *);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind);
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind);

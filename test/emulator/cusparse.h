@@ -1,4 +1,6 @@
-/* cuSPARSE, which test/device compares with when it measures. It is not there on a host. See cuda_runtime.h. */
+/*
+   cuSPARSE, which test/device compares with when it measures. It is not there on a host. See cuda_runtime.h.
+*/
 #pragma once
 
 #include <cuda_runtime.h>

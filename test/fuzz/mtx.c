@@ -98,7 +98,7 @@ static void Damage(Random *r, Text *t, bool text)
 {
   static const char *const words[]      = {"0", "1", "2", "-1", "13", "1.5", "1e5", "1e308", "-1e39", "1e309", "1e-400", "inf", "nan", "NAN(1)", "0x1p3", "99999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483647", "2147483648", "4294967297", "1000000", "10000000", "+3",
          "--3", "3-4", "1e", "1d0", "%", "%%", "real", "matrix", "general", "symmetric", "skew-symmetric", "pattern", "integer", "array", "1 1 1", "1\n1", "\n", "\r", "%%MatrixMarket", "00000000000000000000000000000000002"};
-  static const char        characters[] = "\n\r\t %.-+e0123456789"; /* and the final zero */
+  static const char        characters[] = "\n\r\t %.-+e0123456789"; /* the final zero is one of them */
   char                     copy[1025];
   const char              *word;
   size_t                   at, len;
@@ -398,7 +398,7 @@ int main(int argc, char **argv)
   int  one = 1, status;
 
   Must(PetscInitialize(&one, &arguments, NULL, NULL)); /* the options are ours */
-  Must(PetscPopSignalHandler());                       /* and so are the signals */
+  Must(PetscPopSignalHandler());                       /* the signals are ours, too */
   (void)MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   (void)snprintf(file, sizeof(file), "fuzz-%lld.mtx", (long long)getpid());
   (void)MPI_Bcast(file, (int)sizeof(file), MPI_CHAR, 0, PETSC_COMM_WORLD);

@@ -338,7 +338,7 @@ static PetscErrorCode TestOrder(const Pattern *p, CSR *A, const HrpbParams *para
   PetscCall(CheckFormat(A, &h, values, what));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(N); k++) {
     if (N[k] * A->ncols > 300000) continue; /* the long row tests length, not N */
-    if (params->window_cols > 1) continue;  /* and N does not affect windows: the product below is enough */
+    if (params->window_cols > 1) continue;  /* the long row tests length, and N does not affect windows: the product below is enough */
     PetscCall(CheckProduct(A, &h, values, N[k], PETSC_FALSE, random, what));
   }
   PetscCall(CheckProduct(A, &h, values, 3, PETSC_TRUE, random, what));

@@ -1,4 +1,6 @@
-/* Which path the products of a matrix are to take, and which they have taken. */
+/*
+   Which path the products of a matrix are to take, and which they have taken.
+*/
 #pragma once
 
 #include <petscmat.h>

@@ -1,4 +1,6 @@
-/* Matrices for tests, and comparisons with matrices that a test made in another way. Differences are printed. */
+/*
+   Matrices for tests, and comparisons with matrices that a test made in another way. Differences are printed.
+*/
 #pragma once
 
 #include "sameproduct.h"

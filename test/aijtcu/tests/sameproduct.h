@@ -1,4 +1,6 @@
-/* Whether the products of two matrices agree. Differences are printed. */
+/*
+   Whether the products of two matrices agree. Differences are printed.
+*/
 #pragma once
 
 #include <petscmat.h>

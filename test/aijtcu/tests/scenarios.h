@@ -1,4 +1,6 @@
-/* What is done while calls fail. Each scenario prepares something, and then does it. */
+/*
+   What is done while calls fail. Each scenario prepares something, and then does it.
+*/
 #pragma once
 
 #include <petscpc.h>
