@@ -124,7 +124,7 @@ typedef struct {
   const SpmmModel *model;      /* of the nearest device that there is one of */
 } SpmmDevice;
 
-/* The current one. What it points to stays */
+/* The current one. What it points to stays as long as the thread that asked */
 HrpbError SpmmGetDevice(const SpmmDevice **);
 
 /* Whether the matrix has so few panels of HrpbStagedParams() that shorter ones, of which there are more, are faster */

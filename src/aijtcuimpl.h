@@ -258,8 +258,7 @@ PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
 /* query.c */
 PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
-PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscBool, PetscInt64 *, PetscInt64 *, PetscInt64 *, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUSynergyGet(Mat, PetscBool, MatAIJTCUSynergy *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
 
 #if AIJTCU_HAVE_DEVICE
 /* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */

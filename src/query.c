@@ -53,18 +53,14 @@ static PetscErrorCode AIJTCUNonzeros(Mat A, PetscInt64 *nnz)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Nonzeros and active columns of strips of the local rows. If count is false, only earlier counts are used, and known
-   says whether all were there.
-*/
-PetscErrorCode AIJTCULocalCounts(Mat A, PetscBool count, PetscInt64 *nnz, PetscInt64 *cols8, PetscInt64 *cols16, PetscBool *known)
+/* Nonzeros and active columns of strips of the local rows. They are counted once for a pattern */
+PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, PetscInt64 *cols16)
 {
   AIJTCUPlan *plan;
   Mat         blocks[2];
 
   PetscFunctionBegin;
   *nnz = *cols8 = *cols16 = 0;
-  *known                  = PETSC_TRUE;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   for (PetscInt i = 0; i < 2; i++) {
     PetscInt64 entries = 0;
@@ -73,53 +69,11 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscBool count, PetscInt64 *nnz, PetscI
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
     PetscCall(AIJTCUPlanSync(blocks[i], plan));
     PetscCall(AIJTCUNonzeros(blocks[i], &entries));
-    if (count && plan->survey.state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(blocks[i], plan));
-    if (plan->survey.state == AIJTCU_EMPTY) *known = PETSC_FALSE;
+    if (plan->survey.state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(blocks[i], plan));
     *nnz += entries;
     *cols8 += plan->survey.survey.strip_cols8;
     *cols16 += plan->survey.survey.strip_cols16;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* MatAIJTCUGetSynergy(), with columns counted or as far as they are known */
-PetscErrorCode AIJTCUSynergyGet(Mat A, PetscBool count, MatAIJTCUSynergy *synergy, PetscBool *known)
-{
-  AIJTCUPlan *plan;
-  Mat         blocks[2];
-  PetscInt64  nnz, cols8, cols16, slots = 0, brick_nnz = 0, brick_cols = 0;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(synergy, sizeof(*synergy)));
-  PetscCall(AIJTCULocalCounts(A, count, &nnz, &cols8, &cols16, known));
-  if (*known) PetscCall(AIJTCUSynergyFromCounts(nnz, cols8, cols16, synergy));
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUThreshold(plan, &synergy->threshold));
-  PetscCall(AIJTCUGetBlocks(A, blocks));
-  synergy->csr_bytes = nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));
-  for (PetscInt i = 0; i < 2; i++) {
-    const AIJTCUBricks *b;
-
-    if (!blocks[i]) continue;
-    PetscCall(AIJTCUGetPlan(blocks[i], &plan));
-    b = &plan->bricks;
-    synergy->csr_bytes += (blocks[i]->rmap->n + 1) * (PetscInt64)sizeof(PetscInt);
-    synergy->device_bytes += AIJTCUPlanDeviceBytes(plan);
-#if AIJTCU_HAVE_BRICKS
-    if (b->state != AIJTCU_READY) continue;
-    synergy->built = PETSC_TRUE;
-    if (b->reordered) synergy->reordered = PETSC_TRUE;
-    synergy->bricks += b->hrpb.nbricks;
-    synergy->hrpb_bytes += AIJTCUBricksBytes(b) + (b->reordered ? AIJTCUOrderBytes(&plan->order) : 0);
-    slots += (PetscInt64)b->hrpb.nbricks * b->format.brick_rows * HRPB_BRICK_COLS;
-    brick_nnz += b->hrpb.nnz;
-    brick_cols += b->hrpb.nbrick_cols;
-#else
-    (void)b;
-#endif
-  }
-  if (slots) synergy->fill = (PetscReal)brick_nnz / (PetscReal)slots;
-  if (brick_cols) synergy->beta = (PetscReal)synergy->bricks / (PetscReal)brick_cols;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,12 +105,43 @@ PetscErrorCode AIJTCUSynergyGet(Mat A, PetscBool count, MatAIJTCUSynergy *synerg
 @*/
 PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
 {
-  PetscBool known;
+  AIJTCUPlan *plan;
+  Mat         blocks[2];
+  PetscInt64  nnz, cols8, cols16, slots = 0, brick_nnz = 0, brick_cols = 0;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscAssertPointer(synergy, 2);
-  PetscCall(AIJTCUSynergyGet(A, PETSC_TRUE, synergy, &known));
+  PetscCall(PetscMemzero(synergy, sizeof(*synergy)));
+  PetscCall(AIJTCULocalCounts(A, &nnz, &cols8, &cols16));
+  PetscCall(AIJTCUSynergyFromCounts(nnz, cols8, cols16, synergy));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUThreshold(plan, &synergy->threshold));
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  synergy->csr_bytes = nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));
+  for (PetscInt i = 0; i < 2; i++) {
+    const AIJTCUBricks *b;
+
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUGetPlan(blocks[i], &plan));
+    b = &plan->bricks;
+    synergy->csr_bytes += (blocks[i]->rmap->n + 1) * (PetscInt64)sizeof(PetscInt);
+    synergy->device_bytes += AIJTCUPlanDeviceBytes(plan);
+#if AIJTCU_HAVE_BRICKS
+    if (b->state != AIJTCU_READY) continue;
+    synergy->built = PETSC_TRUE;
+    if (b->reordered) synergy->reordered = PETSC_TRUE;
+    synergy->bricks += b->hrpb.nbricks;
+    synergy->hrpb_bytes += AIJTCUBricksBytes(b) + (b->reordered ? AIJTCUOrderBytes(&plan->order) : 0);
+    slots += (PetscInt64)b->hrpb.nbricks * b->format.brick_rows * HRPB_BRICK_COLS;
+    brick_nnz += b->hrpb.nnz;
+    brick_cols += b->hrpb.nbrick_cols;
+#else
+    (void)b;
+#endif
+  }
+  if (slots) synergy->fill = (PetscReal)brick_nnz / (PetscReal)slots;
+  if (brick_cols) synergy->beta = (PetscReal)synergy->bricks / (PetscReal)brick_cols;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,7 +207,8 @@ PetscErrorCode MatAIJTCUGetTuning(Mat A, PetscInt N, MatAIJTCUTuning *tuning)
 
   Notes:
   A fact that is not known yet is found out, as by a first product. Active columns are counted, and rows are scheduled
-  for the CSR path. A reordering is sought where the choice depends on it. Bricks are not built.
+  for the CSR path. A reordering is sought where the choice depends on it. Bricks are not built. With
+  `MAT_AIJTCU_TUNE_PROXY` N columns are tuned, which takes one of the numbers of columns that there is room for.
 
   The benchmark in examples writes these facts beside its times, and `make fit` reads them.
 

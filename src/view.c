@@ -81,11 +81,10 @@ static PetscErrorCode AIJTCUViewSynergy(Mat A, MatAIJTCUSynergy *all)
   MatAIJTCUSynergy s;
   PetscInt64       sum[NSUM];
   PetscReal        filled, groups; /* fill and beta are ratios of sums: filled/bricks, and bricks/groups */
-  PetscBool        known;
 
   PetscFunctionBegin;
   PetscCall(MatAIJTCUGetSynergy(A, &s));
-  PetscCall(AIJTCULocalCounts(A, PETSC_TRUE, &sum[NNZ], &sum[COLS8], &sum[COLS16], &known));
+  PetscCall(AIJTCULocalCounts(A, &sum[NNZ], &sum[COLS8], &sum[COLS16]));
   sum[BRICKS]       = s.bricks;
   sum[HRPB_BYTES]   = s.hrpb_bytes;
   sum[CSR_BYTES]    = s.csr_bytes;

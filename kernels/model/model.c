@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "h200.h"
+#include "h100.h"
 
-static const SpmmModel *const models[] = {&h200};
+static const SpmmModel *const models[] = {&h200, &h100};
 
 const SpmmModel *SpmmModelGet(int i)
 {
