@@ -15,7 +15,7 @@
    rest from these and from N: how many columns of C a thread block has, and whether a CSR kernel copies B.
 
    Six formats more were variants once: windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered
-   panels. In double precision the winners were not closer to the best of all (kernels/README.md), and building bricks
+   panels. In double precision the winners were not closer to the best of all (kernels/EXPERIMENTS.md), and building bricks
    of the proxy takes most of the time of tuning.
 */
 #include "aijtcuimpl.h"

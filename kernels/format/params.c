@@ -1,5 +1,5 @@
 /*
-   Which format of bricks suits a matrix on a device. Tables of times: kernels/README.md.
+   Which format of bricks suits a matrix on a device. Tables of times: kernels/EXPERIMENTS.md.
 */
 #include "../spmm.h"
 

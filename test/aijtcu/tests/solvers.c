@@ -996,7 +996,7 @@ static const Row linear[] = {
   {"bcgsl", "-ksp_type bcgsl -pc_type bjacobi", {SKEWED}, Linear, 1e-8, ANY},
   {"pipecg", "-ksp_type pipecg -pc_type jacobi", {STIFF}, Linear, 1e-8, ANY},
   {"block_lu", "-ksp_type preonly -pc_type lu", {SKEWED}, Block, 1e-8, SEQ},
-  /* PETSc does not renew cuSPARSE factors for a transposed solve: README, Limits */
+  /* PETSc does not renew cuSPARSE factors for a transposed solve: src/LIMITS.md */
   {"block_lu_transposed", "-ksp_type preonly -pc_type lu", {SKEWED}, BlockTransposed, 1e-8, SEQ_HOST},
   {"block_cholesky", "-ksp_type preonly -pc_type cholesky", {STIFF}, BlockTransposed, 1e-8, SEQ},
   {"block_richardson", "-ksp_type richardson -ksp_max_it 2000 -pc_type jacobi", {SKEWED}, BlockTransposed, 1e-8, ANY},
