@@ -149,7 +149,7 @@ typedef struct {
   */
   bool (*takes)(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, const SpmmDevice *);
 
-  /* Bytes of workspace; no fewer for more columns. NULL: none */
+  /* Bytes of workspace; no fewer for more columns of the same layout. NULL: none */
   HrpbError (*work)(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 
   /* The model of its time, for a plain product; NULL where there is none */
@@ -201,7 +201,7 @@ HrpbError SpmmRun(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, 
 SpmmOperands SpmmPlain(int64_t N, const HrpbScalar *X, int64_t ldx, HrpbScalar *Y, int64_t ldy);
 bool         SpmmIsPlain(const SpmmOperands *);
 
-/* The same for columns first to first + N - 1 of them */
+/* The same for columns first to first + N - 1 of them. Some columns of a padded X are row-major without padding */
 SpmmOperands SpmmColumns(const SpmmOperands *, int64_t first, int64_t N);
 
 /*

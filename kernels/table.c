@@ -96,8 +96,8 @@ SpmmOperands SpmmColumns(const SpmmOperands *o, int64_t first, int64_t N)
   part.Y.array += ToColumn(o->Y.ld, o->Y.layout, first);
   if (o->Y0.array) part.Y0.array += ToColumn(o->Y0.ld, o->Y0.layout, first);
   if (o->B.array) part.B.array += ToColumn(o->B.ld, o->B.layout, first);
-  /* what is left of a row is not ld scalars any more */
-  if (part.X.layout == SPMM_ROW_MAJOR_PADDED && first > 0) part.X.layout = SPMM_ROW_MAJOR;
+  /* a piece of a padded row has no padding, so every piece needs the same workspace */
+  if (part.X.layout == SPMM_ROW_MAJOR_PADDED && N < o->N) part.X.layout = SPMM_ROW_MAJOR;
   return part;
 }
 
