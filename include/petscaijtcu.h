@@ -21,6 +21,8 @@
 .  -mat_aijtcu_reorder (auto|never|always)     - whether bricks may be of the reordered matrix, see
                                                  `MatAIJTCUSetReorder()`
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
+.  -mat_aijtcu_products n                      - how many products are expected, see
+                                                 `MatAIJTCUSetExpectedProducts()`
 .  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
                                                  `MatAIJTCUSetSynergyThreshold()`
 .  -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, shared by all matrices; 0
@@ -62,8 +64,8 @@
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
 .seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`,
-          `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`,
-          `MatAIJTCUGetCounts()`, `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
+          `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetExpectedProducts()`,
+          `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`, `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
 #define MATSEQAIJTCU "seqaijcusparsetcu"
@@ -353,6 +355,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetReorder(Mat, MatAIJTCUReorder *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetTune(Mat, MatAIJTCUTune);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTune(Mat, MatAIJTCUTune *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetExpectedProducts(Mat, PetscInt);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetExpectedProducts(Mat, PetscInt *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);

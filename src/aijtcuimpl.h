@@ -54,6 +54,7 @@ typedef enum {
 } AIJTCUKind;
 
 typedef void (*AIJTCUFn)(void);
+typedef struct _n_AIJTCUChoice AIJTCUChoice;
 
 enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
   AIJTCU_SET_PREALLOCATION_COO,
@@ -85,9 +86,11 @@ struct _n_AIJTCUPlan {
 
   /* A block reads the options of the parallel matrix that it belongs to, and adds to its counts */
   AIJTCUPlan     *owner;
+  PetscBool       off_diagonal;
   char           *prefix; /* the options prefix of a parallel matrix. Its blocks have none of their own. NULL for none */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
+  AIJTCUChoice   *counted; /* of a parallel matrix: what record.c counted last */
 
   /* Artifacts of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;

@@ -11,7 +11,6 @@
    product
 */
 enum {
-  PAYS_WITHIN = 50,  /* products in which a reordering must pay */
   FEW_ENTRIES = 8,   /* entries of a row, on average */
   MOST_LEVELS = 4096 /* levels of the search for a reordering: some tenths of a second */
 };
@@ -272,12 +271,12 @@ static double MostLevels(const Question *q, double gain)
   const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device);
   const double one  = SpmmSecondsToReorder(&q->f->matrix, 1, q->device->device);
 
-  return PetscMin((PAYS_WITHIN * gain - none) / (one - none), MOST_LEVELS);
+  return PetscMin(((double)q->o->products * gain - none) / (one - none), MOST_LEVELS);
 }
 
 /*
-   Whether bricks of the reordered matrix are faster, and the reordering pays within PAYS_WITHIN products with N
-   columns. The answer does not depend on earlier questions: a reordering that was found for other products counts with
+   Whether bricks of the reordered matrix are faster, and the reordering pays within the products that are
+   expected, with N columns each. The answer does not depend on earlier questions: a reordering that was found for other products counts with
    its full cost. The tests that need no reordering come first.
 */
 static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
@@ -298,7 +297,7 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
   gain = csr - SecondsReordered(q, &reordered);
   if (gain <= 0 || forced) return (PetscBool)(gain > 0);
   cost = SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device);
-  return (PetscBool)(f->order_found <= levels && PAYS_WITHIN * gain > cost);
+  return (PetscBool)(f->order_found <= levels && (double)q->o->products * gain > cost);
 }
 
 /*

@@ -397,7 +397,7 @@ PetscErrorCode AIJTCUDetach(Mat A)
 */
 PetscErrorCode AIJTCUAttachBlocks(Mat A)
 {
-  AIJTCUPlan *plan;
+  AIJTCUPlan *plan, *block;
   Mat         blocks[2];
   PetscBool   same;
 
@@ -412,6 +412,8 @@ PetscErrorCode AIJTCUAttachBlocks(Mat A)
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
     PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
+    PetscCall(AIJTCUGetPlan(blocks[i], &block));
+    block->off_diagonal = (PetscBool)(i == 1);
     /* the owner's plan outlives the block */
     PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, (PetscObject)plan->container));
   }

@@ -11,6 +11,7 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->precision = MAT_AIJTCU_PRECISION_FULL;
   o->reorder   = MAT_AIJTCU_REORDER_AUTO;
   o->tune      = MAT_AIJTCU_TUNE_NONE;
+  o->products  = 50;
   o->threshold = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -70,6 +71,14 @@ static PetscErrorCode AIJTCUCheckPrecision(Mat A, MatAIJTCUPrecision precision)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUCheckProducts(Mat A, PetscInt products)
+{
+  PetscFunctionBegin;
+  PetscCheck(products > 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "-mat_aijtcu_products (MatAIJTCUSetExpectedProducts()) must be 1 or more, not %" PetscInt_FMT, products);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUCheckThreshold(Mat A, PetscReal alpha)
 {
   PetscFunctionBegin;
@@ -122,6 +131,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
 {
   const char *const threshold = "Least alpha for which auto takes bricks "
                                 "(0: always, a fraction up to 1, more than 1: never, or PETSC_DEFAULT)";
+  const char *const products  = "Products that are expected with a nonzero pattern: what is prepared must pay within them";
   const MPI_Comm    comm      = PetscObjectComm((PetscObject)A);
   AIJTCUOptions     o         = plan->options;
 
@@ -142,6 +152,9 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes,
                              (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
+  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
+  PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
+  PetscCall(AIJTCUCheckProducts(A, o.products));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
@@ -420,8 +433,8 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   matrix itself, B and C keep theirs. The entries of C are the same but for rounding.
 
   By default a matrix is reordered where `auto` chooses the path, columns are scattered, rows share columns with their
-  neighbours, and a model of the times says that it pays within 50 products. `MAT_AIJTCU_REORDER_ALWAYS` holds for all
-  bricks on a device. A matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
+  neighbours, and a model of the times says that it pays within the products that are expected, 50 unless
+  `MatAIJTCUSetExpectedProducts()` says otherwise. `MAT_AIJTCU_REORDER_ALWAYS` holds for all bricks on a device. A matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
 
   The order takes two whole numbers for each nonzero on the device, six while it is found. A product takes a copy of B
   and one of C. The order is kept until the pattern changes, or until bricks are used under `MAT_AIJTCU_REORDER_NEVER`.
@@ -431,7 +444,7 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   Source:
   E. Cuthill and J. McKee, Reducing the bandwidth of sparse symmetric matrices (1969).
 
-.seealso: `MATAIJTCU`, `MatAIJTCUGetReorder()`, `MatAIJTCUReorder`, `MatAIJTCUSynergy`
+.seealso: `MATAIJTCU`, `MatAIJTCUGetReorder()`, `MatAIJTCUSetExpectedProducts()`, `MatAIJTCUReorder`, `MatAIJTCUSynergy`
 @*/
 PetscErrorCode MatAIJTCUSetReorder(Mat A, MatAIJTCUReorder reorder)
 {
@@ -554,6 +567,68 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
   PetscCall(AIJTCUOptionsToGet(A, &o));
   PetscAssertPointer(tune, 2);
   *tune = o->tune;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUSetExpectedProducts - Says how often a `MATAIJTCU` will be multiplied with blocks of dense vectors
+
+  Logically Collective
+
+  Input Parameters:
++ A        - the matrix; other types are left alone
+- products - number of products with one nonzero pattern, 1 or more (default 50)
+
+  Options Database Key:
+. -mat_aijtcu_products n - the number
+
+  Level: intermediate
+
+  Notes:
+  On a device a reordering takes as long as some tens of products. `auto` looks for one only where a model of the times
+  says that it pays within this number of products. Programs that iterate long gain by a larger number. A number of 1
+  prepares nothing that a single product does not pay for.
+
+  The number does not change what a product computes, but which kernel computes it. It holds for products that are set
+  up afterwards. More or fewer products than were expected are no error.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetExpectedProducts()`, `MatAIJTCUSetReorder()`
+@*/
+PetscErrorCode MatAIJTCUSetExpectedProducts(Mat A, PetscInt products)
+{
+  AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsToSet(A, &o));
+  PetscValidLogicalCollectiveInt(A, products, 2);
+  PetscCall(AIJTCUCheckProducts(A, products));
+  if (o) o->products = products;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetExpectedProducts - Gets what `MatAIJTCUSetExpectedProducts()` or `-mat_aijtcu_products` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. products - number of products
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetExpectedProducts()`
+@*/
+PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
+{
+  const AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsToGet(A, &o));
+  PetscAssertPointer(products, 2);
+  *products = o->products;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

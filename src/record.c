@@ -6,7 +6,6 @@
 */
 #include "aijtcuimpl.h"
 
-typedef struct _n_AIJTCUChoice AIJTCUChoice;
 struct _n_AIJTCUChoice {
   char         *name;
   PetscInt      rows, cols, N;
@@ -17,8 +16,7 @@ struct _n_AIJTCUChoice {
   const char   *reason;  /* a static string */
   char         *options; /* options that replay what was tuned; empty where nothing was */
   /* count of a parallel matrix */
-  PetscMPIInt   processes;      /* 0 for a sequential matrix */
-  PetscObjectId plan, diagonal; /* for the last product that was set up: the container of its plan, and its diagonal block */
+  PetscMPIInt   processes; /* 0 for a sequential matrix */
   AIJTCUChoice *blocks;
 };
 static AIJTCUChoice *choices     = NULL;
@@ -59,6 +57,15 @@ static PetscErrorCode AIJTCUChoiceDestroy(AIJTCUChoice **c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether two products are of matrices that the list does not tell apart */
+static PetscErrorCode AIJTCUChoiceIsOfSame(const AIJTCUChoice *a, const AIJTCUChoice *b, PetscBool *same)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(a->name, b->name, same));
+  *same = (PetscBool)(*same && a->rows == b->rows && a->cols == b->cols && a->processes == b->processes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Count a product like c. If the list has none yet, add a copy of c */
 static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice *c, AIJTCUChoice **counted)
 {
@@ -67,12 +74,11 @@ static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice 
   PetscFunctionBegin;
   for (; *list; list = &(*list)->next) {
     const AIJTCUChoice *l = *list;
-    PetscBool           named, replayed;
+    PetscBool           same, replayed;
 
-    PetscCall(PetscStrcmp(l->name, c->name, &named));
+    PetscCall(AIJTCUChoiceIsOfSame(l, c, &same));
     PetscCall(PetscStrcmp(l->options, c->options, &replayed));
-    if (named && replayed && l->rows == c->rows && l->cols == c->cols && l->N == c->N && l->processes == c->processes &&
-        l->path == c->path && l->reason == c->reason) break;
+    if (same && replayed && l->N == c->N && l->path == c->path && l->reason == c->reason) break;
   }
   if (!*list) {
     AIJTCUChoice *added;
@@ -94,16 +100,18 @@ static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice 
 /* The product with N columns of the parallel matrix whose block A is. NULL if there is none, or if A is no block */
 static PetscErrorCode AIJTCUChoiceOfWhole(Mat A, PetscInt N, AIJTCUChoice **whole)
 {
-  AIJTCUPlan   *plan;
-  PetscObjectId id;
+  AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   *whole = NULL;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (!plan->owner) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectGetId((PetscObject)plan->owner->container, &id));
+  if (!plan->owner || !plan->owner->counted) PetscFunctionReturn(PETSC_SUCCESS);
+  *whole = plan->owner->counted;
   for (AIJTCUChoice *c = choices; c; c = c->next) {
-    if (c->plan == id && (!*whole || c->N == N)) *whole = c;
+    PetscBool same;
+
+    PetscCall(AIJTCUChoiceIsOfSame(c, plan->owner->counted, &same));
+    if (same && c->N == N) *whole = c;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -124,10 +132,10 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
   PetscCall(AIJTCUChoiceOfWhole(A, N, &whole));
   c.name = (char *)AIJTCUChoiceName(A); /* read only */
   if (whole) {
-    PetscObjectId id;
+    AIJTCUPlan *plan;
 
-    PetscCall(PetscObjectGetId((PetscObject)A, &id));
-    c.name = (char *)(id == whole->diagonal ? "diagonal block" : "off-diagonal block");
+    PetscCall(AIJTCUGetPlan(A, &plan));
+    c.name = (char *)(plan->off_diagonal ? "off-diagonal block" : "diagonal block");
   }
   /* The options as they are for this product. Later ones may differ, of another pattern for example */
   PetscCall(AIJTCUReplay(A, N, &c.options));
@@ -140,18 +148,14 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
 /* A product of a parallel matrix with N columns was set up */
 PetscErrorCode AIJTCURecordWhole(Mat A, PetscInt N)
 {
-  AIJTCUChoice c = {.name = (char *)AIJTCUChoiceName(A), .options = (char *)"", .rows = A->rmap->N, .cols = A->cmap->N, .N = N}, *counted;
+  AIJTCUChoice c = {.name = (char *)AIJTCUChoiceName(A), .options = (char *)"", .rows = A->rmap->N, .cols = A->cmap->N, .N = N};
   AIJTCUPlan  *plan;
-  Mat          diagonal;
 
   PetscFunctionBegin;
   if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &c.processes));
-  PetscCall(AIJTCUChoiceCount(&choices, &c, &counted));
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, NULL, NULL));
-  PetscCall(PetscObjectGetId((PetscObject)plan->container, &counted->plan));
-  PetscCall(PetscObjectGetId((PetscObject)diagonal, &counted->diagonal));
+  PetscCall(AIJTCUChoiceCount(&choices, &c, &plan->counted));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

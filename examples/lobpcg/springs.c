@@ -1,4 +1,9 @@
 #include "springs.h"
+#include <petscaijtcu.h>
+
+enum {
+  PRODUCTS = 100 /* a solve has 40 iterations with about two products each */
+};
 
 /*
    A spring of random stiffness between any two coupled unknowns, and one of stiffness 1 that holds each unknown. The
@@ -43,6 +48,8 @@ PetscErrorCode SpringsCreateMat(const GenerateCSR *csr, const char type[], Mat *
   PetscCall(PetscOptionsSetValue(NULL, "-mat_type", type));
   PetscCall(MatCreate(PETSC_COMM_SELF, A));
   PetscCall(MatSetSizes(*A, csr->m, csr->n, csr->m, csr->n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatAIJTCUSetExpectedProducts(*A, PRODUCTS)); /* does nothing for other types */
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocationCSR(*A, csr->i, csr->j, csr->a));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));

@@ -191,6 +191,7 @@ static PetscErrorCode CreateMatrix(MPI_Comm comm, const Beam *b, Mat *A)
   PetscCall(MatSetSizes(*A, 3 * mine, 3 * mine, 3 * nodes, 3 * nodes));
   PetscCall(MatSetBlockSize(*A, 3));
   PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatAIJTCUSetExpectedProducts(*A, BEAM_PRODUCTS));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSetUp(*A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,6 +5,10 @@
 
 #include <petscksp.h>
 
+enum {
+  BEAM_PRODUCTS = 200 /* an eigensolve multiplies a matrix with about this many blocks of vectors */
+};
+
 typedef struct {
   PetscInt  nx, ny, nz;              /* elements along the beam and across it */
   PetscReal lx, ly, lz;              /* length and cross-section, m */

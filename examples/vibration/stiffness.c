@@ -1,4 +1,5 @@
 #include "stiffness.h"
+#include "beam.h"
 #include "matload.h"
 #include <petscaijtcu.h>
 
@@ -127,6 +128,7 @@ PetscErrorCode StiffnessLoad(MPI_Comm comm, const char file[], Mat *K)
   PetscFunctionBegin;
   PetscCall(MatCreate(comm, K));
   PetscCall(MatSetType(*K, MATAIJTCU));
+  PetscCall(MatAIJTCUSetExpectedProducts(*K, BEAM_PRODUCTS));
   PetscCall(MatSetFromOptions(*K));
   PetscCall(ExampleMatLoad(comm, file, *K));
   PetscCall(MatGetSize(*K, &m, &n));

@@ -51,6 +51,7 @@ static Question Ask(const Matrix *m)
   memset(&q, 0, sizeof(q));
   q.device                  = &device;
   q.o.threshold             = PETSC_DEFAULT;
+  q.o.products              = 50;
   q.f.device                = PETSC_TRUE;
   q.f.on_device             = PETSC_TRUE;
   q.f.survey_state          = AIJTCU_READY;
@@ -349,6 +350,12 @@ static PetscErrorCode TestReordering(void)
   PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, where it does not pay"));
   Reorder(&q, 20, d.levels + 1);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than pay"));
+  q.o.products = 100; /* they pay for a longer search, */
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "a reordering that pays in 100 products"));
+  q.o.products = 1; /* and a single one for none */
+  Reorder(&q, 20, 1);
+  PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering for one product"));
+  q.o.products = 50;
   Reorder(&q, (PetscReal)19.9, 100);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "neighbours that share too little"));
   q.o.reorder = MAT_AIJTCU_REORDER_NEVER;

@@ -781,6 +781,7 @@ static PetscErrorCode TestSettings(void)
   Mat              A, R, D;
   MatAIJTCUPath    path;
   MatAIJTCUTune    tune;
+  PetscInt         products;
   MatAIJTCUTuning  tuning;
   MatAIJTCUCounts  counts;
   MatAIJTCUSynergy s;
@@ -810,6 +811,7 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MatAIJTCUSetFormat(A, &(MatAIJTCUFormat){16, 32, 136, 8}));
   PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.25));
   PetscCall(MatAIJTCUSetTune(A, MAT_AIJTCU_TUNE_PROXY));
+  PetscCall(MatAIJTCUSetExpectedProducts(A, 321));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D)); /* the conversion takes the settings along */
   PetscCall(MatAIJTCUGetPath(D, &path));
   if (path != MAT_AIJTCU_PATH_TCU) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "path is %s\n", MatAIJTCUPaths[path]));
@@ -818,6 +820,8 @@ static PetscErrorCode TestSettings(void)
   if (alpha != (PetscReal)0.25) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "threshold is %g\n", (double)alpha));
   PetscCall(MatAIJTCUGetTune(D, &tune));
   if (tune != MAT_AIJTCU_TUNE_PROXY) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "tune is %s\n", MatAIJTCUTunes[tune]));
+  PetscCall(MatAIJTCUGetExpectedProducts(D, &products));
+  if (products != 321) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " products are expected\n", products));
   PetscCall(SameProducts(D, D, "tuned, with a path that is set"));
   PetscCall(MatAIJTCUGetTuning(D, 5, &tuning));
   if (tuning.nvariants || tuning.winner != -1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a tuning where path and format are set\n"));
@@ -828,6 +832,7 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MustFail(MatAIJTCUSetPrecision(A, (MatAIJTCUPrecision)9), "precision 9", "MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32"));
   PetscCall(MustFail(MatAIJTCUSetTune(A, (MatAIJTCUTune)9), "tune 9", "MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(wrong); k++) PetscCall(MustFail(MatAIJTCUSetFormat(A, &wrong[k].format), wrong[k].what, wrong[k].right));
+  PetscCall(MustFail(MatAIJTCUSetExpectedProducts(A, 0), "no products", "1 or more, not 0"));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold", "a fraction up to 1"));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, (PetscReal)NAN), "a threshold that is no number", "a fraction up to 1"));
   PetscCall(PetscPopErrorHandler());
@@ -854,6 +859,7 @@ static PetscErrorCode SetWhatIsSet(Mat A, Mat whole)
   MatAIJTCUPrecision precision[2];
   MatAIJTCUReorder   reorder[2];
   MatAIJTCUTune      tune[2];
+  PetscInt           products[2];
   PetscReal          threshold[2];
   MatAIJTCUSynergy   s[2];
 
@@ -866,6 +872,7 @@ static PetscErrorCode SetWhatIsSet(Mat A, Mat whole)
     PetscCall(MatAIJTCUGetPrecision(B, &precision[k]));
     PetscCall(MatAIJTCUGetReorder(B, &reorder[k]));
     PetscCall(MatAIJTCUGetTune(B, &tune[k]));
+    PetscCall(MatAIJTCUGetExpectedProducts(B, &products[k]));
     PetscCall(MatAIJTCUGetSynergyThreshold(B, &threshold[k]));
     PetscCall(MatAIJTCUGetSynergy(B, &s[k]));
     if (k) break;
@@ -874,9 +881,10 @@ static PetscErrorCode SetWhatIsSet(Mat A, Mat whole)
     PetscCall(MatAIJTCUSetPrecision(B, precision[0]));
     PetscCall(MatAIJTCUSetReorder(B, reorder[0]));
     PetscCall(MatAIJTCUSetTune(B, tune[0]));
+    PetscCall(MatAIJTCUSetExpectedProducts(B, products[0]));
     PetscCall(MatAIJTCUSetSynergyThreshold(B, threshold[0]));
   }
-  if (path[0] != path[1] || memcmp(&format[0], &format[1], sizeof(format[0])) || precision[0] != precision[1] || reorder[0] != reorder[1] || tune[0] != tune[1] || threshold[0] != threshold[1] || s[0].threshold != s[1].threshold) PetscCall(PetscPrintf(PETSC_COMM_SELF, "what is set is not what was got\n"));
+  if (path[0] != path[1] || memcmp(&format[0], &format[1], sizeof(format[0])) || precision[0] != precision[1] || reorder[0] != reorder[1] || tune[0] != tune[1] || products[0] != products[1] || threshold[0] != threshold[1] || s[0].threshold != s[1].threshold) PetscCall(PetscPrintf(PETSC_COMM_SELF, "what is set is not what was got\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -896,6 +904,7 @@ static PetscErrorCode TestInverse(void)
   PetscCall(SetWhatIsSet(A, A));
   PetscCall(MatAIJTCUSetFormat(A, &format));
   PetscCall(MatAIJTCUSetReorder(A, MAT_AIJTCU_REORDER_NEVER));
+  PetscCall(MatAIJTCUSetExpectedProducts(A, 7));
   PetscCall(MatAIJTCUSetSynergyThreshold(A, 0.5));
   PetscCall(SetWhatIsSet(A, A));
   PetscCall(IsFormat(A, 16, 32, 64, 4, "a format that is set"));
@@ -950,6 +959,8 @@ static PetscErrorCode TestWrongOptions(void)
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", NULL, "full or tf32"));
   PetscCall(WrongOption(A, "-mat_aijtcu_reorder", "sometimes", "auto never always"));
   PetscCall(WrongOption(A, "-mat_aijtcu_reorder", NULL, "auto, never or always"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_products", "0", "1 or more, not 0"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_products", "banana", "a whole number"));
   PetscCall(WrongOption(A, "-mat_aijtcu_tune", "often", "none proxy"));
   PetscCall(WrongOption(A, "-mat_aijtcu_tune", NULL, "none or proxy"));
 #if defined(PETSC_USE_REAL_DOUBLE)

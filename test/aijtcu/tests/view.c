@@ -1,5 +1,6 @@
 static char help[] = "MatView() of a MATAIJTCU in the format info, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
--n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band, -vectors: products with vectors only.\n\n";
+-n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band, -vectors: products with vectors only,\n\
+-equal: the products of two matrices of the same name and size are set up, then made.\n\n";
 
 #include <petscaijtcu.h>
 
@@ -29,6 +30,39 @@ static PetscErrorCode MultiplyBlock(Mat A)
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUpProduct(Mat A, Mat B, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, B, NULL, C));
+  PetscCall(MatProductSetType(*C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(*C));
+  PetscCall(MatProductSymbolic(*C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product of a second matrix of the same name and size is set up before the first is multiplied */
+static PetscErrorCode MultiplyEqual(Mat A)
+{
+  Mat      A2, B, C, C2;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &A2));
+  PetscCall(PetscObjectSetName((PetscObject)A2, "stiffness"));
+  PetscCall(MatGetSize(A, NULL, &n));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, 6, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(SetUpProduct(A, B, &C));
+  PetscCall(SetUpProduct(A2, B, &C2));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(MatProductNumeric(C2));
+  PetscCall(MatDestroy(&A2));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&C2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,7 +106,7 @@ int main(int argc, char **argv)
 {
   Mat       A;
   PetscInt  r0, r1, n = 64;
-  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE;
+  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE, equal = PETSC_FALSE;
   char      prefix[64] = "";
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -82,6 +116,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-gaps", &gaps, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-blocks", &blocks, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vectors", &vectors, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-equal", &equal, NULL));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
@@ -101,6 +136,7 @@ int main(int argc, char **argv)
   PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(ViewBuildsNothing(A, "-before_view"));
   if (vectors) PetscCall(MultiplyVector(A));
+  else if (equal) PetscCall(MultiplyEqual(A));
   else PetscCall(MultiplyBlock(A));
   PetscCall(ViewBuildsNothing(A, "-after_view"));
   PetscCall(MatDestroy(&A));
@@ -147,6 +183,12 @@ int main(int argc, char **argv)
     suffix: none
     filter: grep -A1 "aijtcu: products"
     args: -vectors -mat_aijtcu_view_choice
+
+  test: # blocks of each of them are listed below the one line that both have
+    suffix: equal
+    nsize: 2
+    filter: grep -A4 "aijtcu: products" | sed -e "/off-diagonal block/d" -e "s, (.*,,"
+    args: -equal -mat_aijtcu_view_choice -mat_aijtcu_path tcu
 
   test: # what no product has needed is not found out
     suffix: unknown
