@@ -133,6 +133,7 @@ PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *plan, AIJTCUDeviceFacts *d
     bool                pays;
 
     AIJTCUCallDevice(err, SpmmGetDevice(&device->device));
+    PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
     AIJTCUCallDevice(err, HrpbSupportsDevice(precision, &pays));
     device->pays[precision] = pays ? PETSC_TRUE : PETSC_FALSE;
   }

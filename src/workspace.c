@@ -108,7 +108,11 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
   PetscCall(PetscDeviceContextGetStreamHandle(dctx, &handle));
   *stream = *(cudaStream_t *)handle;
   PetscCallCUDA(cudaGetDevice(&device));
-  if (device != shared.device) AIJTCUSharedFree();
+  if (device != shared.device) {
+    /* Plans on the device of before are freed later, on streams of another: their work must be over */
+    if (shared.done) (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
+    AIJTCUSharedFree();
+  }
   shared.device = device;
   if (!shared.done) PetscCallCUDA(cudaEventCreateWithFlags(&shared.done, cudaEventDisableTiming));
   else PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
