@@ -83,7 +83,7 @@ LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
-LIB_SRC     := $(wildcard src/*.c) $(HOST_SRC) $(DEVICE_SRC)
+LIB_SRC     := $(wildcard src/*.c src/block/*.c) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>.c and examples/<name>/<name>.c are programs. Programs share the other sources there, except those of
 # tests
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
