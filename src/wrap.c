@@ -197,13 +197,14 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc makes the transpose by A's name, so only the options are left to do. In place A keeps its plan */
+/* PETSc makes the transpose by A's name, so only the options are left to do for B. In place A keeps its plan */
 static PetscErrorCode MatTranspose_AIJTCU(Mat A, MatReuse reuse, Mat *B)
 {
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUValuesToHost(*B, PETSC_TRUE));
   PetscCall((*plan->parent.transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUInherit(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -325,7 +326,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(ilufactor, MatILUFactor_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(productsetfromoptions, MatProductSetFromOptions_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(convert, MatConvert_AIJTCU_Any, AIJTCU_FOR_OWN | AIJTCU_ADDED),
-  AIJTCU_OP(transpose, MatTranspose_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(transpose, MatTranspose_AIJTCU, 0),
   AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),

@@ -28,11 +28,11 @@ typedef struct {
   PetscObjectState state;
 } Given;
 
-/* A transfer between two levels: what PCMG has, and what is multiplied with. It may be the same, transposed or expanded */
+/* A transfer between two levels: what PCMG has, and what is multiplied with. That is the same, a transpose or a copy */
 typedef struct {
   Given     given;
   Mat       used;
-  PetscBool renew; /* used is the transpose of given */
+  PetscBool transposed; /* used is the transpose of given */
 } Transfer;
 
 /* What level l has, and its transfers to and from level l - 1. The coarsest has nothing */
@@ -53,9 +53,9 @@ typedef struct {
 } Blocks;
 
 typedef struct {
-  Mat         finest; /* tells a width: r of the finest level. NULL where nothing is kept */
-  PetscInt64  used;   /* when it was last used */
-  Blocks      level[PETSC_MG_MAXLEVELS];
+  Mat        finest; /* tells a width: r of the finest level. NULL where nothing is kept */
+  PetscInt64 used;   /* when it was last used */
+  Blocks     level[PETSC_MG_MAXLEVELS];
 } Width;
 
 typedef struct {
@@ -140,19 +140,12 @@ static PetscErrorCode ChangesRHS(KSP smoother, PetscBool *changes)
 }
 
 /* The interpolation of a DMDA with several unknowns a point is a MATMAIJ */
-static PetscErrorCode IsMAIJ(Mat A, PetscBool *is)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQMAIJ, MATMPIMAIJ, ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode IsTransfer(Mat A, PetscBool *is)
 {
   PetscFunctionBegin;
   *is = PETSC_FALSE;
   if (A) PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, is, MATSEQAIJ, MATMPIAIJ, ""));
-  if (A && !*is) PetscCall(IsMAIJ(A, is));
+  if (A && !*is) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQMAIJ, MATMPIMAIJ, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,34 +191,37 @@ static PetscErrorCode Lacks(PC pc, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of type aij counts as changed if its pattern changed: its products and transposes take new values */
-static PetscErrorCode GivenState(Mat A, PetscObjectState *state)
+/*
+   What changes with a matrix. For an operator, and a transfer with a plan, it is the pattern: products and transposes
+   take new values. Of another transfer there is a copy, of its values, too
+*/
+static PetscErrorCode GivenState(Mat A, PetscBool pattern, PetscObjectState *state)
 {
-  PetscBool maij;
+  AIJTCUPlan *plan;
 
   PetscFunctionBegin;
-  PetscCall(IsMAIJ(A, &maij));
-  if (maij) PetscCall(PetscObjectStateGet((PetscObject)A, state));
-  else PetscCall(MatGetNonzeroState(A, state));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan || pattern) PetscCall(MatGetNonzeroState(A, state));
+  else PetscCall(PetscObjectStateGet((PetscObject)A, state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The reference keeps the address from being another matrix's */
-static PetscErrorCode GivenSet(Given *given, Mat A)
+static PetscErrorCode GivenSet(Given *given, Mat A, PetscBool pattern)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)A));
   given->mat = A;
-  PetscCall(GivenState(A, &given->state));
+  PetscCall(GivenState(A, pattern, &given->state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GivenIs(const Given *given, Mat A, PetscBool *is)
+static PetscErrorCode GivenIs(const Given *given, Mat A, PetscBool pattern, PetscBool *is)
 {
   PetscObjectState state;
 
   PetscFunctionBegin;
-  PetscCall(GivenState(A, &state));
+  PetscCall(GivenState(A, pattern, &state));
   *is = (PetscBool)(*is && given->mat == A && given->state == state);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,35 +232,38 @@ static PetscErrorCode OperatorsAre(const Multigrid *s, const PC_MG *mg, PetscBoo
   PetscFunctionBegin;
   *are = (PetscBool)(s->nlevels == mg->levels[0]->levels);
   for (PetscInt l = 1; l < s->nlevels && *are; l++) {
-    PetscCall(GivenIs(&s->operators[l].A, mg->levels[l]->A, are));
-    PetscCall(GivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, are));
-    PetscCall(GivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, are));
+    PetscCall(GivenIs(&s->operators[l].A, mg->levels[l]->A, PETSC_TRUE, are));
+    PetscCall(GivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, PETSC_FALSE, are));
+    PetscCall(GivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, PETSC_FALSE, are));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCMG takes a transfer or its transpose, and tells by the shape which of them it got. An expanded one is of this type */
+/*
+   PCMG takes a transfer or its transpose, and tells by the shape which of them it got. One without a plan is copied to
+   the type of the finest operator: a MATMAIJ, or a matrix of the host
+*/
 static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transpose, MatType type)
 {
-  Mat       T;
-  PetscBool maij;
+  AIJTCUPlan *plan;
+  Mat         T;
 
   PetscFunctionBegin;
-  PetscCall(GivenSet(&t->given, given));
-  PetscCall(IsMAIJ(given, &maij));
-  if (maij) {
-    PetscCall(MatConvert(given, MATAIJ, MAT_INITIAL_MATRIX, &t->used));
-    PetscCall(MatConvert(t->used, type, MAT_INPLACE_MATRIX, &t->used));
-  } else {
+  PetscCall(GivenSet(&t->given, given, PETSC_FALSE));
+  PetscCall(AIJTCUGetPlan(given, &plan));
+  if (plan) {
     PetscCall(PetscObjectReference((PetscObject)given));
     t->used = given;
+  } else {
+    PetscCall(MatConvert(given, MATAIJ, MAT_INITIAL_MATRIX, &t->used));
+    PetscCall(MatConvert(t->used, type, MAT_INPLACE_MATRIX, &t->used));
   }
   if (transpose) {
     PetscCall(MatTranspose(t->used, MAT_INITIAL_MATRIX, &T));
     PetscCall(MatDestroy(&t->used));
     t->used = T;
   }
-  t->renew = (PetscBool)(transpose && !maij);
+  t->transposed = (PetscBool)(transpose && plan);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,7 +271,7 @@ static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transpose, M
 static PetscErrorCode TransferRenew(Transfer *t)
 {
   PetscFunctionBegin;
-  if (t->renew) PetscCall(MatTranspose(t->given.mat, MAT_REUSE_MATRIX, &t->used));
+  if (t->transposed) PetscCall(MatTranspose(t->given.mat, MAT_REUSE_MATRIX, &t->used));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,7 +299,7 @@ static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
     const PetscInt      fine  = level->A->rmap->N;
     Operators          *op    = &s->operators[l];
 
-    PetscCall(GivenSet(&op->A, level->A));
+    PetscCall(GivenSet(&op->A, level->A, PETSC_TRUE));
     PetscCall(TransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->cmap->N != fine), type));
     PetscCall(TransferSet(&op->up, level->interpolate, (PetscBool)(level->interpolate->rmap->N != fine), type));
   }
@@ -336,7 +335,7 @@ static PetscErrorCode WidthFits(const Width *width, Mat X, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set up all products. Where one of them is not made where X is, its columns would be copied in each cycle: not usable */
+/* Set up all products. They are not usable if one of them is not made where X is: blocks would be copied in each cycle */
 static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, PetscBool *usable)
 {
   const PetscInt finest = s->nlevels - 1;
@@ -344,7 +343,7 @@ static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, Petsc
   PetscFunctionBegin;
   *usable = PETSC_TRUE;
   for (PetscInt l = finest; l > 0 && *usable; l--) {
-    const Operators *op = &s->operators[l];
+    const Operators *op   = &s->operators[l];
     Blocks          *fine = &width->level[l], *coarse = &width->level[l - 1];
 
     PetscCall(ProductCreate(op->A.mat, l == finest ? X : fine->x, &fine->r));
@@ -424,7 +423,7 @@ static PetscErrorCode Smooth(PC pc, const PC_MG_Levels *level, KSP smoother, Pet
 static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat B, Mat X)
 {
   const PC_MG_Levels *level = ((PC_MG *)pc->data)->levels[l];
-  Blocks             *fine  = &width->level[l], *coarse = l ? &width->level[l - 1] : NULL;
+  Blocks             *fine = &width->level[l], *coarse = l ? &width->level[l - 1] : NULL;
   const PetscInt      cycles = l == 1 ? 1 : (PetscInt)level->cycles; /* the coarsest level is solved once */
 
   PetscFunctionBegin;

@@ -130,7 +130,7 @@ static PetscErrorCode CountProducts(PC pc, Mat A, MatType type, PetscInt expecte
   PetscCall(PCMatApply(pc, B, X));
   PetscCall(MatAIJTCUGetCounts(A, &after));
   n = after.tcu + after.csr + after.cusparse - before.tcu - before.csr - before.cusparse;
-  if (!PETSC_VERSION_LT(3, 26, 0) && n != expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " products with the operator, not %" PetscInt_FMT "\n", n, expected));
+  if (n != expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " products with the operator, not %" PetscInt_FMT "\n", n, expected));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,6 +223,10 @@ int main(int argc, char **argv)
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  if (PETSC_VERSION_LT(3, 26, 0)) { /* PCMatApply() is PETSc's own, which in 3.25 crashes where a process has no columns of a coarse level */
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Multigrid test", NULL);
   PetscCall(PetscOptionsString("-dense_type", "Type of the blocks", NULL, dense, dense, sizeof(dense), NULL));
   PetscCall(PetscOptionsInt("-dof", "Unknowns of a point", NULL, dof, &dof, NULL));
@@ -240,7 +244,11 @@ int main(int argc, char **argv)
   PetscCall(KSPSetDM(ksp, da));
   if (from_dm) PetscCall(KSPSetComputeOperators(ksp, Operators, NULL));
   else {
+#if PETSC_VERSION_LT(3, 25, 0)
+    PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+#else
     PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+#endif
     PetscCall(KSPSetOperators(ksp, A, A));
   }
   PetscCall(KSPSetFromOptions(ksp));

@@ -219,15 +219,14 @@ int main(int argc, char **argv)
       Mat            factors[3];
       PetscBool      parallel; /* PETSc has this product of MATMPIAIJ */
     } products[] = {
-      {MATPRODUCT_AB,   {A, P},    PETSC_TRUE },
-      {MATPRODUCT_AtB,  {P, A},    PETSC_TRUE },
-      {MATPRODUCT_ABt,  {A, Q},    PETSC_FALSE},
-      {MATPRODUCT_PtAP, {A, P},    PETSC_TRUE },
-      {MATPRODUCT_RARt, {A, Q},    PETSC_TRUE },
-      {MATPRODUCT_ABC,  {Q, A, P}, PETSC_TRUE },
-      {MATPRODUCT_AB,   {A, aij},  PETSC_TRUE },
-      {MATPRODUCT_AtB,  {aij, A},  PETSC_TRUE }
-    };
+      {MATPRODUCT_AB, {A, P}, PETSC_TRUE},
+      {MATPRODUCT_AtB, {P, A}, PETSC_TRUE},
+      {MATPRODUCT_ABt, {A, Q}, PETSC_FALSE},
+      {MATPRODUCT_PtAP, {A, P}, PETSC_TRUE},
+      {MATPRODUCT_RARt, {A, Q}, PETSC_TRUE},
+      {MATPRODUCT_ABC, {Q, A, P}, PETSC_TRUE},
+      {MATPRODUCT_AB, {A, aij}, PETSC_TRUE},
+      {MATPRODUCT_AtB, {aij, A}, PETSC_TRUE}};
 
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(products); i++) {
       Factors f;
