@@ -8,6 +8,8 @@
    - The transposes of prolongators are kept. A restriction is a product of our type, not MatTransposeMatMult().
    - Where X is zero the pre-smoother is told so, which saves a product on each level.
    - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths.
+   - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
+     other sign, too, and its solution is subtracted. No bit of the result depends on that.
 
    What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
 */
@@ -44,7 +46,7 @@ typedef struct {
 /*
    Blocks of a level. On the finest level b and x are the caller's. All but x are what a product makes:
 
-     r = A x, which becomes b - A x
+     r = A x, which becomes A x - b
      b = down r, with r of the finer level
      e = up x, with x of the coarser level
 */
@@ -431,7 +433,7 @@ static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat
   if (!l) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EventBegin(level->eventresidual));
   PetscCall(MatProductNumeric(fine->r));
-  PetscCall(MatAYPX(fine->r, -1, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatAXPY(fine->r, -1, B, SAME_NONZERO_PATTERN));
   PetscCall(EventEnd(level->eventresidual));
   PetscCall(EventBegin(level->eventinterprestrict));
   PetscCall(MatProductNumeric(coarse->b));
@@ -439,7 +441,7 @@ static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat
   for (PetscInt i = 0; i < cycles; i++) PetscCall(Cycle(pc, width, l - 1, (PetscBool)(i == 0), coarse->b, coarse->x));
   PetscCall(EventBegin(level->eventinterprestrict));
   PetscCall(MatProductNumeric(fine->e));
-  PetscCall(MatAXPY(X, 1, fine->e, SAME_NONZERO_PATTERN));
+  PetscCall(MatAXPY(X, -1, fine->e, SAME_NONZERO_PATTERN));
   PetscCall(EventEnd(level->eventinterprestrict));
   PetscCall(Smooth(pc, level, level->smoothu, PETSC_FALSE, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
