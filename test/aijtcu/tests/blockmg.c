@@ -136,6 +136,42 @@ static PetscErrorCode CountProducts(PC pc, Mat A, MatType type, PetscInt expecte
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode NewId(PetscObjectId *id)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+  PetscCall(PetscObjectGetId((PetscObject)container, id));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Once blocks of two widths are there, nothing is made any more: PETSc's objects have consecutive numbers */
+static PetscErrorCode TestSteady(PC pc, Mat A, MatType type)
+{
+  const PetscInt N[] = {6, 3};
+  Mat            B[2], X[2];
+  PetscObjectId  before = 0, after;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(CreateBlock(A, type, N[i], &B[i]));
+    PetscCall(MatDuplicate(B[i], MAT_DO_NOT_COPY_VALUES, &X[i]));
+  }
+  for (int i = 0; i < 6; i++) {
+    if (i == 2) PetscCall(NewId(&before));
+    PetscCall(PCMatApply(pc, B[i % 2], X[i % 2]));
+  }
+  PetscCall(NewId(&after));
+  if (after != before + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " objects made in steady applications\n", after - before - 1));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(MatDestroy(&X[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Interpolations with other values, which no set-up sees */
 static PetscErrorCode TestInterpolation(PC pc, Mat A, MatType type)
 {
@@ -214,7 +250,7 @@ static PetscErrorCode Operators(KSP ksp, Mat A, Mat P, void *ctx)
 int main(int argc, char **argv)
 {
   char      dense[32]   = MATDENSE;
-  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE;
+  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE;
   PetscInt  dof = 1, products = 0;
   DM        da;
   KSP       ksp;
@@ -232,6 +268,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsInt("-dof", "Unknowns of a point", NULL, dof, &dof, NULL));
   PetscCall(PetscOptionsInt("-products", "Number of products with the operator in a PCMatApply()", NULL, products, &products, NULL));
   PetscCall(PetscOptionsBool("-interpolation", "Scale the interpolations, too", NULL, interpolation, &interpolation, NULL));
+  PetscCall(PetscOptionsBool("-steady", "Look for objects that are made in each application", NULL, steady, &steady, NULL));
   PetscCall(PetscOptionsBool("-restriction", "Set a restriction, too", NULL, restriction, &restriction, NULL));
   PetscCall(PetscOptionsBool("-from_dm", "The DM makes the operators of all levels", NULL, from_dm, &from_dm, NULL));
   PetscOptionsEnd();
@@ -255,6 +292,7 @@ int main(int argc, char **argv)
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   if (from_dm) PetscCall(CompareWidths(pc, A, dense, "operators of a DM"));
+  else if (steady) PetscCall(TestSteady(pc, A, dense));
   else PetscCall(TestOperators(da, ksp, pc, A, dense));
   if (interpolation) PetscCall(TestInterpolation(pc, A, dense));
   if (restriction) PetscCall(TestRestriction(pc, A, dense));
@@ -307,6 +345,12 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     requires: !cuda
     args: -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type jacobi -products 4
+
+  test: # cgs goes column by column, and makes nothing for a block
+    suffix: steady
+    output_file: output/empty.out
+    requires: !cuda
+    args: -pc_type gamg -mg_levels_ksp_type cgs -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -steady
 
   testset:
     output_file: output/empty.out
