@@ -7,7 +7,7 @@
 
    - The transposes of prolongators are kept. A restriction is a product of our type, not MatTransposeMatMult().
    - Where X is zero the pre-smoother is told so, which saves a product on each level.
-   - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths.
+   - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths, if they fit.
    - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
      other sign, too, and its solution is subtracted. No bit of the result depends on that.
 
@@ -361,6 +361,34 @@ static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, Petsc
 }
 
 /*
+   Whether blocks for X are made beside those of other widths. On a device they are if all of them are within what
+   -mat_aijtcu_workspace_max allows. The same on all processes
+*/
+static PetscErrorCode WidthsFit(const Multigrid *s, Mat X, PetscBool *fit)
+{
+  PetscFunctionBegin;
+  *fit = PETSC_TRUE;
+  #if AIJTCU_HAVE_DEVICE
+  {
+    PetscInt  columns = X->cmap->N;
+    size_t    rows    = 0;
+    PetscBool device;
+
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &device, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+    if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+    for (PetscInt i = 0; i < WIDTHS; i++) columns += s->widths[i].finest ? s->widths[i].finest->cmap->N : 0;
+    for (PetscInt l = 1; l < s->nlevels; l++) rows += 2 * (size_t)(s->operators[l].A.mat->rmap->n + s->operators[l].down.used->rmap->n);
+    PetscCall(AIJTCUWorkspaceFits(rows * (size_t)columns * sizeof(PetscScalar), fit));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fit, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
+  }
+  #else
+  (void)s;
+  (void)X;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    The blocks for X: kept ones, or new ones in place of those that were used the longest ago. There are none if the
    products are not where X is
 */
@@ -378,6 +406,8 @@ static PetscErrorCode WidthGet(Multigrid *s, Mat X, Width **got)
   }
   if (!*got) {
     PetscCall(WidthDrop(width));
+    PetscCall(WidthsFit(s, X, &fits));
+    for (PetscInt i = 0; i < WIDTHS && !fits; i++) PetscCall(WidthDrop(&s->widths[i]));
     PetscCall(WidthCreate(s, width, X, &usable));
     if (!usable) {
       PetscCall(WidthDrop(width));
