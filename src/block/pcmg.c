@@ -67,6 +67,7 @@ typedef struct {
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscInt   nlevels; /* of what is kept */
   PetscInt64 applied;
+  char       elsewhere[32]; /* type of blocks that are not where the products are made */
   Operators  operators[PETSC_MG_MAXLEVELS];
   Width      widths[WIDTHS];
 } Multigrid;
@@ -116,7 +117,8 @@ static PetscErrorCode MultigridDrop(Multigrid *s)
     PetscCall(TransferDrop(&s->operators[l].down));
     PetscCall(TransferDrop(&s->operators[l].up));
   }
-  s->nlevels = 0;
+  s->nlevels      = 0;
+  s->elsewhere[0] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -399,6 +401,8 @@ static PetscErrorCode WidthGet(Multigrid *s, Mat X, Width **got)
 
   PetscFunctionBegin;
   *got = NULL;
+  PetscCall(PetscObjectTypeCompare((PetscObject)X, s->elsewhere, &fits));
+  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < WIDTHS; i++) {
     PetscCall(WidthFits(&s->widths[i], X, &fits));
     if (fits) *got = &s->widths[i];
@@ -411,6 +415,7 @@ static PetscErrorCode WidthGet(Multigrid *s, Mat X, Width **got)
     PetscCall(WidthCreate(s, width, X, &usable));
     if (!usable) {
       PetscCall(WidthDrop(width));
+      PetscCall(PetscStrncpy(s->elsewhere, ((PetscObject)X)->type_name, sizeof(s->elsewhere)));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     *got = width;
