@@ -30,6 +30,13 @@ typedef PetscInt AIJTCUDeviceInt;
   #define AIJTCU_HAVE_DEVICE 0
 #endif
 
+/* Whole blocks are solved: src/block/. KSP_RemoveNullSpaceMat() and a new set-up for every operator need 3.26 */
+#if AIJTCU_HAVE_BRICKS && !PETSC_VERSION_LT(3, 26, 0)
+  #define AIJTCU_HAVE_BLOCK 1
+#else
+  #define AIJTCU_HAVE_BLOCK 0
+#endif
+
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
@@ -137,6 +144,7 @@ PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where the
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUInherit(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUAttachBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUWrapComposed(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUUnwrapComposed(Mat, AIJTCUPlan *);
@@ -327,6 +335,11 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+
+#if AIJTCU_HAVE_BLOCK
+/* block/pcmg.c: PCMG and PCGAMG of a block */
+PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
+#endif
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);

@@ -85,23 +85,23 @@ PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 }
 
 /*
-   Call a function of the parents on the product C. With a symmetric A the parent, too, makes A B in place of A^T B.
+   Call a function of the parents on the product C. C is in the view as well: numeric phases compare its name. With a symmetric A the parent, too, makes A B in place of A^T B.
    That is as fast, and gives the same bits every time, while cuSPARSE transposes with atomics.
 */
 static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 {
-  Mat_Product   *product    = C->product;
-  Mat            operand[3] = {product->A, product->B, product->C};
-  AIJTCUPlan    *plan[3]    = {NULL, NULL, NULL};
+  Mat_Product   *product  = C->product;
+  Mat            inview[] = {product->A, product->B, product->C, C};
+  AIJTCUPlan    *plan[4]  = {NULL, NULL, NULL, NULL};
   PetscBool      dense, bysymmetry;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
-  for (int i = 0; i < 3; i++) {
-    if (operand[i]) PetscCall(AIJTCUParentViewBegin(operand[i], &plan[i]));
+  for (int i = 0; i < 4; i++) {
+    if (inview[i]) PetscCall(AIJTCUParentViewBegin(inview[i], &plan[i]));
     /* PETSc asks first whether the operands have the same function here. The end of the view puts ours back */
-    if (plan[i] && plan[i]->own_name) operand[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
+    if (plan[i] && plan[i]->own_name) inview[i]->ops->productsetfromoptions = plan[i]->parent.productsetfromoptions;
   }
   if (bysymmetry) {
     product->type                                  = MATPRODUCT_AB;
@@ -109,10 +109,30 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
   }
   ierr = (*f)(C);
   if (bysymmetry && C->product) C->product->type = MATPRODUCT_AtB;
-  for (int i = 2; i >= 0; i--) { /* after an error, too */
-    if (plan[i]) PetscCall(AIJTCUParentViewEnd(operand[i], plan[i]));
+  for (int i = 3; i >= 0; i--) { /* after an error, too */
+    if (plan[i]) PetscCall(AIJTCUParentViewEnd(inview[i], plan[i]));
   }
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What the parent made of an aijtcu and another sparse matrix is an aijtcu, with the options of the first operand that
+   is one. A dense C, or one of a type that the parent does not have here, stays what it is
+*/
+static PetscErrorCode AIJTCUInheritFromOperands(Mat C)
+{
+  Mat operand[3] = {C->product->A, C->product->B, C->product->C};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    AIJTCUPlan *plan = NULL;
+
+    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
+    if (!plan || !plan->own_name) continue;
+    PetscCall(AIJTCUInherit(operand[i], C));
+    break;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -130,6 +150,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Delegated(Mat C)
   PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &dp->state));
   dp->numeric            = C->ops->productnumeric;
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Delegated;
+  PetscCall(AIJTCUInheritFromOperands(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

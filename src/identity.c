@@ -392,6 +392,29 @@ PetscErrorCode AIJTCUDetach(Mat A)
 }
 
 /*
+   B was made of A. If A is an aijtcu, and B one or of A's parent type, B becomes one with A's options. Nothing is
+   converted, and nothing is built: a new plan is empty. Collective
+*/
+PetscErrorCode AIJTCUInherit(Mat A, Mat B)
+{
+  AIJTCUPlan *plan, *bplan;
+  PetscBool   parent;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (!plan || !plan->own_name) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUGetPlan(B, &bplan));
+  if (!bplan || !bplan->own_name) {
+    PetscCall(PetscObjectTypeCompare((PetscObject)B, plan->parent_type, &parent));
+    if (!parent) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(AIJTCUAttach(B, plan->kind, PETSC_TRUE, NULL));
+    PetscCall(AIJTCUGetPlan(B, &bplan));
+  }
+  bplan->options = plan->options;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    Let the two blocks of a parallel matrix have plans. This is done at product time, because assembly, COO assembly and
    disassembly make new blocks.
 */

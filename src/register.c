@@ -131,6 +131,9 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
+#if AIJTCU_HAVE_BLOCK
+  PetscCall(AIJTCURegisterMG());
+#endif
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
   PetscCall(PetscLogEventRegister("MatTCUReorder", MAT_CLASSID, &MAT_AIJTCU_Reorder));

@@ -143,6 +143,25 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
    Here the newest values of an assembled matrix come to the host; if they are to be written there they count as
    changed, and the device takes them again
 */
+/*
+   MatTranspose() with MAT_REUSE_MATRIX leaves old values on the device
+
+     MatTranspose_SeqAIJ() fills a transpose that there is already on the host, through a->a, and does not say so. One
+     of type MATSEQAIJCUSPARSE that has been multiplied keeps its old values on the device. MatTranspose_MPIAIJ() fills
+     the diagonal block in this way.
+
+       MatTranspose(A, MAT_INITIAL_MATRIX, &T);
+       MatMult(T, x, y);
+       MatScale(A, 2);
+       MatTranspose(A, MAT_REUSE_MATRIX, &T);
+       MatMult(T, x, z);  // gives z = y
+
+     What would help: MatSeqAIJGetArrayWrite() in place of a->a.
+
+   Needed: 3.24 to 3.26. Gone when: "MatTranspose()" of upstream.c. Ours: sparseproduct.c.
+
+   Here the transpose counts as changed on the host before it is filled there, by the function that follows
+*/
 PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 {
   Mat       blocks[2] = {A, NULL};

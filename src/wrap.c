@@ -190,7 +190,23 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall((*plan->parent.createsubmatrix)(A, rows, cols, reuse, B));
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUConvertNew(A, B));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(AIJTCUConvertNew(A, B));
+    PetscCall(AIJTCUInherit(A, *B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc makes the transpose by A's name, so only the options are left to do for B. In place A keeps its plan */
+static PetscErrorCode MatTranspose_AIJTCU(Mat A, MatReuse reuse, Mat *B)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUValuesToHost(*B, PETSC_TRUE));
+  PetscCall((*plan->parent.transpose)(A, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUInherit(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,9 +218,11 @@ static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall((*plan->parent.permute)(A, rows, cols, B));
   PetscCall(AIJTCUConvertNew(A, B));
+  PetscCall(AIJTCUInherit(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type */
 static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
   AIJTCUPlan *plan;
@@ -212,7 +230,9 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUSubMatricesFilled(n, *B));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    for (PetscInt i = 0; i < n; i++) PetscCall(AIJTCUInherit(A, (*B)[i]));
+  } else if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,9 +326,10 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(ilufactor, MatILUFactor_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(productsetfromoptions, MatProductSetFromOptions_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(convert, MatConvert_AIJTCU_Any, AIJTCU_FOR_OWN | AIJTCU_ADDED),
-  AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
-  AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
-  AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
+  AIJTCU_OP(transpose, MatTranspose_AIJTCU, 0),
+  AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
   AIJTCU_OP(mult, MatMult_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multadd, MatMultAdd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),

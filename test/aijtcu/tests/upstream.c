@@ -231,6 +231,33 @@ static PetscErrorCode ChangedValues(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A transpose that has been multiplied is filled again */
+static PetscErrorCode Transpose(void)
+{
+  Mat       A, T;
+  Vec       x, y, z;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatCreateVecs(T, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(T, x, z));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatTranspose(A, MAT_REUSE_MATRIX, &T));
+  PetscCall(MatMult(T, x, y));
+  PetscCall(IsMultiple(y, 2, z, &is));
+  PetscCall(Repaired(is, "MatTranspose()"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -243,6 +270,7 @@ int main(int argc, char **argv)
   else if (size == 1) {
     PetscCall(ValuesOfTheHost());
     PetscCall(VectorsOfTheHost());
+    PetscCall(Transpose());
   } else {
     PetscCall(Permute());
     PetscCall(SubMatrices());

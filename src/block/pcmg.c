@@ -1,0 +1,626 @@
+/*
+   Multigrid for a block of vectors: PCMG and PCGAMG.
+
+   PETSc's creators of the two types are wrapped, so that their set-up is followed by ours. Where the operator has a
+   plan, PCMatApply() is then ours. Levels, smoothers and the coarse solver stay PETSc's, and so does the arithmetic of
+   a V or W cycle. The cycle here differs from PCMatApply_MG() in what it costs:
+
+   - The transposes of prolongators are kept. A restriction is a product of our type, not MatTransposeMatMult().
+   - Where X is zero the pre-smoother is told so, which saves a product on each level.
+   - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths, if they fit.
+   - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
+     other sign, too, and its solution is subtracted. No bit of the result depends on that.
+
+   What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_BLOCK
+  #include <petsc/private/pcmgimpl.h>
+
+  #define MG_KEY "MatAIJTCUMultigrid"
+
+enum {
+  WIDTHS = 2 /* a method that narrows its block, and comes back to the full width, uses two */
+};
+
+/* A matrix of PCMG, and what tells whether it is still as it was when something was made for it */
+typedef struct {
+  Mat              mat;
+  PetscObjectState state;
+} Given;
+
+/* A transfer between two levels: what PCMG has, and what is multiplied with. That is the same, a transpose or a copy */
+typedef struct {
+  Given     given;
+  Mat       used;
+  PetscBool transposed; /* used is the transpose of given */
+} Transfer;
+
+/* What level l has, and its transfers to and from level l - 1. The coarsest has nothing */
+typedef struct {
+  Given    A;
+  Transfer down, up;
+} Operators;
+
+/*
+   Blocks of a level. On the finest level b and x are the caller's. All but x are what a product makes:
+
+     r = A x, which becomes A x - b
+     b = down r, with r of the finer level
+     e = up x, with x of the coarser level
+*/
+typedef struct {
+  Mat b, x, r, e;
+} Blocks;
+
+typedef struct {
+  Mat        finest; /* tells a width: r of the finest level. NULL where nothing is kept */
+  PetscInt64 used;   /* when it was last used */
+  Blocks     level[PETSC_MG_MAXLEVELS];
+} Width;
+
+typedef struct {
+  PetscErrorCode (*setup)(PC); /* PETSc's functions behind ours */
+  PetscErrorCode (*reset)(PC);
+  PetscErrorCode (*destroy)(PC);
+  PetscErrorCode (*matapply)(PC, Mat, Mat);
+  PetscInt   nlevels; /* of what is kept */
+  PetscInt64 applied;
+  char       elsewhere[32]; /* type of blocks that are not where the products are made */
+  Operators  operators[PETSC_MG_MAXLEVELS];
+  Width      widths[WIDTHS];
+} Multigrid;
+
+static PetscErrorCode MultigridGet(PC pc, Multigrid **s)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  *s = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)pc, MG_KEY, (PetscObject *)&container));
+  PetscCheck(container, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "A function of aijtcu was copied to a preconditioner without its data");
+  PetscCall(PetscContainerGetPointer(container, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WidthDrop(Width *width)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
+    Blocks *level = &width->level[l];
+
+    PetscCall(MatDestroy(&level->b));
+    PetscCall(MatDestroy(&level->x));
+    PetscCall(MatDestroy(&level->r));
+    PetscCall(MatDestroy(&level->e));
+  }
+  width->finest = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransferDrop(Transfer *t)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&t->given.mat));
+  PetscCall(MatDestroy(&t->used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Give back all that is kept. The products among it have references to PETSc's levels */
+static PetscErrorCode MultigridDrop(Multigrid *s)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(WidthDrop(&s->widths[i]));
+  for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
+    PetscCall(MatDestroy(&s->operators[l].A.mat));
+    PetscCall(TransferDrop(&s->operators[l].down));
+    PetscCall(TransferDrop(&s->operators[l].up));
+  }
+  s->nlevels      = 0;
+  s->elsewhere[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MultigridFree(PetscCtxRt ctx)
+{
+  Multigrid **s = (Multigrid **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(MultigridDrop(*s));
+  PetscCall(PetscFree(*s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ChangesRHS(KSP smoother, PetscBool *changes)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  *changes = PETSC_FALSE;
+  PetscCall(KSPGetPC(smoother, &pc));
+  PetscTryMethod(pc, "PCPreSolveChangeRHS_C", (PC, PetscBool *), (pc, changes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The interpolation of a DMDA with several unknowns a point is a MATMAIJ */
+static PetscErrorCode IsTransfer(Mat A, PetscBool *is)
+{
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (A) PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, is, MATSEQAIJ, MATMPIAIJ, ""));
+  if (A && !*is) PetscCall(PetscObjectTypeCompareAny((PetscObject)A, is, MATSEQMAIJ, MATMPIMAIJ, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As PCApply_MG_Internal() begins: a level has no operator where a DM makes it, or GAMG has made new levels */
+static PetscErrorCode CompleteLevels(PC_MG *mg)
+{
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < mg->levels[0]->levels; l++) {
+    PC_MG_Levels *level = mg->levels[l];
+
+    if (level->A) continue;
+    PetscCall(KSPGetOperators(level->smoothu, &level->A, NULL));
+    PetscCall(PetscObjectReference((PetscObject)level->A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Why a cycle of this PCMG is not one of ours; NULL if it is. The same on all processes */
+static PetscErrorCode Lacks(PC pc, const char **why)
+{
+  PC_MG         *mg      = (PC_MG *)pc->data;
+  PC_MG_Levels **levels  = mg->levels;
+  const PetscInt nlevels = levels[0]->levels;
+  PetscBool      changes[2], is[2];
+
+  PetscFunctionBegin;
+  *why = NULL;
+  if (mg->am != PC_MG_MULTIPLICATIVE) *why = "its cycle is not multiplicative";
+  else if (mg->cyclesperpcapply < 1) *why = "it has no cycle";
+  else if (nlevels < 2) *why = "it has one level";
+  for (PetscInt l = 1; l < nlevels && !*why; l++) {
+    PetscCall(IsTransfer(levels[l]->restrct, &is[0]));
+    PetscCall(IsTransfer(levels[l]->interpolate, &is[1]));
+    if (!is[0] || !is[1]) *why = "a transfer between its levels is neither a MATAIJ nor a MATMAIJ";
+    else if (levels[l]->matresidual != PCMGMatResidualDefault) *why = "a residual is computed by a function of the program";
+    else if (levels[l]->cr) *why = "it has compatible relaxation";
+  }
+  if (!*why) {
+    PetscCall(ChangesRHS(levels[nlevels - 1]->smoothd, &changes[0]));
+    PetscCall(ChangesRHS(levels[nlevels - 1]->smoothu, &changes[1]));
+    if (changes[0] || changes[1]) *why = "a smoother changes the right-hand side";
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What changes with a matrix. For an operator, and a transfer with a plan, it is the pattern: products and transposes
+   take new values. Of another transfer there is a copy, of its values, too
+*/
+static PetscErrorCode GivenState(Mat A, PetscBool pattern, PetscObjectState *state)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan || pattern) PetscCall(MatGetNonzeroState(A, state));
+  else PetscCall(PetscObjectStateGet((PetscObject)A, state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The reference keeps the address from being another matrix's */
+static PetscErrorCode GivenSet(Given *given, Mat A, PetscBool pattern)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)A));
+  given->mat = A;
+  PetscCall(GivenState(A, pattern, &given->state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GivenIs(const Given *given, Mat A, PetscBool pattern, PetscBool *is)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(GivenState(A, pattern, &state));
+  *is = (PetscBool)(*is && given->mat == A && given->state == state);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether what is kept was made for the matrices of PCMG */
+static PetscErrorCode OperatorsAre(const Multigrid *s, const PC_MG *mg, PetscBool *are)
+{
+  PetscFunctionBegin;
+  *are = (PetscBool)(s->nlevels == mg->levels[0]->levels);
+  for (PetscInt l = 1; l < s->nlevels && *are; l++) {
+    PetscCall(GivenIs(&s->operators[l].A, mg->levels[l]->A, PETSC_TRUE, are));
+    PetscCall(GivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, PETSC_FALSE, are));
+    PetscCall(GivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, PETSC_FALSE, are));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   PCMG takes a transfer or its transpose, and tells by the shape which of them it got. One without a plan is copied to
+   the type of the finest operator: a MATMAIJ, or a matrix of the host
+*/
+static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transpose, MatType type)
+{
+  AIJTCUPlan *plan;
+  Mat         T;
+
+  PetscFunctionBegin;
+  PetscCall(GivenSet(&t->given, given, PETSC_FALSE));
+  PetscCall(AIJTCUGetPlan(given, &plan));
+  if (plan) {
+    PetscCall(PetscObjectReference((PetscObject)given));
+    t->used = given;
+  } else {
+    PetscCall(MatConvert(given, MATAIJ, MAT_INITIAL_MATRIX, &t->used));
+    PetscCall(MatConvert(t->used, type, MAT_INPLACE_MATRIX, &t->used));
+  }
+  if (transpose) {
+    PetscCall(MatTranspose(t->used, MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatDestroy(&t->used));
+    t->used = T;
+  }
+  t->transposed = (PetscBool)(transpose && plan);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc looks whether the values have changed */
+static PetscErrorCode TransferRenew(Transfer *t)
+{
+  PetscFunctionBegin;
+  if (t->transposed) PetscCall(MatTranspose(t->given.mat, MAT_REUSE_MATRIX, &t->used));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let what is kept be that of PCMG's levels as they are now */
+static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
+{
+  const PC_MG   *mg      = (PC_MG *)pc->data;
+  const PetscInt nlevels = mg->levels[0]->levels;
+  MatType        type;
+  PetscBool      are;
+
+  PetscFunctionBegin;
+  PetscCall(OperatorsAre(s, mg, &are));
+  if (are) {
+    for (PetscInt l = 1; l < nlevels; l++) {
+      PetscCall(TransferRenew(&s->operators[l].down));
+      PetscCall(TransferRenew(&s->operators[l].up));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MultigridDrop(s));
+  PetscCall(MatGetType(pc->pmat, &type));
+  for (PetscInt l = 1; l < nlevels; l++) {
+    const PC_MG_Levels *level = mg->levels[l];
+    const PetscInt      fine  = level->A->rmap->N;
+    Operators          *op    = &s->operators[l];
+
+    PetscCall(GivenSet(&op->A, level->A, PETSC_TRUE));
+    PetscCall(TransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->cmap->N != fine), type));
+    PetscCall(TransferSet(&op->up, level->interpolate, (PetscBool)(level->interpolate->rmap->N != fine), type));
+  }
+  s->nlevels = nlevels; /* last: after an error all is made anew */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProductCreate(Mat A, Mat B, Mat *C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreate(A, B, NULL, C));
+  PetscCall(MatProductSetType(*C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(*C));
+  PetscCall(MatProductSymbolic(*C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SameType(Mat A, Mat B, PetscBool *same)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, ((PetscObject)B)->type_name, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the blocks of a width are for X */
+static PetscErrorCode WidthFits(const Width *width, Mat X, PetscBool *fits)
+{
+  PetscFunctionBegin;
+  *fits = PETSC_FALSE;
+  if (!width->finest) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(SameType(width->finest, X, fits));
+  if (*fits) PetscCall(PetscLayoutCompare(width->finest->cmap, X->cmap, fits));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set up all products. They are not usable if one of them is not made where X is: blocks would be copied in each cycle */
+static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, PetscBool *usable)
+{
+  const PetscInt finest = s->nlevels - 1;
+
+  PetscFunctionBegin;
+  *usable = PETSC_TRUE;
+  for (PetscInt l = finest; l > 0 && *usable; l--) {
+    const Operators *op   = &s->operators[l];
+    Blocks          *fine = &width->level[l], *coarse = &width->level[l - 1];
+
+    PetscCall(ProductCreate(op->A.mat, l == finest ? X : fine->x, &fine->r));
+    PetscCall(ProductCreate(op->down.used, fine->r, &coarse->b));
+    PetscCall(MatDuplicate(coarse->b, MAT_DO_NOT_COPY_VALUES, &coarse->x));
+    PetscCall(ProductCreate(op->up.used, coarse->x, &fine->e));
+    PetscCall(SameType(fine->r, X, usable));
+    if (*usable) PetscCall(SameType(coarse->b, X, usable));
+    if (*usable) PetscCall(SameType(fine->e, X, usable));
+  }
+  width->finest = width->level[finest].r;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether blocks for X are made beside those of other widths. On a device they are if all of them are within what
+   -mat_aijtcu_workspace_max allows. The same on all processes
+*/
+static PetscErrorCode WidthsFit(const Multigrid *s, Mat X, PetscBool *fit)
+{
+  PetscFunctionBegin;
+  *fit = PETSC_TRUE;
+  #if AIJTCU_HAVE_DEVICE
+  {
+    PetscInt  columns = X->cmap->N;
+    size_t    rows    = 0;
+    PetscBool device;
+
+    PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &device, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+    if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+    for (PetscInt i = 0; i < WIDTHS; i++) columns += s->widths[i].finest ? s->widths[i].finest->cmap->N : 0;
+    for (PetscInt l = 1; l < s->nlevels; l++) rows += 2 * (size_t)(s->operators[l].A.mat->rmap->n + s->operators[l].down.used->rmap->n);
+    PetscCall(AIJTCUWorkspaceFits(rows * (size_t)columns * sizeof(PetscScalar), fit));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fit, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
+  }
+  #else
+  (void)s;
+  (void)X;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The blocks for X: kept ones, or new ones in place of those that were used the longest ago. There are none if the
+   products are not where X is
+*/
+static PetscErrorCode WidthGet(Multigrid *s, Mat X, Width **got)
+{
+  Width    *width = &s->widths[0];
+  PetscBool fits, usable;
+
+  PetscFunctionBegin;
+  *got = NULL;
+  PetscCall(PetscObjectTypeCompare((PetscObject)X, s->elsewhere, &fits));
+  if (fits) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < WIDTHS; i++) {
+    PetscCall(WidthFits(&s->widths[i], X, &fits));
+    if (fits) *got = &s->widths[i];
+    if (!s->widths[i].finest || (width->finest && s->widths[i].used < width->used)) width = &s->widths[i];
+  }
+  if (!*got) {
+    PetscCall(WidthDrop(width));
+    PetscCall(WidthsFit(s, X, &fits));
+    for (PetscInt i = 0; i < WIDTHS && !fits; i++) PetscCall(WidthDrop(&s->widths[i]));
+    PetscCall(WidthCreate(s, width, X, &usable));
+    if (!usable) {
+      PetscCall(WidthDrop(width));
+      PetscCall(PetscStrncpy(s->elsewhere, ((PetscObject)X)->type_name, sizeof(s->elsewhere)));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    *got = width;
+  }
+  (*got)->used = ++s->applied;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EventBegin(PetscLogEvent event)
+{
+  PetscFunctionBegin;
+  if (event) PetscCall(PetscLogEventBegin(event, 0, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EventEnd(PetscLogEvent event)
+{
+  PetscFunctionBegin;
+  if (event) PetscCall(PetscLogEventEnd(event, 0, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Smooth, or solve on the coarsest level. zero says that X stands for zero, whatever is in it */
+static PetscErrorCode Smooth(PC pc, const PC_MG_Levels *level, KSP smoother, PetscBool zero, Mat B, Mat X)
+{
+  PetscBool      nonzero;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(EventBegin(level->eventsmoothsolve));
+  PetscCall(KSPGetInitialGuessNonzero(smoother, &nonzero));
+  if (zero) PetscCall(KSPSetInitialGuessNonzero(smoother, PETSC_FALSE));
+  ierr = KSPMatSolve(smoother, B, X);
+  if (zero) PetscCall(KSPSetInitialGuessNonzero(smoother, nonzero)); /* after an error, too */
+  PetscCall(ierr);
+  PetscCall(KSPCheckMatSolve(smoother, pc, X));
+  PetscCall(EventEnd(level->eventsmoothsolve));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One cycle for A X = B on level l and those below */
+static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat B, Mat X)
+{
+  const PC_MG_Levels *level = ((PC_MG *)pc->data)->levels[l];
+  Blocks             *fine = &width->level[l], *coarse = l ? &width->level[l - 1] : NULL;
+  const PetscInt      cycles = l == 1 ? 1 : (PetscInt)level->cycles; /* the coarsest level is solved once */
+
+  PetscFunctionBegin;
+  PetscCall(Smooth(pc, level, level->smoothd, zero, B, X));
+  if (!l) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(EventBegin(level->eventresidual));
+  PetscCall(MatProductNumeric(fine->r));
+  PetscCall(MatAXPY(fine->r, -1, B, SAME_NONZERO_PATTERN));
+  PetscCall(EventEnd(level->eventresidual));
+  PetscCall(EventBegin(level->eventinterprestrict));
+  PetscCall(MatProductNumeric(coarse->b));
+  PetscCall(EventEnd(level->eventinterprestrict));
+  for (PetscInt i = 0; i < cycles; i++) PetscCall(Cycle(pc, width, l - 1, (PetscBool)(i == 0), coarse->b, coarse->x));
+  PetscCall(EventBegin(level->eventinterprestrict));
+  PetscCall(MatProductNumeric(fine->e));
+  PetscCall(MatAXPY(X, -1, fine->e, SAME_NONZERO_PATTERN));
+  PetscCall(EventEnd(level->eventinterprestrict));
+  PetscCall(Smooth(pc, level, level->smoothu, PETSC_FALSE, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All cycles. X is an operand of the product with the finest level's A for as long */
+static PetscErrorCode Cycles(PC pc, Width *width, Mat B, Mat X)
+{
+  const PC_MG   *mg     = (PC_MG *)pc->data;
+  const PetscInt finest = mg->levels[0]->levels - 1;
+  Blocks        *fine   = &width->level[finest];
+  PetscErrorCode ierr   = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductReplaceMats(NULL, X, NULL, fine->r));
+  for (PetscInt i = 0; i < mg->cyclesperpcapply && !ierr; i++) ierr = Cycle(pc, width, finest, (PetscBool)(i == 0), B, X);
+  PetscCall(MatProductReplaceMats(NULL, fine->e, NULL, fine->r)); /* the caller's X is not kept */
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCMatApply_AIJTCU_MG(PC pc, Mat B, Mat X)
+{
+  PC_MG      *mg = (PC_MG *)pc->data;
+  Multigrid  *s;
+  Width      *width = NULL;
+  const char *why;
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  PetscCall(MultigridGet(pc, &s));
+  PetscCall(CompleteLevels(mg));
+  PetscCall(Lacks(pc, &why));
+  if (!why) {
+    PetscCall(SameType(B, X, &same));
+    if (same) {
+      PetscCall(OperatorsSync(pc, s));
+      PetscCall(WidthGet(s, X, &width));
+    }
+    if (!width) why = "its right-hand sides or solutions are not where its operator is";
+  }
+  if (why) {
+    PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns by PETSc's cycle: %s\n", X->cmap->N, why));
+    PetscCall((*s->matapply)(pc, B, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns by a cycle for blocks\n", X->cmap->N));
+  if (mg->stageApply) PetscCall(PetscLogStagePush(mg->stageApply));
+  PetscCall(Cycles(pc, width, B, X));
+  if (mg->stageApply) PetscCall(PetscLogStagePop());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Runs for every new operator, and for new values */
+static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
+{
+  Multigrid  *s;
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(MultigridGet(pc, &s));
+  /* GAMG makes new levels: let go of the old ones first */
+  if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(MultigridDrop(s));
+  PetscCall((*s->setup)(pc));
+  PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
+  if (plan) pc->ops->matapply = PCMatApply_AIJTCU_MG;
+  else {
+    pc->ops->matapply = s->matapply;
+    PetscCall(MultigridDrop(s));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_AIJTCU_MG(PC pc)
+{
+  Multigrid *s;
+
+  PetscFunctionBegin;
+  PetscCall(MultigridGet(pc, &s));
+  PetscCall(MultigridDrop(s));
+  if (s->reset) PetscCall((*s->reset)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_AIJTCU_MG(PC pc)
+{
+  Multigrid *s;
+  PetscErrorCode (*destroy)(PC);
+
+  PetscFunctionBegin;
+  PetscCall(MultigridGet(pc, &s));
+  destroy = s->destroy;
+  PetscCall(PetscObjectCompose((PetscObject)pc, MG_KEY, NULL));
+  if (destroy) PetscCall((*destroy)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Put our functions before those that a creator has set. PCCreate_GAMG() begins with PCSetType(pc, PCMG), and sets
+   these functions anew after that
+*/
+static PetscErrorCode Wrap(PC pc, PetscErrorCode (*create)(PC))
+{
+  Multigrid *s;
+
+  PetscFunctionBegin;
+  PetscCall((*create)(pc));
+  PetscCall(PetscNew(&s));
+  s->setup    = pc->ops->setup;
+  s->reset    = pc->ops->reset;
+  s->destroy  = pc->ops->destroy;
+  s->matapply = pc->ops->matapply;
+  PetscCall(AIJTCUComposeData((PetscObject)pc, MG_KEY, s, MultigridFree));
+  pc->ops->setup   = PCSetUp_AIJTCU_MG;
+  pc->ops->reset   = PCReset_AIJTCU_MG;
+  pc->ops->destroy = PCDestroy_AIJTCU_MG;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*create_mg)(PC), (*create_gamg)(PC); /* PETSc's */
+
+static PetscErrorCode PCCreate_AIJTCU_MG(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(Wrap(pc, create_mg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCCreate_AIJTCU_GAMG(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(Wrap(pc, create_gamg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called when the library is loaded; again if a later step failed */
+PetscErrorCode AIJTCURegisterMG(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PCInitializePackage());
+  if (!create_mg) PetscCall(PetscFunctionListFind(PCList, PCMG, &create_mg));
+  if (!create_gamg) PetscCall(PetscFunctionListFind(PCList, PCGAMG, &create_gamg));
+  PetscCall(PCRegister(PCMG, PCCreate_AIJTCU_MG));
+  PetscCall(PCRegister(PCGAMG, PCCreate_AIJTCU_GAMG));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

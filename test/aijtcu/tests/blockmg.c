@@ -1,0 +1,379 @@
+static char help[] = "PCMatApply() of PCMG and PCGAMG with a MATAIJTCU against PCApply() column by column. Prints on error only.\n\n";
+
+#include <petscdmda.h>
+#include <petscksp.h>
+#include <petscaijtcu.h>
+
+enum {
+  NX = 17, /* points */
+  NY = 13
+};
+
+/* Two ways to the same preconditioner differ by roundings */
+#define TOLERANCE (5e4 * PETSC_MACHINE_EPSILON)
+
+/* A Laplacian for each unknown of a point. Versions differ in their values only */
+static PetscErrorCode Fill(DM da, Mat A, PetscInt version)
+{
+  DMDALocalInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetLocalInfo(da, &info));
+  for (PetscInt j = info.ys; j < info.ys + info.ym; j++) {
+    for (PetscInt i = info.xs; i < info.xs + info.xm; i++) {
+      for (PetscInt c = 0; c < info.dof; c++) {
+        const MatStencil row = {.j = j, .i = i, .c = c};
+        MatStencil       columns[5];
+        PetscScalar      values[5];
+        PetscInt         n = 0;
+
+        for (PetscInt d = 0; d < 5; d++) {
+          const PetscInt di[] = {0, -1, 1, 0, 0}, dj[] = {0, 0, 0, -1, 1}, x = i + di[d], y = j + dj[d];
+
+          if (x < 0 || x >= info.mx || y < 0 || y >= info.my) continue;
+          columns[n]  = (MatStencil){.j = y, .i = x, .c = c};
+          values[n++] = d ? -1. - 0.1 * version * ((i + x + j + y) % 4) : 4.2 + 0.9 * version + 0.1 * c;
+        }
+        PetscCall(MatSetValuesStencil(A, 1, &row, n, columns, values, INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateOperator(DM da, PetscInt version, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(DMCreateMatrix(da, A));
+  PetscCall(Fill(da, *A, version));
+  PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block for A, the same for any number of processes, with a column of zeros */
+static PetscErrorCode CreateBlock(Mat A, MatType type, PetscInt N, Mat *B)
+{
+  PetscInt     n, r0, lda;
+  PetscScalar *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetOwnershipRange(A, &r0, NULL));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, n, PETSC_DECIDE, PETSC_DETERMINE, N));
+  PetscCall(MatSetType(*B, type));
+  PetscCall(MatSetUp(*B));
+  PetscCall(MatDenseGetLDA(*B, &lda));
+  PetscCall(MatDenseGetArrayWrite(*B, &b));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < n; i++) b[i + j * lda] = j == 1 ? 0 : PetscSinReal((PetscReal)(1 + (r0 + i) * (j + 1)));
+  }
+  PetscCall(MatDenseRestoreArrayWrite(*B, &b));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(PC pc, Mat A, MatType type, PetscInt N, const char what[])
+{
+  Mat       B, X;
+  Vec       x, b, y;
+  PetscReal difference, norm, worst = 0;
+
+  PetscFunctionBegin;
+  PetscCall(CreateBlock(A, type, N, &B));
+  PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &X));
+  PetscCall(MatScale(X, PETSC_MAX_REAL)); /* what is in X does not count */
+  PetscCall(PCMatApply(pc, B, X));
+  PetscCall(MatCreateVecs(A, NULL, &y));
+  for (PetscInt j = 0; j < N; j++) {
+    PetscCall(MatDenseGetColumnVecRead(B, j, &b));
+    PetscCall(PCApply(pc, b, y));
+    PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+    PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+    PetscCall(VecAXPY(y, -1, x));
+    PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
+    PetscCall(VecNorm(y, NORM_2, &difference));
+    worst = PetscMax(worst, norm > 0 ? difference / norm : difference);
+    if (PetscIsInfOrNanReal(difference)) worst = PETSC_MAX_REAL;
+  }
+  if (worst > TOLERANCE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %" PetscInt_FMT " columns: differs by %g of itself\n", what, N, (double)worst));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompareWidths(PC pc, Mat A, MatType type, const char what[])
+{
+  const PetscInt widths[] = {5, 2, 5, 1, 8, 2, 5};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) PetscCall(Compare(pc, A, type, widths[i], what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Number of products of a sequential A with a block that a PCMatApply() makes */
+static PetscErrorCode CountProducts(PC pc, Mat A, MatType type, PetscInt expected)
+{
+  MatAIJTCUCounts before, after;
+  PetscInt64      n;
+  Mat             B, X;
+
+  PetscFunctionBegin;
+  PetscCall(CreateBlock(A, type, 3, &B));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+  PetscCall(MatAIJTCUGetCounts(A, &before));
+  PetscCall(PCMatApply(pc, B, X));
+  PetscCall(MatAIJTCUGetCounts(A, &after));
+  n = after.tcu + after.csr + after.cusparse - before.tcu - before.csr - before.cusparse;
+  if (n != expected) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " products with the operator, not %" PetscInt_FMT "\n", n, expected));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode NewId(PetscObjectId *id)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+  PetscCall(PetscObjectGetId((PetscObject)container, id));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Once blocks of two widths are there, nothing is made any more: PETSc's objects have consecutive numbers */
+static PetscErrorCode TestSteady(PC pc, Mat A, MatType type)
+{
+  const PetscInt N[] = {6, 3};
+  Mat            B[2], X[2];
+  PetscObjectId  before = 0, after;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(CreateBlock(A, type, N[i], &B[i]));
+    PetscCall(MatDuplicate(B[i], MAT_DO_NOT_COPY_VALUES, &X[i]));
+  }
+  for (int i = 0; i < 6; i++) {
+    if (i == 2) PetscCall(NewId(&before));
+    PetscCall(PCMatApply(pc, B[i % 2], X[i % 2]));
+  }
+  PetscCall(NewId(&after));
+  if (after != before + 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " objects made in steady applications\n", after - before - 1));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDestroy(&B[i]));
+    PetscCall(MatDestroy(&X[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Interpolations with other values, which no set-up sees */
+static PetscErrorCode TestInterpolation(PC pc, Mat A, MatType type)
+{
+  PetscInt nlevels;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(pc, &nlevels));
+  for (PetscInt l = 1; l < nlevels; l++) {
+    Mat P;
+
+    PetscCall(PCMGGetInterpolation(pc, l, &P));
+    PetscCall(MatScale(P, 1.25));
+  }
+  PetscCall(CompareWidths(pc, A, type, "with another interpolation"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A restriction that is not the transpose of the interpolation, given after the set-up */
+static PetscErrorCode TestRestriction(PC pc, Mat A, MatType type)
+{
+  PetscInt nlevels;
+
+  PetscFunctionBegin;
+  PetscCall(PCMGGetLevels(pc, &nlevels));
+  for (PetscInt l = 1; l < nlevels; l++) {
+    Mat P, R;
+
+    PetscCall(PCMGGetInterpolation(pc, l, &P));
+    PetscCall(MatTranspose(P, MAT_INITIAL_MATRIX, &R));
+    PetscCall(MatScale(R, 0.5));
+    PetscCall(PCMGSetRestriction(pc, l, R));
+    PetscCall(MatDestroy(&R));
+  }
+  PetscCall(CompareWidths(pc, A, type, "with a restriction"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Other values, other operators, and other types */
+static PetscErrorCode TestOperators(DM da, KSP ksp, PC pc, Mat A, MatType type)
+{
+  Mat other;
+
+  PetscFunctionBegin;
+  PetscCall(CompareWidths(pc, A, type, "first operator"));
+  PetscCall(Fill(da, A, 1));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(CompareWidths(pc, A, type, "new values"));
+  PetscCall(CreateOperator(da, 2, &other));
+  PetscCall(KSPSetOperators(ksp, other, other));
+  PetscCall(CompareWidths(pc, other, type, "another operator"));
+  PetscCall(MatDestroy(&other));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &other));
+  PetscCall(KSPSetOperators(ksp, other, other));
+  PetscCall(Compare(pc, other, MATDENSE, 5, "an aij"));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(Compare(pc, A, type, 5, "the first operator again"));
+  PetscCall(MatDestroy(&other));
+  PetscCall(KSPReset(ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(Compare(pc, A, type, 5, "after KSPReset()"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Operators(KSP ksp, Mat A, Mat P, void *ctx)
+{
+  DM da;
+
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  PetscCall(KSPGetDM(ksp, &da));
+  PetscCall(Fill(da, P, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char      dense[32]   = MATDENSE;
+  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE;
+  PetscInt  dof = 1, products = 0;
+  DM        da;
+  KSP       ksp;
+  PC        pc;
+  Mat       A;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  if (PETSC_VERSION_LT(3, 26, 0)) { /* PCMatApply() is PETSc's own, which in 3.25 crashes where a process has no columns of a coarse level */
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Multigrid test", NULL);
+  PetscCall(PetscOptionsString("-dense_type", "Type of the blocks", NULL, dense, dense, sizeof(dense), NULL));
+  PetscCall(PetscOptionsInt("-dof", "Unknowns of a point", NULL, dof, &dof, NULL));
+  PetscCall(PetscOptionsInt("-products", "Number of products with the operator in a PCMatApply()", NULL, products, &products, NULL));
+  PetscCall(PetscOptionsBool("-interpolation", "Scale the interpolations, too", NULL, interpolation, &interpolation, NULL));
+  PetscCall(PetscOptionsBool("-steady", "Look for objects that are made in each application", NULL, steady, &steady, NULL));
+  PetscCall(PetscOptionsBool("-restriction", "Set a restriction, too", NULL, restriction, &restriction, NULL));
+  PetscCall(PetscOptionsBool("-from_dm", "The DM makes the operators of all levels", NULL, from_dm, &from_dm, NULL));
+  PetscOptionsEnd();
+  PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, NX, NY, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, &da));
+  PetscCall(DMSetMatType(da, MATAIJTCU));
+  PetscCall(DMSetFromOptions(da));
+  PetscCall(DMSetUp(da));
+  PetscCall(CreateOperator(da, 0, &A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, da));
+  if (from_dm) PetscCall(KSPSetComputeOperators(ksp, Operators, NULL));
+  else {
+#if PETSC_VERSION_LT(3, 25, 0)
+    PetscCall(KSPSetDMActive(ksp, PETSC_FALSE));
+#else
+    PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+#endif
+    PetscCall(KSPSetOperators(ksp, A, A));
+  }
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (from_dm) PetscCall(CompareWidths(pc, A, dense, "operators of a DM"));
+  else if (steady) PetscCall(TestSteady(pc, A, dense));
+  else PetscCall(TestOperators(da, ksp, pc, A, dense));
+  if (interpolation) PetscCall(TestInterpolation(pc, A, dense));
+  if (restriction) PetscCall(TestRestriction(pc, A, dense));
+  if (products) PetscCall(CountProducts(pc, A, dense, products));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  if (!from_dm) PetscCall(Compare(pc, A, dense, 2, "after PCSetType()"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: !complex
+
+  testset: # the cycle for blocks is that of PETSc 3.26
+    output_file: output/empty.out
+    nsize: {{1 3}}
+    args: -use_gpu_aware_mpi 0
+
+    test:
+      suffix: gamg
+      args: -pc_type gamg -mg_levels_ksp_type {{chebyshev richardson}} -mg_levels_ksp_max_it {{1 2}} -interpolation
+
+    test:
+      suffix: cycles
+      args: -pc_type gamg -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -pc_mg_distinct_smoothup {{0 1}} -pc_mg_multiplicative_cycles {{1 2}}
+
+    test: # PETSc's way
+      suffix: others
+      args: -pc_type gamg -pc_mg_type {{additive full}}
+
+    test:
+      suffix: grid
+      args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation
+
+    test: # the interpolations are of type maij
+      suffix: unknowns
+      args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -dof 2
+
+    test:
+      suffix: from_dm
+      args: -pc_type mg -pc_mg_levels 3 -from_dm -mg_levels_ksp_type richardson
+
+  test: # one product before the coarse level and two after it, and the residual
+    suffix: products
+    output_file: output/empty.out
+    requires: !cuda
+    args: -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type jacobi -products 4
+
+  test: # cgs goes column by column, and makes nothing for a block
+    suffix: steady
+    output_file: output/empty.out
+    requires: !cuda
+    args: -pc_type gamg -mg_levels_ksp_type cgs -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -steady
+
+  testset:
+    output_file: output/empty.out
+    requires: cuda
+    args: -use_gpu_aware_mpi 0 -dense_type densecuda
+
+    test:
+      suffix: cuda
+      nsize: {{1 2}}
+      args: -pc_type gamg -mg_levels_ksp_type {{chebyshev richardson}} -interpolation
+
+    test:
+      suffix: cuda_grid
+      nsize: {{1 2}}
+      args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation
+
+    test:
+      suffix: cuda_unknowns
+      nsize: {{1 2}}
+      args: -pc_type mg -pc_mg_levels 3 -from_dm -dof 2
+
+    test:
+      suffix: cuda_products
+      args: -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type jacobi -products 4
+
+TEST*/
