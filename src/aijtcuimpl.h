@@ -30,6 +30,13 @@ typedef PetscInt AIJTCUDeviceInt;
   #define AIJTCU_HAVE_DEVICE 0
 #endif
 
+/* Whole blocks are solved: src/block/. KSP_RemoveNullSpaceMat() and a new set-up for every operator need 3.26 */
+#if AIJTCU_HAVE_BRICKS && !PETSC_VERSION_LT(3, 26, 0)
+  #define AIJTCU_HAVE_BLOCK 1
+#else
+  #define AIJTCU_HAVE_BLOCK 0
+#endif
+
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
@@ -200,6 +207,15 @@ PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
+#if AIJTCU_HAVE_BLOCK
+typedef struct { /* what KSPCHEBYSHEV works with */
+  PetscReal        emin, emax;
+  KSPChebyshevKind kind;
+  const PetscReal *betas;
+} AIJTCUChebyshev;
+PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+#endif
+
 /* upstreamproduct.c: workarounds for defects in products */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
@@ -324,6 +340,10 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+
+/* block/methods.c: block forms of Krylov methods; what they share is in block/blockksp.h */
+PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
+PETSC_INTERN PetscBool      AIJTCUBlockSolvers; /* -mat_aijtcu_block_solvers */
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
