@@ -47,7 +47,6 @@ typedef struct {
 /* A product with A that is set up once. PETSc keeps what it needs in the matrix of the result */
 typedef struct {
   Mat              result; /* a reference */
-  const void      *A;
   PetscObjectId    id;
   PetscObjectState nonzerostate;
 } AIJTCUBlockProduct;

@@ -149,12 +149,10 @@ static PetscErrorCode AIJTCUBlockSetUpProduct(Mat A, Mat X, Mat Y, AIJTCUBlockPr
   PetscCall(PetscObjectReference((PetscObject)Y));
   PetscCall(MatDestroy(&p->result));
   p->result = Y;
-  p->A      = NULL;
   PetscCall(MatProductCreateWithMat(A, X, NULL, Y));
   PetscCall(MatProductSetType(Y, MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(Y));
   PetscCall(MatProductSymbolic(Y));
-  p->A = A;
   PetscCall(PetscObjectGetId((PetscObject)A, &p->id));
   PetscCall(MatGetNonzeroState(A, &p->nonzerostate));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,7 +177,7 @@ PetscErrorCode AIJTCUBlockMatMult(KSP ksp, AIJTCUBlockKSP *s, Mat X, Mat Y)
   if (!p) p = &s->product[0]; /* its result was a block of another size */
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &state));
-  if (p->result != Y || p->A != A || p->id != id || p->nonzerostate != state || !Y->product || Y->product->A != A) PetscCall(AIJTCUBlockSetUpProduct(A, X, Y, p));
+  if (p->result != Y || p->id != id || p->nonzerostate != state || !Y->product || Y->product->A != A) PetscCall(AIJTCUBlockSetUpProduct(A, X, Y, p));
   else if (Y->product->B != X) PetscCall(MatProductReplaceMats(NULL, X, NULL, Y));
   PetscCall(MatProductNumeric(Y));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -77,6 +77,24 @@ static PetscErrorCode CreateOperator(Shape shape, PetscReal shift, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Couples the first unknown and the last */
+static PetscErrorCode CreateCorner(Mat *A)
+{
+  PetscInt r0, r1;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS, 2, NULL, 2, NULL, A));
+  PetscCall(MatGetOwnershipRange(*A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    PetscCall(MatSetValue(*A, i, i, 0.1, INSERT_VALUES));
+    if (!i) PetscCall(MatSetValue(*A, i, ROWS - 1, -0.1, INSERT_VALUES));
+    if (i == ROWS - 1) PetscCall(MatSetValue(*A, i, 0, -0.1, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateTested(Mat A, Mat *T)
 {
   PetscFunctionBegin;
@@ -291,11 +309,41 @@ static PetscErrorCode SameBitsEachTime(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A column that has ended is not worked on any more: it has the bits of a solve that ends then */
+static PetscErrorCode ColumnsStay(Mat T, const Params *p, Mat B, Mat X0)
+{
+  Mat             X[2];
+  KSP             ksp;
+  const PetscInt *its;
+  PetscInt        n, end = 0;
+  Vec             x, y;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(T, p, &ksp));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X[i]));
+    PetscCall(SolveBlock(ksp, p, B, X[i]));
+    PetscCall(MatAIJTCUKSPGetColumns(ksp, &n, NULL, &its, NULL));
+    if (!i && n) end = its[EASY];
+    PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, end));
+  }
+  PetscCall(MatDenseGetColumnVecRead(X[0], EASY, &x));
+  PetscCall(MatDenseGetColumnVecRead(X[1], EASY, &y));
+  PetscCall(VecEqual(x, y, &same));
+  PetscCall(MatDenseRestoreColumnVecRead(X[1], EASY, &y));
+  PetscCall(MatDenseRestoreColumnVecRead(X[0], EASY, &x));
+  if (end && !same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Column %d changes after it has ended\n", EASY));
+  for (int i = 0; i < 2; i++) PetscCall(MatDestroy(&X[i]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Operators that are exchanged between solves, types that change, new values, KSPReset() */
 static PetscErrorCode Exchange(Mat A, Mat T, const Params *given, Mat B, Mat X0)
 {
   Params p = *given;
-  Mat    A2, T2;
+  Mat    A2, T2, A3;
   KSP    ksp, ref;
 
   PetscFunctionBegin;
@@ -323,6 +371,11 @@ static PetscErrorCode Exchange(Mat A, Mat T, const Params *given, Mat B, Mat X0)
     PetscCall(MatScale(A2, 1.5));
     PetscCall(MatScale(T2, 1.5));
     PetscCall(SolveAndCompare("new values", ksp, ref, &p, T2, B, X0));
+    PetscCall(CreateCorner(&A3)); /* a new pattern in the same matrix */
+    PetscCall(MatAXPY(A2, 1, A3, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatAXPY(T2, 1, A3, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&A3));
+    PetscCall(SolveAndCompare("another pattern", ksp, ref, &p, T2, B, X0));
     PetscCall(KSPReset(ksp));
     PetscCall(KSPReset(ref));
     PetscCall(KSPSetOperators(ksp, T2, T2));
@@ -386,6 +439,14 @@ static PetscErrorCode CountMonitor(KSP ksp, PetscInt n, PetscReal norm, void *ct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CountReasons(KSP ksp, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)ksp;
+  ++*(PetscInt *)ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode OwnTest(KSP ksp, PetscInt n, PetscReal norm, KSPConvergedReason *reason, void *ctx)
 {
   PetscFunctionBegin;
@@ -411,7 +472,7 @@ static PetscErrorCode Columns(Mat A, Mat T, const Params *given, Mat B, Mat X0)
 {
   Params   p = *given;
   KSP      ksp, ref;
-  PetscInt count[2];
+  PetscInt count[2], views;
 
   PetscFunctionBegin;
   for (int what = 0; what < 5; what++) {
@@ -420,7 +481,7 @@ static PetscErrorCode Columns(Mat A, Mat T, const Params *given, Mat B, Mat X0)
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));
     p.taken  = PETSC_FALSE;
-    count[0] = count[1] = 0;
+    count[0] = count[1] = views = 0;
     for (int i = 0; i < 2; i++) {
       const KSP k = i ? ref : ksp;
 
@@ -435,7 +496,9 @@ static PetscErrorCode Columns(Mat A, Mat T, const Params *given, Mat B, Mat X0)
         PetscCall(KSPGuessSetType(guess, KSPGUESSFISCHER));
       }
     }
+    PetscCall(KSPConvergedReasonViewSet(ksp, CountReasons, &views, NULL));
     PetscCall(SolveAndCompare(names[what], ksp, ref, &p, T, B, X0));
+    if (views != 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the reason is shown %" PetscInt_FMT " times\n", names[what], views));
     if (count[0] != count[1] || (what % 2 == 0 && what < 3 && count[0] < N)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " calls, with KSPSolve() %" PetscInt_FMT "\n", names[what], count[0], count[1]));
     if (what == 0) {
       PetscCall(KSPMonitorCancel(ksp));
@@ -581,6 +644,7 @@ int main(int argc, char **argv)
     PetscCall(KSPDestroy(&ksp));
     PetscCall(KSPDestroy(&ref));
     PetscCall(SameBitsEachTime(T, &p, B, X0));
+    if (p.taken && !p.whole) PetscCall(ColumnsStay(T, &p, B, X0));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&T));
