@@ -30,6 +30,13 @@ typedef PetscInt AIJTCUDeviceInt;
   #define AIJTCU_HAVE_DEVICE 0
 #endif
 
+/* Whole blocks are solved: src/block/. KSP_RemoveNullSpaceMat() and a new set-up for every operator need 3.26 */
+#if AIJTCU_HAVE_BRICKS && !PETSC_VERSION_LT(3, 26, 0)
+  #define AIJTCU_HAVE_BLOCK 1
+#else
+  #define AIJTCU_HAVE_BLOCK 0
+#endif
+
 #if AIJTCU_HAVE_BRICKS
 _Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
