@@ -1,92 +1,658 @@
-/* stand-in */
+/*
+   Arithmetic with blocks: from dense matrices of PETSc to kernels/block/ and back.
+
+   A context knows where the blocks of a solve are, on the host or on a device. There it has arrays of scalars and work
+   blocks. Each function takes the arrays of its blocks, calls one kernel, and gives them back, also after an error. On
+   a device the small copies between scalars and the host go through page-locked memory.
+*/
 #include "block.h"
+
 #if AIJTCU_HAVE_BLOCK
-struct _n_AIJTCUBlockCtx { Mat like; PetscInt ns, N, n; PetscScalar *s; Mat work[300]; };
-PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *c) { PetscFunctionBegin; PetscCall(PetscNew(c)); PetscFunctionReturn(PETSC_SUCCESS); }
-static PetscErrorCode Clear(AIJTCUBlockCtx c) { PetscFunctionBegin; for (int i = 0; i < 300; i++) PetscCall(MatDestroy(&c->work[i])); PetscFunctionReturn(PETSC_SUCCESS); }
-PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx c, Mat X, PetscInt n, PetscBool *u)
+  #if AIJTCU_HAVE_DEVICE
+    #include <petscdevice_cuda.h>
+  #endif
+
+/* What a function does with a block */
+typedef enum {
+  AIJTCU_BLOCK_READ,
+  AIJTCU_BLOCK_UPDATE,
+  AIJTCU_BLOCK_WRITE
+} AIJTCUBlockAccess;
+
+typedef struct {
+  Mat               mat;
+  AIJTCUBlockAccess access;
+  PetscScalar      *array;
+  PetscInt          ld;
+} AIJTCUBlockOperand;
+
+struct _n_AIJTCUBlockCtx {
+  MPI_Comm        comm; /* of PETSc; the blocks have references to it */
+  PetscMPIInt     nranks;
+  PetscInt        n, N; /* rows here, and columns */
+  PetscBool       device;
+  const BlockOps *ops;
+
+  PetscScalar *scalars; /* nscalars arrays of N */
+  PetscInt     nscalars;
+  size_t       capacity; /* of the memory for scalars, in scalars */
+  Mat         *work;
+  PetscInt     nwork;
+
+  AIJTCUBlockOperand *operands; /* of the call that is under way */
+  BlockIn            *in;
+  PetscInt            noperands;
+
+  #if AIJTCU_HAVE_DEVICE
+  PetscScalar *host;   /* page-locked, as long as the scalars. Who has filled it from the device waits at once */
+  cudaEvent_t  copied; /* the last copy from it to the device */
+  #endif
+};
+
+/* One call of a kernel. The blocks are the operands of the context, those that are in X first */
+typedef struct _n_AIJTCUBlockCall AIJTCUBlockCall;
+struct _n_AIJTCUBlockCall {
+  HrpbError (*run)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *);
+  PetscInt           noperands, nx;
+  PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
+  PetscInt           flops; /* for each entry of a block */
+  AIJTCUScalarOp     op;
+  PetscReal          sign;
+  const PetscScalar *a, *b, *active;
+  PetscScalar       *out;
+};
+
+  #if AIJTCU_HAVE_DEVICE
+/* Give back what is on the device. Errors are not reported: the solve does not need it any more */
+static void AIJTCUBlockLeaveDevice(AIJTCUBlockCtx ctx)
 {
-  PetscFunctionBegin;
-  *u = PETSC_TRUE;
-  {
-    PetscBool same = (PetscBool)(c->N == X->cmap->N && c->n == X->cmap->n);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
-    if (!same) PetscCall(Clear(c));
-    c->n = X->cmap->n;
+  if (ctx->copied) {
+    (void)AIJTCUForgetError(cudaEventSynchronize(ctx->copied));
+    (void)AIJTCUForgetError(cudaEventDestroy(ctx->copied));
   }
-  c->like = X; c->N = X->cmap->N;
-  if (n * c->N > c->ns) { PetscCall(PetscFree(c->s)); PetscCall(PetscCalloc1(n * c->N, &c->s)); c->ns = n * c->N; }
+  if (ctx->host) (void)AIJTCUForgetError(cudaFreeHost(ctx->host));
+  if (ctx->scalars) (void)AIJTCUForgetError(cudaFreeAsync(ctx->scalars, AIJTCUDeviceStreamBehind()));
+  ctx->copied  = NULL;
+  ctx->host    = NULL;
+  ctx->scalars = NULL;
+}
+
+/* Page-locked memory, or NULL where there is none */
+static PetscErrorCode AIJTCUBlockMallocHost(size_t bytes, PetscScalar **p)
+{
+  cudaError_t err;
+
+  PetscFunctionBegin;
+  err = cudaMallocHost((void **)p, bytes);
+  if (err != cudaSuccess) *p = NULL;
+  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
+  else PetscCallCUDA(err);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-PetscErrorCode AIJTCUBlockCtxDestroy(AIJTCUBlockCtx *c) { PetscFunctionBegin; if (*c) { PetscCall(Clear(*c)); PetscCall(PetscFree((*c)->s)); PetscCall(PetscFree(*c)); } PetscFunctionReturn(PETSC_SUCCESS); }
-PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx c, PetscInt k, Mat *W)
+
+/* Memory for scalars, and their buffer on the host. It is short where scalars or host are NULL after it */
+static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (!c->work[k]) PetscCall(MatDuplicate(c->like, MAT_DO_NOT_COPY_VALUES, &c->work[k]));
-  *W = c->work[k];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-PetscScalar *AIJTCUBlockScalars(AIJTCUBlockCtx c, PetscInt k) { return c->s + k * c->N; }
-#define ARRAYS(M, m, ld) PetscScalar *m; PetscInt ld; PetscCall(MatDenseGetLDA(M, &ld)); PetscCall(MatDenseGetArrayRead(M, (const PetscScalar **)&m));
-#define DONE(M, m) PetscCall(MatDenseRestoreArrayRead(M, (const PetscScalar **)&m));
-#define WDONE(M, m) PetscCall(MatDenseRestoreArrayRead(M, (const PetscScalar **)&m)); PetscCall(PetscObjectStateIncrease((PetscObject)M));
-PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx c, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < nx; i++) {
-    ARRAYS(X[i], x, lx) ARRAYS(Y, y, ly)
-    for (PetscInt j = 0; j < c->N; j++) { PetscScalar s = 0; for (PetscInt k = 0; k < Y->rmap->n; k++) s += x[j * lx + k] * y[j * ly + k]; dots[i * c->N + j] = s; }
-    DONE(X[i], x) DONE(Y, y)
+  if (!ctx->scalars) {
+    PetscCallCUDA(cudaEventCreateWithFlags(&ctx->copied, cudaEventDisableTiming));
+    PetscCall(AIJTCUBlockMallocHost(bytes, &ctx->host));
+    if (ctx->host) PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&ctx->scalars));
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, dots, nx * c->N, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)Y)));
+  if (ctx->scalars) PetscCallCUDA(cudaMemsetAsync(ctx->scalars, 0, bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx c, Mat Y, const PetscScalar *a, Mat X, const PetscScalar *b)
+
+static PetscErrorCode AIJTCUBlockMallocDevice(AIJTCUBlockCtx ctx, size_t bytes)
 {
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  ARRAYS(X, x, lx) ARRAYS(Y, y, ly)
-  for (PetscInt j = 0; j < c->N; j++) {
-    PetscScalar aj = a ? a[j] : 1, bj = b ? b[j] : 1;
-    for (PetscInt k = 0; k < Y->rmap->n; k++) y[j * ly + k] = (aj != 0. ? aj * x[j * lx + k] : 0) + (bj != 0. ? bj * y[j * ly + k] : 0);
-  }
-  DONE(X, x) WDONE(Y, y)
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUBlockMallocOnStream(ctx, bytes, stream);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx c, Mat Y, PetscReal sign, PetscInt nx, const PetscScalar *coef, const Mat X[])
+
+/* The device is one that the kernels run on */
+static PetscErrorCode AIJTCUBlockDeviceRuns(PetscBool *runs)
+{
+  const SpmmDevice *device;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  *runs = (PetscBool)(!err && device->code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* Give back memory for scalars, where it is on the host or on a device */
+static PetscErrorCode AIJTCUBlockFreeScalars(AIJTCUBlockCtx ctx)
 {
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < nx; i++) {
-    ARRAYS(X[i], x, lx) ARRAYS(Y, y, ly)
-    for (PetscInt j = 0; j < c->N; j++) {
-      PetscScalar aj = coef ? coef[i * c->N + j] : 1;
-      if (aj != 0.) for (PetscInt k = 0; k < Y->rmap->n; k++) y[j * ly + k] += sign * aj * x[j * lx + k];
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) AIJTCUBlockLeaveDevice(ctx);
+  #endif
+  PetscCall(PetscFree(ctx->scalars));
+  ctx->capacity = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory for scalars, all zero. have says whether there is enough */
+static PetscErrorCode AIJTCUBlockMallocScalars(AIJTCUBlockCtx ctx, PetscInt nscalars, PetscBool *have)
+{
+  const size_t count = (size_t)PetscMax(nscalars, 1) * (size_t)PetscMax(ctx->N, 1);
+
+  PetscFunctionBegin;
+  if (count > ctx->capacity) PetscCall(AIJTCUBlockFreeScalars(ctx));
+  ctx->nscalars = nscalars;
+  *have         = PETSC_TRUE;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockMallocDevice(ctx, count * sizeof(*ctx->scalars)));
+    if (!ctx->scalars) {
+      PetscCall(AIJTCUBlockFreeScalars(ctx));
+      *have = PETSC_FALSE;
+      PetscFunctionReturn(PETSC_SUCCESS);
     }
-    DONE(X[i], x) WDONE(Y, y)
+    ctx->capacity = PetscMax(count, ctx->capacity);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  if (!ctx->scalars) {
+    PetscCall(PetscMalloc1(count, &ctx->scalars));
+    ctx->capacity = count;
+  }
+  PetscCall(PetscArrayzero(ctx->scalars, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockFreeWork(AIJTCUBlockCtx ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < ctx->nwork; k++) PetscCall(MatDestroy(&ctx->work[k]));
+  PetscCall(PetscFree(ctx->work));
+  ctx->nwork = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(ctx));
+  (*ctx)->ops = &BlockOpsHost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Go to the host or to the device. Nothing is kept from where the context was before */
+static PetscErrorCode AIJTCUBlockSetDevice(AIJTCUBlockCtx ctx, PetscBool device)
+{
+  PetscFunctionBegin;
+  if (device == ctx->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockFreeWork(ctx));
+  PetscCall(AIJTCUBlockFreeScalars(ctx));
+  #if AIJTCU_HAVE_DEVICE
+  AIJTCUWorkspaceUser(device);
+  ctx->ops = device ? &BlockOpsDevice : &BlockOpsHost;
+  #endif
+  ctx->device = device;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxDestroy(AIJTCUBlockCtx *ctx)
+{
+  PetscFunctionBegin;
+  if (!*ctx) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockFreeWork(*ctx));
+  PetscCall(AIJTCUBlockFreeScalars(*ctx));
+  PetscCall(AIJTCUBlockSetDevice(*ctx, PETSC_FALSE));
+  PetscCall(PetscFree2((*ctx)->operands, (*ctx)->in));
+  PetscCall(PetscFree(*ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where X's array is. usable says whether kernels can work there */
+static PetscErrorCode AIJTCUBlockFind(Mat X, PetscBool *device, PetscBool *usable)
+{
+  const PetscScalar *x;
+  PetscMemType       mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &mem));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
+  *device = PETSC_FALSE;
+  *usable = PetscMemTypeHost(mem);
+  #if AIJTCU_HAVE_DEVICE
+  if (PetscMemTypeCUDA(mem)) {
+    *device = PETSC_TRUE;
+    PetscCall(AIJTCUBlockDeviceRuns(usable));
+  }
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx ctx, Mat X, PetscInt nscalars, PetscBool *usable)
+{
+  PetscBool device, rows = PETSC_FALSE, columns = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetComm((PetscObject)X, &ctx->comm));
+  PetscCallMPI(MPI_Comm_size(ctx->comm, &ctx->nranks));
+  PetscCall(AIJTCUBlockFind(X, &device, usable));
+  if (*usable) {
+    PetscCall(AIJTCUBlockSetDevice(ctx, device));
+    ctx->n = X->rmap->n;
+    ctx->N = X->cmap->N;
+    PetscCall(AIJTCUBlockMallocScalars(ctx, nscalars, usable));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, ctx->comm));
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ctx->nwork) {
+    PetscCall(PetscLayoutCompare(ctx->work[0]->rmap, X->rmap, &rows));
+    PetscCall(PetscLayoutCompare(ctx->work[0]->cmap, X->cmap, &columns));
+    if (!rows || !columns) PetscCall(AIJTCUBlockFreeWork(ctx));
+  }
+  if (!ctx->nwork) { /* the first one is what others are made like: X may be gone by then */
+    PetscCall(PetscCalloc1(1, &ctx->work));
+    ctx->nwork = 1;
+    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &ctx->work[0]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx c, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, PetscScalar *rr)
+
+/* The k-th work block, which is the context's. It is made when it is first asked for */
+PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx ctx, PetscInt k, Mat *W)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockMAXPY(c, X, 1, 1, a, &P));
-  PetscCall(AIJTCUBlockMAXPY(c, R, -1, 1, a, &W));
-  if (rr) PetscCall(AIJTCUBlockDots(c, 1, &R, R, rr));
+  if (k >= ctx->nwork) {
+    PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*ctx->work), &ctx->work));
+    PetscCall(PetscArrayzero(ctx->work + ctx->nwork, k + 1 - ctx->nwork));
+    ctx->nwork = k + 1;
+  }
+  if (!ctx->work[k]) PetscCall(MatDuplicate(ctx->work[0], MAT_DO_NOT_COPY_VALUES, &ctx->work[k]));
+  *W = ctx->work[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx c, Mat X, Mat Y) { PetscFunctionBegin; (void)c; PetscCall(MatCopy(X, Y, SAME_NONZERO_PATTERN)); PetscFunctionReturn(PETSC_SUCCESS); }
-PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx c, Mat Y) { PetscFunctionBegin; (void)c; PetscCall(MatZeroEntries(Y)); PetscFunctionReturn(PETSC_SUCCESS); }
-PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx c, AIJTCUScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
+
+PetscScalar *AIJTCUBlockScalars(AIJTCUBlockCtx ctx, PetscInt k)
+{
+  return ctx->scalars + (size_t)k * (size_t)ctx->N;
+}
+
+/* Where the array of a block is to be taken; on a device it must be there */
+static PetscErrorCode AIJTCUBlockGet(AIJTCUBlockCtx ctx, AIJTCUBlockOperand *o)
+{
+  PetscMemType mem = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  PetscCheck(o->mat->rmap->n == ctx->n && o->mat->cmap->N == ctx->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A block with %" PetscInt_FMT " rows on this rank and %" PetscInt_FMT " columns among blocks with %" PetscInt_FMT " and %" PetscInt_FMT, o->mat->rmap->n, o->mat->cmap->N, ctx->n, ctx->N);
+  PetscCall(MatDenseGetLDA(o->mat, &o->ld));
+  if (!ctx->device) {
+    if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseGetArrayRead(o->mat, (const PetscScalar **)&o->array));
+    else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseGetArrayWrite(o->mat, &o->array));
+    else PetscCall(MatDenseGetArray(o->mat, &o->array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseGetArrayReadAndMemType(o->mat, (const PetscScalar **)&o->array, &mem));
+  else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseGetArrayWriteAndMemType(o->mat, &o->array, &mem));
+  else PetscCall(MatDenseGetArrayAndMemType(o->mat, &o->array, &mem));
+  PetscCheck(PetscMemTypeCUDA(mem), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "A block of type %s, whose array is on the host, among blocks on a device", ((PetscObject)o->mat)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockRestore(AIJTCUBlockCtx ctx, AIJTCUBlockOperand *o)
 {
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < c->N; j++) {
-    PetscScalar r;
-    if (op == AIJTCU_SCALAR_DIVIDE) r = y[j] != 0. ? x[j] / y[j] : 0;
-    else if (op == AIJTCU_SCALAR_MULTIPLY) r = x[j] * y[j];
-    else r = (PetscRealPart(x[j]) > 0 && PetscRealPart(y[j]) > 0) || (PetscRealPart(x[j]) < 0 && PetscRealPart(y[j]) < 0) ? x[j] : 0;
-    out[j] = active[j] != 0. ? r : 0;
+  if (!ctx->device) {
+    if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseRestoreArrayRead(o->mat, (const PetscScalar **)&o->array));
+    else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseRestoreArrayWrite(o->mat, &o->array));
+    else PetscCall(MatDenseRestoreArray(o->mat, &o->array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseRestoreArrayReadAndMemType(o->mat, (const PetscScalar **)&o->array));
+  else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseRestoreArrayWriteAndMemType(o->mat, &o->array));
+  else PetscCall(MatDenseRestoreArrayAndMemType(o->mat, &o->array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *sums)
+{
+  PetscMPIInt count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMPIIntCast(narrays * ctx->N, &count));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, count, MPIU_SCALAR, MPIU_SUM, ctx->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+/* How many bytes are those of so many arrays of scalars. They must fit into the buffer on the host */
+static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narrays, size_t *bytes)
+{
+  const size_t count = (size_t)narrays * (size_t)ctx->N;
+
+  PetscFunctionBegin;
+  PetscCheck(count <= ctx->capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " arrays of scalars where there are %" PetscInt_FMT, narrays, ctx->nscalars);
+  *bytes = count * sizeof(*ctx->scalars);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring scalars to the buffer on the host, and wait for them */
+static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, cudaStream_t stream)
+{
+  size_t bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
+  PetscCallCUDA(cudaMemcpyAsync(ctx->host, scalars, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Send scalars from the buffer on the host. The buffer must not be written until that is done, see AIJTCUBlockCtx.copied */
+static PetscErrorCode AIJTCUBlockUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars, cudaStream_t stream)
+{
+  size_t bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
+  PetscCallCUDA(cudaMemcpyAsync(scalars, ctx->host, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaEventRecord(ctx->copied, stream));
+  PetscCall(PetscLogCpuToGpuScalar((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  const size_t bytes = call->nsums ? (*ctx->ops->work)(ctx->n, ctx->N, call->nsums) : 0;
+  HrpbError    err;
+
+  PetscFunctionBegin;
+  if (bytes) {
+    PetscCall(AIJTCUWorkspaceGet(bytes, shape->stream, &shape->work));
+    PetscCheck(shape->work, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory on the device for %zu bytes of sums", bytes);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  err = (*call->run)(ctx, shape, call);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(err));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
+  if (call->nsums && ctx->nranks > 1) {
+    PetscCall(AIJTCUBlockDown(ctx, call->nsums, call->out, shape->stream));
+    PetscCall(AIJTCUBlockSum(ctx, call->nsums, ctx->host));
+    PetscCall(AIJTCUBlockUp(ctx, call->nsums, call->out, shape->stream));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx c, PetscInt n, const PetscScalar *s, PetscScalar *h) { PetscFunctionBegin; PetscCall(PetscArraycpy(h, s, n * c->N)); PetscFunctionReturn(PETSC_SUCCESS); }
-PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx c, PetscInt n, const PetscScalar *h, PetscScalar *s) { PetscFunctionBegin; PetscCall(PetscArraycpy(s, h, n * c->N)); PetscFunctionReturn(PETSC_SUCCESS); }
+
+static PetscErrorCode AIJTCUBlockComputeOnDevice(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
+{
+  BlockShape     shape = {.n = ctx->n, .N = ctx->N};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&shape.stream);
+  if (!ierr) ierr = AIJTCUBlockComputeOnStream(ctx, &shape, call);
+  PetscCall(AIJTCUDeviceEnd(shape.stream));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+static PetscErrorCode AIJTCUBlockCompute(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
+{
+  const BlockShape shape = {.n = ctx->n, .N = ctx->N};
+  HrpbError        err;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockComputeOnDevice(ctx, call));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  err = (*call->run)(ctx, &shape, call);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_LIB, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
+  if (call->nsums && ctx->nranks > 1) PetscCall(AIJTCUBlockSum(ctx, call->nsums, call->out));
+  PetscCall(PetscLogFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for so many operands */
+static PetscErrorCode AIJTCUBlockOperands(AIJTCUBlockCtx ctx, PetscInt n)
+{
+  PetscFunctionBegin;
+  if (n <= ctx->noperands) PetscFunctionReturn(PETSC_SUCCESS);
+  ctx->noperands = 0;
+  PetscCall(PetscFree2(ctx->operands, ctx->in));
+  PetscCall(PetscMalloc2(n, &ctx->operands, n, &ctx->in));
+  ctx->noperands = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void AIJTCUBlockOperandSet(AIJTCUBlockCtx ctx, PetscInt k, Mat mat, AIJTCUBlockAccess access)
+{
+  ctx->operands[k].mat    = mat;
+  ctx->operands[k].access = access;
+}
+
+/* Take the arrays of all operands, compute, and give them back */
+static PetscErrorCode AIJTCUBlockRun(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscInt       got;
+
+  PetscFunctionBegin;
+  for (got = 0; got < call->noperands; got++) {
+    ierr = AIJTCUBlockGet(ctx, &ctx->operands[got]);
+    if (ierr) break;
+    ctx->in[got] = (BlockIn){ctx->operands[got].array, ctx->operands[got].ld};
+  }
+  if (!ierr) ierr = AIJTCUBlockCompute(ctx, call);
+  while (got-- > 0) {
+    const PetscErrorCode restored = AIJTCUBlockRestore(ctx, &ctx->operands[got]);
+
+    if (!ierr) ierr = restored;
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static BlockOut AIJTCUBlockOut(const struct _n_AIJTCUBlockCtx *ctx, PetscInt k)
+{
+  return (BlockOut){ctx->operands[k].array, ctx->operands[k].ld};
+}
+
+static HrpbError AIJTCURunDots(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->dots)(shape, call->nx, ctx->in, ctx->in[call->nx], call->out);
+}
+
+/* dots[i N + j] = X[i]_j . Y_j. Y may be among X */
+PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunDots, .noperands = nx + 1, .nx = nx, .nsums = nx, .flops = 2 * nx, .out = dots};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
+  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_READ);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunAXPBY(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->axpby)(shape, AIJTCUBlockOut(ctx, 1), call->a, ctx->in[0], call->b);
+}
+
+/* Y_j = a_j X_j + b_j Y_j */
+PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx ctx, Mat Y, const PetscScalar *a, Mat X, const PetscScalar *b)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunAXPBY, .noperands = 2, .flops = 3, .a = a, .b = b};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
+  AIJTCUBlockOperandSet(ctx, 0, X, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, Y, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunMAXPY(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->maxpy)(shape, AIJTCUBlockOut(ctx, call->nx), call->sign, call->nx, call->a, ctx->in);
+}
+
+/* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
+PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx ctx, Mat Y, PetscReal sign, PetscInt nx, const PetscScalar *coef, const Mat X[])
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunMAXPY, .noperands = nx + 1, .nx = nx, .flops = 2 * nx, .sign = sign, .a = coef};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
+  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCGStep(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->cg_step)(shape, call->a, ctx->in[0], ctx->in[1], AIJTCUBlockOut(ctx, 2), AIJTCUBlockOut(ctx, 3), call->out);
+}
+
+/* X_j += a_j P_j and R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
+PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, PetscScalar *rr)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 4, .nsums = rr ? 1 : 0, .flops = rr ? 6 : 4, .a = a, .out = rr};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 4));
+  AIJTCUBlockOperandSet(ctx, 0, P, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, W, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
+  AIJTCUBlockOperandSet(ctx, 3, R, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCopy(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  (void)call;
+  return (*ctx->ops->copy)(shape, ctx->in[0], AIJTCUBlockOut(ctx, 1));
+}
+
+/* Y = X */
+PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx ctx, Mat X, Mat Y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunCopy, .noperands = 2};
+
+  PetscFunctionBegin;
+  if (X == Y) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
+  AIJTCUBlockOperandSet(ctx, 0, X, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, Y, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunZero(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  (void)call;
+  return (*ctx->ops->zero)(shape, AIJTCUBlockOut(ctx, 0));
+}
+
+/* Y = 0 */
+PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx ctx, Mat Y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunZero, .noperands = 1};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 1));
+  AIJTCUBlockOperandSet(ctx, 0, Y, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunScalarOp(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->scalars)(shape, (BlockScalarOp)call->op, call->active, call->out, call->a, call->b);
+}
+
+/* out_j = active_j != 0 ? x_j op y_j : 0. out may be x or y */
+PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunScalarOp, .op = op, .active = active, .out = out, .a = x, .b = y};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUBlockScalarsDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars)
+{
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUBlockDown(ctx, narrays, scalars, stream);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockScalarsUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars)
+{
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUBlockUp(ctx, narrays, scalars, stream);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* host = arrays of scalars that lie one after the other. Waits for them */
+PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, PetscScalar *host)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockScalarsDown(ctx, narrays, scalars));
+    scalars = ctx->host;
+  }
+  #endif
+  PetscCall(PetscArraycpy(host, scalars, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of scalars that lie one after the other = host, which may be changed as soon as this returns */
+PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *host, PetscScalar *scalars)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    size_t bytes = 0;
+
+    PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
+    PetscCallCUDA(cudaEventSynchronize(ctx->copied)); /* the buffer is free */
+    PetscCall(PetscMemcpy(ctx->host, host, bytes));
+    PetscCall(AIJTCUBlockScalarsUp(ctx, narrays, scalars));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(PetscArraycpy(scalars, host, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif

@@ -373,6 +373,15 @@ static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t byt
 {
   return cudaMemcpy(to, from, bytes, kind);
 }
+static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind kind, cudaStream_t)
+{
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, bytes, rows, kind);
+}
+static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int x, size_t bytes, size_t rows, cudaStream_t)
+{
+  for (size_t i = 0; i < rows; i++) cudaMemset((char *)p + i * pitch, x, bytes);
+  return cudaSuccess;
+}
 static inline cudaError_t cudaMemsetAsync(void *p, int x, size_t bytes, cudaStream_t)
 {
   return cudaMemset(p, x, bytes);

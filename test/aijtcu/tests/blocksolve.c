@@ -34,6 +34,14 @@ typedef struct {
   PetscReal tolerance;
 } Params;
 
+static PetscErrorCode SetSymmetry(Mat A, Shape shape)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, (PetscBool)(shape != SKEWED)));
+  if (shape == SPD) PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A grid of two dimensions with coefficients that vary. The first two unknowns are by themselves */
 static PetscErrorCode CreateOperator(Shape shape, PetscReal shift, Mat *A)
 {
@@ -64,8 +72,7 @@ static PetscErrorCode CreateOperator(Shape shape, PetscReal shift, Mat *A)
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, (PetscBool)(shape != SKEWED)));
-  if (shape == SPD) PetscCall(MatSetOption(*A, MAT_SPD, PETSC_TRUE));
+  PetscCall(SetSymmetry(*A, shape));
   if (shape == SINGULAR) {
     MatNullSpace constant;
 
@@ -375,6 +382,8 @@ static PetscErrorCode Exchange(Mat A, Mat T, const Params *given, Mat B, Mat X0)
     PetscCall(MatAXPY(A2, 1, A3, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatAXPY(T2, 1, A3, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatDestroy(&A3));
+    PetscCall(SetSymmetry(A2, p.shape));
+    PetscCall(SetSymmetry(T2, p.shape));
     PetscCall(SolveAndCompare("another pattern", ksp, ref, &p, T2, B, X0));
     PetscCall(KSPReset(ksp));
     PetscCall(KSPReset(ref));

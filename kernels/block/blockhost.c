@@ -1,0 +1,136 @@
+/*
+   Arithmetic with blocks on the host: the reference of the kernels on a device, and what works where there is none.
+*/
+#include <string.h>
+
+#include "blockops.h"
+
+enum {
+  SUMS = 8 /* of one column, so that the compiler may add several numbers at once */
+};
+
+static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
+{
+  return a ? a[j] : 1;
+}
+
+static HrpbScalar Dot(int64_t n, const HrpbScalar *x, const HrpbScalar *y)
+{
+  HrpbScalar sum[SUMS] = {0}, all = 0;
+  int64_t    i;
+
+  for (i = 0; i + SUMS <= n; i += SUMS) {
+    for (int k = 0; k < SUMS; k++) sum[k] += x[i + k] * y[i + k];
+  }
+  for (int k = 0; i + k < n; k++) sum[k] += x[i + k] * y[i + k];
+  for (int k = 0; k < SUMS; k++) all += sum[k];
+  return all;
+}
+
+static void AXPBY(int64_t n, HrpbScalar *y, HrpbScalar a, const HrpbScalar *x, HrpbScalar b)
+{
+  if (a == 0 && b == 1) return;
+  for (int64_t i = 0; i < n; i++) {
+    HrpbScalar sum = 0;
+
+    if (b != 0) sum = b * y[i];
+    if (a != 0) sum += a * x[i];
+    y[i] = sum;
+  }
+}
+
+static size_t Work(int64_t n, int64_t N, int64_t nx)
+{
+  (void)n;
+  (void)N;
+  (void)nx;
+  return 0;
+}
+
+static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    for (int64_t i = 0; i < nx; i++) dots[i * s->N + j] = Dot(s->n, X[i].array + j * X[i].ld, Y.array + j * Y.ld);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError BlockAXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b)
+{
+  for (int64_t j = 0; j < s->N; j++) AXPBY(s->n, Y.array + j * Y.ld, Coefficient(a, j), X.array + j * X.ld, Coefficient(b, j));
+  return HRPB_SUCCESS;
+}
+
+static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    for (int64_t i = 0; i < nx; i++) AXPBY(s->n, Y.array + j * Y.ld, sign * Coefficient(coef, i * s->N + j), X[i].array + j * X[i].ld, 1);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError CGStep(const BlockShape *s, const HrpbScalar *a, BlockIn P, BlockIn W, BlockOut X, BlockOut R, HrpbScalar *rr)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    HrpbScalar *r = R.array + j * R.ld;
+
+    AXPBY(s->n, X.array + j * X.ld, Coefficient(a, j), P.array + j * P.ld, 1);
+    AXPBY(s->n, r, -Coefficient(a, j), W.array + j * W.ld, 1);
+    if (rr) rr[j] = Dot(s->n, r, r);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
+{
+  if (X.array == Y.array || s->n == 0) return HRPB_SUCCESS;
+  for (int64_t j = 0; j < s->N; j++) memcpy(Y.array + j * Y.ld, X.array + j * X.ld, sizeof(HrpbScalar) * (size_t)s->n);
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Zero(const BlockShape *s, BlockOut Y)
+{
+  if (s->n == 0) return HRPB_SUCCESS;
+  for (int64_t j = 0; j < s->N; j++) memset(Y.array + j * Y.ld, 0, sizeof(HrpbScalar) * (size_t)s->n);
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+{
+  for (int64_t j = 0; j < s->N; j++) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : 0;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
+{
+  const int64_t row = transpose ? dblock : 1, column = transpose ? 1 : dblock;
+
+  for (int64_t j = 0; j < s->N; j++) {
+    const HrpbScalar *x = X.array + j * X.ld;
+    HrpbScalar       *y = Y.array + j * Y.ld;
+
+    for (int64_t first = 0; first < s->n; first += dblock) {
+      const HrpbScalar *d = D + first * dblock;
+
+      for (int32_t i = 0; i < dblock; i++) {
+        HrpbScalar sum = d[i * row] * x[first];
+
+        for (int32_t k = 1; k < dblock; k++) sum += d[i * row + k * column] * x[first + k];
+        y[first + i] = sum;
+      }
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
+const BlockOps BlockOpsHost = {
+  .work    = Work,
+  .dots    = Dots,
+  .axpby   = BlockAXPBY,
+  .maxpy   = MAXPY,
+  .cg_step = CGStep,
+  .copy    = Copy,
+  .zero    = Zero,
+  .scalars = Scalars,
+  .scale   = Scale
+};
