@@ -253,7 +253,8 @@ static PetscErrorCode Compare(const char what[], KSP ksp, const Params *p, Mat X
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt j = 0; j < n; j++) {
-    if (reason[j] != r->reason[j] || PetscAbsInt(its[j] - r->its[j]) > p->within) {
+    /* KSPSolve_BCGS() leaves the number of the solve before where the first norm is no number */
+    if (reason[j] != r->reason[j] || (reason[j] != KSP_DIVERGED_NANORINF && PetscAbsInt(its[j] - r->its[j]) > p->within)) {
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: column %" PetscInt_FMT " ends with %s after %" PetscInt_FMT " iterations, KSPSolve() with %s after %" PetscInt_FMT "\n", what, j, KSPConvergedReasons[reason[j]], its[j],
         KSPConvergedReasons[r->reason[j]], r->its[j]));
     }
@@ -606,7 +607,7 @@ static PetscErrorCode ReadParams(Params *p)
   *p = (Params){.shape = SPD, .taken = PETSC_TRUE, .within = 0, .tolerance = 1e-6};
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "blocksolve", NULL);
   PetscCall(PetscOptionsEnum("-shape", "Operator", NULL, Shapes, (PetscEnum)p->shape, (PetscEnum *)&p->shape, NULL));
-  PetscCall(PetscOptionsBool("-nan", "One column has a NaN", NULL, p->nan, &p->nan, NULL));
+  PetscCall(PetscOptionsBool("-with_nan", "One column has a NaN", NULL, p->nan, &p->nan, NULL));
   PetscCall(PetscOptionsBool("-nonzero", "Nonzero guesses", NULL, p->nonzero, &p->nonzero, NULL));
   PetscCall(PetscOptionsBool("-taken", "The solve is one of whole blocks", NULL, p->taken, &p->taken, NULL));
   PetscCall(PetscOptionsBool("-whole", "The reference is a KSPMatSolve()", NULL, p->whole, &p->whole, NULL));
@@ -675,12 +676,12 @@ int main(int argc, char **argv)
 
     test:
       suffix: cg
-      args: -ksp_type cg -pc_type jacobi -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero {{0 1}} -nan
+      args: -ksp_type cg -pc_type jacobi -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero {{0 1}} -with_nan
 
     test:
       suffix: cg_pc
       nsize: 3
-      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type unpreconditioned -nonzero -nan
+      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type unpreconditioned -nonzero -with_nan
 
     test:
       suffix: cg_few
@@ -697,7 +698,7 @@ int main(int argc, char **argv)
     test:
       suffix: chebyshev
       nsize: {{1 3}}
-      args: -ksp_type chebyshev -ksp_chebyshev_esteig 0,0.003,0,1.1 -pc_type jacobi -ksp_norm_type {{preconditioned unpreconditioned}} -nonzero -nan
+      args: -ksp_type chebyshev -ksp_chebyshev_esteig 0,0.003,0,1.1 -pc_type jacobi -ksp_norm_type {{preconditioned unpreconditioned}} -nonzero -with_nan
 
     test:
       suffix: chebyshev_smooth
@@ -727,16 +728,16 @@ int main(int argc, char **argv)
     test:
       suffix: gmres
       nsize: {{1 3}}
-      args: -ksp_type {{gmres fgmres}} -pc_type jacobi -ksp_gmres_restart 7 -nonzero -nan -shape skewed
+      args: -ksp_type {{gmres fgmres}} -pc_type jacobi -ksp_gmres_restart 7 -nonzero -with_nan -shape skewed
 
     test:
       suffix: gmres_pc
-      args: -ksp_type gmres -pc_type {{none gamg}} -nan
+      args: -ksp_type gmres -pc_type {{none gamg}} -with_nan
 
     test:
       suffix: gmres_right
       nsize: 2
-      args: -ksp_type gmres -ksp_pc_side right -pc_type bjacobi -nonzero {{0 1}} -nan
+      args: -ksp_type gmres -ksp_pc_side right -pc_type bjacobi -nonzero {{0 1}} -with_nan
 
     test:
       suffix: gmres_orthog
@@ -753,7 +754,7 @@ int main(int argc, char **argv)
     test:
       suffix: bcgs
       nsize: {{1 3}}
-      args: -ksp_type bcgs -pc_type jacobi -ksp_pc_side {{left right}} -nonzero -nan -within 2 -tolerance 1e-5 -shape skewed
+      args: -ksp_type bcgs -pc_type jacobi -ksp_pc_side {{left right}} -nonzero -with_nan -within 2 -tolerance 1e-5 -shape skewed
 
     test:
       suffix: singular
@@ -781,7 +782,7 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: cuda
-      args: -ksp_type {{cg gmres chebyshev bcgs}} -ksp_chebyshev_esteig 0,0.003,0,1.1 -options_left 0 -pc_type {{none jacobi}} -block densecuda -nonzero {{0 1}} -nan -within 2 -tolerance 1e-5
+      args: -ksp_type {{cg gmres chebyshev bcgs}} -ksp_chebyshev_esteig 0,0.003,0,1.1 -options_left 0 -pc_type {{none jacobi}} -block densecuda -nonzero {{0 1}} -with_nan -within 2 -tolerance 1e-5
 
     test:
       suffix: cuda_scenarios
@@ -791,7 +792,7 @@ int main(int argc, char **argv)
   test:
     suffix: single
     requires: single
-    args: -ksp_type {{cg gmres}} -pc_type jacobi -ksp_rtol 1e-4 -tolerance 1e-2 -within 3 -nan
+    args: -ksp_type {{cg gmres}} -pc_type jacobi -ksp_rtol 1e-4 -tolerance 1e-2 -within 3 -with_nan
     output_file: output/empty.out
 
 TEST*/
