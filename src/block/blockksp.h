@@ -51,11 +51,20 @@ typedef struct {
   PetscObjectState nonzerostate;
 } AIJTCUBlockProduct;
 
+/* Where the blocks of the last solve were: of B and X */
+typedef struct {
+  PetscObjectId id[2];
+  PetscInt      n[2], N[2];
+  PetscBool     given_device[2], bound[2];
+  PetscBool     device; /* where A works */
+  PetscInt      nscalars;
+} AIJTCUBlockPlace;
+
 typedef struct _AIJTCUBlockMethod AIJTCUBlockMethod;
 
 typedef struct {
   const AIJTCUBlockMethod *method;
-  void                    *data; /* of the method: what was set, see AIJTCUBlockMethod.create */
+  void                    *data; /* of the method: what was set, see AIJTCUBlockMethod.compose */
 
   /* What the original creator has set */
   PetscErrorCode (*setup)(KSP);
@@ -66,6 +75,7 @@ typedef struct {
 
   /* Kept from solve to solve, until KSPReset() */
   AIJTCUBlockCtx     ctx;
+  AIJTCUBlockPlace   place;
   Mat                moved[2];   /* B and X where A works, if they are not there */
   AIJTCUBlockProduct product[2]; /* at most two blocks are results of products in a method */
   AIJTCUColumns      columns;
@@ -95,7 +105,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockGetKSP(KSP, AIJTCUBlockKSP **); /* NULL w
    them for a vector.
 */
 PETSC_INTERN PetscErrorCode AIJTCUBlockWhere(KSP, AIJTCUBlockKSP *, Mat, Mat, PetscInt, Mat[2], PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUBlockDone(KSP, AIJTCUBlockKSP *, Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockReset(AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
@@ -106,7 +116,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockResidual(KSP, AIJTCUBlockKSP *, PetscBool
 PETSC_INTERN PetscErrorCode AIJTCUColumnsBegin(KSP, AIJTCUBlockKSP *, PetscInt, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsActive(AIJTCUBlockKSP *, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsScaled(AIJTCUBlockKSP *, PetscInt, const PetscScalar[], PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUColumnsNorms(KSP, AIJTCUBlockKSP *, Mat, PetscInt, const PetscReal **);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsNorms(AIJTCUBlockKSP *, Mat, PetscInt, const PetscReal **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnTest(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, PetscReal, KSPConvergedReason *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsTest(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscReal[]);

@@ -40,7 +40,7 @@ static PetscErrorCode AIJTCUStepChebyshev(KSP ksp, AIJTCUBlockKSP *s, PetscInt n
   PetscFunctionBegin;
   if (early) PetscCall(AIJTCUBlockPCApply(ksp, R, Z));
   if (ksp->normtype != KSP_NORM_NONE) {
-    PetscCall(AIJTCUColumnsNorms(ksp, s, early ? Z : R, NORM, &norm));
+    PetscCall(AIJTCUColumnsNorms(s, early ? Z : R, NORM, &norm));
     /* PETSc counts the iteration that a test in the middle belongs to */
     if (ksp->max_it) PetscCall(AIJTCUColumnsTest(ksp, s, n, !n || last ? n : n + 1, norm));
   }

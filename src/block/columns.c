@@ -121,13 +121,12 @@ PetscErrorCode AIJTCUColumnsScaled(AIJTCUBlockKSP *s, PetscInt count, const Pets
 }
 
 /* Norms of the columns of X. Array k of the scalars is for them */
-PetscErrorCode AIJTCUColumnsNorms(KSP ksp, AIJTCUBlockKSP *s, Mat X, PetscInt k, const PetscReal **norm)
+PetscErrorCode AIJTCUColumnsNorms(AIJTCUBlockKSP *s, Mat X, PetscInt k, const PetscReal **norm)
 {
   AIJTCUColumns     *c = &s->columns;
   const PetscScalar *dots;
 
   PetscFunctionBegin;
-  (void)ksp;
   PetscCall(AIJTCUBlockDots(s->ctx, 1, &X, X, AIJTCUBlockScalars(s->ctx, k)));
   PetscCall(AIJTCUColumnsFetch(s, k, 1, &dots));
   for (PetscInt j = 0; j < c->N; j++) c->norm[j] = PetscSqrtReal(PetscRealPart(dots[j]));

@@ -10,7 +10,6 @@
 #include "blockksp.h"
 
 #if AIJTCU_HAVE_BLOCK
-
   #define KSP_KEY "MatAIJTCUBlockKSP"
 
 PetscErrorCode AIJTCUBlockGetKSP(KSP ksp, AIJTCUBlockKSP **s)
@@ -104,7 +103,7 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
   if (ksp->mat_rhs) ksp->mat_rhs = at[0]; /* for KSPConvergedDefault() */
   PetscCall((*s->method->solve)(ksp, s, at[0], at[1]));
   PetscCall(AIJTCUColumnsEnd(ksp, s, at[1]));
-  PetscCall(AIJTCUBlockDone(ksp, s, at[1], X));
+  PetscCall(AIJTCUBlockDone(s, at[1], X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

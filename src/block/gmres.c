@@ -258,7 +258,7 @@ static PetscErrorCode AIJTCUBeginCycle(KSP ksp, AIJTCUBlockKSP *s, PetscInt its,
     PetscCall(AIJTCUBlockPCApply(ksp, U, Z));
     U = Z;
   }
-  PetscCall(AIJTCUColumnsNorms(ksp, s, U, PRODUCTS, &norm));
+  PetscCall(AIJTCUColumnsNorms(s, U, PRODUCTS, &norm));
   for (PetscInt j = 0; j < c->N; j++) {
     const AIJTCUHessenberg h = AIJTCUHessenbergOf(g, j);
 

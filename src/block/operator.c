@@ -81,47 +81,85 @@ static PetscErrorCode AIJTCUBlockRangeOnly(KSP ksp, AIJTCUBlockKSP *s, Mat *B)
 }
 
 /*
-   B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve with that many arrays of
+   Whether the last solve had the same B and X in the same places. Then everything is there, and no process need ask the
+   others: a smoother solves with the same blocks again and again
+*/
+static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, PetscInt nscalars, PetscBool *same)
+{
+  AIJTCUBlockPlace place = {.device = device, .nscalars = nscalars};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscObjectGetId((PetscObject)given[i], &place.id[i]));
+    PetscCall(AIJTCUBlockIsDevice(given[i], &place.given_device[i]));
+    PetscCall(MatBoundToCPU(given[i], &place.bound[i]));
+    place.n[i] = given[i]->rmap->n;
+    place.N[i] = given[i]->cmap->N;
+  }
+  *same = (PetscBool)(s->ctx != NULL);
+  for (int i = 0; i < 2; i++) {
+    if (s->place.id[i] != place.id[i] || s->place.given_device[i] != place.given_device[i] || s->place.bound[i] != place.bound[i]) *same = PETSC_FALSE;
+    if (s->place.n[i] != place.n[i] || s->place.N[i] != place.N[i]) *same = PETSC_FALSE;
+  }
+  if (s->place.device != device || s->place.nscalars != nscalars) *same = PETSC_FALSE;
+  s->place = place;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A place for a solve with blocks like X, with so many arrays of scalars */
+static PetscErrorCode AIJTCUBlockTakePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, PetscInt nscalars, PetscBool *usable)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    if (s->place.given_device[i] != device) PetscCall(AIJTCUBlockLike(given[i], device, &s->moved[i]));
+  }
+  if (!s->ctx) PetscCall(AIJTCUBlockCtxCreate(&s->ctx));
+  PetscCall(AIJTCUBlockCtxSetUp(s->ctx, s->place.given_device[1] != device ? s->moved[1] : given[1], nscalars, usable));
+  if (!*usable) s->place.nscalars = -1;                                /* ask again next time */
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) { /* of blocks that are gone */
+    const Mat result = s->product[i].result;
+
+    if (result && result->cmap->N != given[1]->cmap->N) PetscCall(MatDestroy(&s->product[i].result));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve with so many arrays of
    scalars. usable says whether it can be had.
 */
 PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, PetscInt nscalars, Mat at[2], PetscBool *usable)
 {
-  Mat         given[2] = {B, X}, A;
+  const Mat   given[2] = {B, X};
+  Mat         A;
   AIJTCUPlan *plan;
-  PetscBool   device, there;
+  PetscBool   device;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCheck(plan, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "The operator was an aijtcu when the KSP was set up, and is none now");
   PetscCall(AIJTCUOnDevice(A, plan, &device));
+  PetscCall(AIJTCUBlockSamePlace(s, given, device, nscalars, usable));
+  if (!*usable) PetscCall(AIJTCUBlockTakePlace(s, given, device, nscalars, usable));
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < 2; i++) {
     at[i] = given[i];
-    PetscCall(AIJTCUBlockIsDevice(given[i], &there));
-    if (there == device) continue;
-    PetscCall(AIJTCUBlockLike(given[i], device, &s->moved[i]));
+    if (s->place.given_device[i] == device) continue;
     at[i] = s->moved[i];
     if (i == 0 || !ksp->guess_zero) PetscCall(AIJTCUBlockMove(given[i], at[i]));
     else PetscCall(MatZeroEntries(at[i]));
   }
-  if (!s->ctx) PetscCall(AIJTCUBlockCtxCreate(&s->ctx));
-  PetscCall(AIJTCUBlockCtxSetUp(s->ctx, at[1], nscalars, usable));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) { /* of blocks that are gone */
-    const Mat result = s->product[i].result;
-
-    if (result && result->cmap->N != X->cmap->N) PetscCall(MatDestroy(&s->product[i].result));
-  }
-  if (*usable) PetscCall(AIJTCUBlockRangeOnly(ksp, s, &at[0]));
+  PetscCall(AIJTCUBlockRangeOnly(ksp, s, &at[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The end of a solve: X gets the result, and nothing of the caller is held */
-PetscErrorCode AIJTCUBlockDone(KSP ksp, AIJTCUBlockKSP *s, Mat at, Mat X)
+PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *s, Mat at, Mat X)
 {
   Mat idle;
 
   PetscFunctionBegin;
-  (void)ksp;
   if (at != X) PetscCall(AIJTCUBlockMove(at, X));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) {
     const Mat result = s->product[i].result;

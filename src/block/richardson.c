@@ -87,7 +87,7 @@ static PetscErrorCode AIJTCUTestRichardson(KSP ksp, AIJTCUBlockKSP *s, PetscInt 
   PetscReal        sum = 0;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUColumnsNorms(ksp, s, V, NORM, &norm));
+  PetscCall(AIJTCUColumnsNorms(s, V, NORM, &norm));
   for (PetscInt j = 0; j < c->N; j++) sum += PetscSqr(norm[j]);
   ksp->rnorm = PetscSqrtReal(sum);
   for (PetscInt j = 0; j < c->N; j++) c->rnorm[j] = ksp->rnorm;
