@@ -33,6 +33,33 @@ enum {
   COLUMNS     = 8      /* that share what is read of D */
 };
 
+/* Moves of 16 bytes. The compiler would take a store of a vector apart */
+#if defined(HRPB_USE_SINGLE)
+static __device__ __forceinline__ void LoadPack(const float *p, float x[PACK])
+{
+  const float4 pack = *(const float4 *)p;
+
+  x[0] = pack.x, x[1] = pack.y, x[2] = pack.z, x[3] = pack.w;
+}
+
+static __device__ __forceinline__ void StorePack(float *p, const float x[PACK])
+{
+  asm volatile("st.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+}
+#else
+static __device__ __forceinline__ void LoadPack(const double *p, double x[PACK])
+{
+  const double2 pack = *(const double2 *)p;
+
+  x[0] = pack.x, x[1] = pack.y;
+}
+
+static __device__ __forceinline__ void StorePack(double *p, const double x[PACK])
+{
+  asm volatile("st.global.v2.f64 [%0],{%1,%2};" ::"l"(p), "d"(x[0]), "d"(x[1]) : "memory");
+}
+#endif
+
 /* Entries of a thread: number c of its pack k is row At(k, c) of the tile */
 static __device__ __forceinline__ int32_t At(int k, int c)
 {
@@ -50,11 +77,7 @@ static __device__ __forceinline__ void Load(const HrpbScalar *p, int64_t rows, H
 {
   if (Whole(p, rows)) {
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-      const uint4 pack = *(const uint4 *)(p + At(k, 0));
-
-      memcpy(x + k * PACK, &pack, sizeof(pack));
-    }
+    for (int k = 0; k < PACKS; k++) LoadPack(p + At(k, 0), x + k * PACK);
   } else {
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
@@ -68,12 +91,7 @@ static __device__ __forceinline__ void Store(HrpbScalar *p, int64_t rows, const 
 {
   if (Whole(p, rows)) {
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-      uint4 pack;
-
-      memcpy(&pack, x + k * PACK, sizeof(pack));
-      *(uint4 *)(p + At(k, 0)) = pack;
-    }
+    for (int k = 0; k < PACKS; k++) StorePack(p + At(k, 0), x + k * PACK);
   } else {
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {

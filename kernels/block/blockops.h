@@ -17,12 +17,12 @@
 extern "C" {
 #endif
 
-typedef struct {
+typedef struct BlockIn {
   const HrpbScalar *array;
   int64_t           ld; /* at least n */
 } BlockIn;
 
-typedef struct {
+typedef struct BlockOut {
   HrpbScalar *array;
   int64_t     ld;
 } BlockOut;

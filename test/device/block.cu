@@ -426,12 +426,17 @@ int main(int argc, char **argv)
 {
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   for (bool device : {false, true}) {
-    for (int64_t n : {0, 1, 6, 33, 2040, 2048, 4096, 4097, 12290, 200000}) {
+    for (int64_t n : {0, 1, 6, 33, 2040, 2047, 2048, 4095, 4096, 12290, 200000}) {
       for (int64_t N : {1, 2, 6, 37}) {
         if (small_run && (n > 13000 || (n > 4000 && N > 2) || (n > 100 && N > 6))) continue;
         TestShape(device, n, N, n % 2, 0);
         if (N > 1) TestShape(device, n, N, N + (n + 1) % 2, 1);
       }
+    }
+    {
+      Case c = {device, 140000, 1, 0, 0, "more tiles than a warp has lanes"};
+
+      TestDots(c, 1, false);
     }
     for (int64_t nx : {31, 32, 33, 70}) { /* more blocks than a kernel takes */
       Case c = {device, 70, 2, 1, 0, "many blocks"};

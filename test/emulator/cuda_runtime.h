@@ -46,6 +46,12 @@ struct alignas(16) int4 {
 struct alignas(16) uint4 {
   unsigned int x, y, z, w;
 };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
 static inline int4 make_int4(int x, int y, int z, int w)
 {
   return {x, y, z, w};
@@ -282,6 +288,13 @@ template <typename T> static inline void ptx_store_shared(uint32_t address, T x)
 template <typename T, typename P> static inline void ptx_load_if(T &x, const P *from, int is)
 {
   if (is) memcpy(&x, from, sizeof(x));
+}
+
+template <typename T, typename... Values> static inline void ptx_store_global(T *to, Values... x)
+{
+  const T all[] = {x...};
+
+  memcpy(to, all, sizeof(all));
 }
 
 void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b);
