@@ -83,6 +83,7 @@ typedef struct {
 
 struct _AIJTCUBlockMethod {
   KSPType name;
+  KSPType base;                                                  /* the type of PETSc that it is made of; NULL for the same */
   PetscErrorCode (*create)(KSP);                                 /* registered in place of PETSc's creator */
   PetscErrorCode (**original)(KSP);                              /* PETSc's creator */
   size_t size;                                                   /* of the method's data; they begin as zeros */
@@ -127,6 +128,18 @@ PETSC_INTERN PetscErrorCode AIJTCUColumnsEnd(KSP, AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFree(AIJTCUColumns *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnByColumn(KSP, AIJTCUBlockKSP *, Mat, Mat);
 
+/* cg.c: settings of PETSc's cg that a block form lacks, for all methods that are made of it */
+typedef struct {
+  PetscReal radius, target;
+  PetscBool single_reduction;
+  PetscErrorCode (*set_radius)(KSP, PetscReal);
+  PetscErrorCode (*set_target)(KSP, PetscReal);
+  PetscErrorCode (*set_single_reduction)(KSP, PetscBool);
+} AIJTCUCGSettings;
+
+PETSC_INTERN PetscErrorCode AIJTCUComposeCG(KSP, AIJTCUBlockKSP *);
+PETSC_INTERN PetscErrorCode AIJTCULacksCG(KSP, AIJTCUBlockKSP *, const char **);
+
 /* The methods */
-PETSC_INTERN const AIJTCUBlockMethod AIJTCUBlockCG, AIJTCUBlockChebyshev, AIJTCUBlockRichardson, AIJTCUBlockGMRES, AIJTCUBlockFGMRES, AIJTCUBlockBCGS;
+PETSC_INTERN const AIJTCUBlockMethod AIJTCUBlockCG, AIJTCUBlockChebyshev, AIJTCUBlockRichardson, AIJTCUBlockGMRES, AIJTCUBlockFGMRES, AIJTCUBlockBCGS, AIJTCUBlockBCG;
 #endif

@@ -8,15 +8,6 @@
 #include "blockksp.h"
 
 #if AIJTCU_HAVE_BLOCK
-/* What KSPSolve_CG() can do and this cannot */
-typedef struct {
-  PetscReal radius, target;
-  PetscBool single_reduction;
-  PetscErrorCode (*set_radius)(KSP, PetscReal);
-  PetscErrorCode (*set_target)(KSP, PetscReal);
-  PetscErrorCode (*set_single_reduction)(KSP, PetscBool);
-} AIJTCUCG;
-
 /* Scalars. Those of two iterations take turns: the second are at SECOND. NORM lies behind BETA, both in one reduction */
 enum {
   BETA = AIJTCU_SCALARS_OWN, /* r^T M r */
@@ -30,7 +21,7 @@ enum {
 
 static PetscErrorCode KSPCGSetRadius_AIJTCU(KSP ksp, PetscReal radius)
 {
-  AIJTCUCG *cg;
+  AIJTCUCGSettings *cg;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGetData(ksp, &cg));
@@ -41,7 +32,7 @@ static PetscErrorCode KSPCGSetRadius_AIJTCU(KSP ksp, PetscReal radius)
 
 static PetscErrorCode KSPCGSetObjectiveTarget_AIJTCU(KSP ksp, PetscReal target)
 {
-  AIJTCUCG *cg;
+  AIJTCUCGSettings *cg;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGetData(ksp, &cg));
@@ -52,7 +43,7 @@ static PetscErrorCode KSPCGSetObjectiveTarget_AIJTCU(KSP ksp, PetscReal target)
 
 static PetscErrorCode KSPCGUseSingleReduction_AIJTCU(KSP ksp, PetscBool flg)
 {
-  AIJTCUCG *cg;
+  AIJTCUCGSettings *cg;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGetData(ksp, &cg));
@@ -61,10 +52,11 @@ static PetscErrorCode KSPCGUseSingleReduction_AIJTCU(KSP ksp, PetscBool flg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUComposeCG(KSP ksp, AIJTCUBlockKSP *s)
+/* Learn of what is set. The settings come first in the data of the method */
+PetscErrorCode AIJTCUComposeCG(KSP ksp, AIJTCUBlockKSP *s)
 {
-  AIJTCUCG   *cg  = (AIJTCUCG *)s->data;
-  PetscObject obj = (PetscObject)ksp;
+  AIJTCUCGSettings *cg  = (AIJTCUCGSettings *)s->data;
+  PetscObject       obj = (PetscObject)ksp;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction(obj, "KSPCGSetRadius_C", &cg->set_radius));
@@ -76,9 +68,9 @@ static PetscErrorCode AIJTCUComposeCG(KSP ksp, AIJTCUBlockKSP *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
+PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
 {
-  const AIJTCUCG *cg = (const AIJTCUCG *)s->data;
+  const AIJTCUCGSettings *cg = (const AIJTCUCGSettings *)s->data;
 
   PetscFunctionBegin;
   (void)ksp;
@@ -197,7 +189,7 @@ const AIJTCUBlockMethod AIJTCUBlockCG = {
   .name     = KSPCG,
   .create   = KSPCreate_CG_AIJTCU,
   .original = &original,
-  .size     = sizeof(AIJTCUCG),
+  .size     = sizeof(AIJTCUCGSettings),
   .compose  = AIJTCUComposeCG,
   .lacks    = AIJTCULacksCG,
   .nscalars = AIJTCUScalarsCG,

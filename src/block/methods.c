@@ -4,7 +4,8 @@
 #include "blockksp.h"
 
 #if AIJTCU_HAVE_BLOCK
-static const AIJTCUBlockMethod *const methods[] = {&AIJTCUBlockCG, &AIJTCUBlockChebyshev, &AIJTCUBlockRichardson, &AIJTCUBlockGMRES, &AIJTCUBlockFGMRES, &AIJTCUBlockBCGS};
+/* bcg is made of PETSc's cg, and so comes before cg is wrapped */
+static const AIJTCUBlockMethod *const methods[] = {&AIJTCUBlockBCG, &AIJTCUBlockCG, &AIJTCUBlockChebyshev, &AIJTCUBlockRichardson, &AIJTCUBlockGMRES, &AIJTCUBlockFGMRES, &AIJTCUBlockBCGS};
 
 PetscErrorCode AIJTCUBlockRegister(void)
 {
@@ -15,7 +16,7 @@ PetscErrorCode AIJTCUBlockRegister(void)
     const AIJTCUBlockMethod *m = methods[i];
     PetscErrorCode (*create)(KSP);
 
-    PetscCall(PetscFunctionListFind(KSPList, m->name, &create));
+    PetscCall(PetscFunctionListFind(KSPList, m->base ? m->base : m->name, &create));
     if (!create || create == m->create) continue;
     *m->original = create;
     PetscCall(KSPRegister(m->name, m->create));
