@@ -28,8 +28,9 @@
                                                  made in pieces. No prefix
 .  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a
                                                  `MATAIJTCU` does; see the notes. No prefix
-.  -mat_aijtcu_block_solvers (auto|off)        - whether `KSPMatSolve()` with a KSP of type cg, chebyshev, richardson,
-                                                 gmres, fgmres or bcgs solves with whole blocks; see the notes. No prefix
+.  -mat_aijtcu_block_solvers (auto|off)        - whether `KSPMatSolve()` with a KSP of type cg, bcg, chebyshev,
+                                                 richardson, gmres, fgmres or bcgs solves with whole blocks; see the
+                                                 notes. No prefix
 -  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often.
                                                  No prefix
 
@@ -55,7 +56,8 @@
    `KSPMatSolve()` with a `MATAIJTCU` as operator works on the whole block of right-hand sides for the types `KSPCG`,
    `KSPCHEBYSHEV`, `KSPRICHARDSON`, `KSPGMRES`, `KSPFGMRES` and `KSPBCGS`, with PETSc 3.26 and real scalars. Each
    right-hand side has the scalars, the iterations and the test of `KSPSolve()` for it alone;
-   `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. What the
+   `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. The type "bcg"
+   is added: block conjugate gradients with one Krylov space for all right-hand sides, and `KSPCG` otherwise. What the
    block form lacks, such as monitors, other convergence tests and the transpose, is solved as by PETSc; `-info` says
    why.
 
