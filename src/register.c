@@ -1,7 +1,7 @@
 /*
    What -dll_append calls: the type's names, log events and global options.
 */
-#include "aijtcuimpl.h"
+#include "block/block.h"
 
 #define COMPILED "libpetscaijtcu was compiled for "
 
@@ -131,6 +131,9 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
+#if AIJTCU_HAVE_BLOCK
+  PetscCall(AIJTCURegisterJacobi());
+#endif
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
   PetscCall(PetscLogEventRegister("MatTCUReorder", MAT_CLASSID, &MAT_AIJTCU_Reorder));
