@@ -207,6 +207,15 @@ PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
+#if AIJTCU_HAVE_BLOCK
+typedef struct { /* what KSPCHEBYSHEV works with */
+  PetscReal        emin, emax;
+  KSPChebyshevKind kind;
+  const PetscReal *betas;
+} AIJTCUChebyshev;
+PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+#endif
+
 /* upstreamproduct.c: workarounds for defects in products */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
@@ -331,6 +340,10 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+
+/* block/methods.c: block forms of Krylov methods; what they share is in block/blockksp.h */
+PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
+PETSC_INTERN PetscBool      AIJTCUBlockSolvers; /* -mat_aijtcu_block_solvers */
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
