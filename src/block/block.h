@@ -10,6 +10,7 @@
 #include "../aijtcuimpl.h"
 
 #if AIJTCU_HAVE_BLOCK
+  #include <petscksp.h>
   #include <block/blockops.h>
 
 /* What one solve works with: where its blocks are, arrays of scalars, work blocks */
@@ -44,7 +45,14 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
 
+/* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */
+PETSC_INTERN PetscErrorCode AIJTCUBlockScale(Vec, PetscInt, PetscBool, Mat, Mat);
+
 /* Arrays of scalars that lie one after the other, to the host and back: the number of arrays comes first */
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
+
+/* pcjacobi.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);
+PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);
 #endif

@@ -21,6 +21,7 @@ PetscErrorCode AIJTCUBlockRegister(void)
     *m->original = create;
     PetscCall(KSPRegister(m->name, m->create));
   }
+  PetscCall(AIJTCURegisterJacobi());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else

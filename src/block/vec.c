@@ -58,6 +58,8 @@ struct _n_AIJTCUBlockCall {
   PetscInt           flops; /* for each entry of a block */
   AIJTCUScalarOp     op;
   PetscReal          sign;
+  PetscInt           dblock;
+  PetscBool          transpose;
   const PetscScalar *a, *b, *active;
   PetscScalar       *out;
 };
@@ -592,6 +594,60 @@ PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const 
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunScale(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->scale)(shape, call->a, (int32_t)call->dblock, call->transpose, ctx->in[0], AIJTCUBlockOut(ctx, 1));
+}
+
+/* Whether D, X and Y are all on a device that kernels run on */
+static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *device)
+{
+  PetscBool x, y;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)D, device, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &x, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)Y, &y, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  *device = (PetscBool)(*device && x && y);
+  #if AIJTCU_HAVE_DEVICE
+  if (*device) PetscCall(AIJTCUBlockDeviceRuns(device));
+  #else
+  *device = PETSC_FALSE;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Y = D X or D^T X, where D has the rows of this process: see BlockOps.scale(). What is not on a device is brought to the
+   host, and the work is done there
+*/
+PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat X, Mat Y)
+{
+  AIJTCUBlockOperand       operands[2] = {{.mat = X, .access = AIJTCU_BLOCK_READ}, {.mat = Y, .access = AIJTCU_BLOCK_WRITE}};
+  BlockIn                  in[2];
+  struct _n_AIJTCUBlockCtx ctx  = {.n = X->rmap->n, .N = X->cmap->N, .nranks = 1, .ops = &BlockOpsHost, .operands = operands, .in = in, .noperands = 2};
+  AIJTCUBlockCall          call = {.run = AIJTCURunScale, .noperands = 2, .flops = 2 * dblock - 1, .dblock = dblock, .transpose = transpose};
+  PetscErrorCode           ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockScaleOnDevice(D, X, Y, &ctx.device));
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx.device) {
+    ctx.ops = &BlockOpsDevice;
+    PetscCall(VecCUDAGetArrayRead(D, &call.a));
+    ierr = AIJTCUBlockRun(&ctx, &call);
+    PetscCall(VecCUDARestoreArrayRead(D, &call.a));
+    PetscCall(ierr);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(VecGetArrayRead(D, &call.a));
+  ierr = AIJTCUBlockRun(&ctx, &call);
+  PetscCall(VecRestoreArrayRead(D, &call.a));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
