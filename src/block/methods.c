@@ -16,8 +16,10 @@ PetscErrorCode AIJTCUBlockRegister(void)
     const AIJTCUBlockMethod *m = methods[i];
     PetscErrorCode (*create)(KSP);
 
-    PetscCall(PetscFunctionListFind(KSPList, m->base ? m->base : m->name, &create));
-    if (!create || create == m->create) continue;
+    PetscCall(PetscFunctionListFind(KSPList, m->name, &create));
+    if (create == m->create) continue;
+    if (m->base) PetscCall(PetscFunctionListFind(KSPList, m->base, &create));
+    if (!create) continue;
     *m->original = create;
     PetscCall(KSPRegister(m->name, m->create));
   }
