@@ -92,7 +92,7 @@ static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2]
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscObjectGetId((PetscObject)given[i], &place.id[i]));
     PetscCall(AIJTCUBlockIsDevice(given[i], &place.given_device[i]));
-    PetscCall(MatBoundToCPU(given[i], &place.bound[i]));
+    if (place.given_device[i]) PetscCall(MatBoundToCPU(given[i], &place.bound[i]));
     place.n[i] = given[i]->rmap->n;
     place.N[i] = given[i]->cmap->N;
   }

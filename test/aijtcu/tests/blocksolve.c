@@ -604,6 +604,26 @@ static PetscErrorCode Off(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A smoother, which has no norms, asks no other process anything once it has solved with the same blocks before */
+static PetscErrorCode Quiet(Mat T, const Params *p, Mat B, Mat X0)
+{
+  KSP            ksp;
+  Mat            X;
+  PetscLogDouble before = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  PetscCall(CreateSolver(T, p, &ksp));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(KSPMatSolve(ksp, B, X));
+    if (i < 1) before = petsc_allreduce_ct;
+  }
+  if (petsc_allreduce_ct != before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%g reductions in two solves without norms\n", petsc_allreduce_ct - before));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadParams(Params *p)
 {
   PetscFunctionBegin;
@@ -625,7 +645,7 @@ static PetscErrorCode ReadParams(Params *p)
 
 int main(int argc, char **argv)
 {
-  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off"};
+  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet"};
   PetscInt          scenario    = 0;
   Params            p;
   Mat               A, T, B, X0;
@@ -651,6 +671,7 @@ int main(int argc, char **argv)
   else if (scenario == 4) PetscCall(Tests(A, T, &p, B, X0));
   else if (scenario == 5) PetscCall(NotConverged(T, &p, B, X0));
   else if (scenario == 6) PetscCall(Off(T, &p, B, X0));
+  else if (scenario == 7) PetscCall(Quiet(T, &p, B, X0));
   else {
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));
@@ -793,6 +814,11 @@ int main(int argc, char **argv)
     test:
       suffix: scenarios_guess
       args: -ksp_type {{gmres chebyshev}} -ksp_chebyshev_esteig 0,0.003,0,1.1 -options_left 0 -pc_type jacobi -nonzero -scenario {{exchange widths columns tests}}
+
+    test:
+      suffix: quiet
+      nsize: 2
+      args: -ksp_type {{richardson chebyshev}} -pc_type jacobi -ksp_norm_type none -ksp_max_it 3 -nonzero -scenario quiet
 
     test:
       suffix: off
