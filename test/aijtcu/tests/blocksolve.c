@@ -534,6 +534,32 @@ static PetscErrorCode Columns(Mat A, Mat T, const Params *given, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The history of residuals has the largest norm of all columns after each iteration */
+static PetscErrorCode History(Mat T, const Params *p, Mat B, Mat X0)
+{
+  KSP              ksp;
+  Mat              X;
+  const PetscReal *history, *rnorm;
+  PetscInt         length, n, its;
+  PetscReal        worst = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  PetscCall(CreateSolver(T, p, &ksp));
+  PetscCall(KSPSetResidualHistory(ksp, NULL, 1000, PETSC_TRUE));
+  for (int i = 0; i < 2; i++) PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(KSPGetResidualHistory(ksp, &history, &length));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(MatAIJTCUKSPGetColumns(ksp, &n, NULL, NULL, &rnorm));
+  for (PetscInt j = 0; j < n; j++) worst = PetscMax(worst, rnorm[j]);
+  if (length < its || length > 2 * its + 1 || history[length - 1] != worst) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "History of %" PetscInt_FMT " numbers after %" PetscInt_FMT " iterations; the last is %g, not %g\n", length, its, (double)(length ? history[length - 1] : 0), (double)worst));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Settings of the convergence test */
 static PetscErrorCode Tests(Mat A, Mat T, const Params *given, Mat B, Mat X0)
 {
@@ -668,8 +694,10 @@ int main(int argc, char **argv)
   if (scenario == 1) PetscCall(Exchange(A, T, &p, B, X0));
   else if (scenario == 2) PetscCall(Widths(A, T, &p, B, X0));
   else if (scenario == 3) PetscCall(Columns(A, T, &p, B, X0));
-  else if (scenario == 4) PetscCall(Tests(A, T, &p, B, X0));
-  else if (scenario == 5) PetscCall(NotConverged(T, &p, B, X0));
+  else if (scenario == 4) {
+    PetscCall(Tests(A, T, &p, B, X0));
+    PetscCall(History(T, &p, B, X0));
+  } else if (scenario == 5) PetscCall(NotConverged(T, &p, B, X0));
   else if (scenario == 6) PetscCall(Off(T, &p, B, X0));
   else if (scenario == 7) PetscCall(Quiet(T, &p, B, X0));
   else {
