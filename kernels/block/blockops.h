@@ -34,6 +34,22 @@ typedef struct {
   HrpbStream stream; /* not used on the host */
 } BlockShape;
 
+/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and the sums that it gives, N of each */
+typedef enum {
+  BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
+  BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
+  BLOCK_STEP_WITH_Z  /* Z = D R; R_j Z_j, then Z_j Z_j */
+} BlockStepKind;
+
+typedef struct {
+  BlockStepKind     kind;
+  const HrpbScalar *a;
+  BlockIn           P, W;
+  BlockOut          X, R;
+  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
+  BlockOut          Z;
+} BlockStep;
+
 /* Operations on arrays of N scalars */
 typedef enum {
   BLOCK_MULTIPLY, /* x y */
@@ -42,7 +58,7 @@ typedef enum {
 } BlockScalarOp;
 
 typedef struct {
-  /* Bytes of workspace for sums: dots() with nx blocks. cg_step() and scale_dots() need those of one, and of two */
+  /* Bytes of workspace for nx arrays of sums */
   size_t (*work)(int64_t n, int64_t N, int64_t nx);
 
   /* dots[i N + j] = the sum over column j of X[i] times Y. Y may be among X */
@@ -54,8 +70,8 @@ typedef struct {
   /* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
   HrpbError (*maxpy)(const BlockShape *, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[]);
 
-  /* X_j += a_j P_j and R_j -= a_j W_j; then rr_j = R_j . R_j, if rr is not NULL */
-  HrpbError (*cg_step)(const BlockShape *, const HrpbScalar *a, BlockIn P, BlockIn W, BlockOut X, BlockOut R, HrpbScalar *rr);
+  /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
+  HrpbError (*cg_step)(const BlockShape *, const BlockStep *, HrpbScalar *sums);
 
   HrpbError (*copy)(const BlockShape *, BlockIn X, BlockOut Y);
   HrpbError (*zero)(const BlockShape *, BlockOut Y);

@@ -41,6 +41,8 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, Vec, Mat, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
