@@ -1,8 +1,8 @@
 /*
    Arithmetic with blocks on a device.
 
-   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(scalar) bytes. Bytes that go through
-   memory, where no coefficient is zero:
+   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(scalar) bytes. Bytes that go
+   through memory, where no coefficient is zero:
 
      dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
      axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
@@ -14,8 +14,8 @@
    registers, in PACKS loads of 16 bytes that are all under way at once. Which thread has which entry does not depend on
    where a column begins. Columns that are not aligned are loaded number by number: a warp still reads whole sectors.
 
-   Sums: each thread adds its entries, then a warp, then a thread block, in a fixed order. That is one number for a tile.
-   A second kernel adds the tiles of a column, again in a fixed order. So bits depend on n alone.
+   Sums: each thread adds its entries, then a warp, then a thread block, in a fixed order. That is one number for a
+   tile. A second kernel adds the tiles of a column, again in a fixed order. So bits depend on n alone.
 */
 #include <algorithm>
 
@@ -147,8 +147,8 @@ static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int3
 /* sums[k] = the sum of its ntiles parts, by one warp */
 static __global__ void __launch_bounds__(THREADS) SumTiles(const HrpbScalar *parts, int64_t ntiles, int64_t nsums, HrpbScalar *sums)
 {
-  const int64_t k    = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
-  HrpbScalar    sum  = 0;
+  const int64_t k   = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
+  HrpbScalar    sum = 0;
 
   HrpbWaitForKernelBefore();
   if (k >= nsums) return;
@@ -263,8 +263,8 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
     HrpbScalar *const X = t.X.array + j * t.X.ld + i0, *const R = t.R.array + j * t.R.ld + i0;
-    const HrpbScalar  a = Coefficient(t.a, j);
-    HrpbScalar        p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
+    const HrpbScalar a = Coefficient(t.a, j);
+    HrpbScalar       p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
 
     if (a != 0) {
       Load(t.P.array + j * t.P.ld + i0, rows, p);
@@ -325,8 +325,8 @@ static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_cons
 
   if (i >= s.n) return;
   for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
-    const HrpbScalar *X        = s.X.array + j0 * s.X.ld + first;
-    const int         columns  = (int)min((int64_t)COLUMNS, s.N - j0);
+    const HrpbScalar *X            = s.X.array + j0 * s.X.ld + first;
+    const int         columns      = (int)min((int64_t)COLUMNS, s.N - j0);
     HrpbScalar        sum[COLUMNS] = {};
 
     for (int32_t k = 0; k < s.dblock; k++) {

@@ -2,12 +2,12 @@
    Arithmetic with blocks of dense vectors, column by column: what Krylov methods do between two products.
 
    A block is column-major and has n rows and N columns. Each column has coefficients of its own: an array of N scalars,
-   which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not read
-   then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
+   which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not
+   read then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
 
    There is one table of these functions for the host and one for a device. On a device all arrays are there, work goes
-   to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the same
-   bits in every block, wherever it begins.
+   to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the
+   same bits in every block, wherever it begins.
 */
 #pragma once
 
@@ -34,7 +34,7 @@ typedef struct {
   HrpbStream stream; /* not used on the host */
 } BlockShape;
 
-/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and the sums that it gives, N of each */
+/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and its sums, N of each */
 typedef enum {
   BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
   BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
@@ -80,8 +80,8 @@ typedef struct {
   HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y);
 
   /*
-     Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other, each
-     column-major. n is a multiple of dblock. Y may be X where dblock is 1
+     Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other,
+     each column-major. n is a multiple of dblock. Y may be X where dblock is 1
   */
   HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
 } BlockOps;

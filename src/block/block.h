@@ -27,8 +27,8 @@ typedef enum { /* see BlockScalarOp */
    device, except AIJTCUBlockToHost(), and on more than one rank those with sums.
 
    AIJTCUBlockCtxSetUp() may be called again, for blocks of another shape, too. It keeps what fits: with the same shape
-   it allocates nothing. The scalars are zero after it, and work blocks hold anything. If usable is false, the blocks are
-   where this cannot work, or memory is short; all ranks get the same answer.
+   it allocates nothing. The scalars are zero after it, and work blocks hold anything. If usable is false, the blocks
+   are where this cannot work, or memory is short; all ranks get the same answer.
 */
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx, Mat, PetscInt, PetscBool *);

@@ -357,7 +357,7 @@ static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Send scalars from the buffer on the host. The buffer must not be written until that is done, see AIJTCUBlockCtx.copied */
+/* Send scalars from the buffer on the host, which must not be written until the event says that they are copied */
 static PetscErrorCode AIJTCUBlockUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars, cudaStream_t stream)
 {
   size_t bytes = 0;
@@ -687,8 +687,8 @@ static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *d
 }
 
 /*
-   Y = D X or D^T X, where D has the rows of this process: see BlockOps.scale(). What is not on a device is brought to the
-   host, and the work is done there
+   Y = D X or D^T X, where D has the rows of this process: see BlockOps.scale(). What is not on a device is brought to
+   the host, and the work is done there
 */
 PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat X, Mat Y)
 {

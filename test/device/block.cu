@@ -8,7 +8,7 @@
 #include "test.cuh"
 
 static const HrpbScalar guard = (HrpbScalar)-77, nan_value = (HrpbScalar)NAN;
-static const double     eps   = std::numeric_limits<HrpbScalar>::epsilon();
+static const double     eps = std::numeric_limits<HrpbScalar>::epsilon();
 
 typedef std::vector<HrpbScalar> Numbers;
 
@@ -49,7 +49,7 @@ static Numbers RandomNumbers(int64_t n)
 */
 template <typename F> static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
 {
-  const BlockOps           *ops = device ? &BlockOpsDevice : &BlockOpsHost;
+  const BlockOps           *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
   const size_t              bytes = ops->work(n, N, nsums);
   BlockShape                shape = {n, N, NULL, NULL};
   std::vector<Numbers *>    all;
@@ -139,14 +139,14 @@ static long double Dot(Vectors *x, Vectors *y, int64_t j, long double *size)
   return sum;
 }
 
-/* Y is the last of the blocks, and also the first X where it is among them. With a shift of its own for the second run */
+/* Y is the last of the blocks, and also the first X where it is among them. The second run has other alignments */
 static void TestDots(const Case &c, int64_t nx, bool among)
 {
   std::vector<Vectors>   X, moved;
   std::vector<Vectors *> blocks, again;
-  Numbers              dots((size_t)(nx * c.N) + 1, guard), other(dots);
-  bool                 right = true;
-  const auto           call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  Numbers                dots((size_t)(nx * c.N) + 1, guard), other(dots);
+  bool                   right = true;
+  const auto             call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
     std::vector<BlockIn> in = Ins(b, nx);
 
     if (among) in[0] = In(b[nx]);
@@ -209,7 +209,7 @@ static void Coefficients(int64_t N, Numbers *a, Numbers *b)
 
 static void TestAXPBY(const Case &c, bool has_a, bool has_b)
 {
-  Vectors   X = New(c), Y = New(c), expected = Y;
+  Vectors X = New(c), Y = New(c), expected = Y;
   Numbers a, b;
   bool    right = true;
 
@@ -244,8 +244,8 @@ static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
   std::vector<Vectors>   X;
   std::vector<Vectors *> blocks;
   Vectors                Y = New(c), Y0 = Y;
-  Numbers              coef = RandomNumbers(nx * c.N);
-  bool                 right = true;
+  Numbers                coef  = RandomNumbers(nx * c.N);
+  bool                   right = true;
 
   if (!has_coef) std::fill(coef.begin(), coef.end(), (HrpbScalar)1);
   for (int64_t i = 0; i < nx; i++) {
@@ -334,7 +334,7 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
 static void TestCopyAndZero(const Case &c)
 {
   Vectors X = New(c), Y = RandomVectors(c.n, c.N, c.padding + 3, c.shift), Y0 = Y;
-  bool  right = true;
+  bool    right = true;
 
   Run(c.device, c.n, c.N, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->copy(s, In(b[0]), b[1]); });
   for (int64_t j = 0; j < c.N; j++) {
@@ -351,8 +351,8 @@ static void TestCopyAndZero(const Case &c)
 /* Y = D X or D^T X, in place where D is a diagonal and it is asked for */
 static void TestScale(const Case &c, int32_t dblock, bool transpose, bool in_place)
 {
-  Vectors   X = New(c), Y = New(c);
-  Numbers D = RandomNumbers(c.n * dblock);
+  Vectors X = New(c), Y = New(c);
+  Numbers D     = RandomNumbers(c.n * dblock);
   bool    right = true;
 
   if (c.n > 3) D[3] = 0;

@@ -181,7 +181,7 @@ static PetscErrorCode TestMAXPY(const Test *t, const Mat X[NX], Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step that multiplies with a diagonal, too: X and R, which a step has made of Y and R0, must come out as they are */
+/* The step that multiplies with a diagonal, too. X and R are what the other step has made of Y and R0 */
 static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat P, Mat Y, Mat R0, Mat X, Mat R)
 {
   PetscScalar *const sums = AIJTCUBlockScalars(t->ctx, 1), *host;
@@ -349,9 +349,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
 #if AIJTCU_HAVE_BLOCK
   {
-    Test     t = {.m = 50, .pad = 0};
-    char     type[64] = MATDENSE;
-    PetscInt widths[8] = {1, 7, 16, 7}, n = PETSC_STATIC_ARRAY_LENGTH(widths);
+    Test      t         = {.m = 50, .pad = 0};
+    char      type[64]  = MATDENSE;
+    PetscInt  widths[8] = {1, 7, 16, 7}, n = PETSC_STATIC_ARRAY_LENGTH(widths);
     PetscBool set;
 
     PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", type, sizeof(type), NULL));
