@@ -1,21 +1,21 @@
 /*
    Arithmetic with blocks on a device.
 
-   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(scalar) bytes. Bytes that go through
-   memory, where no coefficient is zero:
+   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(scalar) bytes. Bytes that go
+   through memory, where no coefficient is zero:
 
      dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
      axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
      maxpy    (nx + 2) s          Y is read and written once for MOST_X blocks X
-     cg_step  6 s                 4 are read, 2 written; the sums cost nothing more
+     cg_step  6 s                 4 are read, 2 written; 7 s with Z. The sums cost nothing more
      scale    2 s, and D N/COLUMNS times, from L2 where it fits
 
    A tile is TILE rows of a column. A thread block does one tile at a time, and each thread has ENTRIES numbers of it in
    registers, in PACKS loads of 16 bytes that are all under way at once. Which thread has which entry does not depend on
    where a column begins. Columns that are not aligned are loaded number by number: a warp still reads whole sectors.
 
-   Sums: each thread adds its entries, then a warp, then a thread block, in a fixed order. That is one number for a tile.
-   A second kernel adds the tiles of a column, again in a fixed order. So bits depend on n alone.
+   Sums: each thread adds its entries, then a warp, then a thread block, in a fixed order. That is one number for a
+   tile. A second kernel adds the tiles of a column, again in a fixed order. So bits depend on n alone.
 */
 #include <algorithm>
 
@@ -125,6 +125,12 @@ static __device__ __forceinline__ HrpbScalar WarpDot(const HrpbScalar x[ENTRIES]
   return WarpSum(sum);
 }
 
+/* The sum that a warp has for block i */
+static __device__ __forceinline__ void LeaveWarpSum(HrpbScalar (*sums)[MOST_X], int32_t i, HrpbScalar sum)
+{
+  if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][i] = sum;
+}
+
 /* Sums of the warps for so many blocks become those of the tile. parts[i stride] is that of block i */
 static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int32_t nx, HrpbScalar *parts, int64_t stride)
 {
@@ -141,8 +147,8 @@ static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int3
 /* sums[k] = the sum of its ntiles parts, by one warp */
 static __global__ void __launch_bounds__(THREADS) SumTiles(const HrpbScalar *parts, int64_t ntiles, int64_t nsums, HrpbScalar *sums)
 {
-  const int64_t k    = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
-  HrpbScalar    sum  = 0;
+  const int64_t k   = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
+  HrpbScalar    sum = 0;
 
   HrpbWaitForKernelBefore();
   if (k >= nsums) return;
@@ -176,11 +182,9 @@ struct SumArgs {
 };
 
 struct StepArgs {
-  BlockIn           P, W;
-  BlockOut          X, R;
-  const HrpbScalar *a;
-  HrpbScalar       *parts; /* or NULL */
-  int64_t           n, N;
+  BlockStep   t;
+  HrpbScalar *parts; /* or NULL */
+  int64_t     n, N;
 };
 
 struct ScaleArgs {
@@ -201,11 +205,8 @@ static __global__ void __launch_bounds__(THREADS) DotsKernel(const __grid_consta
   for (int64_t j = blockIdx.y; j < a.N; j += gridDim.y) {
     Load(a.Y.array + j * a.Y.ld + i0, rows, y);
     for (int32_t i = 0; i < a.nx; i++) {
-      HrpbScalar sum;
-
       Load(a.X[i].array + j * a.X[i].ld + i0, rows, x);
-      sum = WarpDot(x, y);
-      if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][i] = sum;
+      LeaveWarpSum(sums, i, WarpDot(x, y));
     }
     SumWarps(sums, a.nx, a.parts + j * gridDim.x + blockIdx.x, a.N * gridDim.x);
   }
@@ -258,16 +259,17 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
 {
   __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
   const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+  const BlockStep      &t = s.t;
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
-    HrpbScalar *const X = s.X.array + j * s.X.ld + i0, *const R = s.R.array + j * s.R.ld + i0;
-    const HrpbScalar  a = Coefficient(s.a, j);
-    HrpbScalar        p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
+    HrpbScalar *const X = t.X.array + j * t.X.ld + i0, *const R = t.R.array + j * t.R.ld + i0;
+    const HrpbScalar a = Coefficient(t.a, j);
+    HrpbScalar       p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
 
     if (a != 0) {
-      Load(s.P.array + j * s.P.ld + i0, rows, p);
+      Load(t.P.array + j * t.P.ld + i0, rows, p);
       Load(X, rows, x);
-      Load(s.W.array + j * s.W.ld + i0, rows, w);
+      Load(t.W.array + j * t.W.ld + i0, rows, w);
       Load(R, rows, r);
 #pragma unroll
       for (int e = 0; e < ENTRIES; e++) {
@@ -276,13 +278,20 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
       }
       Store(X, rows, x);
       Store(R, rows, r);
-    } else if (s.parts) Load(R, rows, r);
-    if (s.parts) {
-      const HrpbScalar sum = WarpDot(r, r);
+    } else if (s.parts || t.kind) Load(R, rows, r);
+    if (t.kind) {
+      HrpbScalar z[ENTRIES];
 
-      if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][0] = sum;
-      SumWarps(sums, 1, s.parts + j * gridDim.x + blockIdx.x, 0);
-    }
+      Load(t.D + i0, rows, z);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) z[e] *= r[e];
+      Store(t.Z.array + j * t.Z.ld + i0, rows, z);
+      if (s.parts) {
+        LeaveWarpSum(sums, 0, WarpDot(r, z));
+        LeaveWarpSum(sums, 1, t.kind == BLOCK_STEP_WITH_Z ? WarpDot(z, z) : WarpDot(r, r));
+      }
+    } else if (s.parts) LeaveWarpSum(sums, 0, WarpDot(r, r));
+    if (s.parts) SumWarps(sums, t.kind ? 2 : 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
   }
 }
 
@@ -316,8 +325,8 @@ static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_cons
 
   if (i >= s.n) return;
   for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
-    const HrpbScalar *X        = s.X.array + j0 * s.X.ld + first;
-    const int         columns  = (int)min((int64_t)COLUMNS, s.N - j0);
+    const HrpbScalar *X            = s.X.array + j0 * s.X.ld + first;
+    const int         columns      = (int)min((int64_t)COLUMNS, s.N - j0);
     HrpbScalar        sum[COLUMNS] = {};
 
     for (int32_t k = 0; k < s.dblock; k++) {
@@ -412,15 +421,15 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
   return HRPB_SUCCESS;
 }
 
-static HrpbError CGStep(const BlockShape *s, const HrpbScalar *a, BlockIn P, BlockIn W, BlockOut X, BlockOut R, HrpbScalar *rr)
+static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
 {
-  const StepArgs step = {P, W, X, R, a, rr ? (HrpbScalar *)s->work : NULL, s->n, s->N};
+  const StepArgs step = {*t, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
 
   if (!IsEmpty(s)) {
     CGStepKernel<<<Grid(s), THREADS, 0, s->stream>>>(step);
     HrpbCallCuda(cudaGetLastError());
   }
-  return rr ? Sum(s, 1, rr) : HRPB_SUCCESS;
+  return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
 }
 
 /* Copies in two dimensions are limited in the distance of the columns */

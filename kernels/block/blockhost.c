@@ -69,14 +69,16 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
   return HRPB_SUCCESS;
 }
 
-static HrpbError CGStep(const BlockShape *s, const HrpbScalar *a, BlockIn P, BlockIn W, BlockOut X, BlockOut R, HrpbScalar *rr)
+static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    HrpbScalar *r = R.array + j * R.ld;
+    HrpbScalar *r = t->R.array + j * t->R.ld, *z = t->kind ? t->Z.array + j * t->Z.ld : r;
 
-    AXPBY(s->n, X.array + j * X.ld, Coefficient(a, j), P.array + j * P.ld, 1);
-    AXPBY(s->n, r, -Coefficient(a, j), W.array + j * W.ld, 1);
-    if (rr) rr[j] = Dot(s->n, r, r);
+    AXPBY(s->n, t->X.array + j * t->X.ld, Coefficient(t->a, j), t->P.array + j * t->P.ld, 1);
+    AXPBY(s->n, r, -Coefficient(t->a, j), t->W.array + j * t->W.ld, 1);
+    for (int64_t i = 0; i < s->n && t->kind; i++) z[i] = t->D[i] * r[i];
+    if (sums) sums[j] = Dot(s->n, r, z);
+    if (sums && t->kind) sums[s->N + j] = t->kind == BLOCK_STEP_WITH_Z ? Dot(s->n, z, z) : Dot(s->n, r, r);
   }
   return HRPB_SUCCESS;
 }

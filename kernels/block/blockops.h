@@ -2,12 +2,12 @@
    Arithmetic with blocks of dense vectors, column by column: what Krylov methods do between two products.
 
    A block is column-major and has n rows and N columns. Each column has coefficients of its own: an array of N scalars,
-   which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not read
-   then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
+   which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not
+   read then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
 
    There is one table of these functions for the host and one for a device. On a device all arrays are there, work goes
-   to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the same
-   bits in every block, wherever it begins.
+   to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the
+   same bits in every block, wherever it begins.
 */
 #pragma once
 
@@ -34,6 +34,22 @@ typedef struct {
   HrpbStream stream; /* not used on the host */
 } BlockShape;
 
+/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and its sums, N of each */
+typedef enum {
+  BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
+  BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
+  BLOCK_STEP_WITH_Z  /* Z = D R; R_j Z_j, then Z_j Z_j */
+} BlockStepKind;
+
+typedef struct {
+  BlockStepKind     kind;
+  const HrpbScalar *a;
+  BlockIn           P, W;
+  BlockOut          X, R;
+  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
+  BlockOut          Z;
+} BlockStep;
+
 /* Operations on arrays of N scalars */
 typedef enum {
   BLOCK_MULTIPLY, /* x y */
@@ -42,7 +58,7 @@ typedef enum {
 } BlockScalarOp;
 
 typedef struct {
-  /* Bytes of workspace for sums: dots() with nx blocks. cg_step() and scale_dots() need those of one, and of two */
+  /* Bytes of workspace for nx arrays of sums */
   size_t (*work)(int64_t n, int64_t N, int64_t nx);
 
   /* dots[i N + j] = the sum over column j of X[i] times Y. Y may be among X */
@@ -54,8 +70,8 @@ typedef struct {
   /* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
   HrpbError (*maxpy)(const BlockShape *, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[]);
 
-  /* X_j += a_j P_j and R_j -= a_j W_j; then rr_j = R_j . R_j, if rr is not NULL */
-  HrpbError (*cg_step)(const BlockShape *, const HrpbScalar *a, BlockIn P, BlockIn W, BlockOut X, BlockOut R, HrpbScalar *rr);
+  /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
+  HrpbError (*cg_step)(const BlockShape *, const BlockStep *, HrpbScalar *sums);
 
   HrpbError (*copy)(const BlockShape *, BlockIn X, BlockOut Y);
   HrpbError (*zero)(const BlockShape *, BlockOut Y);
@@ -64,8 +80,8 @@ typedef struct {
   HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y);
 
   /*
-     Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other, each
-     column-major. n is a multiple of dblock. Y may be X where dblock is 1
+     Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other,
+     each column-major. n is a multiple of dblock. Y may be X where dblock is 1
   */
   HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
 } BlockOps;

@@ -27,8 +27,8 @@ typedef enum { /* see BlockScalarOp */
    device, except AIJTCUBlockToHost(), and on more than one rank those with sums.
 
    AIJTCUBlockCtxSetUp() may be called again, for blocks of another shape, too. It keeps what fits: with the same shape
-   it allocates nothing. The scalars are zero after it, and work blocks hold anything. If usable is false, the blocks are
-   where this cannot work, or memory is short; all ranks get the same answer.
+   it allocates nothing. The scalars are zero after it, and work blocks hold anything. If usable is false, the blocks
+   are where this cannot work, or memory is short; all ranks get the same answer.
 */
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx, Mat, PetscInt, PetscBool *);
@@ -41,6 +41,8 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, Vec, Mat, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);

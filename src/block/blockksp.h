@@ -110,6 +110,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockReset(AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUBlockPCDiagonal(KSP, AIJTCUBlockKSP *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockBAorAB(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockResidual(KSP, AIJTCUBlockKSP *, PetscBool, Mat, Mat, Mat, Mat *);
 

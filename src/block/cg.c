@@ -134,8 +134,10 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   const PetscScalar *host = NULL, *active;
   PetscInt           i    = 0;
   Mat                R, Z, P, W, r;
+  Vec                D; /* where M is a diagonal: a step does it, too */
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &D));
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN, &R));
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 1, &P));
@@ -164,14 +166,15 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[0], beta, betaold));
     PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[1], dpi, dpiold));
     PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, step, kept[0], kept[1]));
-    PetscCall(AIJTCUBlockCGStep(ctx, step, P, W, X, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
-    if (early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, P, W, X, R, D, Z, (PetscBool)!late, AIJTCUBlockScalars(ctx, next)));
+    else PetscCall(AIJTCUBlockCGStep(ctx, step, P, W, X, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
+    if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
     PetscCall(AIJTCUColumnsFetch(s, BETA, END - BETA, &host));
     PetscCall(AIJTCUBreakdownsCG(ksp, s, i, host));
     i++;
     PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));
     if (i >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i, KSP_DIVERGED_ITS));
-    if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+    if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -230,6 +230,26 @@ PetscErrorCode AIJTCUBlockPCApply(KSP ksp, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* D: all that AIJTCUBlockPCApply() does is to multiply with this diagonal. NULL where it does more, or not that */
+PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
+{
+  PetscBool    takes;
+  PetscInt     dblock;
+  Mat          A;
+  MatNullSpace nullsp;
+
+  PetscFunctionBegin;
+  *D = NULL;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(MatGetNullSpace(A, &nullsp));
+  if (nullsp) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUJacobiGetDiagonal(ksp->pc, &dblock, D));
+  if (!*D) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockCtxTakes(s->ctx, *D, &takes));
+  if (dblock > 1 || !takes) *D = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The preconditioned operator: KSP_PCApplyBAorAB(). *Y is M A X in Z for the left side, A M X in W for the right side.
    W is the result of a product.

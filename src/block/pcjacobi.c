@@ -1,8 +1,9 @@
 /*
    PCMatApply() of PCJACOBI and PCPBJACOBI, all columns of a block at once.
 
-   PETSc's creators are wrapped: the original is called first. PETSc's own set-up stays, and so do all kinds of diagonals.
-   Ours decides after each set-up: where the operator has a plan, blocks go to a kernel, else to what PETSc had.
+   PETSc's creators are wrapped: the original is called first. PETSc's own set-up stays, and so do all kinds of
+   diagonals. Ours decides after each set-up: where the operator has a plan, blocks go to a kernel, else to what PETSc
+   had.
 
    What to multiply with is found by applying PETSc's preconditioner to vectors: to ones, or, where blocks along the
    diagonal were inverted, to vectors with a one in every bs-th row. That is done when a block comes for the first time,
@@ -32,9 +33,8 @@ static struct {
   const char *type;
   PetscErrorCode (*create)(PC); /* PETSc's */
 } original[] = {
-  {PCJACOBI,   NULL},
-  {PCPBJACOBI, NULL}
-};
+  {PCJACOBI, NULL},
+  {PCPBJACOBI, NULL}};
 
 static PetscErrorCode AIJTCUJacobiGet(PC pc, AIJTCUJacobi **j)
 {
@@ -273,8 +273,8 @@ PetscErrorCode AIJTCURegisterJacobi(void)
 }
 
 /*
-   What the preconditioner multiplies with, for others who do the same in a kernel of their own: see BlockOps.scale(). D is
-   not a reference. It is NULL where there is no such thing: another type, or an operator without a plan.
+   What the preconditioner multiplies with, for others who do the same in a kernel of their own: see BlockOps.scale(). D
+   is not a reference. It is NULL where there is no such thing: another type, or an operator without a plan.
 */
 PetscErrorCode AIJTCUJacobiGetDiagonal(PC pc, PetscInt *dblock, Vec *D)
 {

@@ -60,7 +60,9 @@ struct _n_AIJTCUBlockCall {
   PetscReal          sign;
   PetscInt           dblock;
   PetscBool          transpose;
+  BlockStepKind      step;
   const PetscScalar *a, *b, *active;
+  const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
   PetscScalar       *out;
 };
 
@@ -355,7 +357,7 @@ static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Send scalars from the buffer on the host. The buffer must not be written until that is done, see AIJTCUBlockCtx.copied */
+/* Send scalars from the buffer on the host, which must not be written until the event says that they are copied */
 static PetscErrorCode AIJTCUBlockUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars, cudaStream_t stream)
 {
   size_t bytes = 0;
@@ -465,6 +467,28 @@ static PetscErrorCode AIJTCUBlockRun(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same with the array of D, where the blocks are */
+static PetscErrorCode AIJTCUBlockRunWithVec(AIJTCUBlockCtx ctx, AIJTCUBlockCall *call, Vec D)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(VecCUDAGetArrayRead(D, &call->D));
+    ierr = AIJTCUBlockRun(ctx, call);
+    PetscCall(VecCUDARestoreArrayRead(D, &call->D));
+    PetscCall(ierr);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(VecGetArrayRead(D, &call->D));
+  ierr = AIJTCUBlockRun(ctx, call);
+  PetscCall(VecRestoreArrayRead(D, &call->D));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static BlockOut AIJTCUBlockOut(const struct _n_AIJTCUBlockCtx *ctx, PetscInt k)
 {
   return (BlockOut){ctx->operands[k].array, ctx->operands[k].ld};
@@ -526,7 +550,22 @@ PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx ctx, Mat Y, PetscReal sign, Petsc
 
 static HrpbError AIJTCURunCGStep(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  return (*ctx->ops->cg_step)(shape, call->a, ctx->in[0], ctx->in[1], AIJTCUBlockOut(ctx, 2), AIJTCUBlockOut(ctx, 3), call->out);
+  BlockStep t = {.kind = call->step, .a = call->a, .P = ctx->in[0], .W = ctx->in[1], .X = AIJTCUBlockOut(ctx, 2), .R = AIJTCUBlockOut(ctx, 3), .D = call->D};
+
+  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 4);
+  return (*ctx->ops->cg_step)(shape, &t, call->out);
+}
+
+/* P, W, X and R are the first operands of a step. It may have one more */
+static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat P, Mat W, Mat X, Mat R)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 5));
+  AIJTCUBlockOperandSet(ctx, 0, P, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, W, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
+  AIJTCUBlockOperandSet(ctx, 3, R, AIJTCU_BLOCK_UPDATE);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* X_j += a_j P_j and R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
@@ -535,12 +574,23 @@ PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P
   const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 4, .nsums = rr ? 1 : 0, .flops = rr ? 6 : 4, .a = a, .out = rr};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 4));
-  AIJTCUBlockOperandSet(ctx, 0, P, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 1, W, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
-  AIJTCUBlockOperandSet(ctx, 3, R, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
   PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same, and Z = D R, in one pass and with one reduction. D is a diagonal with which AIJTCUBlockCtxTakes() says that
+   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j
+*/
+PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, Vec D, Mat Z, PetscBool znormal, PetscScalar *sums)
+{
+  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 5, .nsums = 2, .flops = 9, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
+  AIJTCUBlockOperandSet(ctx, 4, Z, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -599,7 +649,23 @@ PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const 
 
 static HrpbError AIJTCURunScale(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  return (*ctx->ops->scale)(shape, call->a, (int32_t)call->dblock, call->transpose, ctx->in[0], AIJTCUBlockOut(ctx, 1));
+  return (*ctx->ops->scale)(shape, call->D, (int32_t)call->dblock, call->transpose, ctx->in[0], AIJTCUBlockOut(ctx, 1));
+}
+
+static PetscErrorCode AIJTCUVecIsDevice(Vec D, PetscBool *device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)D, device, VECSEQCUDA, VECMPICUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the context can work with an array of D: on a device it must be a vector of that */
+PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx ctx, Vec D, PetscBool *takes)
+{
+  PetscFunctionBegin;
+  *takes = PETSC_TRUE;
+  if (ctx->device) PetscCall(AIJTCUVecIsDevice(D, takes));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether D, X and Y are all on a device that kernels run on */
@@ -608,7 +674,7 @@ static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *d
   PetscBool x, y;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)D, device, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(AIJTCUVecIsDevice(D, device));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &x, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)Y, &y, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
   *device = (PetscBool)(*device && x && y);
@@ -621,8 +687,8 @@ static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *d
 }
 
 /*
-   Y = D X or D^T X, where D has the rows of this process: see BlockOps.scale(). What is not on a device is brought to the
-   host, and the work is done there
+   Y = D X or D^T X, where D has the rows of this process: see BlockOps.scale(). What is not on a device is brought to
+   the host, and the work is done there
 */
 PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat X, Mat Y)
 {
@@ -630,24 +696,13 @@ PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat
   BlockIn                  in[2];
   struct _n_AIJTCUBlockCtx ctx  = {.n = X->rmap->n, .N = X->cmap->N, .nranks = 1, .ops = &BlockOpsHost, .operands = operands, .in = in, .noperands = 2};
   AIJTCUBlockCall          call = {.run = AIJTCURunScale, .noperands = 2, .flops = 2 * dblock - 1, .dblock = dblock, .transpose = transpose};
-  PetscErrorCode           ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockScaleOnDevice(D, X, Y, &ctx.device));
   #if AIJTCU_HAVE_DEVICE
-  if (ctx.device) {
-    ctx.ops = &BlockOpsDevice;
-    PetscCall(VecCUDAGetArrayRead(D, &call.a));
-    ierr = AIJTCUBlockRun(&ctx, &call);
-    PetscCall(VecCUDARestoreArrayRead(D, &call.a));
-    PetscCall(ierr);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (ctx.device) ctx.ops = &BlockOpsDevice;
   #endif
-  PetscCall(VecGetArrayRead(D, &call.a));
-  ierr = AIJTCUBlockRun(&ctx, &call);
-  PetscCall(VecRestoreArrayRead(D, &call.a));
-  PetscCall(ierr);
+  PetscCall(AIJTCUBlockRunWithVec(&ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

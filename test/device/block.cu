@@ -8,7 +8,7 @@
 #include "test.cuh"
 
 static const HrpbScalar guard = (HrpbScalar)-77, nan_value = (HrpbScalar)NAN;
-static const double     eps   = std::numeric_limits<HrpbScalar>::epsilon();
+static const double     eps = std::numeric_limits<HrpbScalar>::epsilon();
 
 typedef std::vector<HrpbScalar> Numbers;
 
@@ -49,7 +49,7 @@ static Numbers RandomNumbers(int64_t n)
 */
 template <typename F> static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
 {
-  const BlockOps           *ops = device ? &BlockOpsDevice : &BlockOpsHost;
+  const BlockOps           *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
   const size_t              bytes = ops->work(n, N, nsums);
   BlockShape                shape = {n, N, NULL, NULL};
   std::vector<Numbers *>    all;
@@ -139,14 +139,14 @@ static long double Dot(Vectors *x, Vectors *y, int64_t j, long double *size)
   return sum;
 }
 
-/* Y is the last of the blocks, and also the first X where it is among them. With a shift of its own for the second run */
+/* Y is the last of the blocks, and also the first X where it is among them. The second run has other alignments */
 static void TestDots(const Case &c, int64_t nx, bool among)
 {
   std::vector<Vectors>   X, moved;
   std::vector<Vectors *> blocks, again;
-  Numbers              dots((size_t)(nx * c.N) + 1, guard), other(dots);
-  bool                 right = true;
-  const auto           call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  Numbers                dots((size_t)(nx * c.N) + 1, guard), other(dots);
+  bool                   right = true;
+  const auto             call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
     std::vector<BlockIn> in = Ins(b, nx);
 
     if (among) in[0] = In(b[nx]);
@@ -209,7 +209,7 @@ static void Coefficients(int64_t N, Numbers *a, Numbers *b)
 
 static void TestAXPBY(const Case &c, bool has_a, bool has_b)
 {
-  Vectors   X = New(c), Y = New(c), expected = Y;
+  Vectors X = New(c), Y = New(c), expected = Y;
   Numbers a, b;
   bool    right = true;
 
@@ -244,8 +244,8 @@ static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
   std::vector<Vectors>   X;
   std::vector<Vectors *> blocks;
   Vectors                Y = New(c), Y0 = Y;
-  Numbers              coef = RandomNumbers(nx * c.N);
-  bool                 right = true;
+  Numbers                coef  = RandomNumbers(nx * c.N);
+  bool                   right = true;
 
   if (!has_coef) std::fill(coef.begin(), coef.end(), (HrpbScalar)1);
   for (int64_t i = 0; i < nx; i++) {
@@ -279,11 +279,23 @@ static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
   Report(right, "maxpy: wrong", c.where);
 }
 
-static void TestCGStep(const Case &c, bool has_a, bool has_rr)
+/* Sums of each column of X[i] times Y */
+static Numbers Dots(bool device, std::vector<Vectors *> X, Vectors *Y)
 {
-  Vectors   P = New(c), W = New(c), X = New(c), R = New(c);
-  Numbers a = RandomNumbers(c.N), rr((size_t)c.N, guard), dots((size_t)c.N, guard);
-  bool    right = true;
+  const int64_t nx = (int64_t)X.size();
+  Numbers       dots((size_t)(nx * Y->N), guard);
+
+  X.push_back(Y);
+  Run(device, Y->n, Y->N, nx, X, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->dots(s, nx, Ins(b, nx).data(), In(b[nx]), x[0]); });
+  return dots;
+}
+
+static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind kind)
+{
+  const size_t nsums = (size_t)c.N * (kind ? 2 : 1);
+  Vectors      P = New(c), W = New(c), X = New(c), R = New(c), Z = New(c);
+  Numbers      a = RandomNumbers(c.N), D = RandomNumbers(c.n), sums(nsums, guard);
+  bool         right = true;
 
   for (int64_t j = 0; j < c.N; j++) {
     if (!has_a) a[(size_t)j] = 1;
@@ -293,10 +305,14 @@ static void TestCGStep(const Case &c, bool has_a, bool has_rr)
       Fill(&W, j, nan_value);
     }
   }
-  Vectors X0 = X, R0 = R;
+  Vectors X0 = X, R0 = R, Z0 = Z;
 
-  Run(c.device, c.n, c.N, 1, {&P, &W, &X, &R}, {&a, &rr}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->cg_step(s, has_a ? x[0] : NULL, In(b[0]), In(b[1]), b[2], b[3], has_rr ? x[1] : NULL); });
-  Report(Inside(X0, X) && Inside(R0, R), "cg_step: wrote elsewhere", c.where);
+  Run(c.device, c.n, c.N, kind ? 2 : 1, {&P, &W, &X, &R, &Z}, {&a, &sums, &D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+    const BlockStep t = {kind, has_a ? x[0] : NULL, In(b[0]), In(b[1]), b[2], b[3], x[2], b[4]};
+
+    return ops->cg_step(s, &t, has_sums ? x[1] : NULL);
+  });
+  Report(Inside(X0, X) && Inside(R0, R) && Inside(Z0, Z), "cg_step: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     const HrpbScalar aj = a[(size_t)j];
 
@@ -304,22 +320,21 @@ static void TestCGStep(const Case &c, bool has_a, bool has_rr)
       const long double ap = aj == 0 ? 0 : (long double)aj * P.At(i, j), aw = aj == 0 ? 0 : (long double)aj * W.At(i, j);
 
       right = right && Near(X.At(i, j), X0.At(i, j) + ap, fabsl(X0.At(i, j)) + fabsl(ap), 1) && Near(R.At(i, j), R0.At(i, j) - aw, fabsl(R0.At(i, j)) + fabsl(aw), 1);
+      right = right && Z.At(i, j) == (kind ? D[(size_t)i] * R.At(i, j) : Z0.At(i, j));
     }
   }
   Report(right, "cg_step: wrong", c.where);
-  Run(c.device, c.n, c.N, 1, {&R}, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
-    const BlockIn in = In(b[0]);
 
-    return ops->dots(s, 1, &in, in, x[0]);
-  });
-  if (has_rr) Report(Same(rr, dots), "cg_step: not the bits of the sum alone", c.where);
-  else Report(rr == Numbers((size_t)c.N, guard), "cg_step: wrote sums that are not wanted", c.where);
+  Numbers expected = kind == BLOCK_STEP_PLAIN ? Dots(c.device, {&R}, &R) : kind == BLOCK_STEP_WITH_Z ? Dots(c.device, {&R, &Z}, &Z) : Dots(c.device, {&Z, &R}, &R);
+
+  if (has_sums) Report(Same(sums, expected), "cg_step: not the bits of the sums alone", c.where);
+  else Report(sums == Numbers(nsums, guard), "cg_step: wrote sums that are not wanted", c.where);
 }
 
 static void TestCopyAndZero(const Case &c)
 {
   Vectors X = New(c), Y = RandomVectors(c.n, c.N, c.padding + 3, c.shift), Y0 = Y;
-  bool  right = true;
+  bool    right = true;
 
   Run(c.device, c.n, c.N, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->copy(s, In(b[0]), b[1]); });
   for (int64_t j = 0; j < c.N; j++) {
@@ -336,8 +351,8 @@ static void TestCopyAndZero(const Case &c)
 /* Y = D X or D^T X, in place where D is a diagonal and it is asked for */
 static void TestScale(const Case &c, int32_t dblock, bool transpose, bool in_place)
 {
-  Vectors   X = New(c), Y = New(c);
-  Numbers D = RandomNumbers(c.n * dblock);
+  Vectors X = New(c), Y = New(c);
+  Numbers D     = RandomNumbers(c.n * dblock);
   bool    right = true;
 
   if (c.n > 3) D[3] = 0;
@@ -410,7 +425,7 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
     TestDots(c, 3, yes);
     for (bool also : {false, true}) {
       TestAXPBY(c, yes, also);
-      TestCGStep(c, yes, also);
+      for (BlockStepKind kind : {BLOCK_STEP_PLAIN, BLOCK_STEP_WITH_R, BLOCK_STEP_WITH_Z}) TestCGStep(c, yes, also, kind);
     }
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);

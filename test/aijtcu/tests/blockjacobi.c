@@ -41,7 +41,7 @@ static PetscErrorCode CreateOperator(const Test *t, MatType type, PetscBool zero
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest difference of two columns, relative to the second. NaN counts as equal to NaN, which is what PETSc gives */
+/* The largest difference of two columns, relative to the second. NaN is equal to NaN */
 static PetscErrorCode Difference(Vec found, Vec expected, PetscReal *error)
 {
   const PetscScalar *a, *b;
@@ -179,8 +179,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
 #if AIJTCU_HAVE_BLOCK
   {
-    Test t          = {.m = 20, .bs = 3};
-    char type[64]   = MATAIJTCU, dense[64] = MATDENSE;
+    Test t        = {.m = 20, .bs = 3};
+    char type[64] = MATAIJTCU, dense[64] = MATDENSE;
 
     PetscCall(PetscDLLibraryRegister_petscaijtcu());
     PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));

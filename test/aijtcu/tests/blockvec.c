@@ -181,6 +181,51 @@ static PetscErrorCode TestMAXPY(const Test *t, const Mat X[NX], Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The step that multiplies with a diagonal, too. X and R are what the other step has made of Y and R0 */
+static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat P, Mat Y, Mat R0, Mat X, Mat R)
+{
+  PetscScalar *const sums = AIJTCUBlockScalars(t->ctx, 1), *host;
+  PetscBool          takes;
+  Mat                X1, R1, Z;
+  Vec                D;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(t->ctx, 5, &X1));
+  PetscCall(AIJTCUBlockWork(t->ctx, 6, &R1));
+  PetscCall(AIJTCUBlockWork(t->ctx, 7, &Z));
+  PetscCall(MatCreateVecs(P, NULL, &D));
+  PetscCall(VecSetRandom(D, t->random));
+  PetscCall(AIJTCUBlockCtxTakes(t->ctx, D, &takes));
+  if (!takes) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "vectors of a block are not taken\n"));
+  PetscCall(PetscMalloc1(2 * t->N, &host));
+  for (int znormal = 0; znormal < 2; znormal++) {
+    PetscCall(AIJTCUBlockCopy(t->ctx, Y, X1));
+    PetscCall(AIJTCUBlockCopy(t->ctx, R0, R1));
+    PetscCall(AIJTCUBlockToScalars(t->ctx, 1, a, AIJTCUBlockScalars(t->ctx, 0)));
+    PetscCall(AIJTCUBlockCGStepScaled(t->ctx, AIJTCUBlockScalars(t->ctx, 0), P, Y, X1, R1, D, Z, (PetscBool)znormal, sums));
+    PetscCall(AIJTCUBlockToHost(t->ctx, 2, sums, host));
+    for (PetscInt j = 0; j < t->N; j++) {
+      Vec         x, r, z;
+      PetscScalar dot;
+
+      PetscCall(GetColumn(X, j, &x));
+      PetscCall(GetColumn(R, j, &r));
+      PetscCall(VecDuplicate(r, &z));
+      PetscCall(VecPointwiseMult(z, r, D));
+      PetscCall(VecDot(r, z, &dot));
+      PetscCall(CheckScalar("scaled step", j, host[j], dot, 4 * (PetscReal)t->m));
+      PetscCall(VecDot(znormal ? z : r, znormal ? z : r, &dot));
+      PetscCall(CheckScalar("scaled step", t->N + j, host[t->N + j], dot, 4 * (PetscReal)t->m));
+      PetscCall(CheckColumn(X1, j, &x, "scaled step, X"));
+      PetscCall(CheckColumn(R1, j, &r, "scaled step, R"));
+      PetscCall(CheckColumn(Z, j, &z, "scaled step, Z"));
+    }
+  }
+  PetscCall(PetscFree(host));
+  PetscCall(VecDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestCGStep(const Test *t, Mat P, Mat W, Mat Y)
 {
   PetscScalar *const rr = AIJTCUBlockScalars(t->ctx, 1);
@@ -213,6 +258,7 @@ static PetscErrorCode TestCGStep(const Test *t, Mat P, Mat W, Mat Y)
     PetscCall(VecDestroy(&p));
     PetscCall(VecDestroy(&w));
   }
+  PetscCall(TestCGStepScaled(t, a, P, Y, W, X, R));
   PetscCall(AIJTCUBlockZero(t->ctx, X));
   for (PetscInt j = 0; j < t->N; j++) {
     Vec x;
@@ -303,9 +349,9 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
 #if AIJTCU_HAVE_BLOCK
   {
-    Test     t = {.m = 50, .pad = 0};
-    char     type[64] = MATDENSE;
-    PetscInt widths[8] = {1, 7, 16, 7}, n = PETSC_STATIC_ARRAY_LENGTH(widths);
+    Test      t         = {.m = 50, .pad = 0};
+    char      type[64]  = MATDENSE;
+    PetscInt  widths[8] = {1, 7, 16, 7}, n = PETSC_STATIC_ARRAY_LENGTH(widths);
     PetscBool set;
 
     PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", type, sizeof(type), NULL));
