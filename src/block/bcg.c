@@ -446,10 +446,10 @@ static PetscErrorCode AIJTCUSolveBCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt AIJTCUScalarsBCG(KSP ksp)
+static AIJTCUBlockNeeds AIJTCUNeedsBCG(KSP ksp)
 {
   (void)ksp;
-  return 1;
+  return (AIJTCUBlockNeeds){.nscalars = AIJTCU_SCALARS_OWN + 1, .nblocks = PRODUCT + 1};
 }
 
 static PetscErrorCode (*original)(KSP);
@@ -469,7 +469,7 @@ const AIJTCUBlockMethod AIJTCUBlockBCG = {
   .size     = sizeof(AIJTCUBCG),
   .compose  = AIJTCUComposeCG,
   .lacks    = AIJTCULacksCG,
-  .nscalars = AIJTCUScalarsBCG,
+  .needs    = AIJTCUNeedsBCG,
   .solve    = AIJTCUSolveBCG,
   .reset    = AIJTCUResetBCG};
 #endif

@@ -27,10 +27,9 @@ static PetscErrorCode AIJTCULacksBCGS(KSP ksp, AIJTCUBlockKSP *s, const char **w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt AIJTCUScalarsBCGS(KSP ksp)
+static AIJTCUBlockNeeds AIJTCUNeedsBCGS(KSP ksp)
 {
-  (void)ksp;
-  return END - AIJTCU_SCALARS_OWN;
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + (ksp->pc_side == PC_RIGHT ? 7 : 6)};
 }
 
 /* Test the columns after iteration i, in the order of KSPSolve_BCGS(). host has the scalars of the solve from RHO on */
@@ -147,6 +146,6 @@ const AIJTCUBlockMethod AIJTCUBlockBCGS = {
   .create   = KSPCreate_BCGS_AIJTCU,
   .original = &original,
   .lacks    = AIJTCULacksBCGS,
-  .nscalars = AIJTCUScalarsBCGS,
+  .needs    = AIJTCUNeedsBCGS,
   .solve    = AIJTCUSolveBCGS};
 #endif

@@ -44,6 +44,14 @@ typedef struct {
   PetscBool           rnorm0_set;
 } AIJTCUColumns;
 
+/* How all columns of the last KSPMatSolve() fared, which may have been solved in several batches */
+typedef struct {
+  PetscInt            N, allocated;
+  PetscInt           *its;
+  PetscReal          *rnorm, *rnorm0;
+  KSPConvergedReason *reason;
+} AIJTCUResults;
+
 /* A product with A that is set up once. PETSc keeps what it needs in the matrix of the result */
 typedef struct {
   Mat              result; /* a reference */
@@ -51,13 +59,17 @@ typedef struct {
   PetscObjectState nonzerostate;
 } AIJTCUBlockProduct;
 
+/* What a solve needs: arrays of scalars, and work blocks */
+typedef struct {
+  PetscInt nscalars, nblocks;
+} AIJTCUBlockNeeds;
+
 /* Where the blocks of the last solve were: of B and X */
 typedef struct {
-  PetscObjectId id[2];
-  PetscInt      n[2], N[2];
-  PetscBool     given_device[2], bound[2];
-  PetscBool     device; /* where A works */
-  PetscInt      nscalars;
+  PetscObjectId    id[2];
+  PetscBool        given_device[2], bound[2];
+  PetscBool        device; /* where A works */
+  AIJTCUBlockNeeds needs;
 } AIJTCUBlockPlace;
 
 typedef struct _AIJTCUBlockMethod AIJTCUBlockMethod;
@@ -79,6 +91,8 @@ typedef struct {
   Mat                moved[2];   /* B and X where A works, if they are not there */
   AIJTCUBlockProduct product[2]; /* at most two blocks are results of products in a method */
   AIJTCUColumns      columns;
+  PetscInt           width; /* most columns for which there was memory; 0 while that is not known */
+  AIJTCUResults      results;
 } AIJTCUBlockKSP;
 
 struct _AIJTCUBlockMethod {
@@ -89,7 +103,7 @@ struct _AIJTCUBlockMethod {
   size_t size;                                                   /* of the method's data; they begin as zeros */
   PetscErrorCode (*compose)(KSP, AIJTCUBlockKSP *);              /* after the original creator: learns of what is set; or NULL */
   PetscErrorCode (*lacks)(KSP, AIJTCUBlockKSP *, const char **); /* why the block form cannot do what is set; or NULL */
-  PetscInt (*nscalars)(KSP);                                     /* arrays of scalars that a solve needs for itself */
+  AIJTCUBlockNeeds (*needs)(KSP);
   PetscErrorCode (*solve)(KSP, AIJTCUBlockKSP *, Mat, Mat);
   PetscErrorCode (*reset)(AIJTCUBlockKSP *); /* gives back what the data keep; or NULL */
   PetscBool matsolve;                        /* what the block form lacks is left to the matsolve of PETSc, not to columns */
@@ -105,7 +119,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockGetKSP(KSP, AIJTCUBlockKSP **); /* NULL w
    operator.c. Products with A and applications of the preconditioner, as KSP_MatMult(), KSP_PCApply() and their kin do
    them for a vector.
 */
-PETSC_INTERN PetscErrorCode AIJTCUBlockWhere(KSP, AIJTCUBlockKSP *, Mat, Mat, PetscInt, Mat[2], PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUBlockWhere(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat[2], PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockReset(AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
@@ -125,9 +139,12 @@ PETSC_INTERN PetscErrorCode AIJTCUColumnsTest(KSP, AIJTCUBlockKSP *, PetscInt, P
 PETSC_INTERN PetscErrorCode AIJTCUColumnStop(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, KSPConvergedReason);
 PETSC_INTERN PetscErrorCode AIJTCUColumnStopNaN(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsStop(KSP, AIJTCUBlockKSP *, PetscInt, KSPConvergedReason);
-PETSC_INTERN PetscErrorCode AIJTCUColumnsEnd(KSP, AIJTCUBlockKSP *, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsEnd(KSP, AIJTCUBlockKSP *, Mat, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFree(AIJTCUColumns *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnByColumn(KSP, AIJTCUBlockKSP *, Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUResultsBegin(AIJTCUResults *, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUResultsGive(KSP, const AIJTCUResults *);
+PETSC_INTERN PetscErrorCode AIJTCUResultsFree(AIJTCUResults *);
 
 /* cg.c: settings of PETSc's cg that a block form lacks, for all methods that are made of it */
 typedef struct {

@@ -80,10 +80,10 @@ PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt AIJTCUScalarsCG(KSP ksp)
+static AIJTCUBlockNeeds AIJTCUNeedsCG(KSP ksp)
 {
   (void)ksp;
-  return END - AIJTCU_SCALARS_OWN;
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + 3};
 }
 
 /* beta = r^T M r, and what the norm needs, for the next iteration, whose scalars begin at k */
@@ -195,6 +195,6 @@ const AIJTCUBlockMethod AIJTCUBlockCG = {
   .size     = sizeof(AIJTCUCGSettings),
   .compose  = AIJTCUComposeCG,
   .lacks    = AIJTCULacksCG,
-  .nscalars = AIJTCUScalarsCG,
+  .needs    = AIJTCUNeedsCG,
   .solve    = AIJTCUSolveCG};
 #endif

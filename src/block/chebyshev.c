@@ -25,10 +25,10 @@ static PetscErrorCode AIJTCULacksChebyshev(KSP ksp, AIJTCUBlockKSP *s, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt AIJTCUScalarsChebyshev(KSP ksp)
+static AIJTCUBlockNeeds AIJTCUNeedsChebyshev(KSP ksp)
 {
   (void)ksp;
-  return END - AIJTCU_SCALARS_OWN;
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + 3};
 }
 
 /* Z = M R, and a test where norms are wanted. n iterations are done */
@@ -147,6 +147,6 @@ const AIJTCUBlockMethod AIJTCUBlockChebyshev = {
   .create   = KSPCreate_Chebyshev_AIJTCU,
   .original = &original,
   .lacks    = AIJTCULacksChebyshev,
-  .nscalars = AIJTCUScalarsChebyshev,
+  .needs    = AIJTCUNeedsChebyshev,
   .solve    = AIJTCUSolveChebyshev};
 #endif

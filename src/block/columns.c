@@ -223,41 +223,66 @@ PetscErrorCode AIJTCUColumnsTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt n, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode AIJTCUResultsFree(AIJTCUResults *r)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree4(r->its, r->rnorm, r->rnorm0, r->reason));
+  r->N = r->allocated = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUResultsBegin(AIJTCUResults *r, PetscInt N)
+{
+  PetscFunctionBegin;
+  if (N > r->allocated) {
+    PetscCall(AIJTCUResultsFree(r));
+    PetscCall(PetscMalloc4(N, &r->its, N, &r->rnorm, N, &r->rnorm0, N, &r->reason));
+    r->allocated = N;
+  }
+  r->N = N;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    The column that speaks for all: one that has diverged, for the gravest reason, or, if all have converged, the one
    with most iterations. The first of several.
 */
-static PetscInt AIJTCUColumnsWorst(const AIJTCUColumns *c)
+static PetscInt AIJTCUResultsWorst(const AIJTCUResults *r)
 {
   PetscInt worst = 0;
 
-  for (PetscInt j = 1; j < c->N; j++) {
-    const KSPConvergedReason r = c->reason[j], w = c->reason[worst];
+  for (PetscInt j = 1; j < r->N; j++) {
+    const KSPConvergedReason reason = r->reason[j], gravest = r->reason[worst];
 
-    if (r < 0 || w < 0 ? r < w : c->its[j] > c->its[worst]) worst = j;
+    if (reason < 0 || gravest < 0 ? reason < gravest : r->its[j] > r->its[worst]) worst = j;
   }
   return worst;
 }
 
-static PetscErrorCode AIJTCUColumnsGive(KSP ksp, const AIJTCUColumns *c)
+/* The KSP gets the largest number of iterations, and the reason of the worst column */
+PetscErrorCode AIJTCUResultsGive(KSP ksp, const AIJTCUResults *r)
 {
-  const PetscInt worst = AIJTCUColumnsWorst(c);
+  const PetscInt worst = AIJTCUResultsWorst(r);
 
   PetscFunctionBegin;
   ksp->its    = 0;
   ksp->reason = KSP_CONVERGED_ITS; /* for no columns */
-  if (!c->N) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt j = 0; j < c->N; j++) ksp->its = PetscMax(ksp->its, c->its[j]);
-  ksp->reason = c->reason[worst];
-  ksp->rnorm  = c->rnorm[worst];
-  ksp->rnorm0 = c->rnorm0[worst];
+  if (!r->N) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt j = 0; j < r->N; j++) ksp->its = PetscMax(ksp->its, r->its[j]);
+  ksp->reason = r->reason[worst];
+  ksp->rnorm  = r->rnorm[worst];
+  ksp->rnorm0 = r->rnorm0[worst];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The end of a block solve. An outer solver sees that the preconditioner failed by what is not finite, as in KSPSolve() */
-PetscErrorCode AIJTCUColumnsEnd(KSP ksp, AIJTCUBlockKSP *s, Mat X)
+/*
+   The end of a block solve, whose first column is this one of all. An outer solver sees that the preconditioner failed by
+   what is not finite, as in KSPSolve()
+*/
+PetscErrorCode AIJTCUColumnsEnd(KSP ksp, AIJTCUBlockKSP *s, Mat X, PetscInt first)
 {
   AIJTCUColumns *c = &s->columns;
+  AIJTCUResults *r = &s->results;
   Vec            x;
 
   PetscFunctionBegin;
@@ -268,8 +293,10 @@ PetscErrorCode AIJTCUColumnsEnd(KSP ksp, AIJTCUBlockKSP *s, Mat X)
     PetscCall(VecFlag(x, 1));
     PetscCall(MatDenseRestoreColumnVecWrite(X, j, &x));
   }
-  PetscCall(AIJTCUColumnsGive(ksp, c));
-  ksp->totalits += ksp->its;
+  PetscCall(PetscArraycpy(r->its + first, c->its, c->N));
+  PetscCall(PetscArraycpy(r->rnorm + first, c->rnorm, c->N));
+  PetscCall(PetscArraycpy(r->rnorm0 + first, c->rnorm0, c->N));
+  PetscCall(PetscArraycpy(r->reason + first, c->reason, c->N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,13 +321,13 @@ static void AIJTCUShowViews(KSP ksp, const struct _p_KSP *kept)
   ksp->viewSol               = kept->viewSol;
 }
 
-static PetscErrorCode AIJTCUSolveColumns(KSP ksp, AIJTCUColumns *c, Mat B, Mat X)
+static PetscErrorCode AIJTCUSolveColumns(KSP ksp, AIJTCUResults *r, Mat B, Mat X)
 {
   const PetscBool transpose = ksp->transpose.solve_requested;
   Vec             b, x;
 
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < c->N; j++) {
+  for (PetscInt j = 0; j < r->N; j++) {
     const PetscBool write = ksp->guess_zero; /* KSPGuess may say otherwise for the next */
 
     PetscCall(MatDenseGetColumnVecRead(B, j, &b));
@@ -308,10 +335,10 @@ static PetscErrorCode AIJTCUSolveColumns(KSP ksp, AIJTCUColumns *c, Mat B, Mat X
     PetscCall(transpose ? KSPSolveTranspose(ksp, b, x) : KSPSolve(ksp, b, x));
     PetscCall(write ? MatDenseRestoreColumnVecWrite(X, j, &x) : MatDenseRestoreColumnVec(X, j, &x));
     PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
-    c->reason[j] = ksp->reason;
-    c->its[j]    = ksp->its;
-    c->rnorm[j]  = ksp->rnorm;
-    c->rnorm0[j] = ksp->rnorm0;
+    r->reason[j] = ksp->reason;
+    r->its[j]    = ksp->its;
+    r->rnorm[j]  = ksp->rnorm;
+    r->rnorm0[j] = ksp->rnorm0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -319,19 +346,15 @@ static PetscErrorCode AIJTCUSolveColumns(KSP ksp, AIJTCUColumns *c, Mat B, Mat X
 /* Solve with one right-hand side after the other */
 PetscErrorCode AIJTCUColumnByColumn(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
-  AIJTCUColumns      *c    = &s->columns;
   const struct _p_KSP kept = *ksp;
-  PetscInt            N;
   PetscErrorCode      ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatGetSize(X, NULL, &N));
-  PetscCall(AIJTCUColumnsResize(c, N));
   AIJTCUHideViews(ksp);
-  ierr = AIJTCUSolveColumns(ksp, c, B, X);
+  ierr = AIJTCUSolveColumns(ksp, &s->results, B, X);
   AIJTCUShowViews(ksp, &kept);
   PetscCall(ierr);
-  PetscCall(AIJTCUColumnsGive(ksp, c));
+  PetscCall(AIJTCUResultsGive(ksp, &s->results));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -39,6 +39,8 @@ static PetscErrorCode AIJTCUBlockResetAll(AIJTCUBlockKSP *s)
   if (s->method->reset) PetscCall((*s->method->reset)(s));
   PetscCall(AIJTCUBlockReset(s));
   PetscCall(AIJTCUColumnsFree(&s->columns));
+  PetscCall(AIJTCUResultsFree(&s->results));
+  s->width = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,35 +77,88 @@ static PetscErrorCode AIJTCUBlockLacks(KSP ksp, AIJTCUBlockKSP *s, const char **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Solve with one block, whose first column is this one of all. solved says whether there was memory for it */
+static PetscErrorCode AIJTCUBlockSolve(KSP ksp, AIJTCUBlockKSP *s, PetscInt first, Mat B, Mat X, PetscBool *solved)
+{
+  Mat at[2];
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWhere(ksp, s, B, X, at, solved));
+  if (!*solved) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "aijtcu: %s solves with a block of %" PetscInt_FMT " right-hand sides\n", s->method->name, X->cmap->N));
+  PetscCall(AIJTCUColumnsBegin(ksp, s, X->cmap->N, at[0]));
+  if (ksp->mat_rhs) ksp->mat_rhs = at[0]; /* for KSPConvergedDefault() */
+  PetscCall((*s->method->solve)(ksp, s, at[0], at[1]));
+  PetscCall(AIJTCUColumnsEnd(ksp, s, at[1], first));
+  PetscCall(AIJTCUBlockDone(s, at[1], X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Solve with all columns: at once if there is memory, else in batches. They have half the columns until there is. Returns
+   how many columns are solved: all but those for which there is no memory even one by one
+*/
+static PetscErrorCode AIJTCUBlockSolveBatches(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, PetscInt *done)
+{
+  const PetscInt           N      = X->cmap->N;
+  const KSPConvergedReason reason = ksp->reason; /* the preconditioner may have failed here */
+  PetscInt                 width  = s->width ? PetscMin(s->width, N) : N;
+
+  PetscFunctionBegin;
+  *done = 0;
+  while (*done < N && width > 0) {
+    const PetscInt end = PetscMin(*done + width, N);
+    const Mat      B0  = ksp->mat_rhs;
+    Mat            b = B, x = X;
+    PetscBool      solved;
+
+    ksp->reason = reason;
+    if (end - *done < N) {
+      PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, *done, end, &b));
+      PetscCall(MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, *done, end, &x));
+    }
+    PetscCall(AIJTCUBlockSolve(ksp, s, *done, b, x, &solved));
+    ksp->mat_rhs = B0;
+    if (b != B) {
+      PetscCall(MatDenseRestoreSubMatrix(B, &b));
+      PetscCall(MatDenseRestoreSubMatrix(X, &x));
+    }
+    if (solved) {
+      s->width = PetscMax(width, s->width);
+      *done    = end;
+    } else {
+      PetscCall(PetscInfo(ksp, "aijtcu: no memory for a block of %" PetscInt_FMT " right-hand sides, or no access to its arrays\n", end - *done));
+      width    = (end - *done) / 2;
+      s->width = width;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
 {
   AIJTCUBlockKSP *s;
   const char     *why;
-  Mat             at[2];
-  PetscInt        N;
-  PetscBool       usable = PETSC_FALSE;
+  PetscInt        done = 0;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGetKSP(ksp, &s));
-  PetscCall(MatGetSize(X, NULL, &N));
+  PetscCall(AIJTCUResultsBegin(&s->results, X->cmap->N));
   PetscCall(AIJTCUBlockLacks(ksp, s, &why));
   if (!why) {
-    PetscCall(AIJTCUBlockWhere(ksp, s, B, X, AIJTCU_SCALARS_OWN + (*s->method->nscalars)(ksp), at, &usable));
-    if (!usable) why = "there is no memory for its blocks, or no access to them";
+    PetscCall(AIJTCUBlockSolveBatches(ksp, s, B, X, &done));
+    if (done < X->cmap->N) why = "there is no memory for work blocks, or no access to the arrays";
   }
-  if (why) {
-    PetscCall(PetscInfo(ksp, "aijtcu: %s takes %" PetscInt_FMT " right-hand sides as PETSc does, not as a block: %s\n", s->method->name, N, why));
-    s->columns.N = 0;
-    if (s->matsolve) PetscCall((*s->matsolve)(ksp, B, X));
-    else PetscCall(AIJTCUColumnByColumn(ksp, s, B, X));
+  if (!why) {
+    PetscCall(AIJTCUResultsGive(ksp, &s->results));
+    ksp->totalits += ksp->its;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(ksp, "aijtcu: %s solves with a block of %" PetscInt_FMT " right-hand sides\n", s->method->name, N));
-  PetscCall(AIJTCUColumnsBegin(ksp, s, N, at[0]));
-  if (ksp->mat_rhs) ksp->mat_rhs = at[0]; /* for KSPConvergedDefault() */
-  PetscCall((*s->method->solve)(ksp, s, at[0], at[1]));
-  PetscCall(AIJTCUColumnsEnd(ksp, s, at[1]));
-  PetscCall(AIJTCUBlockDone(s, at[1], X));
+  PetscCall(PetscInfo(ksp, "aijtcu: %s takes %" PetscInt_FMT " right-hand sides as PETSc does, not as a block: %s\n", s->method->name, X->cmap->N, why));
+  if (s->matsolve) {
+    s->results.N = 0;
+    PetscCall((*s->matsolve)(ksp, B, X));
+  } else PetscCall(AIJTCUColumnByColumn(ksp, s, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,10 +278,10 @@ PetscErrorCode MatAIJTCUKSPGetColumns(KSP ksp, PetscInt *n, const KSPConvergedRe
 #if AIJTCU_HAVE_BLOCK
   PetscCall(AIJTCUBlockGetKSP(ksp, &s));
   if (!s) PetscFunctionReturn(PETSC_SUCCESS);
-  *n = s->columns.N;
-  if (reason) *reason = s->columns.reason;
-  if (its) *its = s->columns.its;
-  if (rnorm) *rnorm = s->columns.rnorm;
+  *n = s->results.N;
+  if (reason) *reason = s->results.reason;
+  if (its) *its = s->results.its;
+  if (rnorm) *rnorm = s->results.rnorm;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }

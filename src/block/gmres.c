@@ -129,12 +129,14 @@ static PetscErrorCode AIJTCULacksGMRES(KSP ksp, AIJTCUBlockKSP *s, const char **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt AIJTCUScalarsGMRES(KSP ksp)
+static AIJTCUBlockNeeds AIJTCUNeedsGMRES(KSP ksp)
 {
-  PetscInt max_k = 0;
+  PetscBool flexible;
+  PetscInt  max_k = 0;
 
-  (void)KSPGMRESGetRestart(ksp, &max_k); /* cannot fail: the type has it */
-  return PRODUCTS + 2 * (max_k + 1) + 1 - AIJTCU_SCALARS_OWN;
+  (void)KSPGMRESGetRestart(ksp, &max_k); /* neither can fail here */
+  (void)PetscObjectTypeCompare((PetscObject)ksp, KSPFGMRES, &flexible);
+  return (AIJTCUBlockNeeds){.nscalars = PRODUCTS + 2 * (max_k + 1) + 1, .nblocks = BASIS + (max_k + 1) * (flexible ? 2 : 1)};
 }
 
 static PetscErrorCode AIJTCUSetUpGMRES(KSP ksp, AIJTCUBlockKSP *s)
@@ -410,7 +412,7 @@ static PetscErrorCode KSPCreate_FGMRES_AIJTCU(KSP ksp)
 }
 
   #define GMRES \
-    .size = sizeof(AIJTCUGMRES), .compose = AIJTCUComposeGMRES, .lacks = AIJTCULacksGMRES, .nscalars = AIJTCUScalarsGMRES, .solve = AIJTCUSolveGMRES, .reset = AIJTCUResetGMRES
+    .size = sizeof(AIJTCUGMRES), .compose = AIJTCUComposeGMRES, .lacks = AIJTCULacksGMRES, .needs = AIJTCUNeedsGMRES, .solve = AIJTCUSolveGMRES, .reset = AIJTCUResetGMRES
 
 const AIJTCUBlockMethod AIJTCUBlockGMRES  = {.name = KSPGMRES, .create = KSPCreate_GMRES_AIJTCU, .original = &original_gmres, GMRES};
 const AIJTCUBlockMethod AIJTCUBlockFGMRES = {.name = KSPFGMRES, .create = KSPCreate_FGMRES_AIJTCU, .original = &original_fgmres, GMRES};

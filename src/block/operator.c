@@ -82,66 +82,100 @@ static PetscErrorCode AIJTCUBlockRangeOnly(KSP ksp, AIJTCUBlockKSP *s, Mat *B)
 
 /*
    Whether the last solve had the same B and X in the same places. Then everything is there, and no process need ask the
-   others: a smoother solves with the same blocks again and again
+   others: a smoother solves with the same blocks again and again. fits says whether work blocks as large were there
 */
-static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, PetscInt nscalars, PetscBool *same)
+static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, AIJTCUBlockNeeds needs, PetscBool *same, PetscBool *fits)
 {
-  AIJTCUBlockPlace place = {.device = device, .nscalars = nscalars};
+  AIJTCUBlockPlace        place = {.device = device, .needs = needs};
+  const AIJTCUBlockPlace *last  = &s->place;
+  Mat                     work;
+  PetscBool               rows, columns;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscObjectGetId((PetscObject)given[i], &place.id[i]));
     PetscCall(AIJTCUBlockIsDevice(given[i], &place.given_device[i]));
     if (place.given_device[i]) PetscCall(MatBoundToCPU(given[i], &place.bound[i]));
-    place.n[i] = given[i]->rmap->n;
-    place.N[i] = given[i]->cmap->N;
   }
-  *same = (PetscBool)(s->ctx != NULL);
+  *fits = (PetscBool)(s->ctx && last->device == device && last->needs.nscalars == needs.nscalars && last->needs.nblocks == needs.nblocks);
+  if (*fits) { /* all processes know the whole layout, so they agree */
+    PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_TEMP, &work));
+    PetscCall(PetscLayoutCompare(work->rmap, given[1]->rmap, &rows));
+    PetscCall(PetscLayoutCompare(work->cmap, given[1]->cmap, &columns));
+    *fits = (PetscBool)(rows && columns);
+  }
+  *same = *fits;
   for (int i = 0; i < 2; i++) {
-    if (s->place.id[i] != place.id[i] || s->place.given_device[i] != place.given_device[i] || s->place.bound[i] != place.bound[i]) *same = PETSC_FALSE;
-    if (s->place.n[i] != place.n[i] || s->place.N[i] != place.N[i]) *same = PETSC_FALSE;
+    if (last->id[i] != place.id[i] || last->given_device[i] != place.given_device[i] || last->bound[i] != place.bound[i]) *same = PETSC_FALSE;
   }
-  if (s->place.device != device || s->place.nscalars != nscalars) *same = PETSC_FALSE;
   s->place = place;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A place for a solve with blocks like X, with so many arrays of scalars */
-static PetscErrorCode AIJTCUBlockTakePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, PetscInt nscalars, PetscBool *usable)
+/* Ask for the memory of nblocks more blocks like X, and give it back */
+static PetscErrorCode AIJTCUBlockAsk(Mat X, PetscBool device, PetscInt nblocks, PetscBool *fits)
 {
+  const size_t bytes = (size_t)nblocks * (size_t)X->rmap->n * (size_t)X->cmap->N * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  *fits = PETSC_TRUE;
+  if (!device) {
+    PetscErrorCode ierr;
+    void          *p;
+
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = PetscMalloc(bytes, &p);
+    PetscCall(PetscPopErrorHandler());
+    *fits = (PetscBool)!ierr;
+    if (*fits) PetscCall(PetscFree(p));
+  }
+  #if AIJTCU_HAVE_DEVICE
+  else
+    PetscCall(AIJTCUDeviceAsk(bytes, fits));
+  #endif
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fits, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A place for a solve with blocks like X. It is given back where memory is short */
+static PetscErrorCode AIJTCUBlockTakePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, PetscBool fits, PetscBool *usable)
+{
+  const AIJTCUBlockNeeds needs = s->place.needs;
+  Mat                    X     = given[1];
+
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
     if (s->place.given_device[i] != device) PetscCall(AIJTCUBlockLike(given[i], device, &s->moved[i]));
   }
+  if (s->place.given_device[1] != device) X = s->moved[1];
+  if (!fits) { /* the results of products are blocks that go */
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) PetscCall(MatDestroy(&s->product[i].result));
+  }
   if (!s->ctx) PetscCall(AIJTCUBlockCtxCreate(&s->ctx));
-  PetscCall(AIJTCUBlockCtxSetUp(s->ctx, s->place.given_device[1] != device ? s->moved[1] : given[1], nscalars, usable));
-  if (!*usable) s->place.nscalars = -1;                                /* ask again next time */
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) { /* of blocks that are gone */
-    const Mat result = s->product[i].result;
-
-    if (result && result->cmap->N != given[1]->cmap->N) PetscCall(MatDestroy(&s->product[i].result));
+  PetscCall(AIJTCUBlockCtxSetUp(s->ctx, X, needs.nscalars, usable));
+  if (*usable && !fits) PetscCall(AIJTCUBlockAsk(X, device, needs.nblocks, usable));
+  if (!*usable) {
+    PetscCall(AIJTCUBlockReset(s));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve with so many arrays of
-   scalars. usable says whether it can be had.
-*/
-PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, PetscInt nscalars, Mat at[2], PetscBool *usable)
+/* B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve. usable says whether it can be had */
+PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at[2], PetscBool *usable)
 {
   const Mat   given[2] = {B, X};
   Mat         A;
   AIJTCUPlan *plan;
-  PetscBool   device;
+  PetscBool   device, fits = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCheck(plan, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "The operator was an aijtcu when the KSP was set up, and is none now");
   PetscCall(AIJTCUOnDevice(A, plan, &device));
-  PetscCall(AIJTCUBlockSamePlace(s, given, device, nscalars, usable));
-  if (!*usable) PetscCall(AIJTCUBlockTakePlace(s, given, device, nscalars, usable));
+  PetscCall(AIJTCUBlockSamePlace(s, given, device, (*s->method->needs)(ksp), usable, &fits));
+  if (!*usable) PetscCall(AIJTCUBlockTakePlace(s, given, device, fits, usable));
   if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < 2; i++) {
     at[i] = given[i];

@@ -73,10 +73,10 @@ static PetscErrorCode AIJTCULacksRichardson(KSP ksp, AIJTCUBlockKSP *s, const ch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt AIJTCUScalarsRichardson(KSP ksp)
+static AIJTCUBlockNeeds AIJTCUNeedsRichardson(KSP ksp)
 {
   (void)ksp;
-  return END - AIJTCU_SCALARS_OWN;
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + 1};
 }
 
 /* The test of KSPMatSolve_Richardson() after n iterations, with the Frobenius norm of V */
@@ -144,7 +144,7 @@ const AIJTCUBlockMethod AIJTCUBlockRichardson = {
   .size     = sizeof(AIJTCURichardson),
   .compose  = AIJTCUComposeRichardson,
   .lacks    = AIJTCULacksRichardson,
-  .nscalars = AIJTCUScalarsRichardson,
+  .needs    = AIJTCUNeedsRichardson,
   .solve    = AIJTCUSolveRichardson,
   .matsolve = PETSC_TRUE};
 #endif

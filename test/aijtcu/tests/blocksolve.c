@@ -650,6 +650,49 @@ static PetscErrorCode Quiet(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Memory of which the library gets no more than so much, when it asks how much there is */
+static struct {
+  PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
+  size_t   most;
+  PetscInt refused;
+} memory;
+
+static PetscErrorCode AllocateLittle(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **p)
+{
+  if (bytes > memory.most && !strcmp(function, "AIJTCUBlockAsk")) {
+    memory.refused++;
+    return PETSC_ERR_MEM;
+  }
+  return (*memory.allocate)(bytes, clear, line, function, file, p);
+}
+
+/* With little memory the columns are solved in batches, of which all columns are known. The second solve knows how many */
+static PetscErrorCode Memory(Mat A, Mat T, const Params *p, Mat B, Mat X0)
+{
+  KSP            ksp, ref;
+  PetscInt       restart, m;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(T, p, &ksp));
+  PetscCall(CreateSolver(A, p, &ref));
+  PetscCall(KSPGMRESGetRestart(ksp, &restart));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  memory.allocate = PetscTrMalloc;
+  memory.most     = (size_t)(restart + 6) * (N / 2) * m * sizeof(PetscScalar);
+  for (int i = 0; i < 2 && !ierr; i++) {
+    memory.refused = 0;
+    PetscTrMalloc  = AllocateLittle;
+    ierr           = SolveAndCompare("little memory", ksp, ref, p, T, B, X0);
+    PetscTrMalloc  = memory.allocate;
+    if (!ierr && (memory.refused > 0) != !i) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Memory was refused %" PetscInt_FMT " times in solve %d\n", memory.refused, i));
+  }
+  PetscCall(ierr);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadParams(Params *p)
 {
   PetscFunctionBegin;
@@ -671,7 +714,7 @@ static PetscErrorCode ReadParams(Params *p)
 
 int main(int argc, char **argv)
 {
-  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet"};
+  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory"};
   PetscInt          scenario    = 0;
   Params            p;
   Mat               A, T, B, X0;
@@ -700,6 +743,7 @@ int main(int argc, char **argv)
   } else if (scenario == 5) PetscCall(NotConverged(T, &p, B, X0));
   else if (scenario == 6) PetscCall(Off(T, &p, B, X0));
   else if (scenario == 7) PetscCall(Quiet(T, &p, B, X0));
+  else if (scenario == 8) PetscCall(Memory(A, T, &p, B, X0));
   else {
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));
@@ -847,6 +891,11 @@ int main(int argc, char **argv)
       suffix: quiet
       nsize: 2
       args: -ksp_type {{richardson chebyshev}} -pc_type jacobi -ksp_norm_type none -ksp_max_it 3 -nonzero -scenario quiet
+
+    test:
+      suffix: memory
+      nsize: {{1 2}}
+      args: -ksp_type gmres -pc_type jacobi -ksp_gmres_restart 20 -nonzero -scenario memory
 
     test:
       suffix: off
