@@ -91,7 +91,7 @@ typedef struct {
   Mat                moved[2];   /* B and X where A works, if they are not there */
   AIJTCUBlockProduct product[2]; /* at most two blocks are results of products in a method */
   AIJTCUColumns      columns;
-  PetscInt           width; /* most columns for which there was memory; 0 while that is not known */
+  PetscInt           most; /* columns for which there was memory after there was none for more; 0 for any number */
   AIJTCUResults      results;
 } AIJTCUBlockKSP;
 

@@ -40,7 +40,7 @@ static PetscErrorCode AIJTCUBlockResetAll(AIJTCUBlockKSP *s)
   PetscCall(AIJTCUBlockReset(s));
   PetscCall(AIJTCUColumnsFree(&s->columns));
   PetscCall(AIJTCUResultsFree(&s->results));
-  s->width = 0;
+  s->most = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +102,7 @@ static PetscErrorCode AIJTCUBlockSolveBatches(KSP ksp, AIJTCUBlockKSP *s, Mat B,
 {
   const PetscInt           N      = X->cmap->N;
   const KSPConvergedReason reason = ksp->reason; /* the preconditioner may have failed here */
-  PetscInt                 width  = s->width ? PetscMin(s->width, N) : N;
+  PetscInt                 width  = s->most ? PetscMin(s->most, N) : N;
 
   PetscFunctionBegin;
   *done = 0;
@@ -123,13 +123,11 @@ static PetscErrorCode AIJTCUBlockSolveBatches(KSP ksp, AIJTCUBlockKSP *s, Mat B,
       PetscCall(MatDenseRestoreSubMatrix(B, &b));
       PetscCall(MatDenseRestoreSubMatrix(X, &x));
     }
-    if (solved) {
-      s->width = PetscMax(width, s->width);
-      *done    = end;
-    } else {
+    if (solved) *done = end;
+    else {
       PetscCall(PetscInfo(ksp, "aijtcu: no memory for a block of %" PetscInt_FMT " right-hand sides, or no access to its arrays\n", end - *done));
-      width    = (end - *done) / 2;
-      s->width = width;
+      width   = (end - *done) / 2;
+      s->most = width;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
