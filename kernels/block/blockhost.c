@@ -6,7 +6,8 @@
 #include "blockops.h"
 
 enum {
-  SUMS = 8 /* of one column, so that the compiler may add several numbers at once */
+  SUMS  = 8,   /* of one column, so that the compiler may add several numbers at once */
+  PIECE = 1024 /* rows that stay in the cache between several operations: a multiple of SUMS */
 };
 
 static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
@@ -14,17 +15,31 @@ static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
   return a ? a[j] : 1;
 }
 
-static HrpbScalar Dot(int64_t n, const HrpbScalar *x, const HrpbScalar *y)
+/* Add x y to the sums. Pieces of a column, one after the other, give the same sums as the column at once */
+static void AddProducts(int64_t n, const HrpbScalar *x, const HrpbScalar *y, HrpbScalar sum[SUMS])
 {
-  HrpbScalar sum[SUMS] = {0}, all = 0;
-  int64_t    i;
+  int64_t i;
 
   for (i = 0; i + SUMS <= n; i += SUMS) {
     for (int k = 0; k < SUMS; k++) sum[k] += x[i + k] * y[i + k];
   }
   for (int k = 0; i + k < n; k++) sum[k] += x[i + k] * y[i + k];
-  for (int k = 0; k < SUMS; k++) all += sum[k];
-  return all;
+}
+
+static HrpbScalar Total(const HrpbScalar sum[SUMS])
+{
+  HrpbScalar total = 0;
+
+  for (int k = 0; k < SUMS; k++) total += sum[k];
+  return total;
+}
+
+static HrpbScalar Dot(int64_t n, const HrpbScalar *x, const HrpbScalar *y)
+{
+  HrpbScalar sum[SUMS] = {0};
+
+  AddProducts(n, x, y, sum);
+  return Total(sum);
 }
 
 static void AXPBY(int64_t n, HrpbScalar *y, HrpbScalar a, const HrpbScalar *x, HrpbScalar b)
@@ -64,7 +79,11 @@ static HrpbError BlockAXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a
 static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
 {
   for (int64_t j = 0; j < s->N; j++) {
-    for (int64_t i = 0; i < nx; i++) AXPBY(s->n, Y.array + j * Y.ld, sign * Coefficient(coef, i * s->N + j), X[i].array + j * X[i].ld, 1);
+    for (int64_t i = 0; i < s->n; i += PIECE) {
+      const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
+
+      for (int64_t k = 0; k < nx; k++) AXPBY(n, Y.array + j * Y.ld + i, sign * Coefficient(coef, k * s->N + j), X[k].array + j * X[k].ld + i, 1);
+    }
   }
   return HRPB_SUCCESS;
 }
@@ -72,13 +91,21 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
 static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    HrpbScalar *r = t->R.array + j * t->R.ld, *z = t->kind ? t->Z.array + j * t->Z.ld : r;
+    const HrpbScalar a = Coefficient(t->a, j);
+    HrpbScalar       first[SUMS] = {0}, second[SUMS] = {0};
 
-    AXPBY(s->n, t->X.array + j * t->X.ld, Coefficient(t->a, j), t->P.array + j * t->P.ld, 1);
-    AXPBY(s->n, r, -Coefficient(t->a, j), t->W.array + j * t->W.ld, 1);
-    for (int64_t i = 0; i < s->n && t->kind; i++) z[i] = t->D[i] * r[i];
-    if (sums) sums[j] = Dot(s->n, r, z);
-    if (sums && t->kind) sums[s->N + j] = t->kind == BLOCK_STEP_WITH_Z ? Dot(s->n, z, z) : Dot(s->n, r, r);
+    for (int64_t i = 0; i < s->n; i += PIECE) {
+      const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
+      HrpbScalar   *r = t->R.array + j * t->R.ld + i, *z = t->kind ? t->Z.array + j * t->Z.ld + i : r;
+
+      AXPBY(n, t->X.array + j * t->X.ld + i, a, t->P.array + j * t->P.ld + i, 1);
+      AXPBY(n, r, -a, t->W.array + j * t->W.ld + i, 1);
+      for (int64_t k = 0; k < n && t->kind; k++) z[k] = t->D[i + k] * r[k];
+      if (sums) AddProducts(n, r, z, first);
+      if (sums && t->kind) AddProducts(n, t->kind == BLOCK_STEP_WITH_Z ? z : r, t->kind == BLOCK_STEP_WITH_Z ? z : r, second);
+    }
+    if (sums) sums[j] = Total(first);
+    if (sums && t->kind) sums[s->N + j] = Total(second);
   }
   return HRPB_SUCCESS;
 }

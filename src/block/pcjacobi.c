@@ -194,6 +194,7 @@ static PetscErrorCode PCSetUp_AIJTCUJacobi(PC pc)
   if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
   pc->ops->matapply          = PCMatApply_AIJTCUJacobi;
   pc->ops->matapplytranspose = PCMatApplyTranspose_AIJTCUJacobi;
+  PetscCall(PetscInfo(pc, "aijtcu: %s takes all columns of a block at once\n", ((PetscObject)pc)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -36,8 +36,10 @@ struct _n_AIJTCUBlockCtx {
   PetscScalar *scalars; /* nscalars arrays of N */
   PetscInt     nscalars;
   size_t       capacity; /* of the memory for scalars, in scalars */
+  Mat          like;     /* what work blocks are made like, a reference: the block of the set-up, or a work block */
+  PetscBool    own;      /* it is a work block, so that the other need not stay */
   Mat         *work;
-  PetscInt     nwork;
+  PetscInt     nwork; /* places in work; not all blocks need be there */
 
   AIJTCUBlockOperand *operands; /* of the call that is under way */
   BlockIn            *in;
@@ -94,27 +96,38 @@ static PetscErrorCode AIJTCUBlockMallocHost(size_t bytes, PetscScalar **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory for scalars, and their buffer on the host. It is short where scalars or host are NULL after it */
-static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes, cudaStream_t stream)
+/*
+   Memory for scalars and their buffer on the host, and workspace for as many sums: all that functions will need. have
+   says whether there is enough
+*/
+static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes, cudaStream_t stream, PetscBool *have)
 {
+  const size_t sums = (*ctx->ops->work)(ctx->n, ctx->N, ctx->nscalars);
+  void        *work;
+
   PetscFunctionBegin;
   if (!ctx->scalars) {
     PetscCallCUDA(cudaEventCreateWithFlags(&ctx->copied, cudaEventDisableTiming));
     PetscCall(AIJTCUBlockMallocHost(bytes, &ctx->host));
     if (ctx->host) PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&ctx->scalars));
   }
-  if (ctx->scalars) PetscCallCUDA(cudaMemsetAsync(ctx->scalars, 0, bytes, stream));
+  *have = (PetscBool)(ctx->scalars != NULL);
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemsetAsync(ctx->scalars, 0, bytes, stream));
+  if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUWorkspaceGet(sums, stream, &work));
+  *have = (PetscBool)(work != NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUBlockMallocDevice(AIJTCUBlockCtx ctx, size_t bytes)
+static PetscErrorCode AIJTCUBlockMallocDevice(AIJTCUBlockCtx ctx, size_t bytes, PetscBool *have)
 {
   cudaStream_t   stream = NULL;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUBlockMallocOnStream(ctx, bytes, stream);
+  if (!ierr) ierr = AIJTCUBlockMallocOnStream(ctx, bytes, stream, have);
   PetscCall(AIJTCUDeviceEnd(stream));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,13 +169,9 @@ static PetscErrorCode AIJTCUBlockMallocScalars(AIJTCUBlockCtx ctx, PetscInt nsca
   *have         = PETSC_TRUE;
   #if AIJTCU_HAVE_DEVICE
   if (ctx->device) {
-    PetscCall(AIJTCUBlockMallocDevice(ctx, count * sizeof(*ctx->scalars)));
-    if (!ctx->scalars) {
-      PetscCall(AIJTCUBlockFreeScalars(ctx));
-      *have = PETSC_FALSE;
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
-    ctx->capacity = PetscMax(count, ctx->capacity);
+    PetscCall(AIJTCUBlockMallocDevice(ctx, count * sizeof(*ctx->scalars), have));
+    if (*have) ctx->capacity = PetscMax(count, ctx->capacity);
+    else PetscCall(AIJTCUBlockFreeScalars(ctx));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
@@ -178,6 +187,8 @@ static PetscErrorCode AIJTCUBlockFreeWork(AIJTCUBlockCtx ctx)
 {
   PetscFunctionBegin;
   for (PetscInt k = 0; k < ctx->nwork; k++) PetscCall(MatDestroy(&ctx->work[k]));
+  PetscCall(MatDestroy(&ctx->like));
+  ctx->own = PETSC_FALSE;
   PetscCall(PetscFree(ctx->work));
   ctx->nwork = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -254,15 +265,14 @@ PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx ctx, Mat X, PetscInt nscalars,
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, ctx->comm));
   if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ctx->nwork) {
-    PetscCall(PetscLayoutCompare(ctx->work[0]->rmap, X->rmap, &rows));
-    PetscCall(PetscLayoutCompare(ctx->work[0]->cmap, X->cmap, &columns));
-    if (!rows || !columns) PetscCall(AIJTCUBlockFreeWork(ctx));
+  if (ctx->own) {
+    PetscCall(PetscLayoutCompare(ctx->like->rmap, X->rmap, &rows));
+    PetscCall(PetscLayoutCompare(ctx->like->cmap, X->cmap, &columns));
   }
-  if (!ctx->nwork) { /* the first one is what others are made like: X may be gone by then */
-    PetscCall(PetscCalloc1(1, &ctx->work));
-    ctx->nwork = 1;
-    PetscCall(MatDuplicate(X, MAT_DO_NOT_COPY_VALUES, &ctx->work[0]));
+  if (!rows || !columns) {
+    PetscCall(AIJTCUBlockFreeWork(ctx));
+    PetscCall(PetscObjectReference((PetscObject)X));
+    ctx->like = X;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -276,7 +286,13 @@ PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx ctx, PetscInt k, Mat *W)
     PetscCall(PetscArrayzero(ctx->work + ctx->nwork, k + 1 - ctx->nwork));
     ctx->nwork = k + 1;
   }
-  if (!ctx->work[k]) PetscCall(MatDuplicate(ctx->work[0], MAT_DO_NOT_COPY_VALUES, &ctx->work[k]));
+  if (!ctx->work[k]) PetscCall(MatDuplicate(ctx->like, MAT_DO_NOT_COPY_VALUES, &ctx->work[k]));
+  if (!ctx->own) {
+    PetscCall(MatDestroy(&ctx->like));
+    PetscCall(PetscObjectReference((PetscObject)ctx->work[k]));
+    ctx->like = ctx->work[k];
+    ctx->own  = PETSC_TRUE;
+  }
   *W = ctx->work[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
