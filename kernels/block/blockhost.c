@@ -6,8 +6,9 @@
 #include "blockops.h"
 
 enum {
-  SUMS  = 8,   /* of one column, so that the compiler may add several numbers at once */
-  PIECE = 1024 /* rows that stay in the cache between several operations: a multiple of SUMS */
+  SUMS  = 8,    /* of one column, so that the compiler may add several numbers at once */
+  PIECE = 1024, /* rows that stay in the cache between several operations: a multiple of SUMS */
+  FEW   = 4     /* blocks that are added at once */
 };
 
 static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
@@ -16,14 +17,17 @@ static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
 }
 
 /* Add x y to the sums. Pieces of a column, one after the other, give the same sums as the column at once */
-static void AddProducts(int64_t n, const HrpbScalar *x, const HrpbScalar *y, HrpbScalar sum[SUMS])
+static void AddProducts(int64_t n, const HrpbScalar *x, const HrpbScalar *y, HrpbScalar sums[SUMS])
 {
-  int64_t i;
+  HrpbScalar sum[SUMS]; /* the compiler knows that nothing else is here */
+  int64_t    i;
 
+  memcpy(sum, sums, sizeof(sum));
   for (i = 0; i + SUMS <= n; i += SUMS) {
     for (int k = 0; k < SUMS; k++) sum[k] += x[i + k] * y[i + k];
   }
   for (int k = 0; i + k < n; k++) sum[k] += x[i + k] * y[i + k];
+  memcpy(sums, sum, sizeof(sum));
 }
 
 static HrpbScalar Total(const HrpbScalar sum[SUMS])
@@ -76,13 +80,34 @@ static HrpbError BlockAXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a
   return HRPB_SUCCESS;
 }
 
+/* y += a[0] x[0] + a[1] x[1] + ..., with one pass over y for FEW of them. The order is that of one after the other */
+static void AddFew(int64_t n, HrpbScalar *y, const HrpbScalar a[FEW], const HrpbScalar *const x[FEW])
+{
+  const HrpbScalar *const x0 = x[0], *const x1 = x[1], *const x2 = x[2], *const x3 = x[3];
+
+  for (int64_t i = 0; i < n; i++) y[i] = (((y[i] + a[0] * x0[i]) + a[1] * x1[i]) + a[2] * x2[i]) + a[3] * x3[i];
+}
+
 static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
 {
   for (int64_t j = 0; j < s->N; j++) {
-    for (int64_t i = 0; i < s->n; i += PIECE) {
-      const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
+    HrpbScalar *y = Y.array + j * Y.ld;
 
-      for (int64_t k = 0; k < nx; k++) AXPBY(n, Y.array + j * Y.ld + i, sign * Coefficient(coef, k * s->N + j), X[k].array + j * X[k].ld + i, 1);
+    for (int64_t i = 0; i < nx; i += FEW) {
+      const int64_t     few = nx - i < FEW ? nx - i : FEW;
+      HrpbScalar        a[FEW];
+      const HrpbScalar *x[FEW];
+      bool              all = few == FEW;
+
+      for (int64_t k = 0; k < few; k++) {
+        a[k] = sign * Coefficient(coef, (i + k) * s->N + j);
+        x[k] = X[i + k].array + j * X[i + k].ld;
+        if (a[k] == 0) all = false;
+      }
+      if (all) AddFew(s->n, y, a, x);
+      else {
+        for (int64_t k = 0; k < few; k++) AXPBY(s->n, y, a[k], x[k], 1);
+      }
     }
   }
   return HRPB_SUCCESS;
@@ -91,7 +116,7 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
 static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
 {
   for (int64_t j = 0; j < s->N; j++) {
-    const HrpbScalar a = Coefficient(t->a, j);
+    const HrpbScalar a           = Coefficient(t->a, j);
     HrpbScalar       first[SUMS] = {0}, second[SUMS] = {0};
 
     for (int64_t i = 0; i < s->n; i += PIECE) {
@@ -161,5 +186,4 @@ const BlockOps BlockOpsHost = {
   .copy    = Copy,
   .zero    = Zero,
   .scalars = Scalars,
-  .scale   = Scale
-};
+  .scale   = Scale};
