@@ -122,6 +122,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockGetKSP(KSP, AIJTCUBlockKSP **); /* NULL w
 PETSC_INTERN PetscErrorCode AIJTCUBlockWhere(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat[2], PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockReset(AIJTCUBlockKSP *);
+PETSC_INTERN PetscErrorCode AIJTCUBlockForgetOthers(AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCDiagonal(KSP, AIJTCUBlockKSP *, Vec *);

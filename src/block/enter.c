@@ -171,7 +171,8 @@ PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (ksp->ops->matsolve != KSPMatSolve_AIJTCU) s->matsolve = ksp->ops->matsolve;
   ksp->ops->matsolve = plan ? KSPMatSolve_AIJTCU : s->matsolve;
-  if (!plan) PetscCall(AIJTCUBlockResetAll(s));
+  if (plan) PetscCall(AIJTCUBlockForgetOthers(s, A));
+  else PetscCall(AIJTCUBlockResetAll(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

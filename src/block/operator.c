@@ -215,6 +215,20 @@ PetscErrorCode AIJTCUBlockReset(AIJTCUBlockKSP *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Do not hold an operator that the KSP has no more */
+PetscErrorCode AIJTCUBlockForgetOthers(AIJTCUBlockKSP *s, Mat A)
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) {
+    const Mat result = s->product[i].result;
+
+    if (!result || !result->product || result->product->A == A) continue;
+    PetscCall(MatProductClear(result));
+    PetscCall(MatDestroy(&s->product[i].result));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUBlockSetUpProduct(Mat A, Mat X, Mat Y, AIJTCUBlockProduct *p)
 {
   PetscFunctionBegin;

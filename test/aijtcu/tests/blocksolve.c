@@ -278,7 +278,7 @@ static PetscErrorCode SolveAndCompare(const char what[], KSP ksp, KSP ref, const
   Reference  r;
   Mat        X;
   PetscInt64 before, after;
-  PetscInt   its;
+  PetscInt   its, references;
 
   PetscFunctionBegin;
   PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
@@ -291,6 +291,8 @@ static PetscErrorCode SolveAndCompare(const char what[], KSP ksp, KSP ref, const
   /* The block was solved at once: two products an iteration at most, of two blocks of a parallel matrix each */
   if (p->once && after - before > 4 * (its + 4)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with blocks in %" PetscInt_FMT " iterations\n", what, after - before, its));
   PetscCall(Compare(what, ksp, p, X, &r));
+  PetscCall(PetscObjectGetReference((PetscObject)X, &references));
+  if (references != 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the KSP holds X\n", what));
   PetscCall(MatDestroy(&r.X));
   PetscCall(MatDestroy(&X));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -355,9 +357,10 @@ static PetscErrorCode ColumnsStay(Mat T, const Params *p, Mat B, Mat X0)
 /* Operators that are exchanged between solves, types that change, new values, KSPReset() */
 static PetscErrorCode Exchange(Mat A, Mat T, const Params *given, Mat B, Mat X0)
 {
-  Params p = *given;
-  Mat    A2, T2, A3;
-  KSP    ksp, ref;
+  Params   p = *given;
+  Mat      A2, T2, A3;
+  PetscInt references;
+  KSP      ksp, ref;
 
   PetscFunctionBegin;
   PetscCall(CreateOperator(p.shape, 0.5, &A2));
@@ -380,6 +383,9 @@ static PetscErrorCode Exchange(Mat A, Mat T, const Params *given, Mat B, Mat X0)
     PetscCall(SolveAndCompare("after an aij", ksp, ref, &p, T, B, X0));
     PetscCall(KSPSetOperators(ksp, T2, T2));
     PetscCall(KSPSetOperators(ref, A2, A2));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(PetscObjectGetReference((PetscObject)T, &references));
+    if (references != 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " references to an operator that the KSP had before\n", references));
     PetscCall(SolveAndCompare("another operator", ksp, ref, &p, T2, B, X0));
     PetscCall(MatScale(A2, 1.5));
     PetscCall(MatScale(T2, 1.5));
