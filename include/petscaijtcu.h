@@ -6,7 +6,7 @@
 */
 #pragma once
 
-#include <petscmat.h>
+#include <petscksp.h>
 
 /*MC
    MATAIJTCU - MATAIJTCU = "aijtcu" - `MATSEQAIJTCU` on one process, `MATMPIAIJTCU` on more: a sparse matrix that
@@ -30,6 +30,9 @@
                                                  made in pieces. No prefix
 .  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a
                                                  `MATAIJTCU` does; see the notes. No prefix
+.  -mat_aijtcu_block_solvers (auto|off)        - whether `KSPMatSolve()` with a KSP of type cg, bcg, chebyshev,
+                                                 richardson, gmres, fgmres or bcgs solves with whole blocks; see the
+                                                 notes. No prefix
 -  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often.
                                                  No prefix
 
@@ -52,6 +55,14 @@
    also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and
    the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` is not among them.
 
+   `KSPMatSolve()` with a `MATAIJTCU` as operator works on the whole block of right-hand sides for the types `KSPCG`,
+   `KSPCHEBYSHEV`, `KSPRICHARDSON`, `KSPGMRES`, `KSPFGMRES` and `KSPBCGS`, with PETSc 3.26 and real scalars. Each
+   right-hand side has the scalars, the iterations and the test of `KSPSolve()` for it alone;
+   `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. The type "bcg"
+   is added: block conjugate gradients with one Krylov space for all right-hand sides, and `KSPCG` otherwise. What the
+   block form lacks, such as monitors, other convergence tests and the transpose, is solved as by PETSc; `-info` says
+   why.
+
    Errors:
    A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`. A wrong value of an
    option is an error that lists the valid ones. Nothing is set then. Functions that get something refuse a matrix of
@@ -65,7 +76,8 @@
 
 .seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`,
           `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetExpectedProducts()`,
-          `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`, `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
+          `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`, `MatAIJTCUKSPGetColumns()`,
+          `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
 #define MATSEQAIJTCU "seqaijcusparsetcu"
@@ -362,6 +374,7 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUKSPGetColumns(KSP, PetscInt *, const KSPConvergedReason *[], const PetscInt *[], const PetscReal *[]);
 
 /* Called by -dll_append; a program that links the library calls it once after PetscInitialize() */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);

@@ -211,6 +211,15 @@ PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
+#if AIJTCU_HAVE_BLOCK
+typedef struct { /* what KSPCHEBYSHEV works with */
+  PetscReal        emin, emax;
+  KSPChebyshevKind kind;
+  const PetscReal *betas;
+} AIJTCUChebyshev;
+PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+#endif
+
 /* upstreamproduct.c: workarounds for defects in products */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
@@ -295,6 +304,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceAsk(size_t, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
 
 /* A call of the kernels: errors of CUDA end here */
@@ -336,10 +346,9 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 
-#if AIJTCU_HAVE_BLOCK
-/* block/pcmg.c: PCMG and PCGAMG of a block */
-PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
-#endif
+/* block/methods.c: block forms of Krylov methods; what they share is in block/blockksp.h */
+PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
+PETSC_INTERN PetscBool      AIJTCUBlockSolvers; /* -mat_aijtcu_block_solvers */
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);

@@ -71,6 +71,33 @@ static PetscErrorCode AIJTCUTrimPool(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUDeviceAskOnStream(size_t bytes, cudaStream_t stream, PetscBool *have)
+{
+  void *p;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &p));
+  *have = (PetscBool)(p != NULL);
+  if (p) PetscCallCUDA(cudaFreeAsync(p, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device has so much memory. The pools keep nothing of it, so that it can also be had without them */
+PetscErrorCode AIJTCUDeviceAsk(size_t bytes, PetscBool *have)
+{
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTrimPool());
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUDeviceAskOnStream(bytes, stream, have);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
+  PetscCall(AIJTCUTrimPool());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    AIJTCUDeviceCall() for work that needs memory. If memory is short, the pools give back what they can, and it is
    called again.

@@ -75,6 +75,9 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   PetscReal         max       = AIJTCUWorkspaceMax;
 #endif
 
+  const char *const solvers[] = {"auto", "off"};
+  PetscInt          block     = 0;
+
   PetscFunctionBegin;
   *attach = *view_choice = PETSC_FALSE;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
@@ -82,6 +85,10 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
                                "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
                                "At the end, print which path the products took and how often", view_choice));
+  PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_block_solvers", "auto or off"));
+  PetscCall(PetscOptionsEList("-mat_aijtcu_block_solvers", "Whether KSPMatSolve() with a MATAIJTCU solves with whole blocks", "MATAIJTCU", solvers,
+                              PETSC_STATIC_ARRAY_LENGTH(solvers), solvers[0], &block, NULL));
+  AIJTCUBlockSolvers = (PetscBool)(block == 0);
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_workspace_max", workspace));
   PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", workspace, "MATAIJTCU", max, &max, NULL));
@@ -101,6 +108,7 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   Options Database Keys:
 + -mat_aijtcu_workspace_max MiB - device memory for copies of dense matrices, see `MATAIJTCU`
 . -mat_aijtcu_attach            - products of matrices of type `MATAIJCUSPARSE` with dense matrices are ours, too
+. -mat_aijtcu_block_solvers (auto|off) - whether `KSPMatSolve()` with a `MATAIJTCU` solves with whole blocks
 - -mat_aijtcu_view_choice       - at `PetscFinalize()`, print which path the products took and how often
 
   Level: intermediate
@@ -131,9 +139,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
-#if AIJTCU_HAVE_BLOCK
-  PetscCall(AIJTCURegisterMG());
-#endif
+  PetscCall(AIJTCUBlockRegister());
   PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
   PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
   PetscCall(PetscLogEventRegister("MatTCUReorder", MAT_CLASSID, &MAT_AIJTCU_Reorder));

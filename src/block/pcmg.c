@@ -13,7 +13,7 @@
 
    What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
 */
-#include "../aijtcuimpl.h"
+#include "block.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcmgimpl.h>

@@ -46,6 +46,12 @@ struct alignas(16) int4 {
 struct alignas(16) uint4 {
   unsigned int x, y, z, w;
 };
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct alignas(16) double2 {
+  double x, y;
+};
 static inline int4 make_int4(int x, int y, int z, int w)
 {
   return {x, y, z, w};
@@ -284,6 +290,13 @@ template <typename T, typename P> static inline void ptx_load_if(T &x, const P *
   if (is) memcpy(&x, from, sizeof(x));
 }
 
+template <typename T, typename... Values> static inline void ptx_store_global(T *to, Values... x)
+{
+  const T all[] = {x...};
+
+  memcpy(to, all, sizeof(all));
+}
+
 void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b);
 void ptx_mma_m8n8k4(double &c0, double &c1, double a, double b);
 void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1);
@@ -372,6 +385,15 @@ static inline cudaError_t cudaFreeAsync(void *p, cudaStream_t)
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
 {
   return cudaMemcpy(to, from, bytes, kind);
+}
+static inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, cudaMemcpyKind kind, cudaStream_t)
+{
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, bytes, rows, kind);
+}
+static inline cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int x, size_t bytes, size_t rows, cudaStream_t)
+{
+  for (size_t i = 0; i < rows; i++) cudaMemset((char *)p + i * pitch, x, bytes);
+  return cudaSuccess;
 }
 static inline cudaError_t cudaMemsetAsync(void *p, int x, size_t bytes, cudaStream_t)
 {

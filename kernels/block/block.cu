@@ -1,0 +1,496 @@
+/*
+   Arithmetic with blocks on a device.
+
+   All of it is limited by memory. A block of n rows and N columns has s = n N sizeof(scalar) bytes. Bytes that go
+   through memory, where no coefficient is zero:
+
+     dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
+     axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
+     maxpy    (nx + 2) s          Y is read and written once for MOST_X blocks X
+     cg_step  6 s                 4 are read, 2 written; 7 s with Z. The sums cost nothing more
+     scale    2 s, and D N/COLUMNS times, from L2 where it fits
+
+   A tile is TILE rows of a column. A thread block does one tile at a time, and each thread has ENTRIES numbers of it in
+   registers, in PACKS loads of 16 bytes that are all under way at once. Which thread has which entry does not depend on
+   where a column begins. Columns that are not aligned are loaded number by number: a warp still reads whole sectors.
+
+   Sums: each thread adds its entries, then a warp, then a thread block, in a fixed order. That is one number for a
+   tile. A second kernel adds the tiles of a column, again in a fixed order. So bits depend on n alone.
+*/
+#include <algorithm>
+
+#include "../common/launch.cuh"
+#include "blockops.h"
+
+enum {
+  THREADS     = HRPB_THREADS,
+  PACK        = 16 / sizeof(HrpbScalar),
+  PACKS       = 4,
+  ENTRIES     = PACK * PACKS,
+  TILE        = THREADS * ENTRIES,
+  MOST_BLOCKS = 65535, /* of a grid, in its second dimension */
+  MOST_X      = 32,    /* blocks that one kernel works with */
+  COLUMNS     = 8      /* that share what is read of D */
+};
+
+/* Moves of 16 bytes. The compiler would take a store of a vector apart */
+#if defined(HRPB_USE_SINGLE)
+static __device__ __forceinline__ void LoadPack(const float *p, float x[PACK])
+{
+  const float4 pack = *(const float4 *)p;
+
+  x[0] = pack.x, x[1] = pack.y, x[2] = pack.z, x[3] = pack.w;
+}
+
+static __device__ __forceinline__ void StorePack(float *p, const float x[PACK])
+{
+  asm volatile("st.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+}
+#else
+static __device__ __forceinline__ void LoadPack(const double *p, double x[PACK])
+{
+  const double2 pack = *(const double2 *)p;
+
+  x[0] = pack.x, x[1] = pack.y;
+}
+
+static __device__ __forceinline__ void StorePack(double *p, const double x[PACK])
+{
+  asm volatile("st.global.v2.f64 [%0],{%1,%2};" ::"l"(p), "d"(x[0]), "d"(x[1]) : "memory");
+}
+#endif
+
+/* Entries of a thread: number c of its pack k is row At(k, c) of the tile */
+static __device__ __forceinline__ int32_t At(int k, int c)
+{
+  return (k * THREADS + (int32_t)threadIdx.x) * PACK + c;
+}
+
+/* Whether all of a thread's packs can be moved as such */
+static __device__ __forceinline__ bool Whole(const HrpbScalar *p, int64_t rows)
+{
+  return rows >= TILE && (uintptr_t)p % 16 == 0;
+}
+
+/* Load a thread's entries of the tile that begins at p and has so many rows, with zeros in the rows beyond */
+static __device__ __forceinline__ void Load(const HrpbScalar *p, int64_t rows, HrpbScalar x[ENTRIES])
+{
+  if (Whole(p, rows)) {
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) LoadPack(p + At(k, 0), x + k * PACK);
+  } else {
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+#pragma unroll
+      for (int c = 0; c < PACK; c++) x[k * PACK + c] = At(k, c) < rows ? p[At(k, c)] : (HrpbScalar)0;
+    }
+  }
+}
+
+static __device__ __forceinline__ void Store(HrpbScalar *p, int64_t rows, const HrpbScalar x[ENTRIES])
+{
+  if (Whole(p, rows)) {
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) StorePack(p + At(k, 0), x + k * PACK);
+  } else {
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+#pragma unroll
+      for (int c = 0; c < PACK; c++) {
+        if (At(k, c) < rows) p[At(k, c)] = x[k * PACK + c];
+      }
+    }
+  }
+}
+
+static __device__ __forceinline__ HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
+{
+  return a ? a[j] : (HrpbScalar)1;
+}
+
+static __device__ __forceinline__ HrpbScalar WarpSum(HrpbScalar x)
+{
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
+  return x;
+}
+
+/* The sum of x y over the entries of a warp, in all lanes */
+static __device__ __forceinline__ HrpbScalar WarpDot(const HrpbScalar x[ENTRIES], const HrpbScalar y[ENTRIES])
+{
+  HrpbScalar sum = 0;
+
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) sum += x[e] * y[e];
+  return WarpSum(sum);
+}
+
+/* The sum that a warp has for block i */
+static __device__ __forceinline__ void LeaveWarpSum(HrpbScalar (*sums)[MOST_X], int32_t i, HrpbScalar sum)
+{
+  if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][i] = sum;
+}
+
+/* Sums of the warps for so many blocks become those of the tile. parts[i stride] is that of block i */
+static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int32_t nx, HrpbScalar *parts, int64_t stride)
+{
+  __syncthreads();
+  if ((int32_t)threadIdx.x < nx) {
+    HrpbScalar sum = 0;
+
+    for (int w = 0; w < HRPB_WARPS; w++) sum += sums[w][threadIdx.x];
+    parts[threadIdx.x * stride] = sum;
+  }
+  __syncthreads();
+}
+
+/* sums[k] = the sum of its ntiles parts, by one warp */
+static __global__ void __launch_bounds__(THREADS) SumTiles(const HrpbScalar *parts, int64_t ntiles, int64_t nsums, HrpbScalar *sums)
+{
+  const int64_t k   = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
+  HrpbScalar    sum = 0;
+
+  HrpbWaitForKernelBefore();
+  if (k >= nsums) return;
+  for (int64_t t = threadIdx.x % HRPB_LANES; t < ntiles; t += HRPB_LANES) sum += parts[k * ntiles + t];
+  sum = WarpSum(sum);
+  if (threadIdx.x % HRPB_LANES == 0) sums[k] = sum;
+}
+
+namespace {
+struct DotsArgs {
+  BlockIn     X[MOST_X], Y;
+  HrpbScalar *parts;
+  int64_t     n, N;
+  int32_t     nx;
+};
+
+struct UpdateArgs {
+  BlockIn           X;
+  BlockOut          Y;
+  const HrpbScalar *a, *b;
+  int64_t           n, N;
+};
+
+struct SumArgs {
+  BlockIn           X[MOST_X];
+  BlockOut          Y;
+  const HrpbScalar *coef;
+  HrpbScalar        sign;
+  int64_t           n, N;
+  int32_t           nx;
+};
+
+struct StepArgs {
+  BlockStep   t;
+  HrpbScalar *parts; /* or NULL */
+  int64_t     n, N;
+};
+
+struct ScaleArgs {
+  BlockIn           X;
+  BlockOut          Y;
+  const HrpbScalar *D;
+  int64_t           n, N;
+  int32_t           dblock, row, column; /* entry i, k of a block is at i row + k column */
+};
+} // namespace
+
+static __global__ void __launch_bounds__(THREADS) DotsKernel(const __grid_constant__ DotsArgs a)
+{
+  __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
+  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = a.n - i0;
+  HrpbScalar            x[ENTRIES], y[ENTRIES];
+
+  for (int64_t j = blockIdx.y; j < a.N; j += gridDim.y) {
+    Load(a.Y.array + j * a.Y.ld + i0, rows, y);
+    for (int32_t i = 0; i < a.nx; i++) {
+      Load(a.X[i].array + j * a.X[i].ld + i0, rows, x);
+      LeaveWarpSum(sums, i, WarpDot(x, y));
+    }
+    SumWarps(sums, a.nx, a.parts + j * gridDim.x + blockIdx.x, a.N * gridDim.x);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) AXPBYKernel(const __grid_constant__ UpdateArgs u)
+{
+  const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = u.n - i0;
+
+  for (int64_t j = blockIdx.y; j < u.N; j += gridDim.y) {
+    const HrpbScalar a = Coefficient(u.a, j), b = Coefficient(u.b, j);
+    HrpbScalar       x[ENTRIES] = {}, y[ENTRIES] = {};
+
+    if (a == 0 && b == 1) continue;
+    if (a != 0) Load(u.X.array + j * u.X.ld + i0, rows, x);
+    if (b != 0) Load(u.Y.array + j * u.Y.ld + i0, rows, y);
+#pragma unroll
+    for (int e = 0; e < ENTRIES; e++) {
+      y[e] = b != 0 ? b * y[e] : (HrpbScalar)0;
+      if (a != 0) y[e] += a * x[e];
+    }
+    Store(u.Y.array + j * u.Y.ld + i0, rows, y);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) MAXPYKernel(const __grid_constant__ SumArgs a)
+{
+  const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = a.n - i0;
+
+  for (int64_t j = blockIdx.y; j < a.N; j += gridDim.y) {
+    HrpbScalar *const column = a.Y.array + j * a.Y.ld + i0;
+    HrpbScalar        x[ENTRIES], y[ENTRIES];
+    bool              loaded = false;
+
+    for (int32_t i = 0; i < a.nx; i++) {
+      const HrpbScalar c = a.sign * Coefficient(a.coef, i * a.N + j);
+
+      if (c == 0) continue;
+      Load(a.X[i].array + j * a.X[i].ld + i0, rows, x);
+      if (!loaded) Load(column, rows, y);
+      loaded = true;
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) y[e] += c * x[e];
+    }
+    if (loaded) Store(column, rows, y);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_constant__ StepArgs s)
+{
+  __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
+  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+  const BlockStep      &t = s.t;
+
+  for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
+    HrpbScalar *const X = t.X.array + j * t.X.ld + i0, *const R = t.R.array + j * t.R.ld + i0;
+    const HrpbScalar a = Coefficient(t.a, j);
+    HrpbScalar       p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
+
+    if (a != 0) {
+      Load(t.P.array + j * t.P.ld + i0, rows, p);
+      Load(X, rows, x);
+      Load(t.W.array + j * t.W.ld + i0, rows, w);
+      Load(R, rows, r);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) {
+        x[e] += a * p[e];
+        r[e] -= a * w[e];
+      }
+      Store(X, rows, x);
+      Store(R, rows, r);
+    } else if (s.parts || t.kind) Load(R, rows, r);
+    if (t.kind) {
+      HrpbScalar z[ENTRIES];
+
+      Load(t.D + i0, rows, z);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) z[e] *= r[e];
+      Store(t.Z.array + j * t.Z.ld + i0, rows, z);
+      if (s.parts) {
+        LeaveWarpSum(sums, 0, WarpDot(r, z));
+        LeaveWarpSum(sums, 1, t.kind == BLOCK_STEP_WITH_Z ? WarpDot(z, z) : WarpDot(r, r));
+      }
+    } else if (s.parts) LeaveWarpSum(sums, 0, WarpDot(r, r));
+    if (s.parts) SumWarps(sums, t.kind ? 2 : 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op, int64_t N, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+{
+  for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (HrpbScalar)0;
+}
+
+/* COLUMNS columns with the same entries of a diagonal, which stay in registers */
+static __global__ void __launch_bounds__(THREADS) DiagonalKernel(const __grid_constant__ ScaleArgs s)
+{
+  const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+  HrpbScalar    d[ENTRIES], x[ENTRIES];
+
+  Load(s.D + i0, rows, d);
+  for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
+    for (int64_t j = j0; j < j0 + COLUMNS && j < s.N; j++) {
+      Load(s.X.array + j * s.X.ld + i0, rows, x);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) x[e] *= d[e];
+      Store(s.Y.array + j * s.Y.ld + i0, rows, x);
+    }
+  }
+}
+
+/* A row of blocks for each thread, and COLUMNS columns. Neighbours read the same entries of X, which come from L1 */
+static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_constant__ ScaleArgs s)
+{
+  const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, first = i / s.dblock * s.dblock;
+  const int64_t d = first * s.dblock + (i - first) * s.row; /* the first entry of the row */
+
+  if (i >= s.n) return;
+  for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
+    const HrpbScalar *X            = s.X.array + j0 * s.X.ld + first;
+    const int         columns      = (int)min((int64_t)COLUMNS, s.N - j0);
+    HrpbScalar        sum[COLUMNS] = {};
+
+    for (int32_t k = 0; k < s.dblock; k++) {
+      const HrpbScalar entry = s.D[d + (int64_t)k * s.column];
+
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) {
+        if (c < columns) sum[c] += entry * X[c * s.X.ld + k];
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      if (c < columns) s.Y.array[(j0 + c) * s.Y.ld + i] = sum[c];
+    }
+  }
+}
+
+static int64_t Tiles(int64_t n)
+{
+  return (n + TILE - 1) / TILE;
+}
+
+/* A thread block for each tile of each column, or of a group of columns */
+static dim3 Grid(const BlockShape *s, int64_t columns = 1)
+{
+  return dim3(HrpbGrid(s->n, TILE), HrpbGrid(s->N, columns, MOST_BLOCKS));
+}
+
+static bool IsEmpty(const BlockShape *s)
+{
+  return s->n == 0 || s->N == 0;
+}
+
+static size_t Work(int64_t n, int64_t N, int64_t nx)
+{
+  return sizeof(HrpbScalar) * (size_t)(std::min(nx, (int64_t)MOST_X) * N * Tiles(n));
+}
+
+/* nx N sums of the parts that the kernel before has left in the workspace. A block without rows has no parts */
+static HrpbError Sum(const BlockShape *s, int64_t nx, HrpbScalar *sums)
+{
+  if (s->N == 0) return HRPB_SUCCESS;
+  return LaunchAs(s->n == 0, SumTiles, dim3(HrpbGrid(nx * s->N, HRPB_WARPS)), THREADS, 0, s->stream, (const HrpbScalar *)s->work, Tiles(s->n), nx * s->N, sums);
+}
+
+static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots)
+{
+  DotsArgs a;
+
+  a.Y     = Y;
+  a.parts = (HrpbScalar *)s->work;
+  a.n     = s->n;
+  a.N     = s->N;
+  for (int64_t first = 0; first < nx; first += MOST_X) {
+    a.nx = (int32_t)std::min(nx - first, (int64_t)MOST_X);
+    std::copy(X + first, X + first + a.nx, a.X);
+    if (!IsEmpty(s)) {
+      DotsKernel<<<Grid(s), THREADS, 0, s->stream>>>(a);
+      HrpbCallCuda(cudaGetLastError());
+    }
+    HrpbCall(Sum(s, a.nx, dots + first * s->N));
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError AXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b)
+{
+  const UpdateArgs u = {X, Y, a, b, s->n, s->N};
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  AXPBYKernel<<<Grid(s), THREADS, 0, s->stream>>>(u);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
+{
+  SumArgs a;
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  a.Y    = Y;
+  a.sign = sign;
+  a.n    = s->n;
+  a.N    = s->N;
+  for (int64_t first = 0; first < nx; first += MOST_X) {
+    a.nx   = (int32_t)std::min(nx - first, (int64_t)MOST_X);
+    a.coef = coef ? coef + first * s->N : NULL;
+    std::copy(X + first, X + first + a.nx, a.X);
+    MAXPYKernel<<<Grid(s), THREADS, 0, s->stream>>>(a);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
+{
+  const StepArgs step = {*t, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
+
+  if (!IsEmpty(s)) {
+    CGStepKernel<<<Grid(s), THREADS, 0, s->stream>>>(step);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
+}
+
+/* Copies in two dimensions are limited in the distance of the columns */
+static bool InTwoDimensions(int64_t ld)
+{
+  return ld <= (int64_t)(INT32_MAX / sizeof(HrpbScalar));
+}
+
+static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
+{
+  const size_t size = sizeof(HrpbScalar);
+
+  if (IsEmpty(s) || X.array == Y.array) return HRPB_SUCCESS;
+  if (InTwoDimensions(std::max(X.ld, Y.ld))) {
+    HrpbCallCuda(cudaMemcpy2DAsync(Y.array, size * Y.ld, X.array, size * X.ld, size * s->n, s->N, cudaMemcpyDeviceToDevice, s->stream));
+    return HRPB_SUCCESS;
+  }
+  for (int64_t j = 0; j < s->N; j++) HrpbCallCuda(cudaMemcpyAsync(Y.array + j * Y.ld, X.array + j * X.ld, size * s->n, cudaMemcpyDeviceToDevice, s->stream));
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Zero(const BlockShape *s, BlockOut Y)
+{
+  const size_t size = sizeof(HrpbScalar);
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  if (InTwoDimensions(Y.ld)) {
+    HrpbCallCuda(cudaMemset2DAsync(Y.array, size * Y.ld, 0, size * s->n, s->N, s->stream));
+    return HRPB_SUCCESS;
+  }
+  for (int64_t j = 0; j < s->N; j++) HrpbCallCuda(cudaMemsetAsync(Y.array + j * Y.ld, 0, size * s->n, s->stream));
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+{
+  if (s->N == 0) return HRPB_SUCCESS;
+  ScalarsKernel<<<HrpbGrid(s->N, THREADS, MOST_BLOCKS), THREADS, 0, s->stream>>>(op, s->N, active, out, x, y);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
+{
+  const ScaleArgs a = {X, Y, D, s->n, s->N, dblock, transpose ? dblock : 1, transpose ? 1 : dblock};
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  if (dblock == 1) DiagonalKernel<<<Grid(s, COLUMNS), THREADS, 0, s->stream>>>(a);
+  else BlocksKernel<<<dim3(HrpbGrid(s->n, THREADS), HrpbGrid(s->N, COLUMNS, MOST_BLOCKS)), THREADS, 0, s->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+const BlockOps BlockOpsDevice = {
+  .work    = Work,
+  .dots    = Dots,
+  .axpby   = AXPBY,
+  .maxpy   = MAXPY,
+  .cg_step = CGStep,
+  .copy    = Copy,
+  .zero    = Zero,
+  .scalars = Scalars,
+  .scale   = Scale
+};

@@ -1,0 +1,189 @@
+/*
+   Arithmetic with blocks on the host: the reference of the kernels on a device, and what works where there is none.
+*/
+#include <string.h>
+
+#include "blockops.h"
+
+enum {
+  SUMS  = 8,    /* of one column, so that the compiler may add several numbers at once */
+  PIECE = 1024, /* rows that stay in the cache between several operations: a multiple of SUMS */
+  FEW   = 4     /* blocks that are added at once */
+};
+
+static HrpbScalar Coefficient(const HrpbScalar *a, int64_t j)
+{
+  return a ? a[j] : 1;
+}
+
+/* Add x y to the sums. Pieces of a column, one after the other, give the same sums as the column at once */
+static void AddProducts(int64_t n, const HrpbScalar *x, const HrpbScalar *y, HrpbScalar sums[SUMS])
+{
+  HrpbScalar sum[SUMS]; /* the compiler knows that nothing else is here */
+  int64_t    i;
+
+  memcpy(sum, sums, sizeof(sum));
+  for (i = 0; i + SUMS <= n; i += SUMS) {
+    for (int k = 0; k < SUMS; k++) sum[k] += x[i + k] * y[i + k];
+  }
+  for (int k = 0; i + k < n; k++) sum[k] += x[i + k] * y[i + k];
+  memcpy(sums, sum, sizeof(sum));
+}
+
+static HrpbScalar Total(const HrpbScalar sum[SUMS])
+{
+  HrpbScalar total = 0;
+
+  for (int k = 0; k < SUMS; k++) total += sum[k];
+  return total;
+}
+
+static HrpbScalar Dot(int64_t n, const HrpbScalar *x, const HrpbScalar *y)
+{
+  HrpbScalar sum[SUMS] = {0};
+
+  AddProducts(n, x, y, sum);
+  return Total(sum);
+}
+
+static void AXPBY(int64_t n, HrpbScalar *y, HrpbScalar a, const HrpbScalar *x, HrpbScalar b)
+{
+  if (a == 0 && b == 1) return;
+  for (int64_t i = 0; i < n; i++) {
+    HrpbScalar sum = 0;
+
+    if (b != 0) sum = b * y[i];
+    if (a != 0) sum += a * x[i];
+    y[i] = sum;
+  }
+}
+
+static size_t Work(int64_t n, int64_t N, int64_t nx)
+{
+  (void)n;
+  (void)N;
+  (void)nx;
+  return 0;
+}
+
+static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    for (int64_t i = 0; i < nx; i++) dots[i * s->N + j] = Dot(s->n, X[i].array + j * X[i].ld, Y.array + j * Y.ld);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError BlockAXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b)
+{
+  for (int64_t j = 0; j < s->N; j++) AXPBY(s->n, Y.array + j * Y.ld, Coefficient(a, j), X.array + j * X.ld, Coefficient(b, j));
+  return HRPB_SUCCESS;
+}
+
+/* y += a[0] x[0] + a[1] x[1] + ..., with one pass over y for FEW of them. The order is that of one after the other */
+static void AddFew(int64_t n, HrpbScalar *y, const HrpbScalar a[FEW], const HrpbScalar *const x[FEW])
+{
+  const HrpbScalar *const x0 = x[0], *const x1 = x[1], *const x2 = x[2], *const x3 = x[3];
+
+  for (int64_t i = 0; i < n; i++) y[i] = (((y[i] + a[0] * x0[i]) + a[1] * x1[i]) + a[2] * x2[i]) + a[3] * x3[i];
+}
+
+static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[])
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    HrpbScalar *y = Y.array + j * Y.ld;
+
+    for (int64_t i = 0; i < nx; i += FEW) {
+      const int64_t     few = nx - i < FEW ? nx - i : FEW;
+      HrpbScalar        a[FEW];
+      const HrpbScalar *x[FEW];
+      bool              all = few == FEW;
+
+      for (int64_t k = 0; k < few; k++) {
+        a[k] = sign * Coefficient(coef, (i + k) * s->N + j);
+        x[k] = X[i + k].array + j * X[i + k].ld;
+        if (a[k] == 0) all = false;
+      }
+      if (all) AddFew(s->n, y, a, x);
+      else {
+        for (int64_t k = 0; k < few; k++) AXPBY(s->n, y, a[k], x[k], 1);
+      }
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sums)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    const HrpbScalar a           = Coefficient(t->a, j);
+    HrpbScalar       first[SUMS] = {0}, second[SUMS] = {0};
+
+    for (int64_t i = 0; i < s->n; i += PIECE) {
+      const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
+      HrpbScalar   *r = t->R.array + j * t->R.ld + i, *z = t->kind ? t->Z.array + j * t->Z.ld + i : r;
+
+      AXPBY(n, t->X.array + j * t->X.ld + i, a, t->P.array + j * t->P.ld + i, 1);
+      AXPBY(n, r, -a, t->W.array + j * t->W.ld + i, 1);
+      for (int64_t k = 0; k < n && t->kind; k++) z[k] = t->D[i + k] * r[k];
+      if (sums) AddProducts(n, r, z, first);
+      if (sums && t->kind) AddProducts(n, t->kind == BLOCK_STEP_WITH_Z ? z : r, t->kind == BLOCK_STEP_WITH_Z ? z : r, second);
+    }
+    if (sums) sums[j] = Total(first);
+    if (sums && t->kind) sums[s->N + j] = Total(second);
+  }
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
+{
+  if (X.array == Y.array || s->n == 0) return HRPB_SUCCESS;
+  for (int64_t j = 0; j < s->N; j++) memcpy(Y.array + j * Y.ld, X.array + j * X.ld, sizeof(HrpbScalar) * (size_t)s->n);
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Zero(const BlockShape *s, BlockOut Y)
+{
+  if (s->n == 0) return HRPB_SUCCESS;
+  for (int64_t j = 0; j < s->N; j++) memset(Y.array + j * Y.ld, 0, sizeof(HrpbScalar) * (size_t)s->n);
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
+{
+  for (int64_t j = 0; j < s->N; j++) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : 0;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
+{
+  const int64_t row = transpose ? dblock : 1, column = transpose ? 1 : dblock;
+
+  for (int64_t j = 0; j < s->N; j++) {
+    const HrpbScalar *x = X.array + j * X.ld;
+    HrpbScalar       *y = Y.array + j * Y.ld;
+
+    for (int64_t first = 0; first < s->n; first += dblock) {
+      const HrpbScalar *d = D + first * dblock;
+
+      for (int32_t i = 0; i < dblock; i++) {
+        HrpbScalar sum = d[i * row] * x[first];
+
+        for (int32_t k = 1; k < dblock; k++) sum += d[i * row + k * column] * x[first + k];
+        y[first + i] = sum;
+      }
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
+const BlockOps BlockOpsHost = {
+  .work    = Work,
+  .dots    = Dots,
+  .axpby   = BlockAXPBY,
+  .maxpy   = MAXPY,
+  .cg_step = CGStep,
+  .copy    = Copy,
+  .zero    = Zero,
+  .scalars = Scalars,
+  .scale   = Scale};

@@ -1,0 +1,101 @@
+/*
+   Arithmetic with blocks of dense vectors, column by column: what Krylov methods do between two products.
+
+   A block is column-major and has n rows and N columns. Each column has coefficients of its own: an array of N scalars,
+   which lies where the blocks are. NULL stands for ones. A coefficient of zero leaves its term out. The term is not
+   read then, so a NaN in it goes nowhere. So a column whose coefficients are zero stands still.
+
+   There is one table of these functions for the host and one for a device. On a device all arrays are there, work goes
+   to a stream, and a function waits for nothing. Sums have a fixed order. It depends on n alone, so a column has the
+   same bits in every block, wherever it begins.
+*/
+#pragma once
+
+#include "../format/hrpbdevice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct BlockIn {
+  const HrpbScalar *array;
+  int64_t           ld; /* at least n */
+} BlockIn;
+
+typedef struct BlockOut {
+  HrpbScalar *array;
+  int64_t     ld;
+} BlockOut;
+
+/* What all blocks of a call have in common */
+typedef struct {
+  int64_t    n, N;
+  void      *work;   /* as many bytes as work() says for calls with sums */
+  HrpbStream stream; /* not used on the host */
+} BlockShape;
+
+/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and its sums, N of each */
+typedef enum {
+  BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
+  BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
+  BLOCK_STEP_WITH_Z  /* Z = D R; R_j Z_j, then Z_j Z_j */
+} BlockStepKind;
+
+typedef struct {
+  BlockStepKind     kind;
+  const HrpbScalar *a;
+  BlockIn           P, W;
+  BlockOut          X, R;
+  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
+  BlockOut          Z;
+} BlockStep;
+
+/* Operations on arrays of N scalars */
+typedef enum {
+  BLOCK_MULTIPLY, /* x y */
+  BLOCK_DIVIDE,   /* x / y, or zero where y is zero */
+  BLOCK_SAME_SIGN /* x where it has the sign of y, else zero */
+} BlockScalarOp;
+
+typedef struct {
+  /* Bytes of workspace for nx arrays of sums */
+  size_t (*work)(int64_t n, int64_t N, int64_t nx);
+
+  /* dots[i N + j] = the sum over column j of X[i] times Y. Y may be among X */
+  HrpbError (*dots)(const BlockShape *, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots);
+
+  /* Y_j = a_j X_j + b_j Y_j */
+  HrpbError (*axpby)(const BlockShape *, BlockOut Y, const HrpbScalar *a, BlockIn X, const HrpbScalar *b);
+
+  /* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
+  HrpbError (*maxpy)(const BlockShape *, BlockOut Y, HrpbScalar sign, int64_t nx, const HrpbScalar *coef, const BlockIn X[]);
+
+  /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
+  HrpbError (*cg_step)(const BlockShape *, const BlockStep *, HrpbScalar *sums);
+
+  HrpbError (*copy)(const BlockShape *, BlockIn X, BlockOut Y);
+  HrpbError (*zero)(const BlockShape *, BlockOut Y);
+
+  /* out_j = x_j op y_j where active_j is not zero, else 0. out may be x or y */
+  HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y);
+
+  /*
+     Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other,
+     each column-major. n is a multiple of dblock. Y may be X where dblock is 1
+  */
+  HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
+} BlockOps;
+
+extern const BlockOps BlockOpsHost, BlockOpsDevice;
+
+/* What an operation on scalars gives. It looks at signs, because a product of small numbers is zero */
+HRPB_INLINE HrpbScalar BlockScalar(BlockScalarOp op, HrpbScalar x, HrpbScalar y)
+{
+  if (op == BLOCK_MULTIPLY) return x * y;
+  if (op == BLOCK_DIVIDE) return y == 0 ? 0 : x / y;
+  return (x > 0 && y > 0) || (x < 0 && y < 0) ? x : 0;
+}
+
+#ifdef __cplusplus
+}
+#endif

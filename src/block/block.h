@@ -1,0 +1,63 @@
+/*
+   Blocks of vectors, for methods that solve with all columns at once.
+
+   A block is a dense Mat, as KSPMatSolve() has it. The columns are independent of each other. Scalars of a method, such
+   as step lengths, are arrays of N numbers, one for each column, and lie where the blocks are. So on a device they need
+   not come to the host.
+*/
+#pragma once
+
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_BLOCK
+  #include <petscksp.h>
+  #include <block/blockops.h>
+
+/* What one solve works with: where its blocks are, arrays of scalars, work blocks */
+typedef struct _n_AIJTCUBlockCtx *AIJTCUBlockCtx;
+
+typedef enum { /* see BlockScalarOp */
+  AIJTCU_SCALAR_MULTIPLY  = BLOCK_MULTIPLY,
+  AIJTCU_SCALAR_DIVIDE    = BLOCK_DIVIDE,
+  AIJTCU_SCALAR_SAME_SIGN = BLOCK_SAME_SIGN
+} AIJTCUScalarOp;
+
+/*
+   vec.c: the arithmetic. kernels/block/blockops.h says what each function computes. On a device none waits for the
+   device, except AIJTCUBlockToHost(), and on more than one rank those with sums.
+
+   AIJTCUBlockCtxSetUp() may be called again, for blocks of another shape, too. It keeps what fits: with the same shape
+   it allocates nothing. The scalars are zero after it, and work blocks hold anything. If usable is false, the blocks
+   are where this cannot work, or memory is short; all ranks get the same answer.
+*/
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx, Mat, PetscInt, PetscBool *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxDestroy(AIJTCUBlockCtx *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx, PetscInt, Mat *);
+PETSC_EXTERN PetscScalar   *AIJTCUBlockScalars(AIJTCUBlockCtx, PetscInt);
+
+/* Sums are over all ranks. Those of one call are one reduction */
+PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, Vec, Mat, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
+
+/* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */
+PETSC_INTERN PetscErrorCode AIJTCUBlockScale(Vec, PetscInt, PetscBool, Mat, Mat);
+
+/* Arrays of scalars that lie one after the other, to the host and back: the number of arrays comes first */
+PETSC_EXTERN PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
+
+/* pcjacobi.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);
+
+/* pcmg.c: PCMG and PCGAMG of a block */
+PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
+PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);
+#endif

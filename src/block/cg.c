@@ -1,0 +1,200 @@
+/*
+   KSPCG for a block: each column as in KSPSolve_CG().
+
+   The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. A column that
+   must not be changed by the step before these tests has a step of zero: its p^T A p, or its r^T M r, is zero or has
+   changed its sign.
+*/
+#include "blockksp.h"
+
+#if AIJTCU_HAVE_BLOCK
+/* Scalars. Those of two iterations take turns: the second are at SECOND. NORM lies behind BETA, both in one reduction */
+enum {
+  BETA = AIJTCU_SCALARS_OWN, /* r^T M r */
+  NORM,                      /* square of the norm, or r^T M r */
+  DPI,                       /* p^T A p */
+  SECOND,
+  STEP = BETA + 2 * (SECOND - BETA), /* what a direction is multiplied by */
+  KEPT,                              /* r^T M r, p^T A p where they have the sign of before */
+  END = KEPT + 2
+};
+
+static PetscErrorCode KSPCGSetRadius_AIJTCU(KSP ksp, PetscReal radius)
+{
+  AIJTCUCGSettings *cg;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGetData(ksp, &cg));
+  cg->radius = radius;
+  PetscCall((*cg->set_radius)(ksp, radius));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCGSetObjectiveTarget_AIJTCU(KSP ksp, PetscReal target)
+{
+  AIJTCUCGSettings *cg;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGetData(ksp, &cg));
+  cg->target = target;
+  PetscCall((*cg->set_target)(ksp, target));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPCGUseSingleReduction_AIJTCU(KSP ksp, PetscBool flg)
+{
+  AIJTCUCGSettings *cg;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGetData(ksp, &cg));
+  cg->single_reduction = flg;
+  PetscCall((*cg->set_single_reduction)(ksp, flg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Learn of what is set. The settings come first in the data of the method */
+PetscErrorCode AIJTCUComposeCG(KSP ksp, AIJTCUBlockKSP *s)
+{
+  AIJTCUCGSettings *cg  = (AIJTCUCGSettings *)s->data;
+  PetscObject       obj = (PetscObject)ksp;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction(obj, "KSPCGSetRadius_C", &cg->set_radius));
+  PetscCall(PetscObjectQueryFunction(obj, "KSPCGSetObjectiveTarget_C", &cg->set_target));
+  PetscCall(PetscObjectQueryFunction(obj, "KSPCGUseSingleReduction_C", &cg->set_single_reduction));
+  PetscCall(PetscObjectComposeFunction(obj, "KSPCGSetRadius_C", KSPCGSetRadius_AIJTCU));
+  PetscCall(PetscObjectComposeFunction(obj, "KSPCGSetObjectiveTarget_C", KSPCGSetObjectiveTarget_AIJTCU));
+  PetscCall(PetscObjectComposeFunction(obj, "KSPCGUseSingleReduction_C", KSPCGUseSingleReduction_AIJTCU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
+{
+  const AIJTCUCGSettings *cg = (const AIJTCUCGSettings *)s->data;
+
+  PetscFunctionBegin;
+  (void)ksp;
+  if (cg->radius) *why = "a trust region is set";
+  else if (cg->target) *why = "a target of the objective is set";
+  else if (cg->single_reduction) *why = "cg with a single reduction";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static AIJTCUBlockNeeds AIJTCUNeedsCG(KSP ksp)
+{
+  (void)ksp;
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + 3};
+}
+
+/* beta = r^T M r, and what the norm needs, for the next iteration, whose scalars begin at k */
+static PetscErrorCode AIJTCUPreconditionCG(KSP ksp, AIJTCUBlockKSP *s, Mat R, Mat Z, PetscInt k)
+{
+  const Mat left[2] = {R, Z};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockPCApply(ksp, R, Z));
+  PetscCall(AIJTCUBlockDots(s->ctx, ksp->normtype == KSP_NORM_PRECONDITIONED ? 2 : 1, left, Z, AIJTCUBlockScalars(s->ctx, k)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Norms to test after n iterations. host has the scalars of the solve from BETA on */
+static const PetscReal *AIJTCUNormsCG(KSP ksp, AIJTCUColumns *c, PetscInt n, const PetscScalar *host)
+{
+  const PetscScalar *square = host + ((n % 2 ? SECOND - BETA : 0) + (ksp->normtype == KSP_NORM_NATURAL ? 0 : NORM - BETA)) * c->N;
+
+  for (PetscInt j = 0; j < c->N; j++) c->norm[j] = ksp->normtype == KSP_NORM_NONE ? 0 : PetscSqrtReal(PetscAbsScalar(square[j]));
+  return c->norm;
+}
+
+/* Columns that break down in iteration i: in the order of KSPSolve_CG() */
+static PetscErrorCode AIJTCUBreakdownsCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, const PetscScalar *host)
+{
+  AIJTCUColumns     *c    = &s->columns;
+  const PetscScalar *beta = host + (i % 2 ? SECOND - BETA : 0) * c->N, *dpi = beta + (DPI - BETA) * c->N, *kept = host + (KEPT - BETA) * c->N;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < c->N; j++) {
+    if (c->reason[j]) continue;
+    if (PetscIsInfOrNanScalar(beta[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, i));
+    else if (beta[j] == 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i + 1, KSP_CONVERGED_ATOL));
+    else if (kept[j] == 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i + 1, KSP_DIVERGED_INDEFINITE_PC));
+    else if (PetscIsInfOrNanScalar(dpi[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, i + 1));
+    else if (kept[c->N + j] == 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i + 1, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
+{
+  const AIJTCUBlockCtx ctx   = s->ctx;
+  const PetscBool      early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL); /* M r comes before the norm */
+  const PetscBool      late  = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  AIJTCUColumns       *c     = &s->columns;
+  PetscScalar *const step = AIJTCUBlockScalars(ctx, STEP), *const kept[2] = {AIJTCUBlockScalars(ctx, KEPT), AIJTCUBlockScalars(ctx, KEPT + 1)};
+  const PetscScalar *host = NULL, *active;
+  PetscInt           i    = 0;
+  Mat                R, Z, P, W, r;
+  Vec                D; /* where M is a diagonal: a step does it, too */
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &D));
+  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
+  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN, &R));
+  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 1, &P));
+  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 2, &W));
+  PetscCall(AIJTCUBlockResidual(ksp, s, ksp->guess_zero, B, X, W, &r));
+  PetscCall(AIJTCUBlockCopy(ctx, r, R));
+  if (early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA));
+  if (late) PetscCall(AIJTCUBlockDots(ctx, 1, &R, R, AIJTCUBlockScalars(ctx, NORM)));
+  PetscCall(AIJTCUColumnsFetch(s, BETA, DPI - BETA, &host));
+  PetscCall(AIJTCUColumnsTest(ksp, s, 0, 0, AIJTCUNormsCG(ksp, c, 0, host)));
+  if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA));
+
+  while (c->nactive) {
+    const PetscInt     now = i % 2 ? SECOND : BETA, next = i % 2 ? BETA : SECOND; /* what was before is where next will be */
+    const PetscScalar *beta = AIJTCUBlockScalars(ctx, now), *betaold = AIJTCUBlockScalars(ctx, i ? next : now);
+    PetscScalar       *dpi = AIJTCUBlockScalars(ctx, now + DPI - BETA), *dpiold = AIJTCUBlockScalars(ctx, (i ? next : now) + DPI - BETA);
+
+    PetscCall(AIJTCUColumnsActive(s, &active));
+    if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
+    else {
+      PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, step, beta, betaold));
+      PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */
+    }
+    PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
+    PetscCall(AIJTCUBlockDots(ctx, 1, &P, W, dpi));
+    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[0], beta, betaold));
+    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[1], dpi, dpiold));
+    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, step, kept[0], kept[1]));
+    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, P, W, X, R, D, Z, (PetscBool)!late, AIJTCUBlockScalars(ctx, next)));
+    else PetscCall(AIJTCUBlockCGStep(ctx, step, P, W, X, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
+    if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+    PetscCall(AIJTCUColumnsFetch(s, BETA, END - BETA, &host));
+    PetscCall(AIJTCUBreakdownsCG(ksp, s, i, host));
+    i++;
+    PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));
+    if (i >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i, KSP_DIVERGED_ITS));
+    if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*original)(KSP);
+
+static PetscErrorCode KSPCreate_CG_AIJTCU(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockCreateKSP(ksp, &AIJTCUBlockCG));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJTCUBlockMethod AIJTCUBlockCG = {
+  .name     = KSPCG,
+  .create   = KSPCreate_CG_AIJTCU,
+  .original = &original,
+  .size     = sizeof(AIJTCUCGSettings),
+  .compose  = AIJTCUComposeCG,
+  .lacks    = AIJTCULacksCG,
+  .needs    = AIJTCUNeedsCG,
+  .solve    = AIJTCUSolveCG};
+#endif

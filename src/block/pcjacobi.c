@@ -1,0 +1,295 @@
+/*
+   PCMatApply() of PCJACOBI and PCPBJACOBI, all columns of a block at once.
+
+   PETSc's creators are wrapped: the original is called first. PETSc's own set-up stays, and so do all kinds of
+   diagonals. Ours decides after each set-up: where the operator has a plan, blocks go to a kernel, else to what PETSc
+   had.
+
+   What to multiply with is found by applying PETSc's preconditioner to vectors: to ones, or, where blocks along the
+   diagonal were inverted, to vectors with a one in every bs-th row. That is done when a block comes for the first time,
+   and kept until the next set-up.
+*/
+#include "block.h"
+
+#if AIJTCU_HAVE_BLOCK
+  #include <petsc/private/pcimpl.h>
+
+  #define JACOBI_KEY "MatAIJTCUJacobi"
+
+typedef struct {
+  Vec      D;      /* what to multiply with, or NULL: not known yet */
+  PetscInt dblock; /* rows of a block of D, 1 for a diagonal */
+
+  /* PETSc's own */
+  PetscErrorCode (*setup)(PC);
+  PetscErrorCode (*reset)(PC);
+  PetscErrorCode (*destroy)(PC);
+  PetscErrorCode (*matapply)(PC, Mat, Mat);
+  PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
+  PetscErrorCode (*settype)(PC, PCJacobiType); /* only PCJACOBI has it */
+} AIJTCUJacobi;
+
+static struct {
+  const char *type;
+  PetscErrorCode (*create)(PC); /* PETSc's */
+} original[] = {
+  {PCJACOBI, NULL},
+  {PCPBJACOBI, NULL}};
+
+static PetscErrorCode AIJTCUJacobiGet(PC pc, AIJTCUJacobi **j)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  *j = NULL;
+  PetscCall(PetscObjectQuery((PetscObject)pc, JACOBI_KEY, (PetscObject *)&container));
+  if (container) PetscCall(PetscContainerGetPointer(container, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUJacobiFree(PetscCtxRt ctx)
+{
+  AIJTCUJacobi *j = *(AIJTCUJacobi **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&j->D));
+  PetscCall(PetscFree(j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x has ones in rows k, k + bs, and so on of this process */
+static PetscErrorCode AIJTCUSetOnes(Vec x, PetscInt k, PetscInt bs)
+{
+  PetscScalar *a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  if (bs == 1) {
+    PetscCall(VecSet(x, 1));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetArrayWrite(x, &a));
+  for (PetscInt i = 0; i < n; i++) a[i] = i % bs == k ? 1 : 0;
+  PetscCall(VecRestoreArrayWrite(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column k of all blocks is in y */
+static PetscErrorCode AIJTCUSetBlockColumn(Vec D, PetscInt k, PetscInt bs, Vec y)
+{
+  const PetscScalar *a;
+  PetscScalar       *d;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayRead(y, &a));
+  PetscCall(VecGetArray(D, &d));
+  for (PetscInt i = 0; i < n; i++) d[i / bs * bs * bs + k * bs + i % bs] = a[i];
+  PetscCall(VecRestoreArray(D, &d));
+  PetscCall(VecRestoreArrayRead(y, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The inverted blocks on this process, one after the other; where vectors like x are on a device, for that */
+static PetscErrorCode AIJTCUJacobiBlocks(PC pc, PetscInt bs, Vec x, Vec y, Vec *D)
+{
+  PetscBool cuda;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCheck(n % bs == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%" PetscInt_FMT " rows on this process are not whole blocks of %" PetscInt_FMT, n, bs);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(VecCreate(PETSC_COMM_SELF, D));
+  PetscCall(VecSetSizes(*D, n * bs, n * bs));
+  PetscCall(VecSetType(*D, cuda ? VECSEQCUDA : VECSEQ));
+  for (PetscInt k = 0; k < bs; k++) {
+    PetscCall(AIJTCUSetOnes(x, k, bs));
+    PetscCall(PCApply(pc, x, y));
+    PetscCall(AIJTCUSetBlockColumn(*D, k, bs, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* See to it that D is known */
+static PetscErrorCode AIJTCUJacobiFind(PC pc, AIJTCUJacobi *j)
+{
+  PetscBool blocks;
+  PetscInt  bs = 1;
+  Vec       x, y;
+
+  PetscFunctionBegin;
+  if (j->D) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCPBJACOBI, &blocks));
+  if (blocks) PetscCall(MatGetBlockSize(pc->pmat, &bs));
+  PetscCall(MatCreateVecs(pc->pmat, &x, &y));
+  j->dblock = bs;
+  if (bs > 1) PetscCall(AIJTCUJacobiBlocks(pc, bs, x, y, &j->D));
+  else {
+    PetscCall(AIJTCUSetOnes(x, 0, 1));
+    PetscCall(PCApply(pc, x, y));
+    PetscCall(PetscObjectReference((PetscObject)y));
+    j->D = y;
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCMatApply_AIJTCUJacobi(PC pc, Mat X, Mat Y)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(AIJTCUJacobiFind(pc, j));
+  PetscCall(AIJTCUBlockScale(j->D, j->dblock, PETSC_FALSE, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCMatApplyTranspose_AIJTCUJacobi(PC pc, Mat X, Mat Y)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(AIJTCUJacobiFind(pc, j));
+  PetscCall(AIJTCUBlockScale(j->D, j->dblock, PETSC_TRUE, X, Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_AIJTCUJacobi(PC pc)
+{
+  AIJTCUJacobi *j;
+  PetscErrorCode (*destroy)(PC);
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  destroy = j->destroy;
+  PetscCall(PetscObjectCompose((PetscObject)pc, JACOBI_KEY, NULL));
+  if (destroy) PetscCall((*destroy)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_AIJTCUJacobi(PC pc)
+{
+  AIJTCUJacobi *j;
+  AIJTCUPlan   *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(VecDestroy(&j->D));
+  pc->ops->matapply          = j->matapply;
+  pc->ops->matapplytranspose = j->matapplytranspose;
+  if (j->setup) PetscCall((*j->setup)(pc));
+  if (pc->ops->destroy != PCDestroy_AIJTCUJacobi) { /* that of PCPBJACOBI with a matrix of a device is another */
+    j->destroy       = pc->ops->destroy;
+    pc->ops->destroy = PCDestroy_AIJTCUJacobi;
+  }
+  j->matapply          = pc->ops->matapply;
+  j->matapplytranspose = pc->ops->matapplytranspose;
+  PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
+  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
+  pc->ops->matapply          = PCMatApply_AIJTCUJacobi;
+  pc->ops->matapplytranspose = PCMatApplyTranspose_AIJTCUJacobi;
+  PetscCall(PetscInfo(pc, "aijtcu: %s takes all columns of a block at once\n", ((PetscObject)pc)->type_name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_AIJTCUJacobi(PC pc)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(VecDestroy(&j->D));
+  if (j->reset) PetscCall((*j->reset)(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc computes another diagonal after this, without a set-up */
+static PetscErrorCode PCJacobiSetType_AIJTCU(PC pc, PCJacobiType type)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(VecDestroy(&j->D));
+  PetscCall((*j->settype)(pc, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUJacobiCreate(PC pc, PetscErrorCode (*create)(PC))
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  PetscCall((*create)(pc));
+  PetscCall(PetscNew(&j));
+  j->setup             = pc->ops->setup;
+  j->reset             = pc->ops->reset;
+  j->destroy           = pc->ops->destroy;
+  j->matapply          = pc->ops->matapply;
+  j->matapplytranspose = pc->ops->matapplytranspose;
+  PetscCall(AIJTCUComposeData((PetscObject)pc, JACOBI_KEY, j, AIJTCUJacobiFree));
+  pc->ops->setup   = PCSetUp_AIJTCUJacobi;
+  pc->ops->reset   = PCReset_AIJTCUJacobi;
+  pc->ops->destroy = PCDestroy_AIJTCUJacobi;
+  PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCJacobiSetType_C", &j->settype));
+  if (j->settype) PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCJacobiSetType_C", PCJacobiSetType_AIJTCU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCCreate_Jacobi_AIJTCU(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiCreate(pc, original[0].create));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCCreate_PBJacobi_AIJTCU(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUJacobiCreate(pc, original[1].create));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCURegisterJacobi(void)
+{
+  PetscErrorCode (*const ours[])(PC) = {PCCreate_Jacobi_AIJTCU, PCCreate_PBJacobi_AIJTCU};
+
+  PetscFunctionBegin;
+  PetscCall(PCInitializePackage());
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(original); i++) {
+    PetscErrorCode (*create)(PC);
+
+    PetscCall(PetscFunctionListFind(PCList, original[i].type, &create));
+    if (!create || create == ours[i]) continue;
+    original[i].create = create;
+    PetscCall(PCRegister(original[i].type, ours[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   What the preconditioner multiplies with, for others who do the same in a kernel of their own: see BlockOps.scale(). D
+   is not a reference. It is NULL where there is no such thing: another type, or an operator without a plan.
+*/
+PetscErrorCode AIJTCUJacobiGetDiagonal(PC pc, PetscInt *dblock, Vec *D)
+{
+  AIJTCUJacobi *j;
+
+  PetscFunctionBegin;
+  *D      = NULL;
+  *dblock = 1;
+  PetscCall(PCSetUp(pc));
+  if (pc->ops->matapply != PCMatApply_AIJTCUJacobi) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUJacobiGet(pc, &j));
+  PetscCall(AIJTCUJacobiFind(pc, j));
+  *D      = j->D;
+  *dblock = j->dblock;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

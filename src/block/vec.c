@@ -1,0 +1,785 @@
+/*
+   Arithmetic with blocks: from dense matrices of PETSc to kernels/block/ and back.
+
+   A context knows where the blocks of a solve are, on the host or on a device. There it has arrays of scalars and work
+   blocks. Each function takes the arrays of its blocks, calls one kernel, and gives them back, also after an error. On
+   a device the small copies between scalars and the host go through page-locked memory.
+*/
+#include "block.h"
+
+#if AIJTCU_HAVE_BLOCK
+  #if AIJTCU_HAVE_DEVICE
+    #include <petscdevice_cuda.h>
+  #endif
+
+/* What a function does with a block */
+typedef enum {
+  AIJTCU_BLOCK_READ,
+  AIJTCU_BLOCK_UPDATE,
+  AIJTCU_BLOCK_WRITE
+} AIJTCUBlockAccess;
+
+typedef struct {
+  Mat               mat;
+  AIJTCUBlockAccess access;
+  PetscScalar      *array;
+  PetscInt          ld;
+} AIJTCUBlockOperand;
+
+struct _n_AIJTCUBlockCtx {
+  MPI_Comm        comm; /* of PETSc; the blocks have references to it */
+  PetscMPIInt     nranks;
+  PetscInt        n, N; /* rows here, and columns */
+  PetscBool       device;
+  const BlockOps *ops;
+
+  PetscScalar *scalars; /* nscalars arrays of N */
+  PetscInt     nscalars;
+  size_t       capacity; /* of the memory for scalars, in scalars */
+  Mat          like;     /* what work blocks are made like, a reference: the block of the set-up, or a work block */
+  PetscBool    own;      /* it is a work block, so that the other need not stay */
+  Mat         *work;
+  PetscInt     nwork; /* places in work; not all blocks need be there */
+
+  AIJTCUBlockOperand *operands; /* of the call that is under way */
+  BlockIn            *in;
+  PetscInt            noperands;
+
+  #if AIJTCU_HAVE_DEVICE
+  PetscScalar *host;   /* page-locked, as long as the scalars. Who has filled it from the device waits at once */
+  cudaEvent_t  copied; /* the last copy from it to the device */
+  #endif
+};
+
+/* One call of a kernel. The blocks are the operands of the context, those that are in X first */
+typedef struct _n_AIJTCUBlockCall AIJTCUBlockCall;
+struct _n_AIJTCUBlockCall {
+  HrpbError (*run)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *);
+  PetscInt           noperands, nx;
+  PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
+  PetscInt           flops; /* for each entry of a block */
+  AIJTCUScalarOp     op;
+  PetscReal          sign;
+  PetscInt           dblock;
+  PetscBool          transpose;
+  BlockStepKind      step;
+  const PetscScalar *a, *b, *active;
+  const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
+  PetscScalar       *out;
+};
+
+  #if AIJTCU_HAVE_DEVICE
+/* Give back what is on the device. Errors are not reported: the solve does not need it any more */
+static void AIJTCUBlockLeaveDevice(AIJTCUBlockCtx ctx)
+{
+  if (ctx->copied) {
+    (void)AIJTCUForgetError(cudaEventSynchronize(ctx->copied));
+    (void)AIJTCUForgetError(cudaEventDestroy(ctx->copied));
+  }
+  if (ctx->host) (void)AIJTCUForgetError(cudaFreeHost(ctx->host));
+  if (ctx->scalars) (void)AIJTCUForgetError(cudaFreeAsync(ctx->scalars, AIJTCUDeviceStreamBehind()));
+  ctx->copied  = NULL;
+  ctx->host    = NULL;
+  ctx->scalars = NULL;
+}
+
+/* Page-locked memory, or NULL where there is none */
+static PetscErrorCode AIJTCUBlockMallocHost(size_t bytes, PetscScalar **p)
+{
+  cudaError_t err;
+
+  PetscFunctionBegin;
+  err = cudaMallocHost((void **)p, bytes);
+  if (err != cudaSuccess) *p = NULL;
+  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
+  else PetscCallCUDA(err);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Memory for scalars and their buffer on the host, and workspace for as many sums: all that functions will need. have
+   says whether there is enough
+*/
+static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes, cudaStream_t stream, PetscBool *have)
+{
+  const size_t sums = (*ctx->ops->work)(ctx->n, ctx->N, ctx->nscalars);
+  void        *work;
+
+  PetscFunctionBegin;
+  if (!ctx->scalars) {
+    PetscCallCUDA(cudaEventCreateWithFlags(&ctx->copied, cudaEventDisableTiming));
+    PetscCall(AIJTCUBlockMallocHost(bytes, &ctx->host));
+    if (ctx->host) PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&ctx->scalars));
+  }
+  *have = (PetscBool)(ctx->scalars != NULL);
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemsetAsync(ctx->scalars, 0, bytes, stream));
+  if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUWorkspaceGet(sums, stream, &work));
+  *have = (PetscBool)(work != NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockMallocDevice(AIJTCUBlockCtx ctx, size_t bytes, PetscBool *have)
+{
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUBlockMallocOnStream(ctx, bytes, stream, have);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The device is one that the kernels run on */
+static PetscErrorCode AIJTCUBlockDeviceRuns(PetscBool *runs)
+{
+  const SpmmDevice *device;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  *runs = (PetscBool)(!err && device->code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* Give back memory for scalars, where it is on the host or on a device */
+static PetscErrorCode AIJTCUBlockFreeScalars(AIJTCUBlockCtx ctx)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) AIJTCUBlockLeaveDevice(ctx);
+  #endif
+  PetscCall(PetscFree(ctx->scalars));
+  ctx->capacity = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory for scalars, all zero. have says whether there is enough */
+static PetscErrorCode AIJTCUBlockMallocScalars(AIJTCUBlockCtx ctx, PetscInt nscalars, PetscBool *have)
+{
+  const size_t count = (size_t)PetscMax(nscalars, 1) * (size_t)PetscMax(ctx->N, 1);
+
+  PetscFunctionBegin;
+  if (count > ctx->capacity) PetscCall(AIJTCUBlockFreeScalars(ctx));
+  ctx->nscalars = nscalars;
+  *have         = PETSC_TRUE;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockMallocDevice(ctx, count * sizeof(*ctx->scalars), have));
+    if (*have) ctx->capacity = PetscMax(count, ctx->capacity);
+    else PetscCall(AIJTCUBlockFreeScalars(ctx));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  if (!ctx->scalars) {
+    PetscCall(PetscMalloc1(count, &ctx->scalars));
+    ctx->capacity = count;
+  }
+  PetscCall(PetscArrayzero(ctx->scalars, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockFreeWork(AIJTCUBlockCtx ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < ctx->nwork; k++) PetscCall(MatDestroy(&ctx->work[k]));
+  PetscCall(MatDestroy(&ctx->like));
+  ctx->own = PETSC_FALSE;
+  PetscCall(PetscFree(ctx->work));
+  ctx->nwork = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxCreate(AIJTCUBlockCtx *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscNew(ctx));
+  (*ctx)->ops = &BlockOpsHost;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Go to the host or to the device. Nothing is kept from where the context was before */
+static PetscErrorCode AIJTCUBlockSetDevice(AIJTCUBlockCtx ctx, PetscBool device)
+{
+  PetscFunctionBegin;
+  if (device == ctx->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockFreeWork(ctx));
+  PetscCall(AIJTCUBlockFreeScalars(ctx));
+  #if AIJTCU_HAVE_DEVICE
+  AIJTCUWorkspaceUser(device);
+  ctx->ops = device ? &BlockOpsDevice : &BlockOpsHost;
+  #endif
+  ctx->device = device;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxDestroy(AIJTCUBlockCtx *ctx)
+{
+  PetscFunctionBegin;
+  if (!*ctx) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockFreeWork(*ctx));
+  PetscCall(AIJTCUBlockFreeScalars(*ctx));
+  PetscCall(AIJTCUBlockSetDevice(*ctx, PETSC_FALSE));
+  PetscCall(PetscFree2((*ctx)->operands, (*ctx)->in));
+  PetscCall(PetscFree(*ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where X's array is. usable says whether kernels can work there */
+static PetscErrorCode AIJTCUBlockFind(Mat X, PetscBool *device, PetscBool *usable)
+{
+  const PetscScalar *x;
+  PetscMemType       mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &mem));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
+  *device = PETSC_FALSE;
+  *usable = PetscMemTypeHost(mem);
+  #if AIJTCU_HAVE_DEVICE
+  if (PetscMemTypeCUDA(mem)) {
+    *device = PETSC_TRUE;
+    PetscCall(AIJTCUBlockDeviceRuns(usable));
+  }
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx ctx, Mat X, PetscInt nscalars, PetscBool *usable)
+{
+  PetscBool device, rows = PETSC_FALSE, columns = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetComm((PetscObject)X, &ctx->comm));
+  PetscCallMPI(MPI_Comm_size(ctx->comm, &ctx->nranks));
+  PetscCall(AIJTCUBlockFind(X, &device, usable));
+  if (*usable) {
+    PetscCall(AIJTCUBlockSetDevice(ctx, device));
+    ctx->n = X->rmap->n;
+    ctx->N = X->cmap->N;
+    PetscCall(AIJTCUBlockMallocScalars(ctx, nscalars, usable));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, ctx->comm));
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ctx->own) {
+    PetscCall(PetscLayoutCompare(ctx->like->rmap, X->rmap, &rows));
+    PetscCall(PetscLayoutCompare(ctx->like->cmap, X->cmap, &columns));
+  }
+  if (!rows || !columns) {
+    PetscCall(AIJTCUBlockFreeWork(ctx));
+    PetscCall(PetscObjectReference((PetscObject)X));
+    ctx->like = X;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The k-th work block, which is the context's. It is made when it is first asked for */
+PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx ctx, PetscInt k, Mat *W)
+{
+  PetscFunctionBegin;
+  if (k >= ctx->nwork) {
+    PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*ctx->work), &ctx->work));
+    PetscCall(PetscArrayzero(ctx->work + ctx->nwork, k + 1 - ctx->nwork));
+    ctx->nwork = k + 1;
+  }
+  if (!ctx->work[k]) PetscCall(MatDuplicate(ctx->like, MAT_DO_NOT_COPY_VALUES, &ctx->work[k]));
+  if (!ctx->own) {
+    PetscCall(MatDestroy(&ctx->like));
+    PetscCall(PetscObjectReference((PetscObject)ctx->work[k]));
+    ctx->like = ctx->work[k];
+    ctx->own  = PETSC_TRUE;
+  }
+  *W = ctx->work[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscScalar *AIJTCUBlockScalars(AIJTCUBlockCtx ctx, PetscInt k)
+{
+  return ctx->scalars + (size_t)k * (size_t)ctx->N;
+}
+
+/* Where the array of a block is to be taken; on a device it must be there */
+static PetscErrorCode AIJTCUBlockGet(AIJTCUBlockCtx ctx, AIJTCUBlockOperand *o)
+{
+  PetscMemType mem = PETSC_MEMTYPE_HOST;
+
+  PetscFunctionBegin;
+  PetscCheck(o->mat->rmap->n == ctx->n && o->mat->cmap->N == ctx->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A block with %" PetscInt_FMT " rows on this rank and %" PetscInt_FMT " columns among blocks with %" PetscInt_FMT " and %" PetscInt_FMT, o->mat->rmap->n, o->mat->cmap->N, ctx->n, ctx->N);
+  PetscCall(MatDenseGetLDA(o->mat, &o->ld));
+  if (!ctx->device) {
+    if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseGetArrayRead(o->mat, (const PetscScalar **)&o->array));
+    else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseGetArrayWrite(o->mat, &o->array));
+    else PetscCall(MatDenseGetArray(o->mat, &o->array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseGetArrayReadAndMemType(o->mat, (const PetscScalar **)&o->array, &mem));
+  else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseGetArrayWriteAndMemType(o->mat, &o->array, &mem));
+  else PetscCall(MatDenseGetArrayAndMemType(o->mat, &o->array, &mem));
+  PetscCheck(PetscMemTypeCUDA(mem), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "A block of type %s, whose array is on the host, among blocks on a device", ((PetscObject)o->mat)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockRestore(AIJTCUBlockCtx ctx, AIJTCUBlockOperand *o)
+{
+  PetscFunctionBegin;
+  if (!ctx->device) {
+    if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseRestoreArrayRead(o->mat, (const PetscScalar **)&o->array));
+    else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseRestoreArrayWrite(o->mat, &o->array));
+    else PetscCall(MatDenseRestoreArray(o->mat, &o->array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseRestoreArrayReadAndMemType(o->mat, (const PetscScalar **)&o->array));
+  else if (o->access == AIJTCU_BLOCK_WRITE) PetscCall(MatDenseRestoreArrayWriteAndMemType(o->mat, &o->array));
+  else PetscCall(MatDenseRestoreArrayAndMemType(o->mat, &o->array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *sums)
+{
+  PetscMPIInt count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMPIIntCast(narrays * ctx->N, &count));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, count, MPIU_SCALAR, MPIU_SUM, ctx->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+/* How many bytes are those of so many arrays of scalars. They must fit into the buffer on the host */
+static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narrays, size_t *bytes)
+{
+  const size_t count = (size_t)narrays * (size_t)ctx->N;
+
+  PetscFunctionBegin;
+  PetscCheck(count <= ctx->capacity, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " arrays of scalars where there are %" PetscInt_FMT, narrays, ctx->nscalars);
+  *bytes = count * sizeof(*ctx->scalars);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring scalars to the buffer on the host, and wait for them */
+static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, cudaStream_t stream)
+{
+  size_t bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
+  PetscCallCUDA(cudaMemcpyAsync(ctx->host, scalars, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Send scalars from the buffer on the host, which must not be written until the event says that they are copied */
+static PetscErrorCode AIJTCUBlockUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars, cudaStream_t stream)
+{
+  size_t bytes = 0;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
+  PetscCallCUDA(cudaMemcpyAsync(scalars, ctx->host, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaEventRecord(ctx->copied, stream));
+  PetscCall(PetscLogCpuToGpuScalar((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  const size_t bytes = call->nsums ? (*ctx->ops->work)(ctx->n, ctx->N, call->nsums) : 0;
+  HrpbError    err;
+
+  PetscFunctionBegin;
+  if (bytes) {
+    PetscCall(AIJTCUWorkspaceGet(bytes, shape->stream, &shape->work));
+    PetscCheck(shape->work, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory on the device for %zu bytes of sums", bytes);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  err = (*call->run)(ctx, shape, call);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(err));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
+  if (call->nsums && ctx->nranks > 1) {
+    PetscCall(AIJTCUBlockDown(ctx, call->nsums, call->out, shape->stream));
+    PetscCall(AIJTCUBlockSum(ctx, call->nsums, ctx->host));
+    PetscCall(AIJTCUBlockUp(ctx, call->nsums, call->out, shape->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockComputeOnDevice(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
+{
+  BlockShape     shape = {.n = ctx->n, .N = ctx->N};
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&shape.stream);
+  if (!ierr) ierr = AIJTCUBlockComputeOnStream(ctx, &shape, call);
+  PetscCall(AIJTCUDeviceEnd(shape.stream));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+static PetscErrorCode AIJTCUBlockCompute(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
+{
+  const BlockShape shape = {.n = ctx->n, .N = ctx->N};
+  HrpbError        err;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockComputeOnDevice(ctx, call));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  err = (*call->run)(ctx, &shape, call);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_LIB, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
+  if (call->nsums && ctx->nranks > 1) PetscCall(AIJTCUBlockSum(ctx, call->nsums, call->out));
+  PetscCall(PetscLogFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Room for so many operands */
+static PetscErrorCode AIJTCUBlockOperands(AIJTCUBlockCtx ctx, PetscInt n)
+{
+  PetscFunctionBegin;
+  if (n <= ctx->noperands) PetscFunctionReturn(PETSC_SUCCESS);
+  ctx->noperands = 0;
+  PetscCall(PetscFree2(ctx->operands, ctx->in));
+  PetscCall(PetscMalloc2(n, &ctx->operands, n, &ctx->in));
+  ctx->noperands = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void AIJTCUBlockOperandSet(AIJTCUBlockCtx ctx, PetscInt k, Mat mat, AIJTCUBlockAccess access)
+{
+  ctx->operands[k].mat    = mat;
+  ctx->operands[k].access = access;
+}
+
+/* Take the arrays of all operands, compute, and give them back */
+static PetscErrorCode AIJTCUBlockRun(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscInt       got;
+
+  PetscFunctionBegin;
+  for (got = 0; got < call->noperands; got++) {
+    ierr = AIJTCUBlockGet(ctx, &ctx->operands[got]);
+    if (ierr) break;
+    ctx->in[got] = (BlockIn){ctx->operands[got].array, ctx->operands[got].ld};
+  }
+  if (!ierr) ierr = AIJTCUBlockCompute(ctx, call);
+  while (got-- > 0) {
+    const PetscErrorCode restored = AIJTCUBlockRestore(ctx, &ctx->operands[got]);
+
+    if (!ierr) ierr = restored;
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same with the array of D, where the blocks are */
+static PetscErrorCode AIJTCUBlockRunWithVec(AIJTCUBlockCtx ctx, AIJTCUBlockCall *call, Vec D)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(VecCUDAGetArrayRead(D, &call->D));
+    ierr = AIJTCUBlockRun(ctx, call);
+    PetscCall(VecCUDARestoreArrayRead(D, &call->D));
+    PetscCall(ierr);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(VecGetArrayRead(D, &call->D));
+  ierr = AIJTCUBlockRun(ctx, call);
+  PetscCall(VecRestoreArrayRead(D, &call->D));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static BlockOut AIJTCUBlockOut(const struct _n_AIJTCUBlockCtx *ctx, PetscInt k)
+{
+  return (BlockOut){ctx->operands[k].array, ctx->operands[k].ld};
+}
+
+static HrpbError AIJTCURunDots(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->dots)(shape, call->nx, ctx->in, ctx->in[call->nx], call->out);
+}
+
+/* dots[i N + j] = X[i]_j . Y_j. Y may be among X */
+PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunDots, .noperands = nx + 1, .nx = nx, .nsums = nx, .flops = 2 * nx, .out = dots};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
+  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_READ);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunAXPBY(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->axpby)(shape, AIJTCUBlockOut(ctx, 1), call->a, ctx->in[0], call->b);
+}
+
+/* Y_j = a_j X_j + b_j Y_j */
+PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx ctx, Mat Y, const PetscScalar *a, Mat X, const PetscScalar *b)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunAXPBY, .noperands = 2, .flops = 3, .a = a, .b = b};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
+  AIJTCUBlockOperandSet(ctx, 0, X, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, Y, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunMAXPY(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->maxpy)(shape, AIJTCUBlockOut(ctx, call->nx), call->sign, call->nx, call->a, ctx->in);
+}
+
+/* Y_j += sign (the sum over i of coef[i N + j] X[i]_j) */
+PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx ctx, Mat Y, PetscReal sign, PetscInt nx, const PetscScalar *coef, const Mat X[])
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunMAXPY, .noperands = nx + 1, .nx = nx, .flops = 2 * nx, .sign = sign, .a = coef};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
+  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCGStep(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockStep t = {.kind = call->step, .a = call->a, .P = ctx->in[0], .W = ctx->in[1], .X = AIJTCUBlockOut(ctx, 2), .R = AIJTCUBlockOut(ctx, 3), .D = call->D};
+
+  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 4);
+  return (*ctx->ops->cg_step)(shape, &t, call->out);
+}
+
+/* P, W, X and R are the first operands of a step. It may have one more */
+static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat P, Mat W, Mat X, Mat R)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 5));
+  AIJTCUBlockOperandSet(ctx, 0, P, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, W, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
+  AIJTCUBlockOperandSet(ctx, 3, R, AIJTCU_BLOCK_UPDATE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X_j += a_j P_j and R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
+PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, PetscScalar *rr)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 4, .nsums = rr ? 1 : 0, .flops = rr ? 6 : 4, .a = a, .out = rr};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same, and Z = D R, in one pass and with one reduction. D is a diagonal with which AIJTCUBlockCtxTakes() says that
+   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j
+*/
+PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, Vec D, Mat Z, PetscBool znormal, PetscScalar *sums)
+{
+  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 5, .nsums = 2, .flops = 9, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
+  AIJTCUBlockOperandSet(ctx, 4, Z, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCopy(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  (void)call;
+  return (*ctx->ops->copy)(shape, ctx->in[0], AIJTCUBlockOut(ctx, 1));
+}
+
+/* Y = X */
+PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx ctx, Mat X, Mat Y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunCopy, .noperands = 2};
+
+  PetscFunctionBegin;
+  if (X == Y) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
+  AIJTCUBlockOperandSet(ctx, 0, X, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, Y, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunZero(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  (void)call;
+  return (*ctx->ops->zero)(shape, AIJTCUBlockOut(ctx, 0));
+}
+
+/* Y = 0 */
+PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx ctx, Mat Y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunZero, .noperands = 1};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 1));
+  AIJTCUBlockOperandSet(ctx, 0, Y, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunScalarOp(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->scalars)(shape, (BlockScalarOp)call->op, call->active, call->out, call->a, call->b);
+}
+
+/* out_j = active_j != 0 ? x_j op y_j : 0. out may be x or y */
+PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunScalarOp, .op = op, .active = active, .out = out, .a = x, .b = y};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunScale(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->scale)(shape, call->D, (int32_t)call->dblock, call->transpose, ctx->in[0], AIJTCUBlockOut(ctx, 1));
+}
+
+static PetscErrorCode AIJTCUVecIsDevice(Vec D, PetscBool *device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)D, device, VECSEQCUDA, VECMPICUDA, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the context can work with an array of D: on a device it must be a vector of that */
+PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx ctx, Vec D, PetscBool *takes)
+{
+  PetscFunctionBegin;
+  *takes = PETSC_TRUE;
+  if (ctx->device) PetscCall(AIJTCUVecIsDevice(D, takes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether D, X and Y are all on a device that kernels run on */
+static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *device)
+{
+  PetscBool x, y;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUVecIsDevice(D, device));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &x, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)Y, &y, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  *device = (PetscBool)(*device && x && y);
+  #if AIJTCU_HAVE_DEVICE
+  if (*device) PetscCall(AIJTCUBlockDeviceRuns(device));
+  #else
+  *device = PETSC_FALSE;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Y = D X or D^T X, where D has the rows of this process: see BlockOps.scale(). What is not on a device is brought to
+   the host, and the work is done there
+*/
+PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat X, Mat Y)
+{
+  AIJTCUBlockOperand       operands[2] = {{.mat = X, .access = AIJTCU_BLOCK_READ}, {.mat = Y, .access = AIJTCU_BLOCK_WRITE}};
+  BlockIn                  in[2];
+  struct _n_AIJTCUBlockCtx ctx  = {.n = X->rmap->n, .N = X->cmap->N, .nranks = 1, .ops = &BlockOpsHost, .operands = operands, .in = in, .noperands = 2};
+  AIJTCUBlockCall          call = {.run = AIJTCURunScale, .noperands = 2, .flops = 2 * dblock - 1, .dblock = dblock, .transpose = transpose};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockScaleOnDevice(D, X, Y, &ctx.device));
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx.device) ctx.ops = &BlockOpsDevice;
+  #endif
+  PetscCall(AIJTCUBlockRunWithVec(&ctx, &call, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUBlockScalarsDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars)
+{
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUBlockDown(ctx, narrays, scalars, stream);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockScalarsUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars)
+{
+  cudaStream_t   stream = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUBlockUp(ctx, narrays, scalars, stream);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* host = arrays of scalars that lie one after the other. Waits for them */
+PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, PetscScalar *host)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockScalarsDown(ctx, narrays, scalars));
+    scalars = ctx->host;
+  }
+  #endif
+  PetscCall(PetscArraycpy(host, scalars, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Arrays of scalars that lie one after the other = host, which may be changed as soon as this returns */
+PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *host, PetscScalar *scalars)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    size_t bytes = 0;
+
+    PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
+    PetscCallCUDA(cudaEventSynchronize(ctx->copied)); /* the buffer is free */
+    PetscCall(PetscMemcpy(ctx->host, host, bytes));
+    PetscCall(AIJTCUBlockScalarsUp(ctx, narrays, scalars));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(PetscArraycpy(scalars, host, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

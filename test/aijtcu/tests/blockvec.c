@@ -1,0 +1,410 @@
+static char help[] = "Tests arithmetic with blocks against that of vectors, column by column. Prints on error only.\n\
+  -dense_type <type> : of the blocks\n\
+  -m <rows>\n\
+  -widths <N,...>    : numbers of columns, one after the other with one context\n\
+  -pad <n>           : rows beyond the last in the arrays of the blocks\n\n";
+
+#include <petscmat.h>
+#include <../src/block/block.h>
+
+#if AIJTCU_HAVE_BLOCK
+enum {
+  NX       = 3, /* blocks in a sum */
+  NSCALARS = 12
+};
+
+typedef struct {
+  AIJTCUBlockCtx ctx;
+  PetscRandom    random;
+  MatType        type;
+  PetscInt       m, N, pad;
+} Test;
+
+static PetscErrorCode CreateBlock(const Test *t, Mat *X)
+{
+  PetscInt m = PETSC_DECIDE, M = t->m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSplitOwnership(PETSC_COMM_WORLD, &m, &M));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, X));
+  PetscCall(MatSetSizes(*X, m, PETSC_DECIDE, M, t->N));
+  PetscCall(MatSetType(*X, t->type));
+  if (t->pad) PetscCall(MatDenseSetLDA(*X, m + t->pad));
+  PetscCall(MatSetUp(*X));
+  PetscCall(MatSetRandom(*X, t->random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fill a column, with NaN for what must not be read */
+static PetscErrorCode FillColumn(Mat X, PetscInt j, PetscScalar value)
+{
+  Vec x;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecWrite(X, j, &x));
+  PetscCall(VecSet(x, value));
+  PetscCall(MatDenseRestoreColumnVecWrite(X, j, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A copy of a column */
+static PetscErrorCode GetColumn(Mat X, PetscInt j, Vec *x)
+{
+  Vec column;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecRead(X, j, &column));
+  PetscCall(VecDuplicate(column, x));
+  PetscCall(VecCopy(column, *x));
+  PetscCall(MatDenseRestoreColumnVecRead(X, j, &column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A column of X is x, to rounding in terms of about one. x is destroyed */
+static PetscErrorCode CheckColumn(Mat X, PetscInt j, Vec *x, const char what[])
+{
+  Vec       column;
+  PetscReal error;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecRead(X, j, &column));
+  PetscCall(VecAXPY(*x, -1, column));
+  PetscCall(VecNorm(*x, NORM_INFINITY, &error));
+  if (!(error <= 100 * PETSC_MACHINE_EPSILON)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: column %" PetscInt_FMT " is wrong by %g\n", what, j, (double)error));
+  PetscCall(MatDenseRestoreColumnVecRead(X, j, &column));
+  PetscCall(VecDestroy(x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coefficients of each kind. Those of column j of the first are zero if j % 3 == 1 */
+static PetscErrorCode Coefficients(const Test *t, PetscInt narrays, PetscInt first, PetscScalar **host)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(narrays * t->N, host));
+  for (PetscInt k = 0; k < narrays * t->N; k++) (*host)[k] = (k % t->N + k / t->N) % 3 == 1 ? 0 : 0.3 * (PetscReal)(k % 7) - 1;
+  PetscCall(AIJTCUBlockToScalars(t->ctx, narrays, *host, AIJTCUBlockScalars(t->ctx, first)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckScalar(const char what[], PetscInt j, PetscScalar found, PetscScalar expected, PetscReal size)
+{
+  PetscFunctionBegin;
+  if (!(PetscAbsScalar(found - expected) <= 100 * PETSC_MACHINE_EPSILON * (1 + size))) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: scalar %" PetscInt_FMT " is %g, not %g\n", what, j, (double)PetscRealPart(found), (double)PetscRealPart(expected)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestDots(const Test *t, Mat X[NX])
+{
+  PetscScalar *const dots = AIJTCUBlockScalars(t->ctx, 2);
+  PetscScalar       *host, *again;
+  PetscBool          same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(NX * t->N, &host, NX * t->N, &again));
+  PetscCall(AIJTCUBlockDots(t->ctx, NX, X, X[1], dots));
+  PetscCall(AIJTCUBlockToHost(t->ctx, NX, dots, host));
+  PetscCall(AIJTCUBlockDots(t->ctx, NX, X, X[1], dots));
+  PetscCall(AIJTCUBlockToHost(t->ctx, NX, dots, again));
+  PetscCall(PetscArraycmp(host, again, NX * t->N, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "dots: other bits the second time\n"));
+  for (PetscInt i = 0; i < NX; i++) {
+    for (PetscInt j = 0; j < t->N; j++) {
+      Vec         x, y;
+      PetscScalar dot;
+
+      PetscCall(GetColumn(X[i], j, &x));
+      PetscCall(GetColumn(X[1], j, &y));
+      PetscCall(VecDot(x, y, &dot));
+      PetscCall(CheckScalar("dots", i * t->N + j, host[i * t->N + j], dot, (PetscReal)t->m));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecDestroy(&y));
+    }
+  }
+  PetscCall(PetscFree2(host, again));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = a X + b Y; a column whose coefficients are zero holds NaN before */
+static PetscErrorCode TestAXPBY(const Test *t, Mat X, Mat Y, PetscBool has_a, PetscBool has_b)
+{
+  PetscScalar *coef;
+  Vec         *expected;
+  Mat          A, B;
+
+  PetscFunctionBegin;
+  PetscCall(Coefficients(t, 2, 0, &coef));
+  PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &A));
+  PetscCall(MatDuplicate(Y, MAT_COPY_VALUES, &B));
+  PetscCall(PetscMalloc1(t->N, &expected));
+  for (PetscInt j = 0; j < t->N; j++) {
+    const PetscScalar a = has_a ? coef[j] : 1, b = has_b ? coef[t->N + j] : 1;
+    Vec               x;
+
+    PetscCall(GetColumn(A, j, &x));
+    PetscCall(GetColumn(B, j, &expected[j]));
+    PetscCall(VecAXPBY(expected[j], a, b, x));
+    PetscCall(VecDestroy(&x));
+    if (a == 0.) PetscCall(FillColumn(A, j, NAN));
+    if (b == 0.) PetscCall(FillColumn(B, j, NAN));
+  }
+  PetscCall(AIJTCUBlockAXPBY(t->ctx, B, has_a ? AIJTCUBlockScalars(t->ctx, 0) : NULL, A, has_b ? AIJTCUBlockScalars(t->ctx, 1) : NULL));
+  for (PetscInt j = 0; j < t->N; j++) PetscCall(CheckColumn(B, j, &expected[j], "axpby"));
+  PetscCall(PetscFree(expected));
+  PetscCall(PetscFree(coef));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestMAXPY(const Test *t, const Mat X[NX], Mat Y)
+{
+  PetscScalar *coef;
+  Mat          B;
+
+  PetscFunctionBegin;
+  PetscCall(Coefficients(t, NX, 0, &coef));
+  PetscCall(MatDuplicate(Y, MAT_COPY_VALUES, &B));
+  PetscCall(AIJTCUBlockMAXPY(t->ctx, B, -1, NX, AIJTCUBlockScalars(t->ctx, 0), X));
+  for (PetscInt j = 0; j < t->N; j++) {
+    Vec x, y;
+
+    PetscCall(GetColumn(Y, j, &y));
+    for (PetscInt i = 0; i < NX; i++) {
+      PetscCall(GetColumn(X[i], j, &x));
+      PetscCall(VecAXPY(y, -coef[i * t->N + j], x));
+      PetscCall(VecDestroy(&x));
+    }
+    PetscCall(CheckColumn(B, j, &y, "maxpy"));
+  }
+  PetscCall(PetscFree(coef));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The step that multiplies with a diagonal, too. X and R are what the other step has made of Y and R0 */
+static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat P, Mat Y, Mat R0, Mat X, Mat R)
+{
+  PetscScalar *const sums = AIJTCUBlockScalars(t->ctx, 1), *host;
+  PetscBool          takes;
+  Mat                X1, R1, Z;
+  Vec                D;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(t->ctx, 5, &X1));
+  PetscCall(AIJTCUBlockWork(t->ctx, 6, &R1));
+  PetscCall(AIJTCUBlockWork(t->ctx, 7, &Z));
+  PetscCall(MatCreateVecs(P, NULL, &D));
+  PetscCall(VecSetRandom(D, t->random));
+  PetscCall(AIJTCUBlockCtxTakes(t->ctx, D, &takes));
+  if (!takes) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "vectors of a block are not taken\n"));
+  PetscCall(PetscMalloc1(2 * t->N, &host));
+  for (int znormal = 0; znormal < 2; znormal++) {
+    PetscCall(AIJTCUBlockCopy(t->ctx, Y, X1));
+    PetscCall(AIJTCUBlockCopy(t->ctx, R0, R1));
+    PetscCall(AIJTCUBlockToScalars(t->ctx, 1, a, AIJTCUBlockScalars(t->ctx, 0)));
+    PetscCall(AIJTCUBlockCGStepScaled(t->ctx, AIJTCUBlockScalars(t->ctx, 0), P, Y, X1, R1, D, Z, (PetscBool)znormal, sums));
+    PetscCall(AIJTCUBlockToHost(t->ctx, 2, sums, host));
+    for (PetscInt j = 0; j < t->N; j++) {
+      Vec         x, r, z;
+      PetscScalar dot;
+
+      PetscCall(GetColumn(X, j, &x));
+      PetscCall(GetColumn(R, j, &r));
+      PetscCall(VecDuplicate(r, &z));
+      PetscCall(VecPointwiseMult(z, r, D));
+      PetscCall(VecDot(r, z, &dot));
+      PetscCall(CheckScalar("scaled step", j, host[j], dot, 4 * (PetscReal)t->m));
+      PetscCall(VecDot(znormal ? z : r, znormal ? z : r, &dot));
+      PetscCall(CheckScalar("scaled step", t->N + j, host[t->N + j], dot, 4 * (PetscReal)t->m));
+      PetscCall(CheckColumn(X1, j, &x, "scaled step, X"));
+      PetscCall(CheckColumn(R1, j, &r, "scaled step, R"));
+      PetscCall(CheckColumn(Z, j, &z, "scaled step, Z"));
+    }
+  }
+  PetscCall(PetscFree(host));
+  PetscCall(VecDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCGStep(const Test *t, Mat P, Mat W, Mat Y)
+{
+  PetscScalar *const rr = AIJTCUBlockScalars(t->ctx, 1);
+  PetscScalar       *a, *host;
+  Mat                X, R;
+
+  PetscFunctionBegin;
+  PetscCall(Coefficients(t, 1, 0, &a));
+  PetscCall(PetscMalloc1(t->N, &host));
+  PetscCall(AIJTCUBlockWork(t->ctx, 2, &X));
+  PetscCall(AIJTCUBlockWork(t->ctx, 1, &R));
+  PetscCall(AIJTCUBlockCopy(t->ctx, Y, X));
+  PetscCall(AIJTCUBlockCopy(t->ctx, W, R));
+  PetscCall(AIJTCUBlockCGStep(t->ctx, AIJTCUBlockScalars(t->ctx, 0), P, Y, X, R, rr));
+  PetscCall(AIJTCUBlockToHost(t->ctx, 1, rr, host));
+  for (PetscInt j = 0; j < t->N; j++) {
+    Vec         p, w, x, r;
+    PetscScalar dot;
+
+    PetscCall(GetColumn(P, j, &p));
+    PetscCall(GetColumn(Y, j, &w));
+    PetscCall(GetColumn(Y, j, &x));
+    PetscCall(GetColumn(W, j, &r));
+    PetscCall(VecAXPY(x, a[j], p));
+    PetscCall(VecAXPY(r, -a[j], w));
+    PetscCall(VecDot(r, r, &dot));
+    PetscCall(CheckScalar("cg step", j, host[j], dot, 4 * (PetscReal)t->m));
+    PetscCall(CheckColumn(X, j, &x, "cg step, X"));
+    PetscCall(CheckColumn(R, j, &r, "cg step, R"));
+    PetscCall(VecDestroy(&p));
+    PetscCall(VecDestroy(&w));
+  }
+  PetscCall(TestCGStepScaled(t, a, P, Y, W, X, R));
+  PetscCall(AIJTCUBlockZero(t->ctx, X));
+  for (PetscInt j = 0; j < t->N; j++) {
+    Vec x;
+
+    PetscCall(GetColumn(X, j, &x));
+    PetscCall(VecSet(x, 0));
+    PetscCall(CheckColumn(X, j, &x, "zero"));
+  }
+  PetscCall(PetscFree(host));
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestScalars(const Test *t)
+{
+  PetscScalar *coef, *host;
+
+  PetscFunctionBegin;
+  PetscCall(Coefficients(t, NX, 0, &coef));
+  PetscCall(PetscMalloc1(t->N, &host));
+  for (AIJTCUScalarOp op = AIJTCU_SCALAR_MULTIPLY; op <= AIJTCU_SCALAR_SAME_SIGN; op++) {
+    PetscCall(AIJTCUBlockScalarOp(t->ctx, op, AIJTCUBlockScalars(t->ctx, 0), AIJTCUBlockScalars(t->ctx, NX), AIJTCUBlockScalars(t->ctx, 1), AIJTCUBlockScalars(t->ctx, 2)));
+    PetscCall(AIJTCUBlockToHost(t->ctx, 1, AIJTCUBlockScalars(t->ctx, NX), host));
+    for (PetscInt j = 0; j < t->N; j++) {
+      const PetscScalar x = coef[t->N + j], y = coef[2 * t->N + j];
+      PetscScalar       expected = x * y;
+
+      if (op == AIJTCU_SCALAR_DIVIDE) expected = y == 0. ? 0 : x / y;
+      if (op == AIJTCU_SCALAR_SAME_SIGN) expected = PetscRealPart(x * y) > 0 ? x : 0;
+      PetscCall(CheckScalar("scalar operation", j, host[j], coef[j] == 0. ? 0 : expected, 1));
+    }
+  }
+  PetscCall(PetscFree(host));
+  PetscCall(PetscFree(coef));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block of another shape is an error, and its array is not kept. Work blocks stay where the shape does */
+static PetscErrorCode TestContext(Test *t, Mat X)
+{
+  PetscBool      usable;
+  PetscErrorCode ierr;
+  Mat            W, again, other;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(t->ctx, 4, &W));
+  PetscCall(AIJTCUBlockCtxSetUp(t->ctx, X, NSCALARS - 1, &usable));
+  PetscCall(AIJTCUBlockWork(t->ctx, 4, &again));
+  if (!usable || W != again) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a context set up again does not keep its work blocks\n"));
+  t->N++;
+  PetscCall(CreateBlock(t, &other));
+  t->N--;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = AIJTCUBlockAXPBY(t->ctx, W, NULL, other, NULL);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != PETSC_ERR_ARG_SIZ) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a block of another shape gives error %d\n", (int)ierr));
+  PetscCall(MatDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestWidth(Test *t)
+{
+  Mat       X[NX], Y;
+  PetscBool usable;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < NX; i++) PetscCall(CreateBlock(t, &X[i]));
+  PetscCall(CreateBlock(t, &Y));
+  PetscCall(AIJTCUBlockCtxSetUp(t->ctx, Y, NSCALARS, &usable));
+  if (!usable) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "blocks of type %s are not taken\n", t->type));
+  else {
+    PetscCall(TestDots(t, X));
+    for (int k = 0; k < 4; k++) PetscCall(TestAXPBY(t, X[0], Y, (PetscBool)(k & 1), (PetscBool)(k >> 1)));
+    PetscCall(TestMAXPY(t, X, Y));
+    PetscCall(TestCGStep(t, X[0], X[1], Y));
+    PetscCall(TestScalars(t));
+    PetscCall(TestContext(t, Y));
+  }
+  for (PetscInt i = 0; i < NX; i++) PetscCall(MatDestroy(&X[i]));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+#if AIJTCU_HAVE_BLOCK
+  {
+    Test      t         = {.m = 50, .pad = 0};
+    char      type[64]  = MATDENSE;
+    PetscInt  widths[8] = {1, 7, 16, 7}, n = PETSC_STATIC_ARRAY_LENGTH(widths);
+    PetscBool set;
+
+    PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", type, sizeof(type), NULL));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-m", &t.m, NULL));
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-pad", &t.pad, NULL));
+    PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-widths", widths, &n, &set));
+    if (!set) n = 4;
+    t.type = type;
+    PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &t.random));
+    PetscCall(PetscRandomSetInterval(t.random, -1, 1));
+    PetscCall(AIJTCUBlockCtxCreate(&t.ctx));
+    for (PetscInt k = 0; k < n; k++) {
+      t.N = widths[k];
+      PetscCall(TestWidth(&t));
+    }
+    PetscCall(AIJTCUBlockCtxDestroy(&t.ctx));
+    PetscCall(PetscRandomDestroy(&t.random));
+  }
+#endif
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: !complex
+
+  testset:
+    output_file: output/empty.out
+    args: -malloc_test
+
+    test:
+      suffix: 1
+      args: -m {{0 1 50 5000}} -pad {{0 3}}
+
+    test:
+      suffix: 2
+      nsize: 3
+      args: -m {{2 50}} -pad {{0 3}}
+
+  testset:
+    output_file: output/empty.out
+    requires: cuda
+    args: -dense_type densecuda
+
+    test:
+      suffix: device
+      args: -m {{0 1 50 5000}} -pad {{0 3}}
+
+    test:
+      suffix: device_2
+      nsize: 3
+      args: -m {{2 50}} -use_gpu_aware_mpi 0
+
+TEST*/

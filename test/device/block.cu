@@ -1,0 +1,466 @@
+/*
+   Arithmetic with blocks, on the host and on the device, against loops in long double. No PETSc.
+
+     test-block         all tests
+     test-block -small  few and small ones, to run under compute-sanitizer
+*/
+#include "block/blockops.h"
+#include "test.cuh"
+
+static const HrpbScalar guard = (HrpbScalar)-77, nan_value = (HrpbScalar)NAN;
+static const double     eps = std::numeric_limits<HrpbScalar>::epsilon();
+
+typedef std::vector<HrpbScalar> Numbers;
+
+/* A block with guards around its columns */
+struct Vectors {
+  Numbers values;
+  int64_t n, N, ld, shift;
+
+  HrpbScalar &At(int64_t i, int64_t j) { return values[(size_t)(shift + i + j * ld)]; }
+};
+
+static Vectors RandomVectors(int64_t n, int64_t N, int64_t padding, int64_t shift)
+{
+  Vectors d = {Numbers((size_t)(shift + (n + padding) * N), guard), n, N, n + padding, shift};
+
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < n; i++) d.At(i, j) = Uniform();
+  }
+  return d;
+}
+
+static void Fill(Vectors *d, int64_t j, HrpbScalar x)
+{
+  for (int64_t i = 0; i < d->n; i++) d->At(i, j) = x;
+}
+
+static Numbers RandomNumbers(int64_t n)
+{
+  Numbers x;
+
+  for (int64_t i = 0; i < n; i++) x.push_back(Uniform());
+  return x;
+}
+
+/*
+   Call f(ops, shape, blocks, scalars) on the host or on the device. All that is given may change there. The workspace
+   has NaN, and as many bytes as it should
+*/
+template <typename F> static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
+{
+  const BlockOps           *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
+  const size_t              bytes = ops->work(n, N, nsums);
+  BlockShape                shape = {n, N, NULL, NULL};
+  std::vector<Numbers *>    all;
+  std::vector<HrpbScalar *> arrays, numbers;
+  std::vector<BlockOut>     out;
+
+  for (Vectors *d : blocks) all.push_back(&d->values);
+  all.insert(all.end(), scalars.begin(), scalars.end());
+  for (Numbers *x : all) arrays.push_back(device ? Upload(*x) : x->data());
+  for (size_t k = 0; k < blocks.size(); k++) out.push_back({arrays[k] + blocks[k]->shift, blocks[k]->ld});
+  numbers.assign(arrays.begin() + (ptrdiff_t)blocks.size(), arrays.end());
+  if (device) {
+    Check(cudaMalloc(&shape.work, bytes + 1));
+    Check(cudaMemset(shape.work, 0xff, bytes + 1));
+    PoisonShared();
+  }
+  Check(f(ops, &shape, out.data(), numbers.data()));
+  if (device) {
+    Check(cudaDeviceSynchronize());
+    for (size_t k = 0; k < all.size(); k++) {
+      *all[k] = Download(arrays[k], (int64_t)all[k]->size());
+      cudaFree(arrays[k]);
+    }
+    cudaFree(shape.work);
+  }
+}
+
+static BlockIn In(BlockOut b)
+{
+  return {b.array, b.ld};
+}
+
+static std::vector<BlockIn> Ins(const BlockOut *b, int64_t n)
+{
+  std::vector<BlockIn> in;
+
+  for (int64_t i = 0; i < n; i++) in.push_back(In(b[i]));
+  return in;
+}
+
+/* Equal, or within so many roundings of terms of this size. NaN is equal to NaN */
+static bool Near(HrpbScalar found, long double expected, long double size, double roundings)
+{
+  if (std::isnan(expected)) return std::isnan(found);
+  return fabsl(found - expected) <= roundings * eps * size;
+}
+
+static bool Same(const Numbers &x, const Numbers &y)
+{
+  return x.size() == y.size() && SameBits(x.data(), y.data(), x.size());
+}
+
+/* Shape of a case, and a text for it */
+struct Case {
+  bool    device;
+  int64_t n, N, padding, shift;
+  char    where[128];
+};
+
+static Vectors New(const Case &c)
+{
+  return RandomVectors(c.n, c.N, c.padding, c.shift);
+}
+
+/* Nothing but the columns has changed */
+static bool Inside(const Vectors &before, const Vectors &after)
+{
+  Vectors d = after, b = before;
+
+  for (int64_t j = 0; j < d.N; j++) {
+    for (int64_t i = 0; i < d.n; i++) d.At(i, j) = b.At(i, j);
+  }
+  return Same(d.values, b.values);
+}
+
+static long double Dot(Vectors *x, Vectors *y, int64_t j, long double *size)
+{
+  long double sum = 0;
+
+  *size = 0;
+  for (int64_t i = 0; i < x->n; i++) {
+    const long double term = (long double)x->At(i, j) * y->At(i, j);
+
+    sum += term;
+    *size += fabsl(term);
+  }
+  return sum;
+}
+
+/* Y is the last of the blocks, and also the first X where it is among them. The second run has other alignments */
+static void TestDots(const Case &c, int64_t nx, bool among)
+{
+  std::vector<Vectors>   X, moved;
+  std::vector<Vectors *> blocks, again;
+  Numbers                dots((size_t)(nx * c.N) + 1, guard), other(dots);
+  bool                   right = true;
+  const auto             call  = [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+    std::vector<BlockIn> in = Ins(b, nx);
+
+    if (among) in[0] = In(b[nx]);
+    return ops->dots(s, nx, in.data(), In(b[nx]), x[0]);
+  };
+
+  for (int64_t i = 0; i <= nx; i++) {
+    X.push_back(New(c));
+    if (c.N > 2 && i == 0 && c.n) X[0].At(c.n - 1, 2) = nan_value; /* stays in its column */
+    Vectors m = RandomVectors(c.n, c.N, c.padding + 1, c.shift + 1);
+
+    for (int64_t j = 0; j < c.N; j++) {
+      for (int64_t k = 0; k < c.n; k++) m.At(k, j) = X[(size_t)i].At(k, j);
+    }
+    moved.push_back(m);
+  }
+  for (size_t i = 0; i < X.size(); i++) {
+    blocks.push_back(&X[i]);
+    again.push_back(&moved[i]);
+  }
+  const std::vector<Vectors> before = X;
+
+  Run(c.device, c.n, c.N, nx, blocks, {&dots}, call);
+  for (int64_t i = 0; i < nx; i++) {
+    for (int64_t j = 0; j < c.N; j++) {
+      long double       size;
+      const long double sum = Dot(&X[among && i == 0 ? (size_t)nx : (size_t)i], &X[(size_t)nx], j, &size);
+
+      right = right && Near(dots[(size_t)(i * c.N + j)], sum, size, 64);
+    }
+  }
+  Report(right, "dots: wrong", c.where);
+  Report(dots.back() == guard, "dots: wrote behind the sums", c.where);
+  for (size_t i = 0; i < X.size(); i++) Report(Same(X[i].values, before[i].values), "dots: changed an operand", c.where);
+  Run(c.device, c.n, c.N, nx, again, {&other}, call);
+  Report(Same(dots, other), "dots: other bits where columns begin elsewhere", c.where);
+  if (c.N > 1) { /* the last column alone */
+    Numbers one((size_t)nx, guard);
+    bool    same = true;
+
+    Run(c.device, c.n, 1, nx, blocks, {&one}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+      for (int64_t i = 0; i <= nx; i++) b[i].array += (c.N - 1) * b[i].ld;
+      return call(ops, s, b, x);
+    });
+    for (int64_t i = 0; i < nx; i++) same = same && SameBits(&one[(size_t)i], &dots[(size_t)(i * c.N + c.N - 1)], 1);
+    Report(same, "dots: other bits of a column alone", c.where);
+  }
+}
+
+/* Coefficients of each kind: zero and one, zero and zero, any and zero, one and one, any */
+static void Coefficients(int64_t N, Numbers *a, Numbers *b)
+{
+  const HrpbScalar kinds[5][2] = {{0, 1}, {0, 0}, {(HrpbScalar)1.5, 0}, {1, 1}, {(HrpbScalar)-0.75, (HrpbScalar)0.3}};
+
+  for (int64_t j = 0; j < N; j++) {
+    a->push_back(kinds[j % 5][0]);
+    b->push_back(kinds[j % 5][1]);
+  }
+}
+
+static void TestAXPBY(const Case &c, bool has_a, bool has_b)
+{
+  Vectors X = New(c), Y = New(c), expected = Y;
+  Numbers a, b;
+  bool    right = true;
+
+  Coefficients(c.N, &a, &b);
+  if (!has_a) std::fill(a.begin(), a.end(), (HrpbScalar)1);
+  if (!has_b) std::fill(b.begin(), b.end(), (HrpbScalar)1);
+  for (int64_t j = 0; j < c.N; j++) {
+    if (a[(size_t)j] == 0) Fill(&X, j, nan_value);
+    if (b[(size_t)j] == 0) Fill(&Y, j, nan_value);
+  }
+  expected = Y;
+
+  const Vectors X0 = X;
+
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&a, &b}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *d, HrpbScalar **x) { return ops->axpby(s, d[1], has_a ? x[0] : NULL, In(d[0]), has_b ? x[1] : NULL); });
+  Report(Inside(expected, Y) && Same(X.values, X0.values), "axpby: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    const HrpbScalar aj = a[(size_t)j], bj = b[(size_t)j];
+
+    for (int64_t i = 0; i < c.n; i++) {
+      const long double ax = aj == 0 ? 0 : (long double)aj * X.At(i, j), by = bj == 0 ? 0 : (long double)bj * expected.At(i, j);
+
+      right = right && Near(Y.At(i, j), ax + by, fabsl(ax) + fabsl(by), aj == 0 || bj == 0 ? 1 : 2);
+      if (aj == 0 && bj == 1) right = right && SameBits(&Y.At(i, j), &expected.At(i, j), 1);
+    }
+  }
+  Report(right, "axpby: wrong", c.where);
+}
+
+static void TestMAXPY(const Case &c, int64_t nx, bool has_coef, HrpbScalar sign)
+{
+  std::vector<Vectors>   X;
+  std::vector<Vectors *> blocks;
+  Vectors                Y = New(c), Y0 = Y;
+  Numbers                coef  = RandomNumbers(nx * c.N);
+  bool                   right = true;
+
+  if (!has_coef) std::fill(coef.begin(), coef.end(), (HrpbScalar)1);
+  for (int64_t i = 0; i < nx; i++) {
+    X.push_back(New(c));
+    for (int64_t j = 0; j < c.N && has_coef; j++) {
+      if (j % 4 != 3 && (i + j) % 3) continue; /* all of column 3 */
+      coef[(size_t)(i * c.N + j)] = 0;
+      Fill(&X.back(), j, nan_value);
+    }
+  }
+  if (c.N > 3 && has_coef) Fill(&Y, 3, nan_value); /* a column that nothing is added to is not touched */
+  Y0 = Y;
+  for (Vectors &x : X) blocks.push_back(&x);
+  blocks.push_back(&Y);
+  Run(c.device, c.n, c.N, 0, blocks, {&coef}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->maxpy(s, b[nx], sign, nx, has_coef ? x[0] : NULL, Ins(b, nx).data()); });
+  Report(Inside(Y0, Y), "maxpy: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) {
+      long double sum = Y0.At(i, j), size = fabsl(sum);
+
+      for (int64_t k = 0; k < nx; k++) {
+        const long double f = coef[(size_t)(k * c.N + j)];
+
+        if (f == 0) continue;
+        sum += sign * f * X[(size_t)k].At(i, j);
+        size += fabsl(f * X[(size_t)k].At(i, j));
+      }
+      right = right && Near(Y.At(i, j), sum, size, (double)nx + 2);
+    }
+  }
+  Report(right, "maxpy: wrong", c.where);
+}
+
+/* Sums of each column of X[i] times Y */
+static Numbers Dots(bool device, std::vector<Vectors *> X, Vectors *Y)
+{
+  const int64_t nx = (int64_t)X.size();
+  Numbers       dots((size_t)(nx * Y->N), guard);
+
+  X.push_back(Y);
+  Run(device, Y->n, Y->N, nx, X, {&dots}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->dots(s, nx, Ins(b, nx).data(), In(b[nx]), x[0]); });
+  return dots;
+}
+
+static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind kind)
+{
+  const size_t nsums = (size_t)c.N * (kind ? 2 : 1);
+  Vectors      P = New(c), W = New(c), X = New(c), R = New(c), Z = New(c);
+  Numbers      a = RandomNumbers(c.N), D = RandomNumbers(c.n), sums(nsums, guard);
+  bool         right = true;
+
+  for (int64_t j = 0; j < c.N; j++) {
+    if (!has_a) a[(size_t)j] = 1;
+    else if (j % 3 == 1) {
+      a[(size_t)j] = 0;
+      Fill(&P, j, nan_value);
+      Fill(&W, j, nan_value);
+    }
+  }
+  Vectors X0 = X, R0 = R, Z0 = Z;
+
+  Run(c.device, c.n, c.N, kind ? 2 : 1, {&P, &W, &X, &R, &Z}, {&a, &sums, &D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+    const BlockStep t = {kind, has_a ? x[0] : NULL, In(b[0]), In(b[1]), b[2], b[3], x[2], b[4]};
+
+    return ops->cg_step(s, &t, has_sums ? x[1] : NULL);
+  });
+  Report(Inside(X0, X) && Inside(R0, R) && Inside(Z0, Z), "cg_step: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    const HrpbScalar aj = a[(size_t)j];
+
+    for (int64_t i = 0; i < c.n; i++) {
+      const long double ap = aj == 0 ? 0 : (long double)aj * P.At(i, j), aw = aj == 0 ? 0 : (long double)aj * W.At(i, j);
+
+      right = right && Near(X.At(i, j), X0.At(i, j) + ap, fabsl(X0.At(i, j)) + fabsl(ap), 1) && Near(R.At(i, j), R0.At(i, j) - aw, fabsl(R0.At(i, j)) + fabsl(aw), 1);
+      right = right && Z.At(i, j) == (kind ? D[(size_t)i] * R.At(i, j) : Z0.At(i, j));
+    }
+  }
+  Report(right, "cg_step: wrong", c.where);
+
+  Numbers expected = kind == BLOCK_STEP_PLAIN ? Dots(c.device, {&R}, &R) : kind == BLOCK_STEP_WITH_Z ? Dots(c.device, {&R, &Z}, &Z) : Dots(c.device, {&Z, &R}, &R);
+
+  if (has_sums) Report(Same(sums, expected), "cg_step: not the bits of the sums alone", c.where);
+  else Report(sums == Numbers(nsums, guard), "cg_step: wrote sums that are not wanted", c.where);
+}
+
+static void TestCopyAndZero(const Case &c)
+{
+  Vectors X = New(c), Y = RandomVectors(c.n, c.N, c.padding + 3, c.shift), Y0 = Y;
+  bool    right = true;
+
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->copy(s, In(b[0]), b[1]); });
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) right = right && Y.At(i, j) == X.At(i, j);
+  }
+  Report(right && Inside(Y0, Y), "copy: wrong", c.where);
+  Run(c.device, c.n, c.N, 0, {&Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->zero(s, b[0]); });
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) right = right && Y.At(i, j) == 0;
+  }
+  Report(right && Inside(Y0, Y), "zero: wrong", c.where);
+}
+
+/* Y = D X or D^T X, in place where D is a diagonal and it is asked for */
+static void TestScale(const Case &c, int32_t dblock, bool transpose, bool in_place)
+{
+  Vectors X = New(c), Y = New(c);
+  Numbers D     = RandomNumbers(c.n * dblock);
+  bool    right = true;
+
+  if (c.n > 3) D[3] = 0;
+  Vectors X0 = X, Y0 = in_place ? X : Y;
+
+  Run(c.device, c.n, c.N, 0, {&X, &Y}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->scale(s, x[0], dblock, transpose, In(b[0]), in_place ? b[0] : b[1]); });
+  Vectors &found = in_place ? X : Y;
+
+  Report(Inside(Y0, found), "scale: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) {
+      const int64_t first = i / dblock * dblock, r = i - first;
+      long double   sum = 0, size = 0;
+
+      for (int64_t k = 0; k < dblock; k++) {
+        const long double term = (long double)D[(size_t)(first * dblock + (transpose ? r * dblock + k : r + k * dblock))] * X0.At(first + k, j);
+
+        sum += term;
+        size += fabsl(term);
+      }
+      right = right && Near(found.At(i, j), sum, size, dblock + 1);
+    }
+  }
+  Report(right, "scale: wrong", c.where);
+}
+
+static HrpbScalar ScalarOp(BlockScalarOp op, HrpbScalar x, HrpbScalar y)
+{
+  if (op == BLOCK_MULTIPLY) return x * y;
+  if (op == BLOCK_DIVIDE) return y != 0 ? x / y : 0;
+  return x != 0 && y != 0 && std::signbit(x) == std::signbit(y) ? x : 0;
+}
+
+static void TestScalars(bool device, int64_t N)
+{
+  const HrpbScalar values[] = {1, -2, 0, std::numeric_limits<HrpbScalar>::min(), -std::numeric_limits<HrpbScalar>::min()};
+
+  for (BlockScalarOp op : {BLOCK_MULTIPLY, BLOCK_DIVIDE, BLOCK_SAME_SIGN}) {
+    Numbers x, y, active, out((size_t)N + 1, guard);
+    bool    right = true;
+
+    for (int64_t j = 0; j < N; j++) {
+      x.push_back(values[j % 5]);
+      y.push_back(values[j / 5 % 5]);
+      active.push_back(j % 7 != 3);
+      if (!active.back()) x.back() = nan_value;
+    }
+    const Numbers x0 = x, y0 = y;
+
+    Run(device, 0, N, 0, {}, {&x, &y, &active, &out}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *, HrpbScalar **p) {
+      const HrpbError err = ops->scalars(s, op, p[2], p[3], p[0], p[1]);
+
+      return err ? err : ops->scalars(s, op, NULL, p[1], NULL, p[1]);
+    });
+    for (int64_t j = 0; j < N; j++) {
+      const HrpbScalar expected = j % 7 != 3 ? ScalarOp(op, x0[(size_t)j], y0[(size_t)j]) : 0, second = ScalarOp(op, 1, y0[(size_t)j]);
+
+      right = right && out[(size_t)j] == expected && y[(size_t)j] == second;
+    }
+    Report(right && out.back() == guard, "scalars: wrong", device ? "device" : "host");
+  }
+}
+
+static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_t shift)
+{
+  Case c = {device, n, N, padding, shift, ""};
+
+  snprintf(c.where, sizeof(c.where), "%s, n %ld, N %ld, padding %ld, shift %ld", device ? "device" : "host", (long)n, (long)N, (long)padding, (long)shift);
+  for (bool yes : {false, true}) {
+    TestDots(c, 3, yes);
+    for (bool also : {false, true}) {
+      TestAXPBY(c, yes, also);
+      for (BlockStepKind kind : {BLOCK_STEP_PLAIN, BLOCK_STEP_WITH_R, BLOCK_STEP_WITH_Z}) TestCGStep(c, yes, also, kind);
+    }
+    TestMAXPY(c, 3, yes, yes ? 1 : -1);
+    TestScale(c, 1, false, yes);
+  }
+  TestCopyAndZero(c);
+  for (int32_t dblock : {2, 3, 6, 17}) {
+    if (n % dblock == 0) TestScale(c, dblock, true, false);
+    if (n % dblock == 0) TestScale(c, dblock, false, false);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  small_run = argc > 1 && !strcmp(argv[1], "-small");
+  for (bool device : {false, true}) {
+    for (int64_t n : {0, 1, 6, 33, 2040, 2047, 2048, 4095, 4096, 12290, 200000}) {
+      for (int64_t N : {1, 2, 6, 37}) {
+        if (small_run && (n > 13000 || (n > 4000 && N > 2) || (n > 100 && N > 6))) continue;
+        TestShape(device, n, N, n % 2, 0);
+        if (N > 1) TestShape(device, n, N, N + (n + 1) % 2, 1);
+      }
+    }
+    {
+      Case c = {device, 140000, 1, 0, 0, "more tiles than a warp has lanes"};
+
+      TestDots(c, 1, false);
+    }
+    for (int64_t nx : {31, 32, 33, 70}) { /* more blocks than a kernel takes */
+      Case c = {device, 70, 2, 1, 0, "many blocks"};
+
+      TestDots(c, nx, true);
+      TestMAXPY(c, nx, true, 1);
+    }
+    for (int64_t N : {1, 25, 3000}) TestScalars(device, N);
+  }
+  printf("block: %d passed, %d failed\n", npassed, nfailed);
+  return nfailed > 0;
+}
