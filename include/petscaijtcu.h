@@ -30,7 +30,7 @@
                                                  made in pieces. No prefix
 .  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a
                                                  `MATAIJTCU` does; see the notes. No prefix
-.  -mat_aijtcu_block_solvers (auto|off)        - whether `KSPMatSolve()` with a KSP of type cg, bcg, chebyshev,
+.  -mat_aijtcu_block_solvers (auto|always|off) - whether `KSPMatSolve()` with a KSP of type cg, bcg, chebyshev,
                                                  richardson, gmres, fgmres or bcgs solves with whole blocks; see the
                                                  notes. No prefix
 -  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often.
@@ -55,7 +55,7 @@
    also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and
    the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` is not among them.
 
-   `KSPMatSolve()` with a `MATAIJTCU` as operator works on the whole block of right-hand sides for the types `KSPCG`,
+   `KSPMatSolve()` with a `MATAIJTCU` on a device as operator works on the whole block of right-hand sides for the types `KSPCG`,
    `KSPCHEBYSHEV`, `KSPRICHARDSON`, `KSPGMRES`, `KSPFGMRES` and `KSPBCGS`, with PETSc 3.26 and real scalars. Each
    right-hand side has the scalars, the iterations and the test of `KSPSolve()` for it alone;
    `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. The type "bcg"

@@ -348,7 +348,12 @@ PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 
 /* block/methods.c: block forms of Krylov methods; what they share is in block/blockksp.h */
 PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
-PETSC_INTERN PetscBool      AIJTCUBlockSolvers; /* -mat_aijtcu_block_solvers */
+typedef enum {
+  AIJTCU_BLOCK_SOLVERS_AUTO, /* where the operator is on a device */
+  AIJTCU_BLOCK_SOLVERS_ALWAYS,
+  AIJTCU_BLOCK_SOLVERS_OFF
+} AIJTCUBlockSolversMode;
+PETSC_INTERN AIJTCUBlockSolversMode AIJTCUBlockSolvers; /* -mat_aijtcu_block_solvers */
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);

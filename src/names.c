@@ -12,7 +12,7 @@ const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAI
 const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
-PetscBool AIJTCUBlockSolvers = PETSC_TRUE;
+AIJTCUBlockSolversMode AIJTCUBlockSolvers = AIJTCU_BLOCK_SOLVERS_AUTO;
 #if AIJTCU_HAVE_DEVICE
 PetscReal AIJTCUWorkspaceMax = 0;
 #endif

@@ -75,7 +75,7 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   PetscReal         max       = AIJTCUWorkspaceMax;
 #endif
 
-  const char *const solvers[] = {"auto", "off"};
+  const char *const solvers[] = {"auto", "always", "off"}; /* AIJTCUBlockSolversMode */
   PetscInt          block     = 0;
 
   PetscFunctionBegin;
@@ -85,10 +85,10 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
                                "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
                                "At the end, print which path the products took and how often", view_choice));
-  PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_block_solvers", "auto or off"));
+  PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_block_solvers", "auto, always or off"));
   PetscCall(PetscOptionsEList("-mat_aijtcu_block_solvers", "Whether KSPMatSolve() with a MATAIJTCU solves with whole blocks", "MATAIJTCU", solvers,
                               PETSC_STATIC_ARRAY_LENGTH(solvers), solvers[0], &block, NULL));
-  AIJTCUBlockSolvers = (PetscBool)(block == 0);
+  AIJTCUBlockSolvers = (AIJTCUBlockSolversMode)block;
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_workspace_max", workspace));
   PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", workspace, "MATAIJTCU", max, &max, NULL));
@@ -106,10 +106,11 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   Not Collective
 
   Options Database Keys:
-+ -mat_aijtcu_workspace_max MiB - device memory for copies of dense matrices, see `MATAIJTCU`
-. -mat_aijtcu_attach            - products of matrices of type `MATAIJCUSPARSE` with dense matrices are ours, too
-. -mat_aijtcu_block_solvers (auto|off) - whether `KSPMatSolve()` with a `MATAIJTCU` solves with whole blocks
-- -mat_aijtcu_view_choice       - at `PetscFinalize()`, print which path the products took and how often
++ -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, see `MATAIJTCU`
+. -mat_aijtcu_attach                          - products of matrices of type `MATAIJCUSPARSE` with dense matrices are
+                                                ours, too
+. -mat_aijtcu_block_solvers (auto|always|off) - whether `KSPMatSolve()` with a `MATAIJTCU` solves with whole blocks
+- -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often
 
   Level: intermediate
 

@@ -160,18 +160,33 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let KSPMatSolve() be ours, if the operator has a plan. Also after PETSc has set another function */
-PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
+/*
+   Whether solves with A are ours. On the host a block is slower than its columns, of which one fits into a cache. So
+   there it is only what was asked for: by the option, or by a type that PETSc does not have.
+*/
+static PetscErrorCode AIJTCUBlockTakes(Mat A, const AIJTCUBlockKSP *s, PetscBool *takes)
 {
   AIJTCUPlan *plan;
-  Mat         A;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  *takes = (PetscBool)(plan != NULL);
+  if (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_AUTO && !s->method->base) PetscCall(AIJTCUOnDevice(A, plan, takes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let KSPMatSolve() be ours, if we take the operator. Also after PETSc has set another function */
+PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
+{
+  PetscBool ours;
+  Mat       A;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUBlockTakes(A, s, &ours));
   if (ksp->ops->matsolve != KSPMatSolve_AIJTCU) s->matsolve = ksp->ops->matsolve;
-  ksp->ops->matsolve = plan ? KSPMatSolve_AIJTCU : s->matsolve;
-  if (plan) PetscCall(AIJTCUBlockForgetOthers(s, A));
+  ksp->ops->matsolve = ours ? KSPMatSolve_AIJTCU : s->matsolve;
+  if (ours) PetscCall(AIJTCUBlockForgetOthers(s, A));
   else PetscCall(AIJTCUBlockResetAll(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

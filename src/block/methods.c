@@ -10,7 +10,7 @@ static const AIJTCUBlockMethod *const methods[] = {&AIJTCUBlockBCG, &AIJTCUBlock
 PetscErrorCode AIJTCUBlockRegister(void)
 {
   PetscFunctionBegin;
-  if (!AIJTCUBlockSolvers) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_OFF) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPInitializePackage());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) {
     const AIJTCUBlockMethod *m = methods[i];
