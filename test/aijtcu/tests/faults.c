@@ -43,7 +43,7 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
 /* Destroy all of it, even if something fails */
 static PetscErrorCode Destroy(World *w)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS, first = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS, first = PCDestroy(&w->pc);
   Mat *const     mats[] = {&w->B, &w->C, &w->M, &w->X, &w->A};
   Vec *const     vecs[] = {&w->x, &w->y};
 

@@ -25,6 +25,7 @@ typedef struct {
   Mat         X;       /* an operand, or the factor of A's block on this process, once it is made */
   Vec         x, y;    /* vectors of the host, y = A x, once they are made. With the block of A: x = A y */
   IS          rows;    /* rows of that block */
+  PC          pc;
   PetscViewer viewer;
   PetscInt    values, pattern; /* the values that A has */
   PetscInt    factor, shift;   /* times that factor, and this much more on the diagonal */
@@ -733,19 +734,14 @@ static PetscErrorCode DoSubmatrices(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Preconditioners that take the diagonal blocks; on a device by hooks */
-static PetscErrorCode SetUpPC(const World *w, PCType type)
+/* Preconditioners that take the diagonal blocks; on a device by hooks. They are destroyed later, when no call fails */
+static PetscErrorCode SetUpPC(World *w, PCType type)
 {
-  PC             pc;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
-  ierr = PCSetType(pc, type);
-  if (!ierr) ierr = PCSetOperators(pc, w->A, w->A);
-  if (!ierr) ierr = PCSetUp(pc);
-  PetscCall(PCDestroy(&pc));
-  PetscCall(ierr);
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &w->pc));
+  PetscCall(PCSetType(w->pc, type));
+  PetscCall(PCSetOperators(w->pc, w->A, w->A));
+  PetscCall(PCSetUp(w->pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
