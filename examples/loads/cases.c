@@ -27,32 +27,37 @@ static void Arm(const Beam *b, const PetscInt p[3], PetscReal arm[2])
   arm[1] = b->lz * ((PetscReal)p[2] / b->nz - 0.5);
 }
 
+static PetscErrorCode FindMotion(const char name[], BeamMotion *motion)
+{
+  static const char *const known[]   = {"x", "y", "z", "torsion"};
+  const BeamMotion         motions[] = {BEAM_AXIAL, BEAM_BENDING_Y, BEAM_BENDING_Z, BEAM_TORSION};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(known); k++) {
+    PetscBool found;
+
+    PetscCall(PetscStrcmp(name, known[k], &found));
+    *motion = motions[k];
+    if (found) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-loads must be a list of x, y, z and torsion, not '%s'", name);
+}
+
 /*
-   The cases that names say, each at several places: places of them, evenly spaced along the beam, the free end first.
+   The cases that names say, at places that are evenly spaced along the beam, those at the free end first.
    The moment of torsion is that of the force at the length of the section's longer side. Free what is returned.
 */
 PetscErrorCode LoadCasesCreate(const Beam *b, PetscInt names, char *const name[], PetscInt places, PetscReal force, PetscInt *n, LoadCase **cases)
 {
-  static const char *const known[]  = {"x", "y", "z", "torsion"};
-  const BeamMotion         motion[] = {BEAM_AXIAL, BEAM_BENDING_Y, BEAM_BENDING_Z, BEAM_TORSION};
-
   PetscFunctionBegin;
   PetscCheck(places <= b->nx, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-places %" PetscInt_FMT ": the beam has only %" PetscInt_FMT " sections to load (-nx)", places, b->nx);
   *n = 0;
   PetscCall(PetscMalloc1(names * places, cases));
-  for (PetscInt k = 0; k < names; k++) {
-    PetscInt  which = 0;
-    PetscBool found = PETSC_FALSE;
-
-    for (; which < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(motion); which++) {
-      PetscCall(PetscStrcmp(name[k], known[which], &found));
-      if (found) break;
-    }
-    PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-loads must be a list of x, y, z and torsion, not '%s'", name[k]);
-    for (PetscInt place = places; place > 0; place--) {
+  for (PetscInt place = places; place > 0; place--) {
+    for (PetscInt k = 0; k < names; k++) {
       LoadCase *c = &(*cases)[(*n)++];
 
-      c->motion   = motion[which];
+      PetscCall(FindMotion(name[k], &c->motion));
       c->section  = b->nx * place / places;
       c->distance = b->lx * c->section / b->nx;
       c->load     = force * (c->motion == BEAM_TORSION ? PetscMax(b->ly, b->lz) : 1);

@@ -410,6 +410,14 @@ int main(int argc, char **args)
          nsize: {{1 3}}
          args: -mat_type aijtcu -mat_aijtcu_block_solvers always -ksp_type {{gmres bcgs}}
 
+   test: # a force of 1000 N at the free end, as -loads z -places 1 has it
+      suffix: forces
+      requires: double
+      nsize: {{1 2}}
+      args: -test_output -nx 2 -ny 1 -nz 1 -rhs forces.mtx -mat_type aijtcu
+      localrunfiles: forces.mtx
+      diff_args: -j
+
    test:
       suffix: banana
       args: -loads y,banana
