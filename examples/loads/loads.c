@@ -361,7 +361,8 @@ int main(int argc, char **args)
   PetscCall(Report(&o, &b, comm, cases, &r));
   if (o.write) PetscCall(WritePictures(&o, &b, K, X, &r));
   if (!o.test) PetscCall(Closing(&o, ksp, K, &r));
-  PetscCheck(!o.compare || r.difference <= (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-6), comm, PETSC_ERR_PLIB, "The solutions of the block and of the right-hand sides one after the other differ by %g", (double)r.difference);
+  /* How close they must be depends on the tolerance and on the condition of the matrix: known for tests only */
+  PetscCheck(!o.test || r.difference <= (PetscReal)(PetscDefined(USE_REAL_SINGLE) ? 1e-2 : 1e-6), comm, PETSC_ERR_PLIB, "The solutions of the block and of the right-hand sides one after the other differ by %g", (double)r.difference);
 
   PetscCall(ResultsDestroy(&r));
   PetscCall(PetscFree(cases));
