@@ -58,3 +58,4 @@ PETSC_INTERN PetscErrorCode BeamMultigrid(const Beam *, Mat, PC);
 PETSC_INTERN PetscReal      BeamFrequency(const Beam *, PetscReal);
 PETSC_INTERN PetscErrorCode BeamClassify(const Beam *, Vec, BeamMotion *, PetscInt *);
 PETSC_INTERN void           BeamTheory(const Beam *, BeamMotion, PetscInt, PetscReal *, PetscReal *);
+PETSC_INTERN void           BeamDeflection(const Beam *, BeamMotion, PetscReal, PetscReal, PetscReal *, PetscReal *);

@@ -108,11 +108,11 @@ void ImageLine(Image *im, const float from[2], const float to[2], int width)
   }
 }
 
-/* Black text of digits and "Hz", in characters of 5x7 dots, each dot size pixels wide. Other characters are blank */
+/* Black text of numbers, "Hz" and "mm", in characters of 5x7 dots, each dot size pixels wide. Others are blank */
 void ImageText(Image *im, int x, int y, int size, const char text[])
 {
-  static const char          known[]      = "0123456789.Hz";
-  static const unsigned char glyph[13][7] = {
+  static const char          known[]      = "0123456789.Hzme+-";
+  static const unsigned char glyph[17][7] = {
     {14, 17, 19, 21, 25, 17, 14},
     {4, 12, 4, 4, 4, 4, 14},
     {14, 17, 1, 2, 4, 8, 31},
@@ -125,7 +125,11 @@ void ImageText(Image *im, int x, int y, int size, const char text[])
     {14, 17, 17, 15, 1, 2, 12},
     {0, 0, 0, 0, 0, 12, 12},
     {17, 17, 17, 31, 17, 17, 17},
-    {0, 0, 31, 2, 4, 8, 31}};
+    {0, 0, 31, 2, 4, 8, 31},
+    {0, 0, 26, 21, 21, 21, 21},
+    {0, 0, 14, 17, 31, 16, 14},
+    {0, 4, 4, 31, 4, 4, 0},
+    {0, 0, 0, 31, 0, 0, 0}};
 
   for (; *text; text++, x += 6 * size) {
     const char *at = strchr(known, *text);

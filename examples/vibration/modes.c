@@ -1,17 +1,20 @@
 #include "modes.h"
 
-PetscErrorCode ModesCreate(const Beam *b, PetscInt count, Modes *m)
+/* Room for count of them. name and unit are constants of the program */
+PetscErrorCode ModesCreate(const Beam *b, PetscInt count, const char name[], const char unit[], Modes *m)
 {
   PetscFunctionBegin;
   m->beam  = b;
   m->count = count;
+  m->name  = name;
+  m->unit  = unit;
   m->u     = NULL;
-  PetscCall(PetscMalloc1(count, &m->hertz));
+  PetscCall(PetscMalloc1(count, &m->value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Gather mode number i, which has the given frequency, on rank 0 */
-PetscErrorCode ModesSet(Modes *m, PetscInt i, PetscReal hertz, Vec x)
+/* Gather mode number i, which has the given value, on rank 0 */
+PetscErrorCode ModesSet(Modes *m, PetscInt i, PetscReal value, Vec x)
 {
   VecScatter         gather;
   Vec                all;
@@ -20,7 +23,7 @@ PetscErrorCode ModesSet(Modes *m, PetscInt i, PetscReal hertz, Vec x)
   const size_t       size = 3 * (size_t)ModesNodes(m);
 
   PetscFunctionBegin;
-  m->hertz[i] = hertz;
+  m->value[i] = value;
   PetscCall(VecScatterCreateToZero(x, &gather, &all));
   PetscCall(VecScatterBegin(gather, x, all, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(VecScatterEnd(gather, x, all, INSERT_VALUES, SCATTER_FORWARD));
@@ -45,7 +48,7 @@ PetscErrorCode ModesSet(Modes *m, PetscInt i, PetscReal hertz, Vec x)
 PetscErrorCode ModesDestroy(Modes *m)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(m->hertz));
+  PetscCall(PetscFree(m->value));
   PetscCall(PetscFree(m->u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /*
-   Mode shapes gathered on one process, and the files made of them
+   Displaced beams gathered on one process: mode shapes or deflections, and the files made of them
 */
 #pragma once
 
@@ -8,7 +8,8 @@
 typedef struct {
   const Beam *beam;
   PetscInt    count;
-  PetscReal  *hertz; /* [count] */
+  const char *name, *unit; /* what one is called, and the unit of its value */
+  PetscReal  *value;       /* [count], a frequency or a displacement */
   /*
      On rank 0: displacement of node (i,j,k) of mode m at 3*((m*nodes) + (i*(ny+1) + j)*(nz+1) + k). Clamped nodes are
      included. The largest length is 1
@@ -16,7 +17,7 @@ typedef struct {
   float *u;
 } Modes;
 
-PETSC_INTERN PetscErrorCode ModesCreate(const Beam *, PetscInt, Modes *);
+PETSC_INTERN PetscErrorCode ModesCreate(const Beam *, PetscInt, const char[], const char[], Modes *);
 PETSC_INTERN PetscErrorCode ModesSet(Modes *, PetscInt, PetscReal, Vec);
 PETSC_INTERN PetscErrorCode ModesDestroy(Modes *);
 PETSC_INTERN PetscErrorCode ModesWriteVTK(const Modes *, const char[]);

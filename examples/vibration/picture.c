@@ -147,7 +147,7 @@ PetscErrorCode ModesDraw(const Modes *m, const char file[])
       DrawSide(m, mode, amplitude, &camera, d, PETSC_FALSE, &im);
       DrawSide(m, mode, amplitude, &camera, d, PETSC_TRUE, &im);
     }
-    PetscCall(PetscSNPrintf(label, sizeof(label), "%d  %.1f Hz", mode + 1, (double)m->hertz[mode]));
+    PetscCall(PetscSNPrintf(label, sizeof(label), "%d  %.4g %s", mode + 1, (double)m->value[mode], m->unit));
     ImageText(&im, left + MARGIN / 2, top + MARGIN / 2, 2 * SMOOTH, label);
   }
   PetscCall(ImageHalve(&im));

@@ -102,3 +102,30 @@ void BeamTheory(const Beam *b, BeamMotion motion, PetscInt n, PetscReal *slender
     break;
   }
 }
+
+/*
+   The displacement of the free end, in m, under a force in N at a distance from the clamped end. In torsion the load is
+   a moment in N m, and the displacement that of a corner of the section. slender and shear are as in BeamTheory().
+*/
+void BeamDeflection(const Beam *b, BeamMotion motion, PetscReal load, PetscReal distance, PetscReal *slender, PetscReal *shear)
+{
+  const PetscReal area = b->ly * b->lz, Iy = b->lz * PetscPowReal(b->ly, 3) / 12, Iz = b->ly * PetscPowReal(b->lz, 3) / 12;
+  const PetscReal G = b->young / (2 * (1 + b->poisson)), kappa = 10 * (1 + b->poisson) / (12 + 11 * b->poisson);
+
+  *slender = *shear = 0;
+  switch (motion) {
+  case BEAM_BENDING_Y:
+  case BEAM_BENDING_Z:
+    *slender = load * PetscSqr(distance) * (3 * b->lx - distance) / (6 * b->young * (motion == BEAM_BENDING_Y ? Iy : Iz));
+    *shear   = *slender + load * distance / (kappa * G * area);
+    break;
+  case BEAM_TORSION:
+    *slender = load * distance / (G * TorsionConstant(b->ly, b->lz)) * PetscSqrtReal(PetscSqr(b->ly) + PetscSqr(b->lz)) / 2;
+    break;
+  case BEAM_AXIAL:
+    *slender = load * distance / (b->young * area);
+    break;
+  case BEAM_OTHER:
+    break;
+  }
+}

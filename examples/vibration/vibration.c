@@ -217,7 +217,7 @@ int main(int argc, char **args)
 
   PetscCall(Solve(o.given ? NULL : &b, K, M, o.test, o.profile ? &profile : NULL, &eps, &s));
   PetscCheck(!(s.negative < 0), comm, PETSC_ERR_ARG_WRONG, "%s holds an indefinite matrix: it has an eigenvalue of %g or below. LOBPCG and its preconditioners need a stiffness matrix: symmetric, without negative eigenvalues. For those of any symmetric matrix use another solver, such as -eps_type krylovschur -st_type shift", o.file, (double)s.negative);
-  if (o.pictures) PetscCall(ModesCreate(&b, s.converged, &modes));
+  if (o.pictures) PetscCall(ModesCreate(&b, s.converged, "mode", "Hz", &modes));
   PetscCall(Report(&o, &b, K, eps, s.converged, &modes));
   if (o.write && o.pictures && s.converged) PetscCall(WritePictures(&o, comm, &modes));
   PetscCall(PetscTime(&end));

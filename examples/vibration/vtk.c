@@ -15,7 +15,7 @@ static void PutVector(FILE *fp, const float v[3])
 }
 
 /*
-   All modes in one legacy binary VTK file: the mesh, and each mode as a vector field named after its frequency ("Warp
+   All modes in one legacy binary VTK file: the mesh, and each mode as a vector field named after its value ("Warp
    By Vector" in ParaView). Call on rank 0.
 */
 PetscErrorCode ModesWriteVTK(const Modes *m, const char file[])
@@ -25,7 +25,7 @@ PetscErrorCode ModesWriteVTK(const Modes *m, const char file[])
 
   PetscFunctionBegin;
   PetscCheck(fp, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Cannot write %s", file);
-  fprintf(fp, "# vtk DataFile Version 3.0\nmodes of a clamped beam\nBINARY\nDATASET STRUCTURED_GRID\nDIMENSIONS %d %d %d\nPOINTS %d float\n", (int)b->nx + 1, (int)b->ny + 1, (int)b->nz + 1, (int)ModesNodes(m));
+  fprintf(fp, "# vtk DataFile Version 3.0\n%ss of a clamped beam\nBINARY\nDATASET STRUCTURED_GRID\nDIMENSIONS %d %d %d\nPOINTS %d float\n", m->name, (int)b->nx + 1, (int)b->ny + 1, (int)b->nz + 1, (int)ModesNodes(m));
   for (PetscInt k = 0; k <= b->nz; k++) {
     for (PetscInt j = 0; j <= b->ny; j++) {
       for (PetscInt i = 0; i <= b->nx; i++) PutVector(fp, (const float[]){(float)(b->lx * i / b->nx), (float)(b->ly * j / b->ny), (float)(b->lz * k / b->nz)});
@@ -33,7 +33,7 @@ PetscErrorCode ModesWriteVTK(const Modes *m, const char file[])
   }
   fprintf(fp, "\nPOINT_DATA %d\n", (int)ModesNodes(m));
   for (PetscInt mode = 0; mode < m->count; mode++) {
-    fprintf(fp, "VECTORS mode_%02d_%.4g_Hz float\n", (int)mode + 1, (double)m->hertz[mode]);
+    fprintf(fp, "VECTORS %s_%02d_%.4g_%s float\n", m->name, (int)mode + 1, (double)m->value[mode], m->unit);
     for (PetscInt k = 0; k <= b->nz; k++) {
       for (PetscInt j = 0; j <= b->ny; j++) {
         for (PetscInt i = 0; i <= b->nx; i++) PutVector(fp, ModesAt(m, mode, i, j, k));
