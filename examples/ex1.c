@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, m - 1); j++) PetscCall(MatSetValue(A, i, j, i == j ? 2 : -1, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY)); /* with -mat_view ::ascii_info PETSc prints what it knows of A here */
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY)); /* -mat_view ::ascii_info prints here */
 
   PetscCall(MatGetVecType(A, &vtype)); /* where A is, on the device or the host, B and C are best */
   PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, vtype, PETSC_DECIDE, PETSC_DECIDE, m, N, PETSC_DECIDE, NULL, &B));
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C)); /* again: what was set up for the first product is used */
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C)); /* with the set-up of the first */
   PetscCall(MatViewFromOptions(A, NULL, "-mat_view_after"));
   PetscCall(MatViewFromOptions(C, NULL, "-product_view"));
 

@@ -55,13 +55,13 @@
    also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and
    the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` is not among them.
 
-   `KSPMatSolve()` with a `MATAIJTCU` on a device as operator works on the whole block of right-hand sides for the types `KSPCG`,
-   `KSPCHEBYSHEV`, `KSPRICHARDSON`, `KSPGMRES`, `KSPFGMRES` and `KSPBCGS`, with PETSc 3.26 and real scalars. Each
-   right-hand side has the scalars, the iterations and the test of `KSPSolve()` for it alone;
-   `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. The type "bcg"
-   is added: block conjugate gradients with one Krylov space for all right-hand sides, and `KSPCG` otherwise. What the
-   block form lacks, such as monitors, other convergence tests and the transpose, is solved as by PETSc; `-info` says
-   why.
+   `KSPMatSolve()` with a `MATAIJTCU` on a device as operator works on the whole block of right-hand sides for the types
+   `KSPCG`, `KSPCHEBYSHEV`, `KSPRICHARDSON`, `KSPGMRES`, `KSPFGMRES` and `KSPBCGS`, with PETSc 3.26 and real scalars.
+   Each right-hand side has the scalars, the iterations and the test of `KSPSolve()` for it alone;
+   `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. The type
+   "bcg" is added: block conjugate gradients with one Krylov space for all right-hand sides, and `KSPCG` otherwise. What
+   the block form lacks, such as monitors, other convergence tests and the transpose, is solved as by PETSc; `-info`
+   says why.
 
    Errors:
    A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`. A wrong value of an

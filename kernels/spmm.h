@@ -113,14 +113,14 @@ bool SpmmColumnsRun(const HrpbSurvey *);
 typedef struct {
   char             name[256];  /* as CUDA has it */
   int              cc;         /* compute capability, 90 for 9.0 */
-  int              code;       /* the one that its kernels were compiled for, which may be an earlier one; 0: none run */
+  int              code;       /* that of the compiled kernels, which may be an earlier one; 0: none run */
   int              nsm;        /* multiprocessors */
-  size_t           memory;     /* bytes, */
-  double           bandwidth;  /* and bytes per second */
+  size_t           memory;     /* bytes of device memory */
+  double           bandwidth;  /* of device memory, bytes per second */
   int              cache;      /* bytes of L2 */
-  int              shared_sm;  /* bytes of shared memory of a multiprocessor, */
-  int              shared_cta; /* that one thread block can have, */
-  int              shared_own; /* and that the system keeps of each */
+  int              shared_sm;  /* bytes of shared memory of a multiprocessor */
+  int              shared_cta; /* bytes of shared memory that one thread block can have */
+  int              shared_own; /* bytes of each thread block's shared memory that the system keeps */
   const SpmmModel *model;      /* of the nearest device that there is one of */
 } SpmmDevice;
 
@@ -205,9 +205,11 @@ bool         SpmmIsPlain(const SpmmOperands *);
 SpmmOperands SpmmColumns(const SpmmOperands *, int64_t first, int64_t N);
 
 /*
-   Times around bricks of a reordered matrix (order/reorder.h), in seconds: to find the order and build bricks in it,
-   where the search has so many levels; a product with those bricks, both ways of the vectors included, given the facts
-   of the reordered matrix; and the facts of the best that can come of it, before there is an order
+   Times around bricks of a reordered matrix (order/reorder.h), in seconds.
+
+   SpmmSecondsToReorder()      to find the order, by a search with this number of levels, and to build bricks in it
+   SpmmSecondsReordered()      a product with those bricks, both ways of the vectors included
+   SpmmFactsReorderedAtBest()  before there is an order: the facts of the best that can come of it
 */
 double    SpmmSecondsToReorder(const SpmmFacts *, int32_t levels, const SpmmDevice *);
 double    SpmmSecondsReordered(const SpmmFacts *reordered, HrpbPrecision, int64_t N, const SpmmDevice *);

@@ -94,7 +94,7 @@ struct _n_AIJTCUPlan {
   /* A block reads the options of the parallel matrix that it belongs to, and adds to its counts */
   AIJTCUPlan     *owner;
   PetscBool       off_diagonal;
-  char           *prefix; /* the options prefix of a parallel matrix. Its blocks have none of their own. NULL for none */
+  char           *prefix; /* the options prefix of a parallel matrix, or NULL. Its blocks have none of their own */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
   AIJTCUChoice   *counted; /* of a parallel matrix: what record.c counted last */
@@ -127,7 +127,7 @@ typedef struct {
 /* The comparison in this macro lets the compiler check that own has the type of the operation op */
 #define AIJTCU_OP(op, own, where) {offsetof(struct _MatOps, op) + 0 * sizeof((own) == ((struct _MatOps *)NULL)->op), (AIJTCUFn)(own), where}
 typedef struct {
-  const char *format; /* Format of the key for PetscObjectQueryFunction(). Its %s is the prefix of the type names: seq or mpi */
+  const char *format; /* of the key for PetscObjectQueryFunction(). %s is seq or mpi, as in names of types */
   AIJTCUFn    own;
   int         where;
 } AIJTCUComposed;
@@ -251,7 +251,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const
 /*
    plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs. The path stays as
    decided. What follows from the path is that of the matrix and the options at the time of the run. Where bricks
-   cannot be had, AIJTCUPlanPrepare() sets the path to CSR and prepares that.
+   cannot be had, the operation sets the path to CSR and has that prepared (product.c).
 
    AIJTCUPlanDecide()   path and reason; fetches the facts that they need
    AIJTCUPlanPrepare()  builds or renews what the path needs; says whether there is something to multiply with

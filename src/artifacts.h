@@ -59,7 +59,7 @@ typedef struct {
 typedef struct {
   PetscInt           n;
   AIJTCUTuned       *tuned;     /* [AIJTCU_MOST_TUNED] */
-  HrpbParams         format;    /* format of bricks for all numbers of columns: the first that won; zeros while none has */
+  HrpbParams         format;    /* format of bricks for all numbers of columns: the first winner's; zeros before */
   MatAIJTCUPrecision precision; /* what was set at the time of the tuning */
   MatAIJTCUReorder   reorder;
 } AIJTCUTunings;

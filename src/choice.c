@@ -275,9 +275,9 @@ static double MostLevels(const Question *q, double gain)
 }
 
 /*
-   Whether bricks of the reordered matrix are faster, and the reordering pays within the products that are
-   expected, with N columns each. The answer does not depend on earlier questions: a reordering that was found for other products counts with
-   its full cost. The tests that need no reordering come first.
+   Whether bricks of the reordered matrix are faster, and the reordering pays within the products that are expected,
+   with N columns each. The answer does not depend on earlier questions: a reordering that was found for other products
+   counts with its full cost. The tests that need no reordering come first.
 */
 static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 {

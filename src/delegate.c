@@ -85,8 +85,9 @@ PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 }
 
 /*
-   Call a function of the parents on the product C. C is in the view as well: numeric phases compare its name. With a symmetric A the parent, too, makes A B in place of A^T B.
-   That is as fast, and gives the same bits every time, while cuSPARSE transposes with atomics.
+   Call a function of the parents on the product C. C is in the view as well: numeric phases compare its name. With a
+   symmetric A the parent, too, makes A B in place of A^T B. That is as fast, and gives the same bits every time, while
+   cuSPARSE transposes with atomics.
 */
 static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 {

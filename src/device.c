@@ -160,8 +160,8 @@ static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
 }
 
 /*
-   The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few columns,
-   which needs less workspace. Bricks keep theirs
+   The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few
+   columns, which needs less workspace. Bricks keep theirs
 */
 static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const SpmmKernel **kernel)
 {

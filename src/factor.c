@@ -132,7 +132,8 @@ PetscErrorCode AIJTCURegisterFactors(void)
     if (getfactor != MatGetFactor_AIJTCU) parent_getfactor[ftypes[i]] = getfactor;
     /* Found when cusparse is asked for */
     PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU));
-    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));      /* found when nothing is */
+    /* Found when no package is asked for */
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));
   }
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -122,7 +122,8 @@ static PetscErrorCode AIJTCUOptionsFormat(Mat A, PetscOptionItems PetscOptionsOb
                PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", word ? word : "", text);
     PetscCall(AIJTCUCheckFormat(A, f));
   }
-  PetscCall(PetscOptionsString("-mat_aijtcu_format", text, "MatAIJTCUSetFormat", now, unused, sizeof(unused), NULL)); /* for -help */
+  /* This one is for -help */
+  PetscCall(PetscOptionsString("-mat_aijtcu_format", text, "MatAIJTCUSetFormat", now, unused, sizeof(unused), NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -434,7 +435,8 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
 
   By default a matrix is reordered where `auto` chooses the path, columns are scattered, rows share columns with their
   neighbours, and a model of the times says that it pays within the products that are expected, 50 unless
-  `MatAIJTCUSetExpectedProducts()` says otherwise. `MAT_AIJTCU_REORDER_ALWAYS` holds for all bricks on a device. A matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
+  `MatAIJTCUSetExpectedProducts()` says otherwise. `MAT_AIJTCU_REORDER_ALWAYS` holds for all bricks on a device. A
+  matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
 
   The order takes two whole numbers for each nonzero on the device, six while it is found. A product takes a copy of B
   and one of C. The order is kept until the pattern changes, or until bricks are used under `MAT_AIJTCU_REORDER_NEVER`.

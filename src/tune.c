@@ -15,8 +15,8 @@
    rest from these and from N: how many columns of C a thread block has, and whether a CSR kernel copies B.
 
    Six formats more were variants once: windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered
-   panels. In double precision the winners were not closer to the best of all (kernels/EXPERIMENTS.md), and building bricks
-   of the proxy takes most of the time of tuning.
+   panels. In double precision the winners were not closer to the best of all (kernels/EXPERIMENTS.md), and building
+   bricks of the proxy takes most of the time of tuning.
 */
 #include "aijtcuimpl.h"
 
@@ -110,7 +110,7 @@ typedef struct {
   PetscInt           ncopies; /* copies of B that were timed */
   int32_t            ldr[2];  /* their leading dimensions: one for bricks, one for CSR */
   double             copy[2]; /* their times in seconds */
-  double             best;    /* Seconds of the proxy's fastest product so far, scaled parts only; negative before the first */
+  double             best;    /* seconds of the proxy's fastest product, scaled parts only; negative at first */
   double             spent;   /* seconds spent on the proxy's products */
 } AIJTCUTuneRun;
 
@@ -201,7 +201,7 @@ static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
 */
 static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *N)
 {
-  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the most that the proxy has */
+  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy's most */
 
   PetscFunctionBegin;
   for (*N = PetscMin(*N, MOST_COLUMNS);; *N = (*N / 2 + 15) / 16 * 16) { /* halved like the pieces of a product */

@@ -289,8 +289,9 @@ PetscErrorCode AIJTCUConvertNew(Mat A, Mat *B)
 
    Needed: 3.24 to 3.26. Gone when: nothing says it; read PCSetUp_PBJacobi() and PCSetUp_VPBJacobi(). Ours: "pbjacobi"
    and "vpbjacobi" of solvers.c, which are right on the host as well.
+
+   Here are the rows of the diagonal blocks as CSR. at is workspace for row numbers
 */
-/* Rows of the diagonal blocks as CSR. at is workspace for row numbers */
 static PetscErrorCode AIJTCUGetBlocksCSR(Mat local, PetscInt nblocks, const PetscInt sizes[], PetscInt bs, PetscInt at[], PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscInt first = 0;

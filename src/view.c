@@ -32,7 +32,7 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
     PetscCall(AIJTCUPlanPeek(blocks[i], plan, SPMM_OP_PRODUCT, N, &d, &known));
     if (!known) any[UNKNOWN] = PETSC_TRUE;
     else if (d.path == MAT_AIJTCU_PATH_TCU) any[TCU] = PETSC_TRUE;
-    else if (d.path == MAT_AIJTCU_PATH_CUSPARSE) any[CUSPARSE] = PETSC_TRUE; /* a path that is set holds for all blocks */
+    else if (d.path == MAT_AIJTCU_PATH_CUSPARSE) any[CUSPARSE] = PETSC_TRUE; /* set for all blocks */
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, any, NANSWERS, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
   if (any[TCU]) *path = MatAIJTCUPaths[MAT_AIJTCU_PATH_TCU];

@@ -126,7 +126,7 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
-  if (plan->owner || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants a matrix of its own type */
+  if (plan->owner || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants its own type */
   PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
   bplan->options = plan->options;

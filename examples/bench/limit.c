@@ -152,7 +152,7 @@ PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateC
   limit->bytes = nnz * (sizeof(PetscScalar) + sizeof(PetscInt)) + ((PetscReal)csr->m + 1) * sizeof(PetscInt);
   if (bricks && s->synergy.built && s->synergy.fill > 0) {
     const PetscReal slots   = nnz / s->synergy.fill;
-    const PetscInt  columns = slots > 48 * (PetscReal)s->synergy.bricks ? 8 : 16; /* slots of a brick: 4 x 8 or 4 x 16 */
+    const PetscInt  columns = slots > 48 * (PetscReal)s->synergy.bricks ? 8 : 16; /* of 32 or 64 slots */
 
     limit->bytes = (PetscReal)s->synergy.hrpb_bytes;
     limit->flops = 2 * slots * (PetscReal)((N + columns - 1) / columns * columns);

@@ -42,7 +42,7 @@ PetscErrorCode VariantCreateMat(const Variant *variant, const GenerateCSR *csr, 
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, csr->m, csr->n, csr->i, csr->j, csr->a, A));
   PetscCall(MatConvert(*A, variant->ours ? MATAIJTCU : parent, MAT_INPLACE_MATRIX, A));
-  if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* the format is set first, and options of the variant after it */
+  if (variant->ours) PetscCall(MatSetFromOptions(*A)); /* after the format */
   PetscCall(MatAIJTCUSetPath(*A, variant->path));
   PetscCall(MatAIJTCUSetPrecision(*A, variant->precision));
   PetscCall(MatAIJTCUSetReorder(*A, variant->reorder));

@@ -203,7 +203,7 @@ static void WriteNumber(FILE *fp, PetscInt number)
 */
 static PetscErrorCode WriteBinary(MPI_Comm comm, size_t bytes, size_t after)
 {
-  const PetscInt head[] = {MAT_FILE_CLASSID, 2, 2, 2, 1, 1, 0, 1}; /* rows, columns, entries; entries of each row; columns */
+  const PetscInt head[] = {MAT_FILE_CLASSID, 2, 2, 2, 1, 1, 0, 1}; /* sizes, row lengths, columns */
   PetscMPIInt    rank;
 
   PetscFunctionBegin;
@@ -248,7 +248,7 @@ static PetscErrorCode TryOtherNumbers(MPI_Comm comm)
     PetscCall(PetscPrintf(comm, "PETSc binary, numbers of another size\n  %s\n", strstr(message, says) ? "an error that says so" : "no such error"));
     PetscCall(MatDestroy(&A));
   }
-  PetscCall(WriteBinary(comm, own, 2 * PetscMin(own, sizeof(double)))); /* as long as two numbers of the next size, if there is one */
+  PetscCall(WriteBinary(comm, own, 2 * PetscMin(own, sizeof(double)))); /* two numbers of the next size, or less */
   PetscCall(Try(comm, "PETSc binary, a vector follows", "matloadtest.petsc"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -155,7 +155,7 @@ static void MtxBanner(MtxReader *r)
 
 static void MtxSizes(MtxReader *r)
 {
-  const PetscInt64 most = 1000000; /* rows and columns that may lack entries, in addition to ten times the number of entries */
+  const PetscInt64 most = 1000000; /* allowed in addition to ten times the number of entries */
   char            *s    = r->text;
 
   if (!MtxDataLine(r)) {
@@ -183,7 +183,7 @@ void MtxOpen(MtxReader *r, const char file[])
   r->file = file;
   errno   = 0;
   if (stat(file, &status)) MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", strerror(errno));
-  else if (!S_ISREG(status.st_mode)) MtxFail(r, PETSC_ERR_FILE_OPEN, "not a regular file"); /* a pipe could make us wait for ever */
+  else if (!S_ISREG(status.st_mode)) MtxFail(r, PETSC_ERR_FILE_OPEN, "not a regular file"); /* a pipe may never end */
   else {
     r->gz = gzopen(file, "rb"); /* reads files that are not compressed too */
     if (!r->gz) MtxFail(r, PETSC_ERR_FILE_OPEN, "cannot open: %s", errno ? strerror(errno) : "no memory");

@@ -37,5 +37,5 @@ typedef struct {
 } MtxReader;
 
 void      MtxOpen(MtxReader *, const char[]);                                    /* up to and including the size line */
-PetscBool MtxNext(MtxReader *, PetscInt64 *row, PetscInt64 *col, double *value); /* false at the end and after an error */
+PetscBool MtxNext(MtxReader *, PetscInt64 *row, PetscInt64 *col, double *value); /* false: the end, or an error */
 void      MtxClose(MtxReader *);

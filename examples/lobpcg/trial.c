@@ -5,7 +5,8 @@
 
 enum {
   ITERATIONS = 40,
-  WARM_UP    = 3 /* iterations before the time is taken. The last of them has residuals and directions, so everything was called once */
+  /* iterations before the time is taken. The last has residuals and directions, so everything was called once */
+  WARM_UP    = 3
 };
 
 /*

@@ -229,7 +229,7 @@ int main(int argc, char **args)
       args: -test_output -generate stencil27 -size 6 -N 7,32 -repeat 2 -mat_type aijtcu -mat_aijtcu_path {{tcu csr}} -mat_aijtcu_format {{8,64,32,1 16,64,32,1}} -compare_type aijtcu -compare_mat_aijtcu_path cusparse
       diff_args: -j
 
-   test: # rows of B in shared memory: an H200 has as many multiprocessors as there are panels, or a few more; columns of B that are aligned to 16 bytes, and others
+   test: # rows of B in shared memory: about as many panels as an H200 has multiprocessors; columns of B aligned, or not
       suffix: panels
       requires: cuda
       args: -test_output -generate stencil27 -size {{37 38}separate output} -N 2,9 -repeat 1 -mat_type aijtcu -mat_aijtcu_path csr

@@ -170,7 +170,7 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(EPSSetOperators(*eps, K, M));
   PetscCall(EPSSetProblemType(*eps, M ? EPS_GHEP : EPS_HEP));
   PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
-  PetscCall(DefaultOption("-eps_type", EPSLOBPCG)); /* not EPSSetType(): SLEPc 3.26 would refuse other types of ST for another type */
+  PetscCall(DefaultOption("-eps_type", EPSLOBPCG)); /* EPSSetType() would make SLEPc 3.26 refuse other ST */
   PetscCall(EPSSetDimensions(*eps, 8, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSSetTolerances(*eps, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, 500));
   PetscCall(EPSSetConvergenceTestFunction(*eps, Converged, rounding, NULL));

@@ -11,7 +11,7 @@
 typedef struct {
   PetscInt       wanted, converged, iterations;
   PetscBool      stagnated;                 /* rounding ended the iteration */
-  PetscReal      negative;                  /* an approximate eigenvalue below zero, which ended the iteration; else zero */
+  PetscReal      negative;                  /* an approximate eigenvalue below zero that ended it; else zero */
   PetscInt       products;                  /* sparse matrix times block of vectors, on this process */
   PetscLogDouble product_time, setup, time; /* in those, before the iteration, and in it */
 } SolveStatistics;

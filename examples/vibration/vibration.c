@@ -267,7 +267,8 @@ int main(int argc, char **args)
       args: -test_output -mat_type {{aij aijtcu}}
       filter: cut -c 1-19
 
-   # A refined mesh: as many iterations as on a coarse one, and the frequencies of a solver that has nothing in common with LOBPCG but the matrices
+   # A refined mesh: as many iterations as on a coarse one, and the frequencies of a solver that has nothing in common
+   # with LOBPCG but the matrices
    testset:
       requires: double
       args: -test_output -nx 79 -ny 5 -nz 6

@@ -72,7 +72,7 @@ static __device__ __forceinline__ bool Whole(const HrpbScalar *p, int64_t rows)
   return rows >= TILE && (uintptr_t)p % 16 == 0;
 }
 
-/* Load a thread's entries of the tile that begins at p and has so many rows, with zeros in the rows beyond */
+/* Load a thread's entries of the tile that begins at p, and zeros in what lies beyond its rows */
 static __device__ __forceinline__ void Load(const HrpbScalar *p, int64_t rows, HrpbScalar x[ENTRIES])
 {
   if (Whole(p, rows)) {
@@ -131,7 +131,7 @@ static __device__ __forceinline__ void LeaveWarpSum(HrpbScalar (*sums)[MOST_X], 
   if (threadIdx.x % HRPB_LANES == 0) sums[threadIdx.x / HRPB_LANES][i] = sum;
 }
 
-/* Sums of the warps for so many blocks become those of the tile. parts[i stride] is that of block i */
+/* Sums of the warps for nx blocks become those of the tile. parts[i stride] is that of block i */
 static __device__ __forceinline__ void SumWarps(HrpbScalar (*sums)[MOST_X], int32_t nx, HrpbScalar *parts, int64_t stride)
 {
   __syncthreads();

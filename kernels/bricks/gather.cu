@@ -2,8 +2,9 @@
    Bricks times a row-major copy of B, which is read where the bricks say. For matrices whose columns are scattered, and
    for all that the staged kernel does not take.
 
-   A warp has a strip, with a ring of stages of its own in shared memory. So many rows of B are on their way, however
-   few registers there are. A row of B is copied as a whole before the next one: rows lie in different memory pages.
+   A warp has a strip, with a ring of stages of its own in shared memory. So rows of B are on their way to all stages,
+   however few registers there are. A row of B is copied as a whole before the next one: rows lie in different memory
+   pages.
 */
 #include "../common/copy.cuh"
 #include "product.cuh"
@@ -96,7 +97,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   const int32_t         n0    = blockIdx.y * 16 * NT;
   const int32_t         tiles = (a.ldr - n0) / 16; /* of the NT, those that exist */
   Ring                 &ring  = ((Ring *)shared)[threadIdx.x / 32];
-  uint32_t              put = 0, got = 0, nput = 0; /* the stage to fill next, the stage to multiply next, and how many are filled */
+  uint32_t              put = 0, got = 0, nput = 0; /* next stage to fill, next to multiply, number of full ones */
   Scalar                sum[NT][BM / 2] = {};
 
   if (at >= f.nitems) return;

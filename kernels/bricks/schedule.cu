@@ -13,7 +13,7 @@
 #include "product.cuh"
 
 enum {
-  MANY = 2 /* a panel is cut into so many parts or more, or not at all */
+  MANY = 2 /* the fewest parts of a panel that is cut */
 };
 
 namespace {

@@ -52,7 +52,7 @@ template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
   uint32_t              i, tile; /* the item's number, and its tile */
-  WorkItem              item;    /* the item itself, still on its way from memory: do not look at it before it is needed */
+  WorkItem              item;    /* the item itself, still on its way from memory: do not read it early */
 
   __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
   __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
@@ -176,7 +176,7 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
         const uint32_t beyond = (uintptr_t)(a.d.B + first * a.d.ldb) % 16;
 
         if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
-        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* in double 8 bytes are one scalar */
+        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* 8 bytes: a double */
         else CopyClass<1>(a, p, stage, n0, N, first);
       }
     }
@@ -334,7 +334,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w += gridDim.x) { /* the item is read twice, to leave its registers to the blocks */
+  for (uint32_t w = blockIdx.x; w < nwork; w += gridDim.x) { /* read again: its registers are for the blocks */
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
@@ -534,7 +534,7 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision 
   const SpmmBrickTimes *t       = &device->model->bricks[precision];
   const HrpbParams      format  = HrpbStagedParams();
   const HrpbSurvey     *s       = &facts->survey;
-  const double          columns = (double)std::max(N, (int64_t)TILE_COLS / 2); /* fewer than half of a tile take as long */
+  const double          columns = (double)std::max(N, (int64_t)TILE_COLS / 2); /* at least half a tile */
   const double          bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
   const double          panels  = std::max(1.0, (double)facts->nrows / format.panel_rows);
   const double          in_turn = std::min((double)s->most_staged_rows * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1), (double)HRPB_PART_COLS) / format.block_cols;

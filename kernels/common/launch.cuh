@@ -28,7 +28,7 @@ template <typename... Formal, typename... Actual> static HrpbError LaunchAs(bool
   config.dynamicSmemBytes                          = shared;
   config.stream                                    = stream;
   config.attrs                                     = &early;
-  config.numAttrs                                  = !first && device->code >= 90; /* kernels compiled for an earlier device do not wait */
+  config.numAttrs                                  = !first && device->code >= 90; /* earlier code does not wait */
   HrpbCallCuda(cudaLaunchKernelEx(&config, kernel, arguments...));
   return HRPB_SUCCESS;
 }

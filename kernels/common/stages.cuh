@@ -16,7 +16,7 @@
 
 enum {
   RING_STAGES   = 8,               /* at most */
-  RING_BARRIERS = 16 * RING_STAGES /* bytes for the barriers of so many */
+  RING_BARRIERS = 16 * RING_STAGES /* bytes for the barriers of all stages */
 };
 
 /* Addresses in shared memory: of the first stage, and of the first barrier of each kind */
@@ -118,8 +118,8 @@ static __device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *fro
 
 #if HAVE_COPY_ENGINE
 /*
-   All lanes of a warp say how many items of so many bytes they will let the copy engine bring. The warp arrives once,
-   and the barrier waits for all these bytes. Whoever waits for it also sees what the lanes wrote to the stage
+   All lanes of a warp say how many items, of how many bytes, they will let the copy engine bring. The warp arrives
+   once, and the barrier waits for all these bytes. Whoever waits for it also sees what the lanes wrote to the stage
    themselves.
 */
 static __device__ __forceinline__ void ArriveExpectAll(uint32_t barrier, uint32_t nitems, uint32_t bytes, uint32_t lane)

@@ -78,7 +78,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
 {
   constexpr int     GROUPS = CSR_THREADS / G;
   const int32_t     lane   = threadIdx.x % G;
-  const int32_t     tile   = a.n0 + blockIdx.y * (G * K * W), n0 = tile + lane * W; /* the first column of the tile, and that of the lane */
+  const int32_t     tile   = a.n0 + blockIdx.y * (G * K * W), n0 = tile + lane * W; /* first columns */
   const bool        cut    = blockIdx.x < (uint32_t)a.part_blocks;
   const int64_t     item   = (int64_t)(cut ? blockIdx.x : blockIdx.x - a.part_blocks) * GROUPS + threadIdx.x / G;
   HrpbInt           begin  = 0;
@@ -102,7 +102,8 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   }
   longest = __reduce_max_sync(HRPB_ALL_LANES, length);
   HrpbLetNextKernelCome();
-  HrpbWaitForKernelBefore(); /* the copy of B. It does not let this kernel come early: with two columns that took 1.28 times as long */
+  /* The copy of B does not let this kernel come early: with two columns that took 1.28 times as long */
+  HrpbWaitForKernelBefore();
 
   const HrpbInt    *colidx = a.colidx + begin;
   /* a lane beyond the end of the row reads what the first lane of the tile does */

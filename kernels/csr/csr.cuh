@@ -27,14 +27,17 @@ enum {
   CSR_RESIDENT = 6,
 
   /* staged.cu */
-  CSR_PANEL_ROWS     = 480,                                                /* the most rows of a thread block, whose threads have 128 registers */
+  CSR_PANEL_ROWS     = 480,                                                /* rows of a thread block, at most */
   CSR_STAGED_ENTRIES = 28,                                                 /* the most entries of a row, in registers */
   CSR_STAGED_COLUMNS = 4,                                                  /* columns of B at a time */
   CSR_STAGED_ZEROS   = 32 / sizeof(HrpbScalar),                            /* zeros behind each of these */
   CSR_STAGED_ROWS    = (28 << 10) / sizeof(HrpbScalar) - CSR_STAGED_ZEROS, /* the most rows of B in shared memory */
-  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10),                /* of two stages: nearly all that there is on Hopper */
+  CSR_STAGED_BYTES   = 2 * CSR_STAGED_COLUMNS * (28 << 10),                /* of two stages: nearly all of Hopper's */
 
-  /* combine.cu: a thread block puts a row with more entries together, a thread any other, or so many lanes of direct.cu */
+  /*
+     combine.cu: a thread block adds up a row with more than CSR_HUGE entries, a thread any other. In direct.cu
+     CSR_COMBINE_LANES lanes do
+  */
   CSR_HUGE          = 2048,
   CSR_COMBINE_LANES = 8
 };
@@ -79,7 +82,7 @@ struct CsrProduct {
   int64_t            ldb, ldc;
   int32_t            N;
   cudaStream_t       stream;
-  int64_t            b_row;       /* from an entry of B to that in the next row: 1 if B is column-major. Otherwise ldb is 1 */
+  int64_t            b_row;       /* distance of rows of B: 1 if B is column-major. Otherwise ldb is 1 */
   const HrpbScalar  *C0;          /* what is added to the product, or NULL; only csr-copy and combine.cu add */
   int64_t            ldc0;
 };
@@ -99,7 +102,7 @@ static inline size_t CsrPartialBytes(const SpmmMatrix *A, int64_t N)
 
 /*
    panels.cu: which rows of B each panel of rows needs, for staged.cu. It is made where this kernel pays. If panel_rows
-   is not zero, it is made for panels of so many rows wherever the kernel can multiply. Otherwise s->panel_rows stays
+   is not zero, it is made for panels of panel_rows rows wherever the kernel can multiply. Otherwise s->panel_rows stays
    zero. Waits
 */
 HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s);

@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 enum {
-  CSR_TILE_BYTES = 256 /* of a row of the copy of B: what a thread block multiplies at a time, unless tiles are narrow */
+  CSR_TILE_BYTES = 256 /* of a row of the copy of B: the part in a tile, unless tiles are narrow */
 };
 
 /*
@@ -38,7 +38,8 @@ typedef struct {
   int64_t nnz, longest;        /* entries; entries of the longest row */
   int32_t part_entries;        /* entries of a part; longer rows are cut */
   int32_t nlong, nparts;       /* rows that are cut, and all their parts */
-  int32_t ngiant, nhuge;       /* cut rows that are longer than a section; those of them whose parts are the work of a whole thread block */
+  /* cut rows that are longer than a section; those of them whose parts are the work of a whole thread block */
+  int32_t ngiant, nhuge;
   int32_t nsections;           /* sections: the entries that a thread block has */
   int32_t section_entries;     /* entries of the largest section */
   int32_t direct_columns;      /* the most columns of B for csr-direct */
@@ -46,7 +47,7 @@ typedef struct {
   int32_t staged_rows;         /* the most rows of B that such a panel needs */
   int32_t rows_entries;        /* the most entries of CSR_ROWS rows in csr-rows, or zero */
   int32_t narrow_tiles;        /* not zero: tiles of 128 bytes of a row of the copy, not of 256 */
-  int32_t eight_columns;       /* products of up to so many columns have eight lanes for a row, wider ones four */
+  int32_t eight_columns;       /* the most columns of B with eight lanes for a row; beyond, four */
   int32_t eight_anyway;        /* not zero: also where a quarter of the eight lanes or more have no columns */
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
   void   *sections;            /* in device memory */

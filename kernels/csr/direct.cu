@@ -24,18 +24,18 @@ enum {
   */
   DIRECT_SHARED    = sizeof(HrpbScalar) == 8 ? 75 : 50,
   /*
-     rows with so many entries on average are added up by DIRECT_LANES lanes: a section has too few of them for all
-     threads
+     rows with this many entries or more, on average, are added up by DIRECT_LANES lanes: a section has too few of them
+     for all threads
   */
   DIRECT_LONG_ROWS = 64,
   DIRECT_LANES     = 8,
   LEAST_SHIFT      = 3,
   MOST_SHIFT       = 5,
   NO_SHIFT         = 31,
-  MARKS            = CSR_CUT_SECTION / 32 + 1,              /* words with a bit for each entry of a section, and one more word */
+  MARKS            = CSR_CUT_SECTION / 32 + 1,              /* words: a bit for each entry of a section, one more */
   MOST_CUT         = CSR_CUT_SECTION / (CSR_LEAST_PART + 1) /* the most rows of a section that are cut */
 };
-static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_CUT_SECTION, "one turn for rows of up to so many entries");
+static_assert(DIRECT_THREADS * DIRECT_READS >= CSR_SHARED + 2 * CSR_LEAST_PART && DIRECT_THREADS * DIRECT_READS >= CSR_CUT_SECTION, "rows of up to these lengths take one turn");
 static_assert(1 << LEAST_SHIFT == CSR_CHUNK && DIRECT_THREADS % (1 << MOST_SHIFT) == 0, "lanes with a chunk each do not meet, and the terms that a thread writes are equally far apart");
 static_assert(CSR_CHUNK == 8 && CSR_LEAST_PART % CSR_CHUNK == 0, "a byte of marks for a thread, and parts of a row begin with a chunk");
 
@@ -112,7 +112,7 @@ static __host__ __device__ __forceinline__ uint32_t Place(uint32_t k, uint32_t s
 */
 template <bool QUIET> static __device__ __forceinline__ HrpbScalar SumOfChunk(const Term *term, uint32_t shift, uint32_t first, int32_t n)
 {
-  const uint32_t near  = (1u << shift) - (first & ((1u << shift) - 1)); /* terms before the next place that is left out */
+  const uint32_t near  = (1u << shift) - (first & ((1u << shift) - 1)); /* terms before the next gap */
   const uint32_t at    = SharedAddress(term + Place(first, shift));
   uint32_t       after = at + (uint32_t)sizeof(Term);
   HrpbScalar     sum   = 0;
@@ -313,7 +313,7 @@ template <Adding HOW> static HrpbError Launch(const CsrProduct *p)
 {
   const CsrSchedule *s      = p->schedule;
   const DirectArgs   a      = {p->rowptr, p->colidx, p->values, p->B, (const CsrSection *)s->sections, p->C, p->partial, p->ldb, p->ldc, s->nparts, s->part_entries};
-  const size_t       shared = sizeof(Term) * Place(s->section_entries + CSR_CHUNK, LEAST_SHIFT); /* the last chunk is read as a whole */
+  const size_t       shared = sizeof(Term) * Place(s->section_entries + CSR_CHUNK, LEAST_SHIFT); /* whole chunks */
 
   HrpbCallCuda(cudaFuncSetAttribute(CsrDirect<HOW>, cudaFuncAttributePreferredSharedMemoryCarveout, DIRECT_SHARED));
   CsrDirect<HOW><<<dim3(s->nsections, p->N), DIRECT_THREADS, shared, p->stream>>>(a);
@@ -346,7 +346,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   CsrProduct         p;
 
   HrpbCall(CsrProductOf(A, o, work, stream, &p));
-  if (s->nlong > s->ngiant) HrpbCall(Launch<BY_CHUNKS>(&p)); /* rows are cut: sections have CSR_CUT_SECTION entries at most */
+  if (s->nlong > s->ngiant) HrpbCall(Launch<BY_CHUNKS>(&p)); /* sections have CSR_CUT_SECTION entries at most */
   else HrpbCall(s->nnz >= DIRECT_LONG_ROWS * (int64_t)s->nrows ? Launch<BY_LANES>(&p) : Launch<BY_THREADS>(&p));
   return CsrCombineRun(&p, false);
 }

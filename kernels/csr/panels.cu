@@ -11,7 +11,7 @@ enum {
   WINDOW_SHIFT = sizeof(HrpbScalar) == 8 ? 2 : 3, /* rows of B come in windows, which are sectors of 32 bytes */
   WINDOW       = 1 << WINDOW_SHIFT,
   PADDING      = 16 / sizeof(HrpbScalar), /* room in a run for what comes with it where columns are not aligned */
-  SAMPLED      = 64,                      /* panels that are looked at first: all panels take long where columns are scattered */
+  SAMPLED      = 64,                      /* panels looked at first: all take long where columns are scattered */
   FEW_ENTRIES  = CSR_CHUNK,               /* entries of a row, on average, up to which csr-rows is as fast */
   /* uses of a row of B in shared memory, on average: to bring the row costs as much as some entries */
   LEAST_USES   = 3,
@@ -55,8 +55,8 @@ static __device__ uint32_t Place(uint32_t window, uint32_t run)
 }
 
 /*
-   Count: for every so many panels run_ptr[panel] becomes the number of runs, unless run_ptr is NULL, and totals are
-   summed up. Fill: the runs, from run_ptr[panel] on, and places.
+   Count: for panels 0, every, 2 every, ... run_ptr[panel] becomes the number of runs, unless run_ptr is NULL. Their
+   totals are summed up. Fill: the runs, from run_ptr[panel] on, and places.
 
    It walks as through sorted rows. With rows that are not sorted it comes to an end as well, and says so.
 */
@@ -130,7 +130,7 @@ template <bool FILL> static __global__ void __launch_bounds__(HRPB_THREADS) Pane
   }
 }
 
-/* For every so many panels. Waits */
+/* The totals of panels 0, every, 2 every, ... Waits */
 static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, cudaStream_t stream, PanelTotals *found)
 {
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
@@ -141,7 +141,7 @@ static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every
   return HRPB_SUCCESS;
 }
 
-/* Whether what was found in panels with so many entries fits into shared memory, and is worth it */
+/* Whether what was found in panels fits into shared memory, and is worth it. The panels have this many entries */
 static bool Suits(const PanelTotals *t, int64_t entries, bool always)
 {
   const int64_t rows = (int64_t)t->nwindows * WINDOW;

@@ -10,7 +10,7 @@
 
 enum {
   ROWS_TILE    = 8,  /* columns of B that a thread multiplies together */
-  ROWS_COLUMNS = 32, /* the most columns of a thread block, tile by tile; fewer where there are fewer than ROWS_BLOCKS */
+  ROWS_COLUMNS = 32, /* the most columns of a thread block, tile by tile; fewer if it takes that for ROWS_BLOCKS */
   ROWS_BLOCKS  = 3   /* thread blocks for each multiprocessor: as many as the proxy of tuning has (proxy.cu) */
 };
 
@@ -71,7 +71,7 @@ template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyTil
   }
 }
 
-/* Multiply columns n to end - 1: U of them together as long as there are so many, then half as many */
+/* Multiply columns n to end - 1: U of them together while U or more are left, then half of U */
 template <int U, bool CHUNKS> static __device__ __forceinline__ void MultiplyRow(const RowsArgs &a, const Row &r, int32_t n, int32_t end)
 {
 #pragma unroll 1

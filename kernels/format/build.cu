@@ -12,7 +12,8 @@
 
 enum {
   MOST_BLOCKS = 512, /* the most thread blocks that end with atomic operations on the same numbers */
-  VALUE_BITS  = 20   /* a count of values (HRPB_MAX_SLOTS at most) and one of bricks (2048 at most) share 32 bits and add as one number */
+  /* a count of values (HRPB_MAX_SLOTS at most) and one of bricks (2048 at most) share 32 bits and add as one number */
+  VALUE_BITS  = 20
 };
 
 namespace {
@@ -27,7 +28,7 @@ typedef struct {
   HrpbWindowTotals *window_totals;
   BrickTotals      *brick_totals;
   uint32_t         *window_start; /* [segments of all panels + 1] */
-  uint32_t         *count;        /* [nblocks][nstrips + 1] bricks and values of strips, later of those before each; the block's last */
+  uint32_t         *count;        /* [nblocks][nstrips + 1] bricks and values of strips; later sums before each */
   uint32_t         *used;         /* [nblocks][words] a bit for each local column of the block that has an entry */
   int32_t           words;
 } Workspace;

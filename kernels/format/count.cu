@@ -3,8 +3,8 @@
 #include "windows.cuh"
 
 enum {
-  LONG_ROW    = 256,                 /* a strip with a row of so many entries goes to a list: one lane would take them one by one */
-  SHORT_ROW   = 32,                  /* the same where there are few strips and few ranges of columns: a thread block is sooner */
+  LONG_ROW    = 256,                 /* a strip with a row this long goes to a list: one lane would be slow */
+  SHORT_ROW   = 32,                  /* the same where strips and ranges of columns are few */
   FEW_STRIPS  = 4096,
   FEW_COLUMNS = 4 * (int)HRPB_RANGE,
   MOST_BLOCKS = 1024,                /* thread blocks at most for the strips in the list */

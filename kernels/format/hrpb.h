@@ -79,7 +79,7 @@ enum {
 typedef enum {
   HRPB_SUCCESS = 0,
   HRPB_ERR_PARAMETER, /* a number of HrpbParams is not allowed, or panel_rows*block_cols > HRPB_MAX_SLOTS */
-  HRPB_ERR_CSR,       /* negative size, descending row pointers, column out of range, row not sorted or with duplicates */
+  HRPB_ERR_CSR,       /* negative size, bad row pointers, column out of range, unsorted or double columns */
   HRPB_ERR_ORDER,     /* order is not a permutation of the rows */
   HRPB_ERR_OVERFLOW,  /* an offset or count does not fit the layout's 32 bits; nothing was allocated */
   HRPB_ERR_MEMORY,    /* malloc() failed; nothing is left allocated */
@@ -101,7 +101,7 @@ typedef struct {
 /* A brick without its values. One load brings it to a lane. The second half of a brick of 8 rows is zero */
 typedef struct {
   uint32_t pattern[2]; /* of rows 0 to 7, of rows 8 to 15: bit row%8*HRPB_BRICK_COLS + col */
-  uint8_t  column[4];  /* local column of each column of the brick; those beyond the last of the strip repeat it, and have no bits */
+  uint8_t  column[4];  /* local columns; those beyond the last of the strip repeat it, and have no bits */
   uint16_t value[2];   /* first value of each half, counted from the first one of the block */
 } HrpbBrick;
 
@@ -130,10 +130,10 @@ typedef struct {
 
   int32_t  *order;           /* [nrows] or NULL for the natural order */
   uint32_t *blocked_row_ptr; /* [npanels + 1] first block of each panel: the paper's blockedRowPtr */
-  uint32_t *pattern_ptr;     /* [nblocks + 1] where each block begins in pattern, in HRPB_PATTERN_UNIT bytes (the paper's sizePtr) */
+  uint32_t *pattern_ptr;     /* [nblocks + 1] where blocks begin in pattern, in HRPB_PATTERN_UNIT bytes: sizePtr */
   uint32_t *value_ptr;       /* [nblocks + 1] where each block begins in the values, in HRPB_VALUE_UNIT scalars */
   uint32_t *window_ptr;      /* [nblocks + 1] where each block begins in windows */
-  int32_t  *windows;         /* [nwindows] first column of each active window divided by TW, ascending in a panel: the paper's activeCols */
+  int32_t  *windows;         /* [nwindows] first column divided by TW, ascending in a panel: activeCols */
   uint8_t  *pattern;         /* [pattern_bytes] with the values the paper's packedBlocks; aligned to 16 bytes */
 } Hrpb;
 

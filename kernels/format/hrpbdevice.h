@@ -47,7 +47,7 @@ HrpbError HrpbTakeValuesDevice(const Hrpb *h, const int32_t *map, const HrpbScal
 typedef struct {
   int64_t nnz;
   int64_t strip_cols8, strip_cols16; /* HrpbCountStripColumns() of strips of 8 and 16 rows */
-  int64_t staged_rows;               /* rows of B that a product in the format HrpbStagedParams() stages, summed over the panels */
+  int64_t staged_rows;               /* rows of B that HrpbStagedParams() stages, summed over the panels */
   int64_t most_staged_rows;          /* the most of them in a panel */
   int64_t needed_rows;               /* those of staged_rows that meet an entry */
 } HrpbSurvey;

@@ -2,7 +2,7 @@
 #include "strip.cuh"
 
 enum {
-  BATCH = 4, /* bricks whose values are loaded before the first of them is stored. 8 take 1.1 times as long, because of registers */
+  BATCH = 4, /* bricks that are loaded before the first is stored. 8 take 1.1 times as long: registers */
   TAKEN = 4  /* values of a thread that are on their way together */
 };
 

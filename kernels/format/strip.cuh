@@ -24,7 +24,7 @@ typedef struct {
 } HrpbUnit;
 
 typedef struct {
-  int64_t n;     /* fits 32 bits, because the starts of strips, two bytes for each strip of each block, fit the offsets of the pattern */
+  int64_t n;     /* fits 32 bits: two bytes for each strip of each block fit the offsets of the pattern */
   int32_t group; /* blocks of one */
 } HrpbUnits;
 

@@ -13,13 +13,13 @@ enum {
   HRPB_THREAD_WORDS  = 8,                                /* words of the bitmap that each thread clears and reads */
   HRPB_RANGE_WORDS   = HRPB_THREADS * HRPB_THREAD_WORDS, /* 8 kB */
   HRPB_RANGE         = HRPB_RANGE_WORDS * 32,            /* windows */
-  HRPB_LONG_ROW      = 2048,                             /* a row with so many entries is the work of more than a warp */
-  HRPB_HEAVY_PANEL   = 1 << 16,                          /* a panel with so many entries is the work of more than a thread block */
+  HRPB_LONG_ROW      = 2048,                             /* entries: such a row is for more than a warp */
+  HRPB_HEAVY_PANEL   = 1 << 16,                          /* entries: for more than a thread block */
   HRPB_SEGMENT       = 1 << 14,                          /* entries of a segment */
   HRPB_MOST_SEGMENTS = 32,                               /* the most segments of a panel */
   HRPB_MOST_UNITS    = 1 << 22,                          /* the most segments of all panels together */
-  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks where panels are cut: most of all segments are empty */
-  HRPB_SEGMENT_SHIFT = 61,                               /* a segment's turn comes so many panels later than that of the one before */
+  HRPB_BLOCKS_CUT    = 2048,                             /* thread blocks for cut panels; most are empty */
+  HRPB_SEGMENT_SHIFT = 61,                               /* panels between the turns of two segments */
   HRPB_ROW_LANES     = 8,                                /* lanes that have a row, unless it is long */
   HRPB_READS         = 8                                 /* entries of a lane that are on their way together */
 };

@@ -20,57 +20,57 @@ extern "C" {
 /* Bricks of 16 rows with rows of B in shared memory */
 typedef struct {
   double launch;       /* of a product */
-  double least;        /* as long as a product takes with next to nothing to do */
-  double block;        /* to come to the next block of the panel that has most of them, */
-  double block_column; /* and as much again for each column of B */
-  double brick;        /* to decode a brick, */
-  double brick_column; /* and to multiply it with a column of B, as far as that does not hide behind the next brick */
+  double least;        /* a product with next to nothing to do */
+  double block;        /* to come to the next block of the panel that has most of them */
+  double block_column; /* to come to the next block, in addition for each column of B */
+  double brick;        /* to decode a brick */
+  double brick_column; /* to multiply a brick with a column of B, as far as the next brick does not hide that */
   double staged;       /* to bring an entry of B into shared memory */
   double dense;        /* an entry of B or C */
 } SpmmBrickTimes;
 
 /* The kernels for CSR */
 typedef struct {
-  double  launch;           /* of a product, */
-  double  column_launch;    /* and of one column by column */
-  double  entry;            /* to read an entry of the CSR, */
-  double  staged_entry;     /* and for csr-staged */
-  double  entry_column;     /* to multiply it with an entry of B: csr-copy, */
-  double  in_place;         /* csr-rows, */
-  double  staged;           /* csr-staged, */
-  double  column;           /* csr-direct, which includes reading the entry */
+  double  launch;           /* of a product */
+  double  column_launch;    /* of a product by csr-direct, column by column */
+  double  entry;            /* to read an entry of the CSR; not for csr-staged and csr-direct */
+  double  staged_entry;     /* to read an entry of the CSR in csr-staged */
+  double  entry_column;     /* to multiply an entry with one of B in csr-copy */
+  double  in_place;         /* to multiply an entry with one of B in csr-rows */
+  double  staged;           /* to multiply an entry with one of B in csr-staged */
+  double  column;           /* to read an entry and multiply it with one of B in csr-direct */
   double  dense;            /* to copy an entry of B, or to write one of C */
-  double  scattered;        /* as entry_column, where the rows of B that a row needs are all over B, but in L2; */
-  double  spread;           /* this where they are not, */
-  double  spread_byte;      /* and as much again for each byte of a tile of all rows of B */
-  int32_t fewest_copied;    /* columns of csr-copy: fewer take as long; */
-  int32_t fewest_few_rows;  /* so do fewer than these where rows are few; */
-  int32_t fewest_scattered; /* and than these where columns are scattered */
+  double  scattered;        /* as entry_column, where rows of B are met all over B, which L2 holds */
+  double  spread;           /* as entry_column, where rows of B are met all over B, which L2 does not hold */
+  double  spread_byte;      /* in addition to spread, for each byte of a tile of all rows of B */
+  int32_t fewest_copied;    /* a product by csr-copy with fewer columns of B takes as long as with these */
+  int32_t fewest_few_rows;  /* the same number where rows of A are few */
+  int32_t fewest_scattered; /* the same number where columns of A are scattered */
 } SpmmCsrTimes;
 
 /* Reordering */
 typedef struct {
-  double permute;    /* an entry of B or C, into the other order or back */
-  double bricks;     /* not a time: bricks of a reordered matrix take so many times as long as those of one that came in a good order */
+  double permute;    /* to copy an entry of B or C into the reordering or back */
+  double bricks;     /* not a time: how much longer bricks of a reordered matrix take than of one in a good order */
   double level;      /* of the search for the order */
-  double entry;      /* to name an entry anew, and to build bricks of it, */
-  double long_entry; /* where rows are too long to be sorted in registers; */
-  double one_row;    /* and an entry of the longest row, which one warp goes through */
+  double entry;      /* to name an entry anew, and to build bricks of it */
+  double long_entry; /* the same where rows are too long to be sorted in registers */
+  double one_row;    /* for an entry of the longest row, which one warp goes through */
 } SpmmOrderTimes;
 
 typedef struct {
   const char    *name;      /* as the file is called: "h200" */
   const char    *device;    /* as CUDA calls it, or a part of that: "H200" */
-  const char    *source;    /* the benchmark, */
-  const char    *commit;    /* and of which commit it was */
+  const char    *source;    /* the file of the benchmark */
+  const char    *commit;    /* the commit that the benchmark ran */
   int32_t        cc;        /* compute capability: 90 for 9.0 */
   int32_t        nsm;       /* multiprocessors */
   double         bandwidth; /* of its memory, bytes per second */
-  SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; of the precisions that the library is compiled for those are used that it has */
+  SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; those of other scalars are not used */
   SpmmCsrTimes   csr;
   SpmmOrderTimes order;
 
-  /* Not a time. A small matrix has short panels: the one with most blocks has so many times as many of them in turn */
+  /* Not a time: where panels are short, how many times as many blocks the panel with most of them has in turn */
   double short_in_turn;
   /* Whether the rows of B that narrow windows leave out show in the time of all matrices */
   bool narrow_windows_save;

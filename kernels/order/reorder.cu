@@ -16,7 +16,7 @@ enum {
   SAMPLE      = 4096, /* rows, */
   ROW_SAMPLE  = 256,  /* the most columns of each */
   MOST_PARTS  = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
-  PERMUTED    = 4,    /* columns of a thread: neighbours in memory, so that what was read for one row is at hand for the next */
+  PERMUTED    = 4,    /* columns of a thread: neighbours in memory, which one read brings */
   HASH_BITS   = 16
 };
 #define UNSEEN UINT32_MAX /* no neighbour in the level */
@@ -393,7 +393,7 @@ void HrpbReorderDestroyDevice(HrpbReordered *c, HrpbStream stream)
   memset(c, 0, sizeof(*c));
 }
 
-/* ---- Rows of dense matrices in another order ---- */
+/* ---- Reordered rows of dense matrices ---- */
 
 /* A few columns at a time, so that what a sector has for other rows is still at hand when these come */
 static __global__ void __launch_bounds__(HRPB_THREADS) PermuteRows(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto)

@@ -11,11 +11,11 @@
 
 enum {
   /*
-     every so many rows of a unit are read entry by entry: features cost no more than reading an eighth of the pattern
+     one row in SAMPLED is read entry by entry: features cost no more than reading an eighth of the pattern
   */
   SAMPLED       = 8,
   MOST_SEGMENTS = 4096, /* segments that are looked at; those of a larger matrix are spread over it */
-  WAVE_PANELS   = 6,    /* panels of WAVE_ROWS rows on a multiprocessor: whole waves of one, two and three thread blocks */
+  WAVE_PANELS   = 6,    /* panels of WAVE_ROWS rows on a multiprocessor: whole waves of 1, 2 and 3 thread blocks */
   WAVE_ROWS     = 128,
   TIMED         = 3 /* the most products */
 };

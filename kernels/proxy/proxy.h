@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 enum {
-  HRPB_UNIT_ROWS       = 256, /* rows of a unit: whole panels of every format, and whole thread blocks of the kernels on CSR */
-  HRPB_REPRESENTATIVES = 12   /* segments in a proxy. A segment is a number of consecutive units: its panels share rows of B */
+  HRPB_UNIT_ROWS       = 256, /* rows of a unit: whole panels of all formats, whole thread blocks for CSR */
+  HRPB_REPRESENTATIVES = 12   /* segments in a proxy. Each has consecutive units, which share rows of B */
 };
 
 /* What is known of a segment before anything is built. The last three are sums over every eighth row of the segment */
@@ -74,7 +74,7 @@ void      HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream);
 
 typedef struct {
   double  seconds;  /* seconds of a product, the shortest of a few */
-  double  products; /* products made for that. The first loads the kernel, is not timed, and has but a part of the rows if it can */
+  double  products; /* made for that. The first loads the kernel, is not timed, and has only some rows if it can */
   int32_t ldr;      /* leading dimension of the row-major copy of all of B, or zero where none is made */
 } HrpbTiming;
 

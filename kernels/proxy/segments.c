@@ -137,7 +137,7 @@ HrpbError HrpbChooseSegments(int32_t n, const HrpbFeatures features[], int32_t n
   p = (Point *)malloc(sizeof(*p) * (size_t)n);
   if (!p) return HRPB_ERR_MEMORY;
   SetPoints(n, features, p);
-  qsort(p, (size_t)n, sizeof(*p), BySum); /* the start: clusters of as many points each, one after the other in this order */
+  qsort(p, (size_t)n, sizeof(*p), BySum); /* at first, clusters of equal size in this order */
   for (int32_t i = 0; i < n; i++) p[i].cluster = (int32_t)((int64_t)i * CLUSTERS / n);
   for (int round = 0; round < ROUNDS; round++) {
     Center(n, p, c);

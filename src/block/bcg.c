@@ -1,6 +1,6 @@
 /*
-   Block conjugate gradients: -ksp_type bcg. All columns share one Krylov space, so fewer iterations are needed than with
-   cg. With one right-hand side, or any other operator, it is cg.
+   Block conjugate gradients: -ksp_type bcg. All columns share one Krylov space, so fewer iterations are needed than
+   with cg. With one right-hand side, or any other operator, it is cg.
 
    The iteration is BCGrQ (Dubrulle, Retooling the method of block conjugate gradients, ETNA 12, 2001), with the
    preconditioner M as inner product: the residual is R = Q C, with Q^T M Q = 1.
@@ -10,13 +10,14 @@
      Qn^T M Qn = Zeta^T Zeta      Qn = Q Zeta
      S <- M Q + S Zeta^T          C <- Zeta C
 
-   Zeta is a Cholesky factor with pivots. Columns of Qn that depend on others are left out: the columns of Q and S behind
-   the rank are zero. So dependent, zero or converged right-hand sides are no breakdown (compare Ji and Li, A
+   Zeta is a Cholesky factor with pivots. Columns of Qn that depend on others are left out: the columns of Q and S
+   behind the rank are zero. So dependent, zero or converged right-hand sides are no breakdown (compare Ji and Li, A
    breakdown-free block conjugate gradient method, BIT 57, 2017). What is left out is lost from R. How much that is at
    most is counted for each column. A column whose norm might be another one does not end. When all others have ended,
    and these seem to have converged, the residual is computed anew, and the iteration begins again.
 
-   Q is kept as Qn and a factor F: Q = Qn F. Matrices of N rows and columns are on the host, each column after the other.
+   Q is kept as Qn and a factor F: Q = Qn F. Matrices of N rows and columns are on the host, each column after the
+   other.
 */
 #include "blockksp.h"
 
@@ -304,8 +305,8 @@ static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s, Mat Qn, Mat Z)
 }
 
 /*
-   Test after its iterations. A column whose norm is not known does not end. again says that there are only such columns,
-   and that they seem to have converged
+   Test after its iterations. A column whose norm is not known does not end. again says that there are only such
+   columns, and that they seem to have converged
 */
 static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, const PetscBool known[], PetscBool *again)
 {

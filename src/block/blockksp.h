@@ -97,16 +97,16 @@ typedef struct {
 
 struct _AIJTCUBlockMethod {
   KSPType name;
-  KSPType base;                                                  /* the type of PETSc that it is made of; NULL for the same */
+  KSPType base;                                                  /* PETSc's type that it is made of; NULL: the same */
   PetscErrorCode (*create)(KSP);                                 /* registered in place of PETSc's creator */
   PetscErrorCode (**original)(KSP);                              /* PETSc's creator */
   size_t size;                                                   /* of the method's data; they begin as zeros */
-  PetscErrorCode (*compose)(KSP, AIJTCUBlockKSP *);              /* after the original creator: learns of what is set; or NULL */
+  PetscErrorCode (*compose)(KSP, AIJTCUBlockKSP *);              /* after original(): sees what is set; or NULL */
   PetscErrorCode (*lacks)(KSP, AIJTCUBlockKSP *, const char **); /* why the block form cannot do what is set; or NULL */
   AIJTCUBlockNeeds (*needs)(KSP);
   PetscErrorCode (*solve)(KSP, AIJTCUBlockKSP *, Mat, Mat);
   PetscErrorCode (*reset)(AIJTCUBlockKSP *); /* gives back what the data keep; or NULL */
-  PetscBool matsolve;                        /* what the block form lacks is left to the matsolve of PETSc, not to columns */
+  PetscBool matsolve;                        /* what the block form lacks is left to PETSc's matsolve */
 };
 
 /* enter.c */

@@ -8,7 +8,7 @@
 #include "blockksp.h"
 
 #if AIJTCU_HAVE_BLOCK
-/* Scalars. Those of two iterations take turns: the second are at SECOND. NORM lies behind BETA, both in one reduction */
+/* Scalars. Those of two iterations take turns: the second are at SECOND. NORM follows BETA, both in one reduction */
 enum {
   BETA = AIJTCU_SCALARS_OWN, /* r^T M r */
   NORM,                      /* square of the norm, or r^T M r */
@@ -127,7 +127,8 @@ static PetscErrorCode AIJTCUBreakdownsCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i,
 static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   const AIJTCUBlockCtx ctx   = s->ctx;
-  const PetscBool      early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL); /* M r comes before the norm */
+  /* M r comes before the norm */
+  const PetscBool      early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL);
   const PetscBool      late  = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   AIJTCUColumns       *c     = &s->columns;
   PetscScalar *const step = AIJTCUBlockScalars(ctx, STEP), *const kept[2] = {AIJTCUBlockScalars(ctx, KEPT), AIJTCUBlockScalars(ctx, KEPT + 1)};
@@ -151,7 +152,7 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA));
 
   while (c->nactive) {
-    const PetscInt     now = i % 2 ? SECOND : BETA, next = i % 2 ? BETA : SECOND; /* what was before is where next will be */
+    const PetscInt     now = i % 2 ? SECOND : BETA, next = i % 2 ? BETA : SECOND; /* they take turns */
     const PetscScalar *beta = AIJTCUBlockScalars(ctx, now), *betaold = AIJTCUBlockScalars(ctx, i ? next : now);
     PetscScalar       *dpi = AIJTCUBlockScalars(ctx, now + DPI - BETA), *dpiold = AIJTCUBlockScalars(ctx, (i ? next : now) + DPI - BETA);
 

@@ -276,8 +276,8 @@ PetscErrorCode AIJTCUResultsGive(KSP ksp, const AIJTCUResults *r)
 }
 
 /*
-   The end of a block solve, whose first column is this one of all. An outer solver sees that the preconditioner failed by
-   what is not finite, as in KSPSolve()
+   The end of a block solve, whose first column is this one of all. An outer solver sees that the preconditioner failed
+   by what is not finite, as in KSPSolve()
 */
 PetscErrorCode AIJTCUColumnsEnd(KSP ksp, AIJTCUBlockKSP *s, Mat X, PetscInt first)
 {

@@ -95,8 +95,8 @@ static PetscErrorCode AIJTCUBlockSolve(KSP ksp, AIJTCUBlockKSP *s, PetscInt firs
 }
 
 /*
-   Solve with all columns: at once if there is memory, else in batches. They have half the columns until there is. Returns
-   how many columns are solved: all but those for which there is no memory even one by one
+   Solve with all columns: at once if there is memory, else in batches. They have half the columns until there is.
+   Returns how many columns are solved: all but those for which there is no memory even one by one
 */
 static PetscErrorCode AIJTCUBlockSolveBatches(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, PetscInt *done)
 {

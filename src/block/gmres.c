@@ -155,7 +155,7 @@ static PetscErrorCode AIJTCUSetUpGMRES(KSP ksp, AIJTCUBlockKSP *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Subtract from U its components along the it + 1 vectors of the basis. host gets the products and the square that is left */
+/* Subtract from U its components along the basis, it + 1 vectors. host gets the products and the square that is left */
 static PetscErrorCode AIJTCUOrthogonalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt it, Mat U, const PetscScalar **host)
 {
   AIJTCUGMRES         *g   = (AIJTCUGMRES *)s->data;

@@ -339,7 +339,7 @@ static PetscErrorCode WidthFits(const Width *width, Mat X, PetscBool *fits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Set up all products. They are not usable if one of them is not made where X is: blocks would be copied in each cycle */
+/* Set up all products. They are not usable if one is not made where X is: blocks would be copied in each cycle */
 static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, PetscBool *usable)
 {
   const PetscInt finest = s->nlevels - 1;

@@ -349,7 +349,7 @@ static PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, Petsc
 }
 
   #if AIJTCU_HAVE_DEVICE
-/* How many bytes are those of so many arrays of scalars. They must fit into the buffer on the host */
+/* The bytes of narrays arrays of scalars. They must fit into the buffer on the host */
 static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narrays, size_t *bytes)
 {
   const size_t count = (size_t)narrays * (size_t)ctx->N;
@@ -443,7 +443,7 @@ static PetscErrorCode AIJTCUBlockCompute(AIJTCUBlockCtx ctx, const AIJTCUBlockCa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Room for so many operands */
+/* Room for n operands */
 static PetscErrorCode AIJTCUBlockOperands(AIJTCUBlockCtx ctx, PetscInt n)
 {
   PetscFunctionBegin;

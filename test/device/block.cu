@@ -90,7 +90,7 @@ static std::vector<BlockIn> Ins(const BlockOut *b, int64_t n)
   return in;
 }
 
-/* Equal, or within so many roundings of terms of this size. NaN is equal to NaN */
+/* Equal, or within a number of roundings of terms of this size. NaN is equal to NaN */
 static bool Near(HrpbScalar found, long double expected, long double size, double roundings)
 {
   if (std::isnan(expected)) return std::isnan(found);

@@ -593,7 +593,7 @@ static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
 
 static void Test(bool small)
 {
-  const int64_t few = sizeof(HrpbScalar) == 8 ? 11 : 31; /* bricks do not depend on the precision; only the packing of values does */
+  const int64_t few = sizeof(HrpbScalar) == 8 ? 11 : 31; /* only packing depends on the precision */
   const int64_t s = small ? 8 : 1, step = small ? few : 3;
 
   TestRefusals();

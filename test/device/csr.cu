@@ -57,7 +57,7 @@ enum {
   /* columns of A from which B gets few columns, because making B takes longer than multiplying */
   MANY   = 200000,
   EIGHTS = sizeof(HrpbScalar) == 8 ? 25 : 21, /* columns shared by eight lanes, the last of which have none */
-  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* three vectors for each of four lanes, or two for each of eight; some lanes have none */
+  THREES = sizeof(HrpbScalar) == 8 ? 21 : 45, /* three vectors a lane of four, or two of eight; some have none */
   /* columns of wide tiles, or of twice as many narrow ones; some lanes of the last tile have none */
   WIDE   = sizeof(HrpbScalar) == 8 ? 57 : 53,
   TILE_AND_HALF = 384 / sizeof(HrpbScalar) + 1 /* a whole tile, and one in which nearly half of the lanes have none */

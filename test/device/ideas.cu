@@ -75,8 +75,8 @@ static const Idea ideas[] = {
   {"heavy panels cut", STAGED, STAGED_WHOLE},
   {"heavy panels cut, gathered", GATHERED, GATHERED_WHOLE},
   {"three products of TF32 (not one)", STAGED, STAGED_TF32},
-  {"another order", ORDERED, STAGED},
-  {"bricks in another order (not CSR)", ORDERED, CSR},
+  {"reordered", ORDERED, STAGED},
+  {"reordered bricks (not CSR)", ORDERED, CSR},
   {"CSR (not cuSPARSE with row-major copies)", CSR, CUSPARSE_ROWS},
   {"CSR: column by column (not together)", CSR, CSR_TOGETHER},
   {"CSR: columns together (not one by one)", CSR, CSR_BY_COLUMN},
@@ -311,7 +311,8 @@ static void TestAll(void)
 }
 
 enum {
-  MOST_ROWS   = 32 * 65535, /* rows of C for which a row-major copy, with rows for columns, has room. The 7-point matrix has a few less */
+  /* rows of C for which a row-major copy, with rows for columns, has room. The 7-point matrix has a few less */
+  MOST_ROWS   = 32 * 65535,
   ROUNDS      = 9,
   MOST_REPEAT = 20 /* products timed together, where they are short: about a millisecond */
 };

@@ -120,7 +120,7 @@ static int32_t CopyForCsr(int64_t N)
 static void TestTimes(const HrpbProxy *p, const Matrix *A, const CsrSchedule *whole, const char *where)
 {
   const HrpbParams staged[] = {HrpbStagedParams(), {16, 64, 64, 8}, {8, 64, 64, 4}, {8, 64, 64, 8}, {16, 128, 32, 16}}, gathered[] = {HrpbGatherParams(), {16, 16, 256, 1}};
-  const HrpbParams refused[] = {{8, 128, 64, 8}, {8, 64, 128, 8}}; /* 16 strips; blocks that are too wide for bricks of 8 rows */
+  const HrpbParams refused[] = {{8, 128, 64, 8}, {8, 64, 128, 8}}; /* 16 strips; blocks too wide for 8 rows */
   HrpbPrecision    precision = sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32;
   CsrSchedule      s         = *whole;
   HrpbTiming       t;

@@ -315,7 +315,7 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     args: -for_device -mat_aijtcu_path tcu -mat_aijtcu_reorder always -malloc_dump 0 -checkfunctionlist 0
     test:
-      suffix: cuda_cluster
+      suffix: cuda_reorder
       timeoutfactor: 5
       args: -fail {{cuda memory}separate output}
 

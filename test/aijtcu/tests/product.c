@@ -819,7 +819,7 @@ int main(int argc, char **argv)
       args: -mat_aijtcu_path tcu -dense_type dense -pad {{0 5}}
 
     test: # bricks of the reordered matrix, also in pieces
-      suffix: cuda_cluster
+      suffix: cuda_reorder
       args: -mat_aijtcu_path tcu -expect tcu -mat_aijtcu_reorder always -m {{1 300}} -n 300 -pad {{0 3}} -widths 1,24,93 -mat_aijtcu_workspace_max {{0 0.016}}
 
     test:

@@ -233,12 +233,12 @@ static PetscErrorCode TestReorder(const Test *t, Mat A, PetscInt N)
 
     PetscCall(MatAIJTCUSetReorder(A, reorder[k]));
     PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
-    PetscCall(CheckProduct(t, B, C, 1, "wrong with another order, or without"));
+    PetscCall(CheckProduct(t, B, C, 1, "wrong when reordered, or not"));
     PetscCall(CheckTuning(t, A, N, &tuning));
     PetscCall(CheckReplay(t, A, B, C));
     PetscCall(GetOptions(A, N, options, sizeof(options)));
     PetscCall(PetscStrstr(options, "mat_aijtcu_reorder always", &always));
-    PetscCall(Report((PetscBool)(!always || reorder[k] != MAT_AIJTCU_REORDER_NEVER), N, "another order that is not allowed"));
+    PetscCall(Report((PetscBool)(!always || reorder[k] != MAT_AIJTCU_REORDER_NEVER), N, "a reordering that is not allowed"));
     PetscCall(MatDestroy(&C));
   }
   /*
@@ -288,7 +288,7 @@ int main(int argc, char **argv)
 {
   GenerateKind kind = GENERATE_ELASTICITY;
   PetscInt     n = 6, widths[8] = {1, 7, 32}, nwidths = 8;
-  PetscBool    permuted = PETSC_FALSE, cluster = PETSC_FALSE, set;
+  PetscBool    permuted = PETSC_FALSE, reorder = PETSC_FALSE, set;
   Test         t        = {PETSC_FALSE, PETSC_FALSE, NULL, NULL, "t_"};
   Mat          A;
   VecType      type;
@@ -299,7 +299,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsEnum("-kind", "Kind of matrix", NULL, GenerateKinds, (PetscEnum)kind, (PetscEnum *)&kind, NULL));
   PetscCall(PetscOptionsInt("-n", "Its size", NULL, n, &n, NULL));
   PetscCall(PetscOptionsBool("-permuted", "Whether its unknowns are in a random order", NULL, permuted, &permuted, NULL));
-  PetscCall(PetscOptionsBool("-cluster", "Whether another order is forbidden and allowed again", NULL, cluster, &cluster, NULL));
+  PetscCall(PetscOptionsBool("-reorder", "Whether reordering is forbidden and allowed again", NULL, reorder, &reorder, NULL));
   PetscCall(PetscOptionsString("-prefix", "Of the options of the matrix", NULL, t.prefix, t.prefix, sizeof(t.prefix), NULL));
   PetscCall(PetscOptionsBool("-segments", "Whether the proxy is a part of it", NULL, t.segments, &t.segments, NULL));
   PetscCall(PetscOptionsIntArray("-widths", "Numbers of dense columns", NULL, widths, &nwidths, &set));
@@ -317,7 +317,7 @@ int main(int argc, char **argv)
   t.dense = t.device ? MATSEQDENSECUDA : MATSEQDENSE;
   for (PetscInt k = 0; k < nwidths; k++) PetscCall(TestWidth(&t, A, widths[k]));
   if (nwidths < 8) PetscCall(TestMany(&t, A));
-  if (cluster) PetscCall(TestReorder(&t, A, widths[nwidths - 1]));
+  if (reorder) PetscCall(TestReorder(&t, A, widths[nwidths - 1]));
   PetscCall(TestPattern(&t, A, widths[0]));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&t.R));
@@ -348,10 +348,10 @@ int main(int argc, char **argv)
       args: -kind {{elasticity poisson7}} -permuted -n 20
 
     test: # so large that reordering pays
-      suffix: cuda_cluster
+      suffix: cuda_reorder
       requires: cuda
       timeoutfactor: 3
-      args: -kind elasticity -permuted -n 32 -widths 128 -cluster
+      args: -kind elasticity -permuted -n 32 -widths 128 -reorder
 
     test:
       suffix: cuda_never
