@@ -1,0 +1,199 @@
+/*
+   Sampled products: C = S .* (X Y^T), or X Y^T alone, at the entries of a sparse S.
+
+   This is the arithmetic of the host, in PETSc's scalars. It wants no plan: any type of the aij family goes this way,
+   and PETSc brings values from a device and back.
+*/
+#include "aijtcuimpl.h"
+#include <petscsf.h>
+
+/* The local blocks of the aij matrix A: the diagonal one, and the off-diagonal one with its columns or NULL */
+static PetscErrorCode AIJTCUSampledBlocks(Mat A, Mat block[2], const PetscInt **garray)
+{
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  block[0] = A;
+  block[1] = NULL;
+  *garray  = NULL;
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A and B have the same local pattern */
+static PetscErrorCode AIJTCUSampledSamePattern(Mat A, Mat B, PetscBool *same)
+{
+  const PetscInt *ai, *aj, *bi, *bj;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n);
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHostGetCSR(A, &ai, &aj));
+  PetscCall(AIJTCUHostGetCSR(B, &bi, &bj));
+  PetscCall(PetscArraycmp(ai, bi, A->rmap->n + 1, same));
+  if (*same && aj != bj) PetscCall(PetscArraycmp(aj, bj, ai[A->rmap->n], same));
+  PetscCall(AIJTCUHostRestoreCSR(B, &bi, &bj));
+  PetscCall(AIJTCUHostRestoreCSR(A, &ai, &aj));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* It is an error on all processes if the patterns of S and C differ on one */
+static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
+{
+  Mat             s[2], c[2];
+  const PetscInt *sg, *cg;
+  MatType         stype, ctype;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  PetscCheck(S != C, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_IDN, "C must not be S");
+  PetscCall(MatGetType(S, &stype));
+  PetscCall(MatGetType(C, &ctype));
+  PetscCall(PetscStrcmp(stype, ctype, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the type of S, %s, not %s", stype, ctype);
+  PetscCall(AIJTCUSampledBlocks(S, s, &sg));
+  PetscCall(AIJTCUSampledBlocks(C, c, &cg));
+  PetscCall(AIJTCUSampledSamePattern(s[0], c[0], &same));
+  if (same && s[1]) PetscCall(AIJTCUSampledSamePattern(s[1], c[1], &same));
+  if (same && s[1]) PetscCall(PetscArraycmp(sg, cg, s[1]->cmap->n, &same));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
+  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the nonzero pattern of S");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y has the rows of Y that the columns of S name, one behind the other. The sums go over the columns in their order */
+static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, Mat C)
+{
+  const PetscInt    *rowptr, *colidx;
+  const PetscScalar *s = NULL, *x;
+  PetscScalar       *c, *row;
+  PetscInt           ld;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(k, &row));
+  PetscCall(MatDenseGetLDA(X, &ld));
+  PetscCall(MatDenseGetArrayRead(X, &x));
+  PetscCall(AIJTCUHostGetCSR(S, &rowptr, &colidx));
+  if (scale) PetscCall(MatSeqAIJGetArrayRead(S, &s));
+  PetscCall(MatSeqAIJGetArrayWrite(C, &c));
+  for (PetscInt i = 0; i < S->rmap->n; i++) {
+    if (rowptr[i] == rowptr[i + 1]) continue;
+    for (PetscInt l = 0; l < k; l++) row[l] = x[i + (size_t)l * ld];
+    for (PetscInt e = rowptr[i]; e < rowptr[i + 1]; e++) {
+      const PetscScalar *other = y + (size_t)colidx[e] * k;
+      PetscScalar        sum   = 0;
+
+      for (PetscInt l = 0; l < k; l++) sum += row[l] * other[l];
+      c[e] = s ? s[e] * sum : sum;
+    }
+  }
+  PetscCall(MatSeqAIJRestoreArrayWrite(C, &c));
+  if (scale) PetscCall(MatSeqAIJRestoreArrayRead(S, &s));
+  PetscCall(AIJTCUHostRestoreCSR(S, &rowptr, &colidx));
+  PetscCall(MatDenseRestoreArrayRead(X, &x));
+  PetscCall(PetscFree(row));
+  PetscCall(PetscObjectStateIncrease((PetscObject)C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledMatTransposeMult - Computes the entries of $X Y^T$ at the nonzero pattern of a sparse matrix, $C = S \circ (X Y^T)$
+
+  Collective
+
+  Input Parameters:
++ S     - the sparse matrix, of type `MATAIJ`, `MATAIJCUSPARSE` or `MATAIJTCU`
+. X     - a dense matrix with the row layout of `S`
+. Y     - a dense matrix with as many columns as `X`, and the column layout of `S` as its row layout
+. scale - `PETSC_TRUE` for $c_{ij} = s_{ij} \langle x_i, y_j \rangle$, `PETSC_FALSE` for $\langle x_i, y_j \rangle$ alone
+- reuse - MAT_INITIAL_MATRIX to make C, MAT_REUSE_MATRIX to replace the values of one from before
+
+  Output Parameter:
+. C - the sampled product, with type, layout and nonzero pattern of `S`
+
+  Level: intermediate
+
+  Notes:
+  When `C` is reused, it must have the type and pattern of `S`, and must not be `S`. Its values are replaced.
+
+  Complex numbers are not conjugated. Each sum goes over the columns of `X` and `Y` in their order, so the result has the
+  same bits on every run and any number of processes.
+
+  The product is made on the host. Operands on a device are copied to it.
+
+.seealso: `MATAIJTCU`, `MatMatTransposeMult()`
+@*/
+PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, MatReuse reuse, Mat *C)
+{
+  Mat                s[2], c[2];
+  const PetscInt    *garray;
+  const PetscScalar *array;
+  PetscScalar       *y, *ghosts = NULL;
+  PetscInt           k, ld, n;
+  PetscBool          aij, dense[2], fits;
+  MPI_Comm           comm;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(S, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(X, MAT_CLASSID, 2);
+  PetscValidHeaderSpecific(Y, MAT_CLASSID, 3);
+  PetscAssertPointer(C, 6);
+  PetscCheckSameComm(S, 1, X, 2);
+  PetscCheckSameComm(S, 1, Y, 3);
+  PetscCall(PetscObjectGetComm((PetscObject)S, &comm));
+  PetscCheck(reuse == MAT_INITIAL_MATRIX || reuse == MAT_REUSE_MATRIX, comm, PETSC_ERR_ARG_OUTOFRANGE, "MatReuse must be MAT_INITIAL_MATRIX or MAT_REUSE_MATRIX");
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)S, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)X, &dense[0], MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)Y, &dense[1], MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(aij, comm, PETSC_ERR_SUP, "S must be of type aij, aijcusparse or aijtcu, not %s", ((PetscObject)S)->type_name);
+  PetscCheck(dense[0] && dense[1], comm, PETSC_ERR_SUP, "X and Y must be dense, not %s and %s", ((PetscObject)X)->type_name, ((PetscObject)Y)->type_name);
+  PetscCheck(S->assembled && X->assembled && Y->assembled, comm, PETSC_ERR_ARG_WRONGSTATE, "S, X and Y must be assembled");
+  PetscCheck(X->cmap->N == Y->cmap->N, comm, PETSC_ERR_ARG_SIZ, "X and Y must have as many columns, not %" PetscInt_FMT " and %" PetscInt_FMT, X->cmap->N, Y->cmap->N);
+  PetscCheck(X->rmap->N == S->rmap->N, comm, PETSC_ERR_ARG_SIZ, "X must have as many rows as S, %" PetscInt_FMT ", not %" PetscInt_FMT, S->rmap->N, X->rmap->N);
+  PetscCheck(Y->rmap->N == S->cmap->N, comm, PETSC_ERR_ARG_SIZ, "Y must have as many rows as S has columns, %" PetscInt_FMT ", not %" PetscInt_FMT, S->cmap->N, Y->rmap->N);
+  fits = (PetscBool)(X->rmap->n == S->rmap->n && Y->rmap->n == S->cmap->n);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "On each process X must have as many rows as S, and Y as many as the vectors that S multiplies");
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscValidHeaderSpecific(*C, MAT_CLASSID, 6);
+    PetscCall(AIJTCUSampledCheckReuse(S, *C));
+  } else PetscCall(MatDuplicate(S, MAT_DO_NOT_COPY_VALUES, C));
+
+  k = X->cmap->N;
+  n = Y->rmap->n;
+  PetscCall(PetscMalloc1((size_t)n * k, &y));
+  PetscCall(MatDenseGetLDA(Y, &ld));
+  PetscCall(MatDenseGetArrayRead(Y, &array));
+  for (PetscInt l = 0; l < k; l++) {
+    for (PetscInt j = 0; j < n; j++) y[(size_t)j * k + l] = array[j + (size_t)l * ld];
+  }
+  PetscCall(MatDenseRestoreArrayRead(Y, &array));
+  PetscCall(AIJTCUSampledBlocks(S, s, &garray));
+  PetscCall(AIJTCUSampledBlocks(*C, c, &garray));
+  if (s[1] && k) {
+    PetscSF      sf;
+    PetscMPIInt  count;
+    MPI_Datatype unit;
+
+    PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, &ghosts));
+    PetscCall(PetscMPIIntCast(k, &count));
+    PetscCallMPI(MPI_Type_contiguous(count, MPIU_SCALAR, &unit));
+    PetscCallMPI(MPI_Type_commit(&unit));
+    /* The matrix has such a star forest, too, but gives it to nobody before PETSc 3.26 */
+    PetscCall(PetscSFCreate(comm, &sf));
+    PetscCall(PetscSFSetGraphLayout(sf, S->cmap, s[1]->cmap->n, NULL, PETSC_OWN_POINTER, garray));
+    PetscCall(PetscSFBcastWithMemTypeBegin(sf, unit, PETSC_MEMTYPE_HOST, y, PETSC_MEMTYPE_HOST, ghosts, MPI_REPLACE));
+    PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
+    PetscCall(PetscSFBcastEnd(sf, unit, y, ghosts, MPI_REPLACE));
+    PetscCallMPI(MPI_Type_free(&unit));
+    PetscCall(PetscSFDestroy(&sf));
+  } else PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
+  if (s[1]) {
+    PetscCall(AIJTCUSampledBlock(s[1], X, k, ghosts, scale, c[1]));
+    PetscCall(PetscObjectStateIncrease((PetscObject)*C));
+  }
+  PetscCall(PetscFree(ghosts));
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
