@@ -161,7 +161,7 @@ static PetscErrorCode AIJTCUBlockTakePlace(AIJTCUBlockKSP *s, const Mat given[2]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve. usable says if it can be had */
+/* B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve. usable: it can be had */
 PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at[2], PetscBool *usable)
 {
   const Mat   given[2] = {B, X};
