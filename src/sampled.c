@@ -98,7 +98,7 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
 }
 
 /*@
-  MatSampledMatTransposeMult - Computes the entries of $X Y^T$ at the nonzero pattern of a sparse matrix, $C = S \circ (X Y^T)$
+  MatSampledMatTransposeMult - Computes X Y^T at the nonzeros of a sparse matrix S
 
   Collective
 
@@ -106,7 +106,7 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
 + S     - the sparse matrix, of type `MATAIJ`, `MATAIJCUSPARSE` or `MATAIJTCU`
 . X     - a dense matrix with the row layout of `S`
 . Y     - a dense matrix with as many columns as `X`, and the column layout of `S` as its row layout
-. scale - `PETSC_TRUE` for $c_{ij} = s_{ij} \langle x_i, y_j \rangle$, `PETSC_FALSE` for $\langle x_i, y_j \rangle$ alone
+. scale - `PETSC_TRUE` for c_ij = s_ij <x_i, y_j>, `PETSC_FALSE` for <x_i, y_j> alone
 - reuse - MAT_INITIAL_MATRIX to make C, MAT_REUSE_MATRIX to replace the values of one from before
 
   Output Parameter:
@@ -117,8 +117,8 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
   Notes:
   When `C` is reused, it must have the type and pattern of `S`, and must not be `S`. Its values are replaced.
 
-  Complex numbers are not conjugated. Each sum goes over the columns of `X` and `Y` in their order, so the result has the
-  same bits on every run and any number of processes.
+  Rows i of X and j of Y are x_i and y_j. Complex numbers are not conjugated. Each sum goes over the columns of `X` and
+  `Y` in their order, so the result has the same bits on every run and any number of processes.
 
   The product is made on the host. Operands on a device are copied to it.
 

@@ -14,7 +14,7 @@ static PetscErrorCode CreateBlock(Mat K, PetscInt n, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Share of a node in what is distributed over its section, in faces of elements: half at an edge, a quarter at a corner */
+/* Share of a node in what is distributed over its section, in faces: half at an edge, a quarter at a corner */
 static PetscReal Share(const Beam *b, const PetscInt p[3])
 {
   return (p[1] == 0 || p[1] == b->ny ? 0.5 : 1) * (p[2] == 0 || p[2] == b->nz ? 0.5 : 1);
