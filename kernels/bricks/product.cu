@@ -3,7 +3,7 @@
 */
 #include "product.cuh"
 
-/* sm_86, sm_89 and sm_120 have FP64 tensor cores in name only: 1/64 of the FP32 rate */
+/* sm_86, sm_89 and sm_120 run FP64 tensor instructions at 1/64 of the FP32 rate */
 static bool Supported(const SpmmDevice *d, HrpbPrecision precision)
 {
   if (!d->code) return false;
