@@ -324,6 +324,17 @@ typedef struct { /* two slots: one piece is multiplied while others are copied *
 PETSC_INTERN PetscErrorCode AIJTCUGetTransfers(AIJTCUTransfers **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBegin(struct CUstream_st **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
+
+  /* A call that works on a stream. The work ends after an error, too */
+  #define AIJTCUCallOnStream(stream, call) \
+    do { \
+      PetscErrorCode ierr_ = AIJTCUDeviceBegin(&(stream)); \
+\
+      if (!ierr_) ierr_ = (call); \
+      PetscCall(AIJTCUDeviceEnd(stream)); \
+      PetscCall(ierr_); \
+    } while (0)
+
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMalloc(size_t, struct CUstream_st *, void **);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
 PETSC_INTERN struct CUstream_st *AIJTCUDeviceStreamBehind(void);

@@ -8,13 +8,8 @@
 
 static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
-  ierr = AIJTCUDeviceBegin(&csr->stream);
-  if (!ierr) ierr = (*f)(A, plan, csr, ctx, err);
-  PetscCall(AIJTCUDeviceEnd(csr->stream));
-  PetscCall(ierr);
+  AIJTCUCallOnStream(csr->stream, (*f)(A, plan, csr, ctx, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,15 +80,11 @@ static PetscErrorCode AIJTCUDeviceAskOnStream(size_t bytes, cudaStream_t stream,
 /* Whether the device has so much memory. The pools keep nothing of it, so that it can also be had without them */
 PetscErrorCode AIJTCUDeviceAsk(size_t bytes, PetscBool *have)
 {
-  cudaStream_t   stream = NULL;
-  PetscErrorCode ierr;
+  cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUTrimPool());
-  ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUDeviceAskOnStream(bytes, stream, have);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(ierr);
+  AIJTCUCallOnStream(stream, AIJTCUDeviceAskOnStream(bytes, stream, have));
   PetscCall(AIJTCUTrimPool());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

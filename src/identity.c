@@ -27,12 +27,9 @@ void AIJTCUSetClass(const AIJTCUClass *c)
 
 PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
-  *plan = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&container));
-  if (container) PetscCall(PetscContainerGetPointer(container, plan));
+  *plan = NULL; /* also after an error */
+  PetscCall(PetscObjectContainerQuery((PetscObject)A, PLAN_KEY, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

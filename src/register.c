@@ -74,7 +74,6 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   const char *const workspace = "MiB of device memory for copies of dense matrices (0 or more; 0: a quarter of the device's)";
   PetscReal         max       = AIJTCUWorkspaceMax;
 #endif
-
   const char *const solvers[] = {"auto", "always", "off"}; /* AIJTCUBlockSolversMode */
   PetscInt          block     = 0;
 

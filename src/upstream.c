@@ -141,10 +141,6 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
    Needed: 3.24 to 3.26. Gone when: "MatEliminateZeros()" and "MatStoreValues()" of upstream.c. Ours: type.c,
    "MatEliminateZeros()" and "MatStoreValues() and MatRetrieveValues()".
 
-   Here the newest values of an assembled matrix come to the host; if they are to be written there they count as
-   changed, and the device takes them again
-*/
-/*
    MatTranspose() with MAT_REUSE_MATRIX leaves old values on the device
 
      MatTranspose_SeqAIJ() fills a transpose that there is already on the host, through a->a, and does not say so. One
@@ -161,7 +157,8 @@ PetscErrorCode AIJTCUCallWithVecs(Mat A, PetscInt nread, PetscInt n, const Vec v
 
    Needed: 3.24 to 3.26. Gone when: "MatTranspose()" of upstream.c. Ours: sparseproduct.c.
 
-   Here the transpose counts as changed on the host before it is filled there, by the function that follows
+   Here the newest values of an assembled matrix come to the host. If they are to be written there they count as
+   changed, and the device takes them again. For a transpose this comes before it is filled
 */
 PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 {

@@ -3,7 +3,7 @@
 
    PETSc's creator of a type is wrapped under the same name. The original is called first. Then ours stands before
    four operations: set-up, solve of a block, reset and destruction. Set-up runs for every new operator, and decides:
-   where the operator has a plan, KSPMatSolve() is ours. With any other operator the KSP has what PETSc gave it.
+   AIJTCUBlockTakes() says for which operators KSPMatSolve() is ours. With any other the KSP has what PETSc gave it.
 
    What the block form of a method lacks goes the way that PETSc goes without us. The log says why.
 */
@@ -14,12 +14,8 @@
 
 PetscErrorCode AIJTCUBlockGetKSP(KSP ksp, AIJTCUBlockKSP **s)
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
-  *s = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)ksp, KSP_KEY, (PetscObject *)&container));
-  if (container) PetscCall(PetscContainerGetPointer(container, s));
+  PetscCall(PetscObjectContainerQuery((PetscObject)ksp, KSP_KEY, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -38,12 +38,8 @@ static struct {
 
 static PetscErrorCode AIJTCUJacobiGet(PC pc, AIJTCUJacobi **j)
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
-  *j = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)pc, JACOBI_KEY, (PetscObject *)&container));
-  if (container) PetscCall(PetscContainerGetPointer(container, j));
+  PetscCall(PetscObjectContainerQuery((PetscObject)pc, JACOBI_KEY, j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -74,13 +74,9 @@ typedef struct {
 
 static PetscErrorCode MultigridGet(PC pc, Multigrid **s)
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
-  *s = NULL;
-  PetscCall(PetscObjectQuery((PetscObject)pc, MG_KEY, (PetscObject *)&container));
-  PetscCheck(container, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "A function of aijtcu was copied to a preconditioner without its data");
-  PetscCall(PetscContainerGetPointer(container, s));
+  PetscCall(PetscObjectContainerQuery((PetscObject)pc, MG_KEY, s));
+  PetscCheck(*s, PetscObjectComm((PetscObject)pc), PETSC_ERR_PLIB, "A function of aijtcu was copied to a preconditioner without its data");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

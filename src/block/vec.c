@@ -122,14 +122,10 @@ static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes
 
 static PetscErrorCode AIJTCUBlockMallocDevice(AIJTCUBlockCtx ctx, size_t bytes, PetscBool *have)
 {
-  cudaStream_t   stream = NULL;
-  PetscErrorCode ierr;
+  cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUBlockMallocOnStream(ctx, bytes, stream, have);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(ierr);
+  AIJTCUCallOnStream(stream, AIJTCUBlockMallocOnStream(ctx, bytes, stream, have));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,14 +407,10 @@ static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape 
 
 static PetscErrorCode AIJTCUBlockComputeOnDevice(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *call)
 {
-  BlockShape     shape = {.n = ctx->n, .N = ctx->N};
-  PetscErrorCode ierr;
+  BlockShape shape = {.n = ctx->n, .N = ctx->N};
 
   PetscFunctionBegin;
-  ierr = AIJTCUDeviceBegin(&shape.stream);
-  if (!ierr) ierr = AIJTCUBlockComputeOnStream(ctx, &shape, call);
-  PetscCall(AIJTCUDeviceEnd(shape.stream));
-  PetscCall(ierr);
+  AIJTCUCallOnStream(shape.stream, AIJTCUBlockComputeOnStream(ctx, &shape, call));
   PetscCall(PetscLogGpuFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -722,41 +714,15 @@ PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  #if AIJTCU_HAVE_DEVICE
-static PetscErrorCode AIJTCUBlockScalarsDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars)
-{
-  cudaStream_t   stream = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUBlockDown(ctx, narrays, scalars, stream);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUBlockScalarsUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *scalars)
-{
-  cudaStream_t   stream = NULL;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUBlockUp(ctx, narrays, scalars, stream);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-  #endif
-
 /* host = arrays of scalars that lie one after the other. Waits for them */
 PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, PetscScalar *host)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
   if (ctx->device) {
-    PetscCall(AIJTCUBlockScalarsDown(ctx, narrays, scalars));
+    cudaStream_t stream = NULL;
+
+    AIJTCUCallOnStream(stream, AIJTCUBlockDown(ctx, narrays, scalars, stream));
     scalars = ctx->host;
   }
   #endif
@@ -770,12 +736,13 @@ PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const 
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
   if (ctx->device) {
-    size_t bytes = 0;
+    cudaStream_t stream = NULL;
+    size_t       bytes  = 0;
 
     PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
     PetscCallCUDA(cudaEventSynchronize(ctx->copied)); /* the buffer is free */
     PetscCall(PetscMemcpy(ctx->host, host, bytes));
-    PetscCall(AIJTCUBlockScalarsUp(ctx, narrays, scalars));
+    AIJTCUCallOnStream(stream, AIJTCUBlockUp(ctx, narrays, scalars, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
