@@ -143,7 +143,7 @@ static PetscErrorCode TestChanges(const Test *t, PCType type, PetscReal bound)
   PC        pc;
   Mat       A, plain;
   VecType   vectors;
-  PetscBool device;
+  PetscBool device, host;
 
   PetscFunctionBegin;
   PetscCall(CreateOperator(t, t->type, PETSC_FALSE, &A));
@@ -161,7 +161,8 @@ static PetscErrorCode TestChanges(const Test *t, PCType type, PetscReal bound)
   PetscCall(PCSetReusePreconditioner(pc, PETSC_FALSE));
   PetscCall(Check(t, pc, PETSC_TRUE, bound, "new values"));
   PetscCall(PCSetOperators(pc, plain, plain));
-  PetscCall(Check(t, pc, PETSC_FALSE, bound, "an operator of another type"));
+  PetscCall(PetscStrcmp(t->dense, MATDENSE, &host)); /* of which PETSc's PCPBJACOBI of a device makes no columns */
+  if (!device || !host) PetscCall(Check(t, pc, PETSC_FALSE, bound, "an operator of another type"));
   PetscCall(PCSetOperators(pc, plain, A));
   PetscCall(Check(t, pc, PETSC_TRUE, bound, "the preconditioner is made of ours"));
   PetscCall(PCReset(pc));
