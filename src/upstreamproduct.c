@@ -95,9 +95,9 @@ PetscErrorCode AIJTCUProductIsSparse(Mat C, PetscBool *is)
 /*
    Products of matrices on a device keep the operands of their symbolic phase
 
-     P^T A P, R A R^T and A B C of a MATSEQAIJCUSPARSE are made of two products (MatProductSymbolic_ABC_Basic()), and all
-     of a MATMPIAIJCUSPARSE of several (MatProductSymbolic_MPIAIJBACKEND()). These have references to the operands of
-     then. MatProductReplaceMats() does not reach them.
+     P^T A P, R A R^T and A B C of a MATSEQAIJCUSPARSE are made of two products (MatProductSymbolic_ABC_Basic()), and
+     all of a MATMPIAIJCUSPARSE of several (MatProductSymbolic_MPIAIJBACKEND()). These have references to the operands
+     of then. MatProductReplaceMats() does not reach them.
 
        MatProductCreate(A, P, NULL, &C); MatProductSetType(C, MATPRODUCT_PtAP); MatProductSetFromOptions(C);
        MatProductSymbolic(C); MatProductNumeric(C);
