@@ -43,8 +43,8 @@ static PetscErrorCode InsertDiagonal(GenerateCSR *csr)
 
 /*
    Make the diagonal of each row a hundredth larger than the sum of its other entries, so that every solver here
-   converges, but not at once. Then scale rows and columns so that the diagonal is 1: norms of residuals with and without
-   a preconditioner can be compared, whatever units the matrix had.
+   converges, but not at once. Then scale rows and columns so that the diagonal is 1. Norms of residuals with and
+   without a preconditioner can then be compared, whatever units the matrix had.
 */
 static PetscErrorCode SetDominant(GenerateCSR *csr)
 {
