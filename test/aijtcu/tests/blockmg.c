@@ -212,7 +212,9 @@ static PetscErrorCode TestRestriction(PC pc, Mat A, MatType type)
 /* Other values, other operators, and other types */
 static PetscErrorCode TestOperators(DM da, KSP ksp, PC pc, Mat A, MatType type)
 {
-  Mat other;
+  Mat       other;
+  VecType   vectors;
+  PetscBool device;
 
   PetscFunctionBegin;
   PetscCall(CompareWidths(pc, A, type, "first operator"));
@@ -223,9 +225,11 @@ static PetscErrorCode TestOperators(DM da, KSP ksp, PC pc, Mat A, MatType type)
   PetscCall(KSPSetOperators(ksp, other, other));
   PetscCall(CompareWidths(pc, other, type, "another operator"));
   PetscCall(MatDestroy(&other));
-  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &other));
+  PetscCall(MatGetVecType(A, &vectors));
+  PetscCall(PetscStrcmp(vectors, VECCUDA, &device)); /* the factors of PCLU stay cuSPARSE's, which takes no aij */
+  PetscCall(MatConvert(A, device ? MATAIJCUSPARSE : MATAIJ, MAT_INITIAL_MATRIX, &other));
   PetscCall(KSPSetOperators(ksp, other, other));
-  PetscCall(Compare(pc, other, MATDENSE, 5, "an aij"));
+  PetscCall(Compare(pc, other, device ? MATDENSECUDA : MATDENSE, 5, "not an aijtcu"));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(Compare(pc, A, type, 5, "the first operator again"));
   PetscCall(MatDestroy(&other));
