@@ -233,7 +233,37 @@ static PetscErrorCode Compare(const Options *o, const Case *c, const Side side[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All numbers of columns, and all places, with solvers that are set up once. The first set-up of all is to warm up */
+/* Set up each solver with a small matrix of each type, so that no time has the loading of CUDA's libraries in it */
+static PetscErrorCode WarmUp(const Options *o)
+{
+  System system;
+
+  PetscFunctionBegin;
+  PetscCall(SystemGenerate("elasticity", (PetscReal)0.001, 1, &system));
+  for (PetscInt k = 0; k < o->types; k++) {
+    Mat A;
+
+    PetscCall(SystemMat(&system, o->type[k], &A));
+    for (PetscInt i = 0; i < o->solvers; i++) {
+      const Solver *solver;
+      const char   *why;
+      KSP           ksp;
+      PetscReal     unused;
+
+      PetscCall(SolverFind(o->solver[i], &solver));
+      PetscCall(SolverLacks(solver, system.symmetric, &why));
+      if (why) continue;
+      PetscCall(SolverCreate(solver, A, &ksp));
+      PetscCall(SolverSetUp(ksp, &unused));
+      PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(SystemDestroy(&system));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All numbers of columns, and all places, with solvers that are set up once */
 static PetscErrorCode RunSolver(const Options *o, const System *system, const Solver *solver, Side side[], PetscInt *wrong)
 {
   const char *why;
@@ -245,12 +275,7 @@ static PetscErrorCode RunSolver(const Options *o, const System *system, const So
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < o->types; k++) {
-    KSP warm;
-
     PetscCall(PetscOptionsSetValue(NULL, "-mat_type", o->type[k])); /* of matrices that a preconditioner makes */
-    PetscCall(SolverCreate(solver, side[k].A, &warm));
-    PetscCall(SolverSetUp(warm, &side[k].setup));
-    PetscCall(KSPDestroy(&warm));
     PetscCall(SolverCreate(solver, side[k].A, &side[k].ksp));
     PetscCall(SolverSetUp(side[k].ksp, &side[k].setup));
   }
@@ -305,6 +330,7 @@ int main(int argc, char **args)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "The benchmark is for one process");
   PetscCall(GetOptions(&o));
+  PetscCall(WarmUp(&o));
   for (PetscInt k = 0; k < o.families + o.files; k++) {
     System system;
 

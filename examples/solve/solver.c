@@ -10,6 +10,10 @@
   #define LOOSE "1e-6"
 #endif
 
+enum {
+  MOST_ITERATIONS = 1000 /* a solver that needs more does not fit the matrix */
+};
+
 static const Solver solvers[] = {
   {"cg-jacobi", PETSC_TRUE, PETSC_FALSE, "ksp_type cg pc_type jacobi ksp_rtol " TIGHT},
   {"cg-gamg", PETSC_TRUE, PETSC_FALSE, "ksp_type cg pc_type gamg ksp_rtol " TIGHT},
@@ -95,6 +99,7 @@ PetscErrorCode SolverCreate(const Solver *solver, Mat A, KSP *ksp)
   PetscCall(KSPCreate(PETSC_COMM_SELF, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
   PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, MOST_ITERATIONS));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
