@@ -53,8 +53,10 @@ static PetscErrorCode AIJTCUBlockMove(Mat X, Mat Y)
   for (PetscInt j = 0; j < X->cmap->N; j++) PetscCall(PetscArraycpy(y + j * ldy, x + j * ldx, X->rmap->n));
   PetscCall(MatDenseRestoreArrayWrite(Y, &y));
   PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  if (!Y->assembled) { /* with a reduction */
+    PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
