@@ -546,7 +546,7 @@ static PetscErrorCode AIJTCUFactorTry(Mat A, MatFactorType type, Mat *F, IS rows
 
 static PetscErrorCode AIJTCUFactorsTry(PetscBool *fits)
 {
-  const PetscInt    i[2]  = {0, 1};
+  const PetscInt    i[2] = {0, 1};
   const PetscScalar v[4] = {4, 2, 2, 5};
   Mat               A, F;
   IS                rows;

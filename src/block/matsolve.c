@@ -42,7 +42,7 @@ typedef struct {
 typedef struct {
   IS               rows, columns; /* the orders in which the matrix was factored */
   PetscBool        ready, known;  /* what follows is that of the factor as it is; it can be worked with */
-  AIJTCUTriangles     factor;
+  AIJTCUTriangles  factor;
   PetscInt         m, nnz;
   PetscInt         ld; /* of the work blocks */
   cusparseHandle_t handle;
@@ -108,7 +108,7 @@ static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
 /* A triangle of the factor's matrix, for which cuSPARSE keeps nothing of another product or solve */
 static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseOperation_t operation, Triangle *t)
 {
-  const AIJTCUTriangles       *f    = &s->factor;
+  const AIJTCUTriangles    *f    = &s->factor;
   const cusparseIndexType_t type = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
 
   PetscFunctionBegin;
@@ -146,9 +146,9 @@ static PetscErrorCode TrianglesCreate(MatSolveData *s)
 static PetscErrorCode CountEntries(MatSolveData *s, cudaStream_t stream)
 {
   const AIJTCUTriangles *f    = &s->factor;
-  const char         *last = (const char *)f->rowptr + (size_t)s->m * f->index_size;
-  int                 narrow;
-  PetscInt            wide;
+  const char            *last = (const char *)f->rowptr + (size_t)s->m * f->index_size;
+  int                    narrow;
+  PetscInt               wide;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemcpyAsync(f->index_size == sizeof(narrow) ? (void *)&narrow : (void *)&wide, last, f->index_size, cudaMemcpyDeviceToHost, stream));
@@ -297,9 +297,9 @@ static PetscErrorCode Solve(const MatSolveData *s, const Width *width, int i, co
 /* X = B through the factor. All arrays are on the device */
 static PetscErrorCode SolveArrays(const MatSolveData *s, const Width *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream)
 {
-  const BlockShape   shape = {.n = s->m, .N = width->N, .stream = stream};
-  const PetscScalar *right = b;
-  PetscScalar       *left  = x;
+  const BlockShape   shape   = {.n = s->m, .N = width->N, .stream = stream};
+  const PetscScalar *right   = b;
+  PetscScalar       *left    = x;
   PetscInt           ldright = ldb, ldleft = ldx;
   HrpbError          err = HRPB_SUCCESS;
 

@@ -852,7 +852,16 @@ int main(int argc, char **argv)
 
     test:
       suffix: richardson_lacks
-      args: -ksp_type richardson -ksp_max_it 20 -taken 0 -whole -pc_type {{gamg sor}}
+      args: -ksp_type richardson -ksp_max_it 20 -taken 0 -whole -pc_type sor
+
+    test: # the preconditioner iterates, until the residual of all columns is small
+      suffix: richardson_mg
+      nsize: {{1 2}}
+      args: -ksp_type richardson -pc_type gamg -whole -within 20 -nonzero {{0 1}}
+
+    test:
+      suffix: richardson_mg_few
+      args: -ksp_type richardson -pc_type gamg -pc_mg_type {{multiplicative additive}} -ksp_rtol 0 -ksp_max_it 3 -tolerance 1e-11 -whole -nonzero {{0 1}}
 
     test:
       suffix: richardson_self
