@@ -301,6 +301,18 @@ PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
 }
 
 /*
+   The same for a smoother, whose steps are AIJTCUBlockSmooth(): NULL where there are norms, which need the residual, or
+   no steps, or where the preconditioner has failed
+*/
+PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
+{
+  PetscFunctionBegin;
+  *D = NULL;
+  if (ksp->normtype == KSP_NORM_NONE && ksp->max_it > 0 && ksp->reason != KSP_DIVERGED_PC_FAILED) PetscCall(AIJTCUBlockPCDiagonal(ksp, s, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    The preconditioned operator: KSP_PCApplyBAorAB(). *Y is M A X in Z for the left side, A M X in W for the right side.
    W is the result of a product.
 */

@@ -564,7 +564,8 @@ static PetscErrorCode Iterate(PC pc, Width *width, PetscReal rtol, PetscReal abs
   }
   if (rtol) test->tolerance = PetscMax(rtol * norm, abstol);
   if (!test->tolerance) PetscCall(AIJTCUBlockCtxDestroy(&test->norms));
-  for (PetscInt l = 1; l <= finest; l++) { /* smoothers solve the system, whose residual may be small, from where they are */
+  /* Smoothers go on from where they are, and the residual may be small */
+  for (PetscInt l = 1; l <= finest; l++) {
     const PC_MG_Levels *level = mg->levels[l];
 
     PetscCall(KSPSetTolerances(level->smoothu, 0, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));

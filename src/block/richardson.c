@@ -129,6 +129,24 @@ static PetscErrorCode AIJTCUIterateRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A smoother with the diagonal D: a step is a product and one pass over the blocks */
+static PetscErrorCode AIJTCUSmoothRichardson(KSP ksp, AIJTCUBlockKSP *s, Vec D, Mat B, Mat X)
+{
+  const AIJTCURichardson *rich = (const AIJTCURichardson *)s->data;
+  Mat                     W;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_OWN, &W));
+  for (PetscInt n = 0; n < ksp->max_it; n++) {
+    const PetscBool zero = (PetscBool)(!n && ksp->guess_zero);
+
+    if (!zero) PetscCall(AIJTCUBlockMatMult(ksp, s, X, W));
+    PetscCall(AIJTCUBlockSmooth(s->ctx, X, 0, NULL, zero ? 0 : 1, X, rich->scale, D, B, zero ? NULL : W));
+  }
+  PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   const AIJTCUBlockCtx    ctx   = s->ctx;
@@ -136,11 +154,13 @@ static PetscErrorCode AIJTCUSolveRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B, M
   const PetscBool         norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE), early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED);
   PetscBool               own, block;
   Mat                     R, Z, r;
+  Vec                     D;
 
   PetscFunctionBegin;
   PetscCall(AIJTCURichardsonOwn(ksp, rich, &own, &block));
-  if (own) {
-    PetscCall(AIJTCUIterateRichardson(ksp, s, B, X));
+  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &D));
+  if (own || D) {
+    PetscCall(own ? AIJTCUIterateRichardson(ksp, s, B, X) : AIJTCUSmoothRichardson(ksp, s, D, B, X));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
