@@ -43,11 +43,17 @@ static constexpr __host__ __device__ int Pitch(int brick_rows)
   return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
 }
 
-namespace {
 /*
-   What a thread block has to do. All pairs of an item and a tile of columns have numbers, the tiles of an item one
-   after the other. A thread block takes the pair of its own number, and then every gridDim.x-th
+   The pair that a thread block takes after pair number w. The first is that of its own number. Pairs are dealt forth and
+   back. So where they become shorter, whoever had the longest of one turn has the shortest of the next
 */
+static __device__ __forceinline__ uint32_t PairAfter(uint32_t w)
+{
+  return w + 2 * (gridDim.x - w % gridDim.x) - 1;
+}
+
+namespace {
+/* What a thread block has to do: pairs of an item and a tile of columns, the tiles of an item one after the other */
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
@@ -58,12 +64,10 @@ template <typename Scalar> struct Work {
   __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
   __device__ __forceinline__ void Next(void)
   {
-    i += gridDim.x / ntiles;
-    tile += gridDim.x % ntiles;
-    if (tile >= ntiles) {
-      tile -= ntiles;
-      i++;
-    }
+    const uint32_t w = PairAfter(i * ntiles + tile);
+
+    i    = w / ntiles;
+    tile = w % ntiles;
     Get();
   }
 
@@ -334,7 +338,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w += gridDim.x) { /* read again: its registers are for the blocks */
+  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w)) { /* read again: its registers are for the blocks */
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
