@@ -66,7 +66,7 @@ typedef enum {
    in there.
 
    In a sampled product Y.array has a number for each entry of A, in the order of the CSR. It is another array than A's
-   values. X and B are column-major.
+   values. B is column-major, and X column-major or padded.
 */
 typedef struct {
   int64_t           N;

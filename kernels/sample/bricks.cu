@@ -231,7 +231,7 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
           Scalar product = sum[0][i] + sum[1][i];
 
           if (place[i] < 0) continue;
-          if (!a.more && !IsFinite(product)) product = SampleInOneGo(s, row[BM == 8 ? i % 2 : i / 2], s.colidx[place[i]]);
+          if (!a.more && !IsFinite(product)) product = SampleInOneGo(s.left + row[BM == 8 ? i % 2 : i / 2], s.ldleft, s.right + s.colidx[place[i]], s.ldright, s.N);
           s.out[place[i]] = s.values && !a.more ? scale[i] * product : product;
         }
 #pragma unroll
@@ -320,11 +320,11 @@ template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperan
   return HRPB_SUCCESS;
 }
 
-static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *, const SpmmDevice *device)
+static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
   StagedArgs<HrpbScalar> b;
 
-  if (!IsStagedFormat(params)) return false;
+  if (o->X.layout != SPMM_COLUMN_MAJOR || !IsStagedFormat(params)) return false;
   GetStage(params->brick_rows, facts->max_pattern, 0, TILE_COLS, &b);
   return 2 * (int64_t)b.stage_bytes <= RoomForStages(device, 1);
 }

@@ -4,7 +4,10 @@
    A group of lanes has a row of A, or a part of a row that is cut, and a chunk of its entries at a time. Each lane has
    some columns of the operands. The rows of the copy that the chunk needs are on their way together. In the end the
    lanes exchange their sums so that each has one entry.
+
+   A right operand that is row-major already is not copied.
 */
+#include "sample.h"
 #include "../common/rowmajor.cuh"
 #include "../csr/csr.cuh"
 #include "sample.cuh"
@@ -112,7 +115,7 @@ template <int V> static __global__ void __launch_bounds__(CSR_THREADS) SampleCop
     if (mine) {
       const HrpbInt at = begin + first + lane;
 
-      if (!isfinite(sum[0])) sum[0] = SampleInOneGo(a, row, col);
+      if (!isfinite(sum[0])) sum[0] = SampleInOneGo(a.left + row, a.ldleft, args.R + (int64_t)col * args.ldr, 1, a.N);
       a.out[at] = a.values ? a.values[at] * sum[0] : sum[0];
     }
   }
@@ -133,7 +136,7 @@ static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *, c
 
 static HrpbError Work(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 {
-  *bytes = sizeof(HrpbScalar) * ((size_t)A->ncols + 1) * (size_t)LeadingDimension(o->N);
+  *bytes = o->X.layout == SPMM_ROW_MAJOR_PADDED ? 0 : sizeof(HrpbScalar) * ((size_t)A->ncols + 1) * (size_t)LeadingDimension(o->N);
   return HRPB_SUCCESS;
 }
 
@@ -145,10 +148,24 @@ template <int V> static HrpbError Launch(const SampleCopyArgs &a, HrpbStream str
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   const CsrSchedule *s = A->csr;
-  SampleCopyArgs     a = {SampleArgsOf(A, o), (const CsrPart *)s->parts, s->nparts, s->part_entries, (s->nparts + CSR_THREADS / GROUP - 1) / (CSR_THREADS / GROUP), (const HrpbScalar *)work, LeadingDimension(o->N)};
+  SampleCopyArgs     a = {SampleArgsOf(A, o), (const CsrPart *)s->parts, s->nparts, s->part_entries, (s->nparts + CSR_THREADS / GROUP - 1) / (CSR_THREADS / GROUP), o->X.array, (int32_t)o->X.ld};
 
-  HrpbCall(RowMajor(a.s.right, a.s.ldright, a.s.ncols, a.s.N, (HrpbScalar *)work, a.s.ncols + 1, a.ldr, stream));
+  if (o->X.layout == SPMM_COLUMN_MAJOR) {
+    a.R   = (const HrpbScalar *)work;
+    a.ldr = LeadingDimension(o->N);
+    HrpbCall(RowMajor(o->X.array, o->X.ld, a.s.ncols, a.s.N, (HrpbScalar *)work, a.s.ncols + 1, a.ldr, stream));
+  }
   return a.s.N <= GROUP * WIDTH ? Launch<1>(a, stream) : Launch<2>(a, stream);
+}
+
+int64_t SampledRowMajorLD(int64_t N)
+{
+  return LeadingDimension(N);
+}
+
+HrpbError SampledRowMajorDevice(int64_t nrows, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, HrpbStream stream)
+{
+  return nrows ? RowMajor(from, ldfrom, (int32_t)nrows, (int32_t)N, to, (int32_t)nrows, LeadingDimension(N), stream) : HRPB_SUCCESS;
 }
 
 SPMM_KERNEL(SpmmSampledCopy) = {

@@ -60,9 +60,9 @@ static __global__ void __launch_bounds__(CSR_ROWS) SampleRows(const __grid_const
   for (int32_t k = threadIdx.x; k < nentries; k += CSR_ROWS) a.out[start + k] = a.values ? a.values[start + k] * sums[k] : sums[k];
 }
 
-static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *, const SpmmDevice *)
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  return facts->rows_entries;
+  return facts->rows_entries && o->X.layout == SPMM_COLUMN_MAJOR;
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)

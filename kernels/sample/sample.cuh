@@ -23,15 +23,16 @@ static inline SampleArgs SampleArgsOf(const SpmmMatrix *A, const SpmmOperands *o
 }
 
 /*
-   A product as a loop over the columns has it, from a row of each operand. The sums of tensor cores and of several lanes
-   may overflow where this one does not, and a split of Inf is NaN. So what does not come out finite is computed again
+   A product as a loop over the columns has it, from a row of each operand and the steps to the next columns. The sums of
+   tensor cores and of several lanes may overflow where this one does not, and a split of Inf is NaN. So what does not
+   come out finite is computed again
 */
-static __device__ __noinline__ HrpbScalar SampleInOneGo(const SampleArgs &a, int64_t row, int64_t col)
+static __device__ __noinline__ HrpbScalar SampleInOneGo(const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, int32_t N)
 {
   HrpbScalar sum = 0;
 
 #pragma unroll 1
-  for (int32_t l = 0; l < a.N; l++) sum = fma(a.left[row + l * a.ldleft], a.right[col + l * a.ldright], sum);
+  for (int32_t l = 0; l < N; l++) sum = fma(left[l * ldleft], right[l * ldright], sum);
   return sum;
 }
 

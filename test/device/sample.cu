@@ -5,11 +5,13 @@
      test-sample -small  few and small ones, for the emulator and compute-sanitizer
 */
 #include "matrices.cuh"
+#include "sample/sample.h"
 
 typedef struct {
   int64_t N, padding;
   int     shift;   /* scalars by which the operands begin beyond an aligned address */
   bool    scale;
+  bool    padded;  /* the right operand is row-major */
   int     special; /* 1: some NaN, Inf and huge numbers; 2: all operands are huge or tiny */
 } Case;
 
@@ -22,6 +24,17 @@ typedef struct {
   HrpbScalar  At(int64_t i, int64_t l) const { return values[shift + i + l * ld]; }
   HrpbScalar &At(int64_t i, int64_t l) { return values[shift + i + l * ld]; }
 } Operand;
+
+/* The same row-major, padded with zeros */
+static std::vector<HrpbScalar> Padded(const Operand &o, int64_t N, int64_t ld)
+{
+  std::vector<HrpbScalar> x((size_t)((o.rows + 1) * ld), 0);
+
+  for (int64_t i = 0; i < o.rows; i++) {
+    for (int64_t l = 0; l < N; l++) x[i * ld + l] = o.At(i, l);
+  }
+  return x;
+}
 
 static Operand MakeOperand(int64_t rows, const Case &c)
 {
@@ -70,13 +83,15 @@ static void TestKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matrix *A
 {
   const size_t            nnz = A->colidx.size();
   std::vector<HrpbScalar> y[2];
-  HrpbScalar             *dleft = Upload(left.values), *dright = Upload(right.values), *dy, before;
-  const SpmmOperands      o = SpmmSampled(c.N, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, NULL);
+  const int64_t           ld    = SampledRowMajorLD(c.N);
+  HrpbScalar             *dleft = Upload(left.values), *dright = Upload(c.padded ? Padded(right, c.N, ld) : right.values), *dy, before;
+  SpmmOperands            o     = SpmmSampled(c.N, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, NULL);
   size_t                  bytes;
   void                   *work;
   char                    where[256];
 
-  snprintf(where, sizeof(where), "%s, %s%s, precision %d, N %ld, padding %ld, shift %d, scale %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.N, (long)c.padding, c.shift, c.scale, c.special);
+  if (c.padded) o.X = {dright, ld, SPMM_ROW_MAJOR_PADDED};
+  snprintf(where, sizeof(where), "%s, %s%s, precision %d, N %ld, padding %ld, shift %d, scale %d, padded %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.N, (long)c.padding, c.shift, c.scale, c.padded, c.special);
   Check(SpmmWork(k, M, &o, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
   Check(cudaMalloc(&dy, sizeof(HrpbScalar) * (nnz + 1)));
@@ -119,8 +134,9 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
     if (k->format == SPMM_CSR) {
       const SpmmMatrix   M     = CsrMatrix(&csr->schedule, csr->rowptr, csr->colidx, csr->values);
       const SpmmFacts    facts = SpmmFactsOf(&M);
-      const SpmmOperands o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
+      SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
 
+      if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
       if (k->takes(&facts, NULL, &o, device)) TestKernel(k, &M, A, "", c, left, right, Bound(sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32));
       continue;
     }
@@ -132,8 +148,10 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
       for (const DeviceBricks &b : bricks) {
         SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, NULL, precision);
         const SpmmFacts    facts = SpmmFactsOf(&M);
-        const SpmmOperands o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
+        SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
         char               format[64];
+
+        if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
 
         M.rowptr = csr->rowptr;
         M.colidx = csr->colidx;
@@ -169,12 +187,14 @@ static void TestMatrix(const Matrix *A)
   }
   for (int64_t N : {0, 1, 3, 8, 13, 16, 17, 31, 32, 50, 64, 100, 128, 131, 300, 512}) {
     if (small_run && N != 0 && N != 3 && N != 32 && N != 50 && N != 131) continue;
-    TestCase(A, &csr, bricks, {N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, k % 2 == 0, 0});
+    TestCase(A, &csr, bricks, {N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, k % 2 == 0, false, 0});
     k++;
   }
-  TestCase(A, &csr, bricks, {33, 1, 0, true, 1});
-  if (!small_run) TestCase(A, &csr, bricks, {140, 0, 0, false, 1});
-  TestCase(A, &csr, bricks, {20, 0, 1, false, 2});
+  for (int64_t N : {0, 1, 30, 70}) TestCase(A, &csr, bricks, {N, 1, 0, N == 30, true, 0});
+  TestCase(A, &csr, bricks, {33, 1, 0, true, true, 1});
+  TestCase(A, &csr, bricks, {33, 1, 0, true, false, 1});
+  if (!small_run) TestCase(A, &csr, bricks, {140, 0, 0, false, false, 1});
+  TestCase(A, &csr, bricks, {20, 0, 1, false, false, 2});
   for (DeviceBricks &b : bricks) BricksDestroy(&b);
   CsrDestroy(&csr);
 }
