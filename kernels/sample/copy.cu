@@ -12,10 +12,8 @@
 #include "../csr/csr.cuh"
 #include "sample.cuh"
 
-enum {
-  GROUP = CSR_CHUNK, /* lanes of a group: as many as entries of a chunk */
-  WIDTH = 16 / (int)sizeof(HrpbScalar)
-};
+static constexpr int GROUP = CSR_CHUNK; /* lanes of a group: as many as entries of a chunk */
+static constexpr int WIDTH = 16 / (int)sizeof(HrpbScalar), GROUPS = (int)CSR_THREADS / GROUP;
 
 namespace {
 struct SampleCopyArgs {
@@ -48,7 +46,7 @@ template <int DISTANCE> static __device__ __forceinline__ void ExchangeSums(Hrpb
 /* V: vectors of a lane, of 16 bytes each */
 template <int V> static __global__ void __launch_bounds__(CSR_THREADS) SampleCopy(const __grid_constant__ SampleCopyArgs args)
 {
-  constexpr int     GROUPS = CSR_THREADS / GROUP, TILE = GROUP * WIDTH * V;
+  constexpr int     TILE   = GROUP * WIDTH * V;
   const SampleArgs &a      = args.s;
   const int32_t     lane   = threadIdx.x % GROUP;
   const bool        cut    = blockIdx.x < (uint32_t)args.part_blocks;
@@ -121,7 +119,7 @@ template <int V> static __global__ void __launch_bounds__(CSR_THREADS) SampleCop
   }
 }
 
-static_assert((int)GROUP == 8, "sums are exchanged in three steps");
+static_assert(GROUP == 8, "sums are exchanged in three steps");
 
 /* Columns of a row of the copy: whole sectors of 32 bytes, and one even for operands without columns */
 static int32_t LeadingDimension(int64_t N)
@@ -142,13 +140,13 @@ static HrpbError Work(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 
 template <int V> static HrpbError Launch(const SampleCopyArgs &a, HrpbStream stream)
 {
-  return LaunchAfter(SampleCopy<V>, dim3(a.part_blocks + HrpbGrid(a.s.nrows, CSR_THREADS / GROUP)), CSR_THREADS, 0, stream, a);
+  return LaunchAfter(SampleCopy<V>, dim3(a.part_blocks + HrpbGrid(a.s.nrows, GROUPS)), CSR_THREADS, 0, stream, a);
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   const CsrSchedule *s = A->csr;
-  SampleCopyArgs     a = {SampleArgsOf(A, o), (const CsrPart *)s->parts, s->nparts, s->part_entries, (s->nparts + CSR_THREADS / GROUP - 1) / (CSR_THREADS / GROUP), o->X.array, (int32_t)o->X.ld};
+  SampleCopyArgs     a = {SampleArgsOf(A, o), (const CsrPart *)s->parts, s->nparts, s->part_entries, (s->nparts + GROUPS - 1) / GROUPS, o->X.array, (int32_t)o->X.ld};
 
   if (o->X.layout == SPMM_COLUMN_MAJOR) {
     a.R   = (const HrpbScalar *)work;

@@ -16,19 +16,19 @@ typedef struct {
 } Case;
 
 /* rows x N with a leading dimension. What lies between columns is NaN */
-typedef struct {
+struct Operand {
   int64_t                 rows, ld;
   int                     shift;
   std::vector<HrpbScalar> values;
 
   HrpbScalar  At(int64_t i, int64_t l) const { return values[shift + i + l * ld]; }
   HrpbScalar &At(int64_t i, int64_t l) { return values[shift + i + l * ld]; }
-} Operand;
+};
 
 /* The same row-major, padded with zeros */
 static std::vector<HrpbScalar> Padded(const Operand &o, int64_t N, int64_t ld)
 {
-  std::vector<HrpbScalar> x((size_t)((o.rows + 1) * ld), 0);
+  std::vector<HrpbScalar> x((size_t)((o.rows + 1) * ld), (HrpbScalar)0);
 
   for (int64_t i = 0; i < o.rows; i++) {
     for (int64_t l = 0; l < N; l++) x[i * ld + l] = o.At(i, l);
@@ -84,12 +84,15 @@ static void TestKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matrix *A
   const size_t            nnz = A->colidx.size();
   std::vector<HrpbScalar> y[2];
   const int64_t           ld    = SampledRowMajorLD(c.N);
-  HrpbScalar             *dleft = Upload(left.values), *dright = Upload(c.padded ? Padded(right, c.N, ld) : right.values), *dy, before;
-  SpmmOperands            o     = SpmmSampled(c.N, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, NULL);
+  HrpbScalar             *dleft = Upload(left.values), *dright, *dy, before;
+  SpmmOperands            o;
   size_t                  bytes;
   void                   *work;
   char                    where[256];
 
+  if (c.padded) dright = Upload(Padded(right, c.N, ld));
+  else dright = Upload(right.values);
+  o = SpmmSampled(c.N, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, NULL);
   if (c.padded) o.X = {dright, ld, SPMM_ROW_MAJOR_PADDED};
   snprintf(where, sizeof(where), "%s, %s%s, precision %d, N %ld, padding %ld, shift %d, scale %d, padded %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.N, (long)c.padding, c.shift, c.scale, c.padded, c.special);
   Check(SpmmWork(k, M, &o, &bytes));
