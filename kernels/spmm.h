@@ -1,5 +1,6 @@
 /*
-   Products of a sparse matrix with a block of dense vectors: operands, facts, and the table of kernels.
+   Products of a sparse matrix with a block of dense vectors, and sampled products: operands, facts, and the table of
+   kernels.
 
    A kernel is an object at the end of its own file, and kernels/table.c has all of them in one array. Who wants a
    product describes it (SpmmOperands), takes the first kernel of the table that takes it (SpmmChooseKernel()), asks for
@@ -18,7 +19,8 @@ extern "C" {
 #endif
 
 typedef enum {
-  SPMM_OP_PRODUCT /* Y = A X and what SpmmUpdate adds to it */
+  SPMM_OP_PRODUCT, /* Y = A X and what SpmmUpdate adds to it */
+  SPMM_OP_SAMPLED  /* B X^T at the entries of A: y_e = <b_i, x_j> for the entry e of row i and column j */
 } SpmmOp;
 
 typedef enum {
@@ -51,7 +53,8 @@ typedef struct {
 typedef enum {
   SPMM_ASSIGN, /* Y = A X */
   SPMM_ADD,    /* Y = Y0 + A X */
-  SPMM_STEP    /* Y = a Y0 + b X + c D (B - A X) */
+  SPMM_STEP,   /* Y = a Y0 + b X + c D (B - A X) */
+  SPMM_SCALE   /* y_e = a_e <b_i, x_j>, in sampled products; without it SPMM_ASSIGN */
 } SpmmUpdate;
 
 /*
@@ -61,6 +64,9 @@ typedef enum {
    SPMM_STEP is a smoother's step, and A is square. Without Y0 (array NULL), without B, without D the term is left out:
    zero, zero, the identity. With a = 0 Y0 is not read, and with b = 0 the term with X is left out, whatever numbers are
    in there.
+
+   In a sampled product Y.array has a number for each entry of A, in the order of the CSR. It is another array than A's
+   values. B is column-major, and X column-major or padded.
 */
 typedef struct {
   int64_t           N;
@@ -73,7 +79,7 @@ typedef struct {
   int32_t           dblock; /* rows of a block, 1 for a diagonal; nrows is a multiple of it */
 } SpmmOperands;
 
-/* The matrix as kernels see it. What a format does not have is NULL */
+/* The matrix as kernels see it. What a format does not have is NULL. Sampled products on bricks want the CSR, too */
 typedef struct {
   int64_t             nrows, ncols;
   const HrpbInt      *rowptr, *colidx;
@@ -196,6 +202,9 @@ const SpmmKernel *SpmmChooseKernel(SpmmOp, SpmmFormat, bool host, const SpmmFact
 */
 HrpbError SpmmWork(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError SpmmRun(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, void *work, HrpbStream);
+
+/* A sampled product of left (nrows x N) and right (ncols x N), both column-major, scaled by A's values or not */
+SpmmOperands SpmmSampled(int64_t N, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, HrpbScalar *y);
 
 /* Y = A X, all column-major */
 SpmmOperands SpmmPlain(int64_t N, const HrpbScalar *X, int64_t ldx, HrpbScalar *Y, int64_t ldy);

@@ -9,6 +9,7 @@
 #define DEVICE_KERNEL __attribute__((weak)) extern const SpmmKernel
 
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
+DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
@@ -22,6 +23,9 @@ static const SpmmKernel *const kernels[] = {
   &SpmmCsrRows,
   &SpmmCsrCopy,
   &SpmmCsrGeneral,
+  &SpmmSampledBricks,
+  &SpmmSampledRows,
+  &SpmmSampledCopy,
   &SpmmBricksHost,
   &SpmmCsrHost
 };
@@ -76,6 +80,11 @@ SpmmOperands SpmmPlain(int64_t N, const HrpbScalar *X, int64_t ldx, HrpbScalar *
   return (SpmmOperands){.N = N, .X = {X, ldx, SPMM_COLUMN_MAJOR}, .Y = {Y, ldy, SPMM_COLUMN_MAJOR}, .update = SPMM_ASSIGN};
 }
 
+SpmmOperands SpmmSampled(int64_t N, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, HrpbScalar *y)
+{
+  return (SpmmOperands){.N = N, .X = {right, ldright, SPMM_COLUMN_MAJOR}, .B = {left, ldleft, SPMM_COLUMN_MAJOR}, .Y = {y, 0, SPMM_COLUMN_MAJOR}, .update = scale ? SPMM_SCALE : SPMM_ASSIGN};
+}
+
 bool SpmmIsPlain(const SpmmOperands *o)
 {
   return o->update == SPMM_ASSIGN && o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR;
@@ -112,8 +121,17 @@ static bool IsPadded(const SpmmIn *X)
   return (uintptr_t)X->array % 16 == 0 && X->ld * sizeof(HrpbScalar) % 16 == 0 && X->ld <= INT32_MAX;
 }
 
+static bool AreSampled(const SpmmMatrix *A, const SpmmOperands *o)
+{
+  if (!Fits(o->X.ld, o->X.layout, A->ncols, o->N) || o->X.layout == SPMM_ROW_MAJOR || (o->X.layout == SPMM_ROW_MAJOR_PADDED && !IsPadded(&o->X))) return false;
+  if (!Fits(o->B.ld, o->B.layout, A->nrows, o->N) || o->B.layout != SPMM_COLUMN_MAJOR) return false;
+  if (o->Y.array == A->values && A->values) return false;
+  return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && A->values);
+}
+
 static bool AreOperands(const SpmmMatrix *A, const SpmmOperands *o)
 {
+  if (o->update == SPMM_SCALE) return false;
   if (!Fits(o->X.ld, o->X.layout, A->ncols, o->N) || !Fits(o->Y.ld, o->Y.layout, A->nrows, o->N) || o->Y.layout == SPMM_ROW_MAJOR_PADDED) return false;
   if (o->X.layout == SPMM_ROW_MAJOR_PADDED && !IsPadded(&o->X)) return false;
   if (o->Y.array == o->X.array && A->ncols) return false;
@@ -131,7 +149,7 @@ static bool AreOperands(const SpmmMatrix *A, const SpmmOperands *o)
 /* HRPB_SUCCESS where there is something to do, or, with *nothing, nothing at all */
 static HrpbError Look(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *o, bool *nothing)
 {
-  *nothing = o->N == 0 || A->nrows == 0;
+  *nothing = (o->N == 0 && kernel->op == SPMM_OP_PRODUCT) || A->nrows == 0;
   if (o->N < 0) return HRPB_ERR_OPERANDS;
   if (!kernel->host && o->N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   return HRPB_SUCCESS;
@@ -152,5 +170,5 @@ HrpbError SpmmRun(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOpera
   const HrpbError err = Look(kernel, A, o, &nothing);
 
   if (err || nothing) return err;
-  return AreOperands(A, o) ? kernel->run(A, o, work, stream) : HRPB_ERR_OPERANDS;
+  return (kernel->op == SPMM_OP_SAMPLED ? AreSampled : AreOperands)(A, o) ? kernel->run(A, o, work, stream) : HRPB_ERR_OPERANDS;
 }

@@ -197,7 +197,7 @@ static PetscBool HasRoomForTuning(const Question *q)
 {
   const PetscBool full = (PetscBool)(q->f->ntuned == AIJTCU_MOST_TUNED && AIJTCUTuningIsValid(q->o, q->f, q->device));
 
-  return (PetscBool)(TuningApplies(q->o, q->f, q->device) && !full);
+  return (PetscBool)(q->op == SPMM_OP_PRODUCT && TuningApplies(q->o, q->f, q->device) && !full);
 }
 
 /* The brick format that has won, if one has */
@@ -252,7 +252,7 @@ static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt level
 */
 static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
 {
-  if (q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
+  if (q->op != SPMM_OP_PRODUCT || q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
   if (IsForced(q->o)) return PETSC_TRUE;
   if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !IsFree(q->o) || FormatTuned(q)) return PETSC_FALSE;
   if (LacksSurvey(q, d)) return PETSC_FALSE;
@@ -310,7 +310,7 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 */
 static PetscBool WouldBeSlower(const Question *q)
 {
-  if (IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
+  if (q->op == SPMM_OP_PRODUCT && IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
   return (PetscBool)(SecondsOfBricks(q) >= SecondsOfCSR(q));
 }
 
@@ -336,7 +336,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
     Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
     return;
   }
-  if (csr && f->matrix.direct_columns > 1 && q->N <= f->matrix.direct_columns) {
+  if (csr && q->op == SPMM_OP_PRODUCT && f->matrix.direct_columns > 1 && q->N <= f->matrix.direct_columns) {
     Take(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
     return;
   }
@@ -419,7 +419,11 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
     d->reordered = (PetscBool)(d->reordered && OrderIsUsable(q));
     if (d->reordered) facts = Reordered(f);
   }
-  if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
+  /* a sampled product takes the bricks that are there, so that products and it do not build theirs in turn */
+  if (q->op == SPMM_OP_SAMPLED && f->bricks_state == AIJTCU_READY) {
+    if (f->bricks_reordered) return;
+    d->format = f->bricks_format;
+  } else if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && LacksSurvey(q, d)) return;
   else d->format = SpmmBrickFormat(&facts, q->device->device);

@@ -135,7 +135,7 @@ static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDeci
 }
 
 /* Leading dimension of a buffer: whole units of 16 bytes */
-static PetscInt AIJTCUSlotLDA(PetscInt rows)
+PetscInt AIJTCUDeviceLDA(PetscInt rows)
 {
   const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
 
@@ -147,7 +147,7 @@ static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
 
-  return ((size_t)AIJTCUSlotLDA(order->n) * (size_t)N + unit - 1) / unit * unit;
+  return ((size_t)AIJTCUDeviceLDA(order->n) * (size_t)N + unit - 1) / unit * unit;
 }
 
 /*
@@ -170,7 +170,7 @@ static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const S
 
 static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
 {
-  const SpmmOperands plain = SpmmPlain(N, NULL, AIJTCUSlotLDA((PetscInt)p->A.ncols), NULL, AIJTCUSlotLDA((PetscInt)p->A.nrows));
+  const SpmmOperands plain = SpmmPlain(N, NULL, AIJTCUDeviceLDA((PetscInt)p->A.ncols), NULL, AIJTCUDeviceLDA((PetscInt)p->A.nrows));
   const SpmmKernel  *kernel;
   HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
@@ -183,7 +183,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *by
 static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
   const HrpbReordered *order = &p->plan->order.matrix;
-  const PetscInt       ld    = AIJTCUSlotLDA(order->n);
+  const PetscInt       ld    = AIJTCUDeviceLDA(order->n);
   PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUReorderedScalars(order, N);
   const SpmmOperands   plain = SpmmPlain(N, x, ld, y, ld);
   HrpbError            err;
@@ -235,8 +235,8 @@ static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, P
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, AIJTCUKernelWork(p, width, kernel));
   *kernel    = (*kernel + 255) / 256 * 256;
-  x->ldbslot = AIJTCUSlotLDA(x->n);
-  x->ldcslot = AIJTCUSlotLDA(x->m);
+  x->ldbslot = AIJTCUDeviceLDA(x->n);
+  x->ldcslot = AIJTCUDeviceLDA(x->m);
   x->bslot   = x->bhost ? ((size_t)x->ldbslot * (size_t)width + unit - 1) / unit * unit : 0;
   x->cslot   = x->chost ? ((size_t)x->ldcslot * (size_t)width + unit - 1) / unit * unit : 0;
   *all       = *kernel + (width < x->N ? 2 : 1) * (x->bslot + x->cslot) * sizeof(PetscScalar);
@@ -244,9 +244,10 @@ static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, P
 }
 
 /* Copy columns of a dense matrix between host and device. A copy in two dimensions is limited in its pitch */
-static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, enum cudaMemcpyKind kind, cudaStream_t stream)
+PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, PetscBool todevice, cudaStream_t stream)
 {
-  const size_t size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
+  const enum cudaMemcpyKind kind = todevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+  const size_t              size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
 
   PetscFunctionBegin;
   if (rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -254,7 +255,7 @@ static PetscErrorCode AIJTCUCopyColumns(PetscScalar *to, PetscInt ldto, const Pe
   else {
     for (PetscInt j = 0; j < cols; j++) PetscCallCUDA(cudaMemcpyAsync(to + (size_t)j * (size_t)ldto, from + (size_t)j * (size_t)ldfrom, size * (size_t)rows, kind, stream));
   }
-  if (kind == cudaMemcpyHostToDevice) PetscCall(PetscLogCpuToGpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
+  if (todevice) PetscCall(PetscLogCpuToGpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
   else PetscCall(PetscLogGpuToCpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -302,7 +303,7 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamWaitEvent(t->out, t->multiplied[slot], 0));
-  PetscCall(AIJTCUCopyColumns(x->c + (size_t)first * (size_t)x->ldc, x->ldc, from, x->ldcslot, x->m, width, cudaMemcpyDeviceToHost, t->out));
+  PetscCall(AIJTCUDeviceCopyColumns(x->c + (size_t)first * (size_t)x->ldc, x->ldc, from, x->ldcslot, x->m, width, PETSC_FALSE, t->out));
   PetscCallCUDA(cudaEventRecord(t->left[slot], t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -334,7 +335,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUA
 
       ldb = x->ldbslot;
       PetscCallCUDA(cudaStreamWaitEvent(t->in, t->multiplied[slot], 0));
-      PetscCall(AIJTCUCopyColumns(copy, ldb, b, x->ldb, x->n, width, cudaMemcpyHostToDevice, t->in));
+      PetscCall(AIJTCUDeviceCopyColumns(copy, ldb, b, x->ldb, x->n, width, PETSC_TRUE, t->in));
       PetscCallCUDA(cudaEventRecord(t->arrived[slot], t->in));
       PetscCallCUDA(cudaStreamWaitEvent(stream, t->arrived[slot], 0));
       b = copy;

@@ -1,14 +1,14 @@
 /*
    Sampled products: C = S .* (X Y^T), or X Y^T alone, at the entries of a sparse S.
 
-   This is the arithmetic of the host, in PETSc's scalars. It wants no plan: any type of the aij family goes this way,
-   and PETSc brings values from a device and back.
+   Where S is on a device, and its kernels take the scalars, sampleddevice.c makes the product. All else is made here, on
+   the host, in PETSc's scalars. This wants no plan: any type of the aij family can go this way, and PETSc brings values
+   from a device and back.
 */
-#include "aijtcuimpl.h"
-#include <petscsf.h>
+#include "sampled.h"
 
 /* The local blocks of the aij matrix A: the diagonal one, and the off-diagonal one with its columns or NULL */
-static PetscErrorCode AIJTCUSampledBlocks(Mat A, Mat block[2], const PetscInt **garray)
+PetscErrorCode AIJTCUSampledBlocks(Mat A, Mat block[2], const PetscInt **garray)
 {
   PetscBool parallel;
 
@@ -38,6 +38,48 @@ static PetscErrorCode AIJTCUSampledSamePattern(Mat A, Mat B, PetscBool *same)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Composed with C: which patterns of S and C were seen to be the same. So a C that is used again is not looked at again */
+#define SAMPLED_KEY "MatSampled_AIJTCU"
+typedef struct {
+  AIJTCUPatternKey s, c;
+} AIJTCUSampledSeen;
+
+static PetscErrorCode AIJTCUSampledSeenDestroy(PetscCtxRt seen)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(void **)seen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledRemember(Mat S, Mat C)
+{
+  AIJTCUSampledSeen *seen;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
+  if (!seen) {
+    PetscCall(PetscNew(&seen));
+    PetscCall(AIJTCUComposeData((PetscObject)C, SAMPLED_KEY, seen, AIJTCUSampledSeenDestroy));
+  }
+  PetscCall(AIJTCUPatternKeyGet(S, &seen->s));
+  PetscCall(AIJTCUPatternKeyGet(C, &seen->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledWasSeen(Mat S, Mat C, PetscBool *was)
+{
+  AIJTCUSampledSeen *seen;
+  AIJTCUPatternKey   s, c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
+  PetscCall(AIJTCUPatternKeyGet(S, &s));
+  PetscCall(AIJTCUPatternKeyGet(C, &c));
+  *was = (PetscBool)(seen && AIJTCUPatternKeyEqual(&seen->s, &s) && AIJTCUPatternKeyEqual(&seen->c, &c));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, was, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* It is an error on all processes if the patterns of S and C differ on one */
 static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
 {
@@ -52,6 +94,8 @@ static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
   PetscCall(MatGetType(C, &ctype));
   PetscCall(PetscStrcmp(stype, ctype, &same));
   PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the type of S, %s, not %s", stype, ctype);
+  PetscCall(AIJTCUSampledWasSeen(S, C, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledBlocks(S, s, &sg));
   PetscCall(AIJTCUSampledBlocks(C, c, &cg));
   PetscCall(AIJTCUSampledSamePattern(s[0], c[0], &same));
@@ -97,6 +141,71 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Rows of Y that other processes own, begun and ended: rows are those that we own, ld scalars each, and ghosts those
+   that garray names. Both are where mem says
+*/
+PetscErrorCode AIJTCUSampledRowsBegin(Mat S, PetscInt nghosts, const PetscInt garray[], PetscInt ld, PetscMemType mem, const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
+{
+  PetscMPIInt count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMPIIntCast(ld, &count));
+  PetscCallMPI(MPI_Type_contiguous(count, MPIU_SCALAR, unit));
+  PetscCallMPI(MPI_Type_commit(unit));
+  /* The matrix has such a star forest, too, but gives it to nobody before PETSc 3.26 */
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)S), sf));
+  PetscCall(PetscSFSetGraphLayout(*sf, S->cmap, nghosts, NULL, PETSC_OWN_POINTER, garray));
+  PetscCall(PetscSFBcastWithMemTypeBegin(*sf, *unit, mem, rows, mem, ghosts, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastEnd(*sf, *unit, rows, ghosts, MPI_REPLACE));
+  PetscCallMPI(MPI_Type_free(unit));
+  PetscCall(PetscSFDestroy(sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, Mat C)
+{
+  const PetscInt     k = X->cmap->N, n = Y->rmap->n;
+  Mat                s[2], c[2];
+  const PetscInt    *garray;
+  const PetscScalar *array;
+  PetscScalar       *y, *ghosts = NULL;
+  PetscInt           ld;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)n * k, &y));
+  PetscCall(MatDenseGetLDA(Y, &ld));
+  PetscCall(MatDenseGetArrayRead(Y, &array));
+  for (PetscInt l = 0; l < k; l++) {
+    for (PetscInt j = 0; j < n; j++) y[(size_t)j * k + l] = array[j + (size_t)l * ld];
+  }
+  PetscCall(MatDenseRestoreArrayRead(Y, &array));
+  PetscCall(AIJTCUSampledBlocks(C, c, &garray));
+  PetscCall(AIJTCUSampledBlocks(S, s, &garray));
+  if (s[1] && k) {
+    PetscSF      sf;
+    MPI_Datatype unit;
+
+    PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, &ghosts));
+    PetscCall(AIJTCUSampledRowsBegin(S, s[1]->cmap->n, garray, k, PETSC_MEMTYPE_HOST, y, ghosts, &sf, &unit));
+    PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
+    PetscCall(AIJTCUSampledRowsEnd(y, ghosts, &sf, &unit));
+  } else PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
+  if (s[1]) {
+    PetscCall(AIJTCUSampledBlock(s[1], X, k, ghosts, scale, c[1]));
+    PetscCall(PetscObjectStateIncrease((PetscObject)C));
+  }
+  PetscCall(PetscFree(ghosts));
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MatSampledMatTransposeMult - Computes X Y^T at the nonzeros of a sparse matrix S
 
@@ -117,22 +226,19 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
   Notes:
   When `C` is reused, it must have the type and pattern of `S`, and must not be `S`. Its values are replaced.
 
-  Rows i of X and j of Y are x_i and y_j. Complex numbers are not conjugated. Each sum goes over the columns of `X` and
-  `Y` in their order, so the result has the same bits on every run and any number of processes.
+  Rows i of X and j of Y are x_i and y_j. Complex numbers are not conjugated.
 
-  The product is made on the host. Operands on a device are copied to it.
+  The product is made where `S` is. Operands that are elsewhere are copied. The result has the same bits on every run. On
+  the host, each sum goes over the columns of `X` and `Y` in their order, whatever the number of processes. On a device,
+  the order depends on the kernel, which is chosen for `S`: tensor cores for a `MATAIJTCU` where bricks are faster. NaN
+  and Inf are those of the host. In single precision `MatAIJTCUSetPrecision()` holds for tensor cores, as in products.
 
 .seealso: `MATAIJTCU`, `MatMatTransposeMult()`
 @*/
 PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, MatReuse reuse, Mat *C)
 {
-  Mat                s[2], c[2];
-  const PetscInt    *garray;
-  const PetscScalar *array;
-  PetscScalar       *y, *ghosts = NULL;
-  PetscInt           k, ld, n;
-  PetscBool          aij, dense[2], fits;
-  MPI_Comm           comm;
+  PetscBool aij, dense[2], fits, done = PETSC_FALSE;
+  MPI_Comm  comm;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(S, MAT_CLASSID, 1);
@@ -160,40 +266,10 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
     PetscCall(AIJTCUSampledCheckReuse(S, *C));
   } else PetscCall(MatDuplicate(S, MAT_DO_NOT_COPY_VALUES, C));
 
-  k = X->cmap->N;
-  n = Y->rmap->n;
-  PetscCall(PetscMalloc1((size_t)n * k, &y));
-  PetscCall(MatDenseGetLDA(Y, &ld));
-  PetscCall(MatDenseGetArrayRead(Y, &array));
-  for (PetscInt l = 0; l < k; l++) {
-    for (PetscInt j = 0; j < n; j++) y[(size_t)j * k + l] = array[j + (size_t)l * ld];
-  }
-  PetscCall(MatDenseRestoreArrayRead(Y, &array));
-  PetscCall(AIJTCUSampledBlocks(S, s, &garray));
-  PetscCall(AIJTCUSampledBlocks(*C, c, &garray));
-  if (s[1] && k) {
-    PetscSF      sf;
-    PetscMPIInt  count;
-    MPI_Datatype unit;
-
-    PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, &ghosts));
-    PetscCall(PetscMPIIntCast(k, &count));
-    PetscCallMPI(MPI_Type_contiguous(count, MPIU_SCALAR, &unit));
-    PetscCallMPI(MPI_Type_commit(&unit));
-    /* The matrix has such a star forest, too, but gives it to nobody before PETSc 3.26 */
-    PetscCall(PetscSFCreate(comm, &sf));
-    PetscCall(PetscSFSetGraphLayout(sf, S->cmap, s[1]->cmap->n, NULL, PETSC_OWN_POINTER, garray));
-    PetscCall(PetscSFBcastWithMemTypeBegin(sf, unit, PETSC_MEMTYPE_HOST, y, PETSC_MEMTYPE_HOST, ghosts, MPI_REPLACE));
-    PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
-    PetscCall(PetscSFBcastEnd(sf, unit, y, ghosts, MPI_REPLACE));
-    PetscCallMPI(MPI_Type_free(&unit));
-    PetscCall(PetscSFDestroy(&sf));
-  } else PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
-  if (s[1]) {
-    PetscCall(AIJTCUSampledBlock(s[1], X, k, ghosts, scale, c[1]));
-    PetscCall(PetscObjectStateIncrease((PetscObject)*C));
-  }
-  PetscCall(PetscFree(ghosts));
-  PetscCall(PetscFree(y));
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUSampledOnDevice(S, X, Y, scale, *C, &done));
+#endif
+  if (!done) PetscCall(AIJTCUSampledOnHost(S, X, Y, scale, *C));
+  PetscCall(AIJTCUSampledRemember(S, *C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,305 +1,13 @@
 /*
    Bricks times rows of B that are staged in shared memory.
 
-   Thread blocks are persistent: each takes one item of work after the other. Producer warps keep a ring of stages
-   filled (stages.cuh). The other warps multiply, one or two of them for each strip. A stage holds a packed block and
-   the rows of B that the block needs. The rows are column-major, with a pitch that lets the lanes of a fragment hit
-   different banks.
+   Producer warps keep a ring of stages filled (staged.cuh). The other warps multiply, one or two of them for each strip.
 
    Source: cuTeSpMM, section 3: the blocks of a panel in shared memory, and coarsening along N.
-
-   B is read in place. Its columns lie in different memory pages, and a multiprocessor has few pages at hand. So a warp
-   copies all rows of a column, or of a few columns, before it goes on to the next. This is twice as fast as all columns
-   of a few rows. Where columns are not aligned to 16 bytes, copies are smaller and the other order may be faster: see
-   Copies.
 */
 #include <algorithm>
 
-#include "../common/stages.cuh"
-#include "product.cuh"
-
-enum {
-  STAGED_STRIPS = 8, /* the most strips of a panel */
-  STAGE_ALIGN   = 128
-};
-
-namespace {
-template <typename Scalar> struct StagedArgs {
-  Format<Scalar>    f;
-  DenseArgs<Scalar> d;
-  int32_t           ncols; /* of the matrix */
-  int32_t           ntiles, nstages;
-  /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
-  uint32_t          pattern_at, stage_bytes;
-};
-} // namespace
-
-/*
-   Bytes from a column of B to the next one in a stage: four scalars more than its rows, so that four rows of eight
-   columns lie in different banks
-*/
-static constexpr __host__ __device__ int Pitch(int brick_rows)
-{
-  return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
-}
-
-/*
-   The pair that a thread block takes after pair number w. The first is that of its own number. Pairs are dealt forth and
-   back. So where they become shorter, whoever had the longest of one turn has the shortest of the next
-*/
-static __device__ __forceinline__ uint32_t PairAfter(uint32_t w)
-{
-  return w + 2 * (gridDim.x - w % gridDim.x) - 1;
-}
-
-namespace {
-/* What a thread block has to do: pairs of an item and a tile of columns, the tiles of an item one after the other */
-template <typename Scalar> struct Work {
-  const Format<Scalar> &f;
-  const uint32_t        ntiles;
-  uint32_t              i, tile; /* the item's number, and its tile */
-  WorkItem              item;    /* the item itself, still on its way from memory: do not read it early */
-
-  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
-  __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
-  __device__ __forceinline__ void Next(void)
-  {
-    const uint32_t w = PairAfter(i * ntiles + tile);
-
-    i    = w / ntiles;
-    tile = w % ntiles;
-    Get();
-  }
-
-private:
-  __device__ __forceinline__ void Get(void)
-  {
-    if (Left()) item = GetItem(f, i);
-  }
-};
-
-/* The blocks that a thread block multiplies, one after the other, in groups of 1 to 32 */
-template <typename Scalar> struct Blocks {
-  Work<Scalar> work; /* the work after these blocks */
-  uint32_t     tile, begin, end;
-
-  __device__ __forceinline__ explicit Blocks(const StagedArgs<Scalar> &a) : work(a) { Open(); }
-  __device__ __forceinline__ bool     Left(void) const { return begin < end; }
-  __device__ __forceinline__ uint32_t Count(void) const { return min(end - begin, 32u); }
-  __device__ __forceinline__ void     Next(void)
-  {
-    begin += Count();
-    if (begin == end) Open();
-  }
-
-private:
-  __device__ __forceinline__ void Open(void)
-  {
-    begin = end = 0;
-    while (work.Left() && begin == end) {
-      tile  = work.tile;
-      begin = work.item.begin;
-      end   = work.item.end;
-      work.Next();
-    }
-  }
-};
-
-/*
-   Where the runs of a block and its windows begin and end. All is zero where there is no such block. The numbers may
-   still be on their way from memory: who first computes with them waits for them
-*/
-struct BlockPlace {
-  uint32_t pattern, pattern_end, value, value_end, window, window_end;
-};
-} // namespace
-
-template <typename Scalar> static __device__ __forceinline__ BlockPlace GetPlace(const Format<Scalar> &f, uint32_t block, uint32_t end)
-{
-  if (block >= end) return {};
-  return {f.pattern_ptr[block], f.pattern_ptr[block + 1], f.value_ptr[block], f.value_ptr[block + 1], f.window_ptr[block], f.window_ptr[block + 1]};
-}
-
-/* The place that lane i knows */
-static __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t i)
-{
-  return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_end, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_end, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.window_end, i)};
-}
-
-/* Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart */
-template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
-{
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES>(to + c * TO_STEP, from);
-}
-
-namespace {
-/*
-   How one of NR warps copies the rows of B that a block needs, for tiles of NB columns. A chunk is as many rows as 16
-   bytes hold. Windows consist of whole chunks, and a lane copies a chunk of a column at a time.
-
-   If columns are not all aligned to 16 bytes (ALIGNED is false), chunks of most columns are not aligned either. But
-   columns CHUNK apart are aligned alike, for any leading dimension, because CHUNK times it is a multiple of 16 bytes.
-   They form a class. In wide tiles (MIXED) the warp copies class by class, 16, 8 or 4 bytes a lane: a chunk, or a part
-   of one. It copies 32 parts of all columns of the class, then the next 32. A narrow tile has so few columns of each
-   class that copies by scalars, all columns together, are faster.
-*/
-template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
-  static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
-  static constexpr bool     MIXED = !ALIGNED && NB * SIZE > 128;
-  static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
-  static_assert(StagedCols(BM) <= 32 * CHUNK);
-  static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
-
-  const uint32_t warp, lane;
-  /*
-     window with the lane's chunk of the next block. It is on its way from memory: nothing looks at it before that block
-     is copied
-  */
-  int32_t        window = 0;
-  int32_t        row;        /* row of B where the chunk of this block begins */
-
-  __device__ __forceinline__ Copies(uint32_t w, uint32_t l) : warp(w), lane(l) { }
-
-  /* The place of the next block is known: ask for its window */
-  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockPlace &p)
-  {
-    if (Has(f, p, Part<CHUNK>(0))) window = f.windows[p.window + (Part<CHUNK>(0) >> f.window_shift)];
-  }
-
-  /* The next block becomes this one */
-  __device__ __forceinline__ void Take(const Format<Scalar> &f) { row = (window << f.window_shift) + (int32_t)(Part<CHUNK>(0) & ((1u << f.window_shift) - 1)); }
-
-  /* Copy the N columns of B from n0 on to a stage */
-  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
-  {
-    if (!MIXED) CopyClass<ALIGNED ? CHUNK : 1>(a, p, stage, n0, N, 0);
-    else {
-#pragma unroll 1
-      for (int32_t first = 0; first < CLASSES; first++) {
-        const uint32_t beyond = (uintptr_t)(a.d.B + first * a.d.ldb) % 16;
-
-        if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
-        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* 8 bytes: a double */
-        else CopyClass<1>(a, p, stage, n0, N, first);
-      }
-    }
-  }
-
-private:
-  /* Lanes that copy V rows each for one column, and columns that the warp copies at a time */
-  template <int V> static constexpr uint32_t LANES = StagedCols(BM) / V;
-  template <int V> static constexpr uint32_t COLUMNS = LANES<V> < 32 ? 32 / LANES<V> : 1;
-
-  /* The first row, among those in the stage, of the lane's part number j, which has V rows */
-  template <int V> __device__ __forceinline__ uint32_t Part(uint32_t j) const { return ((COLUMNS<V> > 1 ? lane % LANES<V> : lane) + 32 * j) * V; }
-
-  __device__ __forceinline__ static bool Has(const Format<Scalar> &f, const BlockPlace &p, uint32_t part) { return p.window + (part >> f.window_shift) < p.window_end; }
-
-  /* Copy the class of column number first, V rows at a time */
-  template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
-  {
-    constexpr uint32_t STEP    = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
-    const uint32_t     n       = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
-    const int32_t      ncopies = (N - (int32_t)n + (int32_t)STEP - 1) / (int32_t)STEP;
-
-#pragma unroll
-    for (int j = 0; j < (int)((LANES<V> + 31) / 32); j++) {
-      const uint32_t part = Part<V>(j);
-      const int32_t  from = V == CHUNK ? row : __shfl_sync(HRPB_ALL_LANES, row, part / CHUNK) + (int32_t)(part % CHUNK);
-
-      if (Has(a.f, p, part)) CopyRows<V, STEP>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * a.d.ldb, ncopies, a.ncols - from);
-    }
-  }
-
-  /*
-     Copy V rows of ncopies columns, which are STEP columns and from_step scalars apart. B has nrows rows from there on.
-     A tile of few copies leaves the warp little time for each block, so whole tiles are copied without counting
-  */
-  template <int V, int STEP> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
-  {
-    constexpr int MOST = NB / STEP;
-
-    if (nrows >= V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH>(to, from, from_step);
-    else if (nrows >= V) {
-#pragma unroll 8
-      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
-    } else { /* the window reaches beyond the last row of B */
-#pragma unroll 1
-      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) {
-#pragma unroll 1
-        for (int32_t v = 0; v < nrows; v++) CopyAsync<SIZE>(to + v * SIZE, from + v);
-      }
-    }
-  }
-};
-
-/* How a warp copies that brings packed blocks alone */
-template <typename Scalar> struct NoCopies {
-  __device__ __forceinline__ NoCopies(uint32_t, uint32_t) { }
-  __device__ __forceinline__ void Seek(const Format<Scalar> &, const BlockPlace &) { }
-  __device__ __forceinline__ void Take(const Format<Scalar> &) { }
-  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, const BlockPlace &, uint32_t, int32_t, int32_t) const { }
-};
-} // namespace
-
-/*
-   A producer warp.
-
-   BM      rows of a brick
-   NB      columns of the tile
-   COPIES  how it copies rows of B; it is number warp of the warps that do
-   RUNS    whether it brings the packed blocks
-*/
-template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
-{
-  constexpr uint32_t    SIZE = sizeof(Scalar);
-  const Format<Scalar> &f    = a.f;
-  COPIES                copies(warp, lane);
-  Blocks<Scalar>        blocks(a);
-  /* next: lane i has the place of block i of the next group. p: the place of the next block */
-  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p;
-  RingPlace             at;
-
-  p = ShufflePlace(next, 0);
-  copies.Seek(f, p);
-  while (blocks.Left()) {
-    const int32_t    n0 = blocks.tile * NB, N = min(NB, a.d.N - n0);
-    const uint32_t   n     = blocks.Count();
-    const BlockPlace group = next;
-
-    blocks.Next(); /* fetch what comes after these blocks while they are copied */
-    next = GetPlace(f, blocks.begin + lane, blocks.end);
-    for (uint32_t i = 0; i < n; i++) {
-      /* place is the same in all lanes, and the shuffle tells the compiler so: bulk copies want uniform registers */
-      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0);
-      const uint32_t   base = ring.stages + place * a.stage_bytes, ready = RingFull(ring, place);
-      const BlockPlace now  = p;
-
-      copies.Take(f);
-      p = i + 1 < n ? ShufflePlace(group, i + 1) : ShufflePlace(next, 0);
-      copies.Seek(f, p);
-      RingWaitEmpty(ring, at);
-      if (RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + Pitch(BM) * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
-      copies.Copy(a, now, base, n0, N);
-      BarrierArriveAfterCopies(ready);
-      at.Next(a.nstages);
-    }
-  }
-}
-
-/*
-   Produce() as a function that is not inlined. Inlined, it would share its plan of registers with the warps that
-   multiply. With many sums these would then have no registers for operands on their way from shared memory.
-
-   The copy of the arguments is in registers. Arguments in memory would be read again for each block.
-*/
-template <int BM, int NB, typename COPIES, bool RUNS, typename Scalar> static __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
-{
-  const StagedArgs<Scalar> a = args;
-
-  Produce<BM, NB, COPIES, RUNS>(a, ring, warp, lane);
-}
+#include "staged.cuh"
 
 /*
    P        precision
@@ -329,9 +37,9 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
 
   RingInit(ring, a.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
   if (warp >= nconsumers) {
-    if (NP == 1) Produce<BM, NB, COPIES, true>(a, ring, 0, lane);
-    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, true>(a, ring, 0, lane);
-    else ProduceApart<BM, NB, COPIES, false>(a, ring, warp - nconsumers - 1, lane);
+    if (NP == 1) Produce<BM, NB, COPIES, BOTH_RUNS>(a, ring, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, BOTH_RUNS>(a, ring, 0, lane);
+    else ProduceApart<BM, NB, COPIES, NO_RUN>(a, ring, warp - nconsumers - 1, lane);
     return;
   }
 
@@ -394,22 +102,9 @@ typedef struct {
 } // namespace
 
 enum {
-  TILE_COLS  = 16,
   WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block */
   HALF_TILES = 4  /* the same where two or more thread blocks share a multiprocessor */
 };
-
-/* Where the pattern run of a stage begins, and bytes of a stage, for tiles of nb columns */
-template <typename Args> static void GetStage(int brick_rows, uint32_t max_pattern, uint32_t max_values, int nb, Args *a)
-{
-  a->pattern_at  = (uint32_t)(Pitch(brick_rows) * nb) + (max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
-  a->stage_bytes = (a->pattern_at + max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
-}
-
-template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
-{
-  GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
-}
 
 /*
    The tiling with tiles of at most 16*most columns. They are equally wide. A single narrow one is without a half of 16
@@ -512,7 +207,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 {
   StagedArgs<HrpbScalar> a;
 
-  if (!SpmmIsPlain(o) || params->window_cols * sizeof(HrpbScalar) < 16 || params->block_cols > StagedCols(params->brick_rows) || params->panel_rows / params->brick_rows > STAGED_STRIPS) return false;
+  if (!SpmmIsPlain(o) || !IsStagedFormat(params)) return false;
   GetStage(params->brick_rows, facts->max_pattern, facts->max_values, TILE_COLS, &a);
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
 }

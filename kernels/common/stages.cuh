@@ -94,8 +94,22 @@ static __device__ __forceinline__ void RingLeave(const Ring &r, const RingPlace 
 }
 
 enum {
-  RUN_ARRIVALS = HAVE_COPY_ENGINE /* of a warp in CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
+  RUN_ARRIVALS = HAVE_COPY_ENGINE /* of a warp in CopyRun() or CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
 };
+
+/* All lanes of a warp copy a run, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must follow */
+static __device__ __forceinline__ void CopyRun(uint32_t to, const uint8_t *from, uint32_t bytes, uint32_t barrier, uint32_t lane)
+{
+#if HAVE_COPY_ENGINE
+  if (lane == 0) {
+    BarrierArriveExpect(barrier, bytes);
+    CopyBulk(to, from, bytes, barrier);
+  }
+  __syncwarp();
+#else
+  for (uint32_t i = 16 * lane; i < bytes; i += 16 * HRPB_LANES) CopyAsync<16>(to + i, from + i);
+#endif
+}
 
 /*
    All lanes of a warp copy two runs, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must

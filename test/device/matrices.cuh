@@ -169,11 +169,11 @@ static inline void CsrDestroy(DeviceCsr *d)
 }
 
 /* A matrix as bricks, and their schedule, which says what panels are cut */
-typedef struct {
+struct DeviceBricks {
   Hrpb         h;
   HrpbSchedule schedule;
   HrpbScalar  *values;
-} DeviceBricks;
+};
 
 /* Entry k of the CSR has the value csr_values[entry[k]], or csr_values[k] where entry is NULL */
 static inline DeviceBricks BricksOnDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbInt *entry, const HrpbScalar *csr_values, const HrpbParams *params)

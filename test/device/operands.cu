@@ -247,6 +247,8 @@ static void TestCase(const Subject *s, const Case &c)
 
   Check(SpmmGetDevice(&device));
   for (int i = 0; SpmmKernelGet(i); i++) {
+    if (SpmmKernelGet(i)->op != SPMM_OP_PRODUCT) continue;
+
     const SpmmKernel  *k     = SpmmKernelGet(i);
     const SpmmMatrix   M     = s->For(k, precision);
     const SpmmFacts    facts = SpmmFactsOf(&M);

@@ -19,6 +19,8 @@ static PetscScalar Entry(PetscInt i, PetscInt j)
   return (PetscScalar)((i + 3 * j) % 4); /* some are stored zeros */
 }
 
+static char dense_type[64] = MATDENSE;
+
 /* X if other is false. The leading dimension is larger than the number of local rows */
 static PetscErrorCode Dense(PetscInt m, PetscInt k, PetscBool other, PetscInt round, PetscInt nan, Mat *D)
 {
@@ -40,6 +42,7 @@ static PetscErrorCode Dense(PetscInt m, PetscInt k, PetscBool other, PetscInt ro
   PetscCall(MatDenseRestoreArrayWrite(*D, &a));
   PetscCall(MatAssemblyBegin(*D, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*D, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatConvert(*D, dense_type, MAT_INPLACE_MATRIX, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -129,6 +132,7 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", dense_type, sizeof(dense_type), NULL));
   m = rank == 1 ? 0 : 23; /* no rows on a rank */
   n = 17 + rank;
   PetscCall(MatCreate(PETSC_COMM_WORLD, &S));
@@ -174,9 +178,27 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  test:
+  testset:
     output_file: output/empty.out
-    nsize: {{1 2 3}}
-    args: -mat_type {{aij aijtcu}}
+
+    test:
+      nsize: {{1 2 3}}
+      args: -mat_type {{aij aijtcu}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      args: -mat_type {{aijcusparse aijtcu}} -dense_type {{dense densecuda}}
+
+    test:
+      suffix: cuda_paths
+      requires: cuda
+      args: -mat_type aijtcu -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -mat_aijtcu_format {{16,32,16,4 8,24,8,4 8,8,256,1}}
+
+    test:
+      suffix: cuda_parallel
+      requires: cuda
+      nsize: {{2 3}}
+      args: -mat_type {{aijcusparse aijtcu}} -dense_type {{dense densecuda}} -use_gpu_aware_mpi 0
 
 TEST*/

@@ -1,0 +1,305 @@
+/*
+   Sampled products on a GPU: from PETSc's arrays to the kernels, and the values of C back into its device CSR.
+
+   Rows of Y that other processes own come as rows, one behind the other, on the device: PetscSF brings them, and the
+   kernel of the off-diagonal block reads them so.
+*/
+#include "sampled.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+  #include <sample/sample.h>
+
+/* The local array of a dense matrix, where it is */
+typedef struct {
+  const PetscScalar *array;
+  PetscInt           lda;
+  PetscBool          host;
+} AIJTCUDense;
+
+/* A sampled product while it is made */
+typedef struct {
+  Mat            s[2], c[2]; /* the diagonal and the off-diagonal block, or NULL */
+  PetscInt       k, m, n;    /* columns; local rows of X and Y */
+  PetscBool      scale;
+  AIJTCUDense    x, y;
+  SpmmIn         left, right;   /* X and Y on the device */
+  PetscScalar   *xcopy, *ycopy; /* copies of operands of the host */
+  PetscScalar   *rows, *ghosts; /* rows of Y: those that we own, and those that we need */
+  PetscInt       nghosts;
+  cudaStream_t   stream;
+} AIJTCUSampled;
+
+/* Memory until AIJTCUSampledFree() */
+static PetscErrorCode AIJTCUSampledMalloc(AIJTCUSampled *p, size_t scalars, PetscScalar **a, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(scalars * sizeof(**a), p->stream, (void **)a));
+  if (!*a) *err = HRPB_ERR_DEVICE_MEMORY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An operand on the device, copied there if it is on the host */
+static PetscErrorCode AIJTCUSampledBring(AIJTCUSampled *p, const AIJTCUDense *in, PetscInt rows, PetscScalar **copy, SpmmIn *out, HrpbError *err)
+{
+  PetscFunctionBegin;
+  *out = (SpmmIn){in->array, in->lda, SPMM_COLUMN_MAJOR};
+  if (!in->host || *err) PetscFunctionReturn(PETSC_SUCCESS);
+  out->ld = AIJTCUDeviceLDA(rows);
+  PetscCall(AIJTCUSampledMalloc(p, (size_t)out->ld * (size_t)p->k, copy, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceCopyColumns(*copy, (PetscInt)out->ld, in->array, in->lda, rows, p->k, PETSC_TRUE, p->stream));
+  out->array = *copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring the operands, and make what is sent to others and room for what comes from them */
+static PetscErrorCode AIJTCUSampledBegin(AIJTCUSampled *p, HrpbError *err)
+{
+  const size_t ld = (size_t)SampledRowMajorLD(p->k);
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSampledBring(p, &p->x, p->m, &p->xcopy, &p->left, err));
+  PetscCall(AIJTCUSampledBring(p, &p->y, p->n, &p->ycopy, &p->right, err));
+  if (p->s[1] && !*err) PetscCall(AIJTCUSampledMalloc(p, (size_t)p->n * ld, &p->rows, err));
+  if (p->s[1] && !*err) PetscCall(AIJTCUSampledMalloc(p, (size_t)(p->nghosts + 1) * ld, &p->ghosts, err));
+  if (p->s[1] && !*err) {
+    AIJTCUCallDevice(*err, SampledRowMajorDevice(p->n, p->k, p->right.array, p->right.ld, p->rows, p->stream));
+    PetscCallCUDA(cudaMemsetAsync(p->ghosts + (size_t)p->nghosts * ld, 0, ld * sizeof(*p->ghosts), p->stream));
+  }
+  /* PetscSF works on another stream, and the caller may change arrays of the host next */
+  if (p->s[1] || p->x.host || p->y.host) PetscCallCUDA(cudaStreamSynchronize(p->stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledFree(AIJTCUSampled *p)
+{
+  PetscScalar *const all[] = {p->xcopy, p->ycopy, p->rows, p->ghosts};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
+    if (all[i]) PetscCallCUDA(cudaFreeAsync(all[i], p->stream));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block's product while its kernel runs */
+typedef struct {
+  const AIJTCUSampled *p;
+  SpmmOperands         operands;
+  PetscBool            bricks;
+} AIJTCUSampledBlock;
+
+static PetscErrorCode AIJTCUSampledRun(const SpmmMatrix *S, const AIJTCUSampledBlock *b, const HrpbParams *format, cudaStream_t stream, HrpbError *err)
+{
+  const SpmmFacts   facts = SpmmFactsOf(S);
+  const SpmmDevice *device;
+  const SpmmKernel *kernel;
+  size_t            bytes;
+  void             *work = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, SpmmGetDevice(&device));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  kernel = SpmmChooseKernel(SPMM_OP_SAMPLED, b->bricks ? SPMM_BRICKS : SPMM_CSR, PETSC_FALSE, &facts, format, &b->operands, device);
+  if (!kernel) {
+    *err = HRPB_ERR_UNSUPPORTED;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  AIJTCUCallDevice(*err, SpmmWork(kernel, S, &b->operands, &bytes));
+  if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
+  if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogGpuTimeBegin());
+  *err = SpmmRun(kernel, S, &b->operands, work, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A block without a plan has a schedule for this product alone */
+static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  const AIJTCUSampledBlock *b = (const AIJTCUSampledBlock *)ctx;
+  SpmmMatrix                A = {.nrows = S->rmap->n, .ncols = S->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values};
+  CsrSchedule               schedule;
+  PetscErrorCode            ierr;
+
+  PetscFunctionBegin;
+  if (plan) {
+    if (b->bricks) {
+      A.hrpb      = &plan->bricks.hrpb;
+      A.schedule  = &plan->bricks.schedule;
+      A.precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
+    } else A.csr = &plan->csr.schedule;
+    PetscCall(AIJTCUSampledRun(&A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  AIJTCUCallDevice(*err, CsrScheduleDevice(A.nrows, A.ncols, A.rowptr, A.colidx, csr->stream, &schedule));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  A.csr = &schedule;
+  ierr  = AIJTCUSampledRun(&A, b, NULL, csr->stream, err);
+  CsrScheduleDestroyDevice(&schedule, csr->stream);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the product of a block is by bricks. Its plan has them, or the schedule of the CSR kernels, when this returns */
+static PetscErrorCode AIJTCUSampledPrepare(Mat S, AIJTCUPlan *plan, const AIJTCUSampledBlock *b, PetscBool *bricks, HrpbError *err)
+{
+  AIJTCUDecision d = {.op = SPMM_OP_SAMPLED, .N = b->p->k, .path = MAT_AIJTCU_PATH_CSR};
+  PetscBool      usable;
+
+  PetscFunctionBegin;
+  *bricks = PETSC_FALSE;
+  if (b->operands.X.layout == SPMM_COLUMN_MAJOR) PetscCall(AIJTCUPlanDecide(S, plan, SPMM_OP_SAMPLED, d.N, &d));
+  if (d.path == MAT_AIJTCU_PATH_TCU) {
+    PetscCall(AIJTCUPlanPrepare(S, plan, &d, bricks));
+    if (*bricks) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  d.path = MAT_AIJTCU_PATH_CSR;
+  PetscCall(AIJTCUPlanPrepare(S, plan, &d, &usable));
+  if (!usable) *err = HRPB_ERR_UNSUPPORTED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C gets a device matrix of its own when its pattern is asked for there */
+static PetscErrorCode AIJTCUSampledTouch(Mat C)
+{
+  const AIJTCUDeviceInt *i, *j;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One block. right has the rows of Y that its columns name */
+static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, SpmmIn right, HrpbError *err)
+{
+  Mat                S = p->s[which], C = p->c[which];
+  AIJTCUSampledBlock b = {.p = p};
+  AIJTCUPlan        *plan;
+  PetscScalar       *c;
+  PetscInt           nz;
+  PetscErrorCode     ierr;
+  MatInfo            info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(S, MAT_LOCAL, &info));
+  nz = (PetscInt)info.nz_used;
+  if (!nz) {
+    PetscCall(PetscObjectStateIncrease((PetscObject)C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  b.operands   = SpmmSampled(p->k, p->left.array, p->left.ld, right.array, right.ld, p->scale, NULL);
+  b.operands.X = right;
+  PetscCall(AIJTCUGetPlan(S, &plan));
+  if (plan) PetscCall(AIJTCUSampledPrepare(S, plan, &b, &b.bricks, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSampledTouch(C));
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
+  b.operands.Y.array = c;
+  ierr = AIJTCUDeviceCall(S, plan, p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN, AIJTCUSampledBlockOnStream, &b, err);
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
+  PetscCall(ierr);
+  if (!*err) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)nz * (PetscLogDouble)p->k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Failures of one process are those of all: the others would wait for its rows of Y */
+static PetscErrorCode AIJTCUSampledAgree(Mat S, HrpbError *err)
+{
+  PetscMPIInt size, failed = *err != HRPB_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)S), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)S)));
+  if (failed && !*err) *err = HRPB_ERR_DEVICE_MEMORY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Both blocks, while rows of Y come from other processes */
+static PetscErrorCode AIJTCUSampledBlocksOf(Mat S, AIJTCUSampled *p, const PetscInt garray[], HrpbError *err)
+{
+  const SpmmIn ghosts = {p->ghosts, SampledRowMajorLD(p->k), SPMM_ROW_MAJOR_PADDED};
+  PetscSF      sf;
+  MPI_Datatype unit;
+
+  PetscFunctionBegin;
+  if (!p->s[1]) {
+    PetscCall(AIJTCUSampledDoBlock(p, 0, p->right, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUSampledRowsBegin(S, p->nghosts, garray, (PetscInt)ghosts.ld, PETSC_MEMTYPE_CUDA, p->rows, p->ghosts, &sf, &unit));
+  PetscCall(AIJTCUSampledDoBlock(p, 0, p->right, err));
+  PetscCall(AIJTCUSampledRowsEnd(p->rows, p->ghosts, &sf, &unit));
+  if (!*err) PetscCall(AIJTCUSampledDoBlock(p, 1, ghosts, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledAll(Mat S, AIJTCUSampled *p, const PetscInt garray[], HrpbError *err)
+{
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(p->stream, AIJTCUSampledBegin(p, err));
+  PetscCall(AIJTCUSampledAgree(S, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSampledBlocksOf(S, p, garray, err));
+  PetscCall(AIJTCUSampledAgree(S, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether S is on a device, with or without a plan. The answer is that of all processes */
+static PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
+{
+  AIJTCUPlan *plan;
+  PetscBool   bound, cusparse;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(S, &bound));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)S, &cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  PetscCall(AIJTCUGetPlan(S, &plan));
+  *on = (PetscBool)(!bound && (plan ? plan->device : cusparse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDenseGet(Mat A, AIJTCUDense *a)
+{
+  PetscMemType mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(A, &a->lda));
+  PetscCall(MatDenseGetArrayReadAndMemType(A, &a->array, &mem));
+  a->host = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the product if S is on a device. done says whether it was made; the log says why not */
+PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C, PetscBool *done)
+{
+  AIJTCUSampled   p   = {.k = X->cmap->N, .m = X->rmap->n, .n = Y->rmap->n, .scale = scale};
+  HrpbError       err = HRPB_SUCCESS;
+  const PetscInt *garray;
+  PetscErrorCode  ierr, freed;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSampledIsOnDevice(S, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSampledBlocks(C, p.c, &garray));
+  PetscCall(AIJTCUSampledBlocks(S, p.s, &garray));
+  p.nghosts = p.s[1] ? p.s[1]->cmap->n : 0;
+  PetscCall(AIJTCUDenseGet(X, &p.x));
+  PetscCall(AIJTCUDenseGet(Y, &p.y));
+  ierr  = AIJTCUSampledAll(S, &p, garray, &err);
+  freed = AIJTCUSampledFree(&p);
+  PetscCall(MatDenseRestoreArrayReadAndMemType(Y, &p.y.array));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &p.x.array));
+  PetscCall(ierr);
+  PetscCall(freed);
+  *done = (PetscBool)!err;
+  if (err) PetscCall(PetscInfo(S, "aijtcu: the sampled product is made on the host: %s\n", HrpbErrorString(err)));
+  else if (p.s[1]) PetscCall(PetscObjectStateIncrease((PetscObject)C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

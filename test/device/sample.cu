@@ -1,0 +1,231 @@
+/*
+   The kernels of sampled products against sums in long double on the host, with plain arrays. No PETSc.
+
+     test-sample         all tests
+     test-sample -small  few and small ones, for the emulator and compute-sanitizer
+*/
+#include "matrices.cuh"
+#include "sample/sample.h"
+
+typedef struct {
+  int64_t N, padding;
+  int     shift;   /* scalars by which the operands begin beyond an aligned address */
+  bool    scale;
+  bool    padded;  /* the right operand is row-major */
+  int     special; /* 1: some NaN, Inf and huge numbers; 2: all operands are huge or tiny */
+} Case;
+
+/* rows x N with a leading dimension. What lies between columns is NaN */
+struct Operand {
+  int64_t                 rows, ld;
+  int                     shift;
+  std::vector<HrpbScalar> values;
+
+  HrpbScalar  At(int64_t i, int64_t l) const { return values[shift + i + l * ld]; }
+  HrpbScalar &At(int64_t i, int64_t l) { return values[shift + i + l * ld]; }
+};
+
+/* The same row-major, padded with zeros */
+static std::vector<HrpbScalar> Padded(const Operand &o, int64_t N, int64_t ld)
+{
+  std::vector<HrpbScalar> x((size_t)((o.rows + 1) * ld), (HrpbScalar)0);
+
+  for (int64_t i = 0; i < o.rows; i++) {
+    for (int64_t l = 0; l < N; l++) x[i * ld + l] = o.At(i, l);
+  }
+  return x;
+}
+
+static Operand MakeOperand(int64_t rows, const Case &c)
+{
+  Operand o = {rows, rows + c.padding, c.shift, std::vector<HrpbScalar>((size_t)(c.shift + (rows + c.padding) * c.N), (HrpbScalar)NAN)};
+
+  for (int64_t l = 0; l < c.N; l++) {
+    for (int64_t i = 0; i < rows; i++) o.At(i, l) = c.special == 2 ? (HrpbScalar)ldexp((double)Uniform(), sizeof(HrpbScalar) == 8 ? 480 : 58) : Uniform();
+  }
+  if (c.special == 1 && c.N) {
+    o.At(3 % rows, c.N - 1)        = (HrpbScalar)NAN;
+    o.At(11 % rows, c.N / 2)       = (HrpbScalar)INFINITY;
+    o.At(rows / 2, 0)              = -(HrpbScalar)INFINITY;
+    o.At(rows - 1, c.N / 3)        = std::numeric_limits<HrpbScalar>::max();
+    if (rows > 20) o.At(17, c.N - 1) = std::numeric_limits<HrpbScalar>::max();
+  }
+  return o;
+}
+
+/* NaN where NaN is right, and so on: what a loop over the columns gives decides */
+static bool IsRight(const Matrix *A, const Case &c, const Operand &left, const Operand &right, const std::vector<HrpbScalar> &y, double bound)
+{
+  for (int64_t i = 0; i < A->nrows; i++) {
+    for (HrpbInt e = A->rowptr[i]; e < A->rowptr[i + 1]; e++) {
+      const HrpbScalar scale = c.scale ? A->values[e] : 1;
+      HrpbScalar       loop = 0;
+      long double      sum = 0, size = 0;
+
+      for (int64_t l = 0; l < c.N; l++) {
+        const HrpbScalar a = left.At(i, l), b = right.At(A->colidx[e], l);
+
+        loop = std::fma(a, b, loop);
+        sum += (long double)a * b;
+        size += fabsl((long double)a * b);
+      }
+      loop *= scale;
+      if (!std::isfinite(loop)) {
+        if (std::isnan(loop) != (bool)std::isnan(y[e]) || (!std::isnan(loop) && loop != y[e])) return false;
+      } else if (!(fabsl(y[e] - sum * scale) <= bound * size * fabsl((long double)scale) + (long double)c.N * std::numeric_limits<HrpbScalar>::denorm_min())) return false;
+    }
+  }
+  return true;
+}
+
+/* Run a kernel twice, into memory of NaN, with workspace of NaN */
+static void TestKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matrix *A, const char *format, const Case &c, const Operand &left, const Operand &right, double bound)
+{
+  const size_t            nnz = A->colidx.size();
+  std::vector<HrpbScalar> y[2];
+  const int64_t           ld    = SampledRowMajorLD(c.N);
+  HrpbScalar             *dleft = Upload(left.values), *dright, *dy, before;
+  SpmmOperands            o;
+  size_t                  bytes;
+  void                   *work;
+  char                    where[256];
+
+  if (c.padded) dright = Upload(Padded(right, c.N, ld));
+  else dright = Upload(right.values);
+  o = SpmmSampled(c.N, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, NULL);
+  if (c.padded) o.X = {dright, ld, SPMM_ROW_MAJOR_PADDED};
+  snprintf(where, sizeof(where), "%s, %s%s, precision %d, N %ld, padding %ld, shift %d, scale %d, padded %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.N, (long)c.padding, c.shift, c.scale, c.padded, c.special);
+  Check(SpmmWork(k, M, &o, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  Check(cudaMalloc(&dy, sizeof(HrpbScalar) * (nnz + 1)));
+  for (std::vector<HrpbScalar> &result : y) {
+    SpmmOperands run = o;
+
+    run.Y.array = dy;
+    Check(cudaMemset(work, 0xff, bytes + 1));
+    Check(cudaMemset(dy, 0xff, sizeof(HrpbScalar) * (nnz + 1)));
+    Check(SpmmRun(k, M, &run, work, NULL));
+    Check(cudaDeviceSynchronize());
+    result = Download(dy, (int64_t)nnz + 1);
+  }
+  memset(&before, 0xff, sizeof(before));
+  Report(IsRight(A, c, left, right, y[0], bound), "wrong", where);
+  Report(SameBits(y[0].data(), y[1].data(), nnz), "other bits in another run", where);
+  Report(SameBits(&y[0][nnz], &before, 1), "a number behind the last entry", where);
+  cudaFree(dleft);
+  cudaFree(dright);
+  cudaFree(dy);
+  cudaFree(work);
+}
+
+static double Bound(HrpbPrecision precision)
+{
+  return precision == HRPB_FP64 ? 4e-15 : precision == HRPB_3XTF32 ? 4e-6 : 1.3e-3;
+}
+
+/* All kernels of the table that take it, with CSR and with bricks of several formats, in natural and another order */
+static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, const Case &c)
+{
+  const Operand     left = MakeOperand(A->nrows, c), right = MakeOperand(A->ncols, c);
+  const SpmmDevice *device;
+
+  Check(SpmmGetDevice(&device));
+  for (int i = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel *k = SpmmKernelGet(i);
+
+    if (k->op != SPMM_OP_SAMPLED || k->host) continue;
+    if (k->format == SPMM_CSR) {
+      const SpmmMatrix   M     = CsrMatrix(&csr->schedule, csr->rowptr, csr->colidx, csr->values);
+      const SpmmFacts    facts = SpmmFactsOf(&M);
+      SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
+
+      if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
+      if (k->takes(&facts, NULL, &o, device)) TestKernel(k, &M, A, "", c, left, right, Bound(sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32));
+      continue;
+    }
+#if defined(HRPB_USE_SINGLE)
+    for (HrpbPrecision precision : {HRPB_3XTF32, HRPB_TF32}) {
+#else
+    for (HrpbPrecision precision : {HRPB_FP64}) {
+#endif
+      for (const DeviceBricks &b : bricks) {
+        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, NULL, precision);
+        const SpmmFacts    facts = SpmmFactsOf(&M);
+        SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
+        char               format[64];
+
+        if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
+
+        M.rowptr = csr->rowptr;
+        M.colidx = csr->colidx;
+        M.values = csr->values;
+        snprintf(format, sizeof(format), " %d %d %d %d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
+        if (precision == HRPB_TF32 && c.special == 2) continue; /* the bound is for sums without cancellation */
+        if (k->takes(&facts, &b.h.params, &o, device)) TestKernel(k, &M, A, format, c, left, right, Bound(precision));
+      }
+    }
+  }
+}
+
+static void TestMatrix(const Matrix *A)
+{
+  static const HrpbParams formats[] = {HrpbStagedParams(), HrpbShortParams(), {16, 128, 32, 4}, {8, 24, 8, 4}, {16, 32, 16, 16}};
+  DeviceCsr                 csr = CsrOnDevice(A);
+  std::vector<DeviceBricks> bricks;
+  int                       k = 0;
+
+  for (const HrpbParams &params : formats) {
+    if (small_run && bricks.size() == 3) break;
+    bricks.push_back(BricksOnDevice(A->nrows, A->ncols, csr.rowptr, csr.colidx, NULL, csr.values, &params));
+  }
+  if (A->nrows > 1) {
+    const std::vector<int64_t> order = RandomOrder(A->nrows);
+    int32_t                   *d     = Upload(std::vector<int32_t>(order.begin(), order.end()));
+    DeviceBricks               b     = {};
+
+    Check(HrpbBuildDevice(A->nrows, A->ncols, csr.rowptr, csr.colidx, d, &formats[0], NULL, &b.h));
+    Check(HrpbScheduleDevice(&b.h, NULL, &b.schedule));
+    bricks.push_back(b);
+    cudaFree(d);
+  }
+  for (int64_t N : {0, 1, 3, 8, 13, 16, 17, 31, 32, 50, 64, 100, 128, 131, 300, 512}) {
+    if (small_run && N != 0 && N != 3 && N != 32 && N != 50 && N != 131) continue;
+    TestCase(A, &csr, bricks, {N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, k % 2 == 0, false, 0});
+    k++;
+  }
+  for (int64_t N : {0, 1, 30, 70}) TestCase(A, &csr, bricks, {N, 1, 0, N == 30, true, 0});
+  TestCase(A, &csr, bricks, {33, 1, 0, true, true, 1});
+  TestCase(A, &csr, bricks, {33, 1, 0, true, false, 1});
+  if (!small_run) TestCase(A, &csr, bricks, {140, 0, 0, false, false, 1});
+  TestCase(A, &csr, bricks, {20, 0, 1, false, false, 2});
+  for (DeviceBricks &b : bricks) BricksDestroy(&b);
+  CsrDestroy(&csr);
+}
+
+int main(int argc, char **argv)
+{
+  std::vector<Matrix> matrices;
+
+  small_run = argc > 1 && !strcmp(argv[1], "-small");
+  matrices.push_back(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil));
+  matrices.push_back(Make("random", small_run ? 140 : 500, small_run ? 90 : 400, Sparse));
+  matrices.push_back(Make("empty panels", small_run ? 300 : 700, small_run ? 60 : 200, Gaps));
+  matrices.push_back(LongRow(small_run ? 4200 : 20011, false));
+  matrices.push_back(Make("no entries", 30, 30, Nothing));
+  if (!small_run) {
+    matrices.push_back(Make("band", 333, 333, Band));
+    matrices.push_back(Make("random wide", 60, 3001, Sparse));
+    matrices.push_back(Make("random tall", 1501, 70, Sparse));
+    matrices.push_back(Make("dense", 150, 299, Dense));
+    matrices.push_back(Make("one entry a row", 200, 90, OneEntry));
+    matrices.push_back(Make("one column", 300, 40, OneColumn));
+    matrices.push_back(Make("single column", 300, 1, Dense));
+    matrices.push_back(Make("single row", 1, 700, Dense));
+    matrices.push_back(Make("dense rows", 300, 500, DenseRows));
+    matrices.push_back(Make("one brick", 40, 50, OneBrick));
+    matrices.push_back(RMat(512, 8));
+  }
+  for (const Matrix &A : matrices) TestMatrix(&A);
+  printf("sample: %d passed, %d failed\n", npassed, nfailed);
+  return nfailed ? 1 : 0;
+}
