@@ -11,6 +11,7 @@
 #pragma once
 
 #include "csr/csrdevice.h"
+#include "vector/vector.h"
 #include "model/model.h"
 
 #ifdef __cplusplus
@@ -18,7 +19,8 @@ extern "C" {
 #endif
 
 typedef enum {
-  SPMM_OP_PRODUCT /* Y = A X and what SpmmUpdate adds to it */
+  SPMM_OP_PRODUCT, /* Y = A X and what SpmmUpdate adds to it */
+  SPMM_OP_VECTOR   /* the same for one column, in other bits: those of vector/vector.h */
 } SpmmOp;
 
 typedef enum {
@@ -79,6 +81,7 @@ typedef struct {
   const HrpbInt      *rowptr, *colidx;
   const HrpbScalar   *values;
   const CsrSchedule  *csr;          /* on a device */
+  const VectorPlan   *vector;       /* on a device, for SPMM_OP_VECTOR */
   const Hrpb         *hrpb;
   const HrpbSchedule *schedule;     /* on a device */
   const HrpbScalar   *brick_values;
@@ -93,6 +96,8 @@ typedef struct {
 
   /* Of the CsrSchedule */
   int32_t direct_columns, panel_rows, rows_entries;
+
+  int32_t nodes; /* of the VectorPlan */
 
   /*
      Of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet the choice of a kernel goes by

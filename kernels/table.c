@@ -10,6 +10,7 @@
 
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
+DEVICE_KERNEL SpmmVectorNodes, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
 /* The first that takes a product makes it: the order decides where several do */
@@ -22,6 +23,8 @@ static const SpmmKernel *const kernels[] = {
   &SpmmCsrRows,
   &SpmmCsrCopy,
   &SpmmCsrGeneral,
+  &SpmmVectorNodes,
+  &SpmmVectorCsr,
   &SpmmBricksHost,
   &SpmmCsrHost
 };
@@ -62,6 +65,11 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.direct_columns = A->csr->direct_columns;
     f.panel_rows     = A->csr->panel_rows;
     f.rows_entries   = A->csr->rows_entries;
+  }
+  if (A->vector) {
+    f.nnz     = A->vector->nnz;
+    f.longest = A->vector->longest;
+    f.nodes   = A->vector->nnodes;
   }
   if (A->hrpb) {
     f.nnz         = A->hrpb->nnz;
