@@ -97,7 +97,9 @@ typedef struct {
   /* Of the CsrSchedule */
   int32_t direct_columns, panel_rows, rows_entries;
 
-  int32_t nodes; /* of the VectorPlan */
+  /* Of the VectorPlan */
+  int32_t nodes;
+  bool    bins; /* the lanes of a row follow from its length */
 
   /*
      Of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet the choice of a kernel goes by

@@ -10,7 +10,7 @@
 
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
-DEVICE_KERNEL SpmmVectorNodes, SpmmVectorCsr;
+DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
 /* The first that takes a product makes it: the order decides where several do */
@@ -23,6 +23,7 @@ static const SpmmKernel *const kernels[] = {
   &SpmmCsrRows,
   &SpmmCsrCopy,
   &SpmmCsrGeneral,
+  &SpmmVectorBins,
   &SpmmVectorNodes,
   &SpmmVectorCsr,
   &SpmmBricksHost,
@@ -70,6 +71,7 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.nnz     = A->vector->nnz;
     f.longest = A->vector->longest;
     f.nodes   = A->vector->nnodes;
+    f.bins    = A->vector->lanes == 0;
   }
   if (A->hrpb) {
     f.nnz         = A->hrpb->nnz;

@@ -5,7 +5,6 @@
 #include "../common/launch.cuh"
 
 enum {
-  TURNS           = 4, /* entries of a lane that are on their way together */
   COMBINE_THREADS = 64
 };
 
@@ -22,8 +21,8 @@ template <int LANES> static __global__ void __launch_bounds__(VECTOR_THREADS) Ve
 
   const HrpbInt    begin  = row < a.nrows ? __ldg(a.rowptr + row) : 0;
   const int32_t    length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const bool       whole  = length <= VECTOR_LONG;
-  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane));
+  const bool       whole  = length <= a.long_entries;
+  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane));
 
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
@@ -67,7 +66,7 @@ HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work
   const VectorPlan *v = A->vector;
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
-  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, v->nrows, v->nnodes, v->nlong, v->nparts};
+  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, v->nrows, v->nnodes, v->nlong, v->nparts, v->long_entries};
   return HRPB_SUCCESS;
 }
 
@@ -99,9 +98,9 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
   }
 }
 
-static bool Takes(const SpmmFacts *, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  return VectorTakes(o);
+  return !facts->bins && VectorTakes(o);
 }
 
 SPMM_KERNEL(SpmmVectorCsr) = {

@@ -6,7 +6,11 @@
 */
 #include "vector.cuh"
 
-template <int LANES, int ROWS, int TURNS> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorNodes(const __grid_constant__ VectorProduct a)
+enum {
+  TURNS = 2 /* columns of a lane that are on their way together */
+};
+
+template <int LANES, int ROWS> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorNodes(const __grid_constant__ VectorProduct a)
 {
   const int64_t node = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
   const int32_t lane = threadIdx.x % LANES;
@@ -21,7 +25,7 @@ template <int LANES, int ROWS, int TURNS> static __global__ void __launch_bounds
   const int32_t     row    = is ? __ldg(a.nodes + node) : 0, nrows = is ? __ldg(a.nodes + node + 1) - row : 0;
   const HrpbInt     begin  = is ? __ldg(a.rowptr + row) : 0;
   const int32_t     length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const bool        whole  = length <= VECTOR_LONG;
+  const bool        whole  = length <= a.long_entries;
   const HrpbInt    *colidx = a.colidx + begin;
   const HrpbScalar *values = a.values + begin;
   HrpbScalar        sum[ROWS] = {};
@@ -56,18 +60,18 @@ template <int LANES, int ROWS, int TURNS> static __global__ void __launch_bounds
   }
 }
 
-template <int LANES, int ROWS, int TURNS> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
+template <int LANES, int ROWS> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
 {
   const int64_t per_block = VECTOR_THREADS / LANES;
 
-  VectorNodes<LANES, ROWS, TURNS><<<p->nparts + (unsigned)((p->nnodes + per_block - 1) / per_block), VECTOR_THREADS, 0, stream>>>(*p);
+  VectorNodes<LANES, ROWS><<<p->nparts + (unsigned)((p->nnodes + per_block - 1) / per_block), VECTOR_THREADS, 0, stream>>>(*p);
   HrpbCallCuda(cudaGetLastError());
   return VectorCombine(p, stream);
 }
 
 template <int LANES> static HrpbError LaunchRows(const VectorProduct *p, int32_t rows, cudaStream_t stream)
 {
-  return rows <= 2 ? Launch<LANES, 2, 2>(p, stream) : rows == 3 ? Launch<LANES, 3, 2>(p, stream) : rows == 4 ? Launch<LANES, 4, 2>(p, stream) : rows <= 6 ? Launch<LANES, 6, 1>(p, stream) : Launch<LANES, VECTOR_NODE, 1>(p, stream);
+  return rows == 2 ? Launch<LANES, 2>(p, stream) : rows == 3 ? Launch<LANES, 3>(p, stream) : rows == 4 ? Launch<LANES, 4>(p, stream) : rows == 6 ? Launch<LANES, 6>(p, stream) : Launch<LANES, VECTOR_NODE>(p, stream);
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)

@@ -6,6 +6,10 @@
 #include "../spmm.h"
 #include "../common/device.cuh"
 
+enum {
+  VECTOR_TURNS = 4 /* entries of a lane that are on their way together */
+};
+
 /* A part of a row that is cut. Its sum has the slot of the same number, unless it is the only part of its row */
 struct VectorPart {
   HrpbInt begin;
@@ -25,8 +29,8 @@ struct VectorProduct {
   HrpbScalar          *y, *partial;
   const VectorPart    *parts;
   const VectorLongRow *long_rows;
-  const int32_t       *nodes;
-  int32_t              nrows, nnodes, nlong, nparts;
+  const int32_t       *nodes, *order;
+  int32_t              nrows, nnodes, nlong, nparts, long_entries;
 };
 
 /* csr.cu: rows that are cut, from the sums of their parts */
@@ -102,7 +106,7 @@ static __device__ __forceinline__ void VectorMultiplyPart(const VectorProduct &a
   };
   __shared__ HrpbScalar warp_sum[WARPS];
   const VectorPart      p   = a.parts[i];
-  HrpbScalar            sum = VectorAddLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, 4>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
+  HrpbScalar            sum = VectorAddLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
 
   if (threadIdx.x % HRPB_LANES == 0) warp_sum[threadIdx.x / HRPB_LANES] = sum;
   __syncthreads();

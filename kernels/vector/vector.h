@@ -6,11 +6,11 @@
    current one, and work goes to stream. The CSR is trusted, rows need not be sorted, and may have several entries in a
    column.
 
-   All kernels give the same bits. A row has a number of lanes, the same for all rows of the matrix. Lane l adds entries
-   l, l + lanes, l + 2 lanes, ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A
-   row of more than VECTOR_LONG entries is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS
-   lanes. Warps, and then parts, are added in their order. A sum that is not finite is made again, entry by entry, as
-   MATAIJ adds them.
+   All kernels give the same bits. A row has a number of lanes, the same for all rows of the matrix, or, where lengths of
+   rows differ much, one that follows from its length: VectorBinEntries(). Lane l adds entries l, l + lanes, l + 2 lanes,
+   ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A row of more than long_entries
+   is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS lanes. Warps, and then parts, are added in
+   their order. A sum that is not finite is made again, entry by entry, as MATAIJ adds them.
 */
 #pragma once
 
@@ -22,10 +22,21 @@ extern "C" {
 
 enum {
   VECTOR_THREADS = 256,  /* of a thread block */
-  VECTOR_LONG    = 1024, /* the most entries of a row that lanes of a warp have */
-  VECTOR_PART    = 4096, /* entries of a part of a longer row */
-  VECTOR_NODE    = 8     /* the most rows of a node */
+  VECTOR_PART    = 4096, /* entries of a part of a row that is cut */
+  VECTOR_NODE    = 8,    /* the most rows of a node */
+  VECTOR_BINS    = 6     /* numbers of lanes: 1, 2, 4, ..., 32 */
 };
+
+#ifdef __CUDACC__
+  #define VECTOR_BOTH __host__ __device__
+#else
+  #define VECTOR_BOTH
+#endif
+/* The most entries of rows with 1 << bin lanes, where that follows from the length */
+static VECTOR_BOTH inline int32_t VectorBinEntries(int bin)
+{
+  return bin == 0 ? 3 : bin == 1 ? 8 : bin == 2 ? 20 : bin == 3 ? 48 : bin == 4 ? 128 : 256;
+}
 
 /*
    What is known of a pattern, and lives as long as it does. It does not depend on values.
@@ -36,11 +47,15 @@ enum {
 typedef struct {
   int32_t nrows, ncols;
   int64_t nnz, longest;            /* entries; entries of the longest row */
-  int32_t lanes;                   /* of a row */
+  int32_t nonempty;                /* rows with an entry */
+  int32_t lanes;                   /* of a row; zero where that follows from its length */
+  int32_t long_entries;            /* longer rows are cut */
   int32_t nlong, nparts;           /* rows that are cut, and their parts */
   int32_t nnodes, node_rows;       /* nodes, and the most rows of one; zero without nodes */
   void   *long_rows, *parts;       /* in device memory, NULL where no row is cut */
   void   *nodes;                   /* in device memory: the first row of each node, and nrows */
+  int32_t bin_rows[VECTOR_BINS];   /* where lanes is zero: rows with 1 << bin lanes */
+  void   *order;                   /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
   int64_t bytes;                   /* of device memory that all these arrays have */
 } VectorPlan;
 

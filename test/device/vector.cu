@@ -26,12 +26,18 @@ static std::vector<HrpbScalar> SumsOfLanes(const Matrix *A, int64_t begin, int64
 }
 
 /* The sum of a row in the order that the interface states */
-static HrpbScalar Stated(const Matrix *A, int64_t i, int lanes, const HrpbScalar *x)
+static HrpbScalar Stated(const Matrix *A, int64_t i, const VectorPlan *plan, const HrpbScalar *x)
 {
-  const int64_t begin = A->rowptr[i], end = A->rowptr[i + 1];
-  HrpbScalar    sum   = 0;
+  static const int64_t most[] = {3, 8, 20, 48, 128, 256};
+  const int64_t        begin = A->rowptr[i], end = A->rowptr[i + 1];
+  HrpbScalar           sum   = 0;
+  int                  lanes = plan->lanes;
 
-  if (end - begin <= VECTOR_LONG) sum = AddLanes(SumsOfLanes(A, begin, end, lanes, x));
+  if (!lanes) {
+    lanes = 1;
+    for (int64_t m : most) lanes *= end - begin > m ? 2 : 1;
+  }
+  if (end - begin <= plan->long_entries) sum = AddLanes(SumsOfLanes(A, begin, end, lanes, x));
   else {
     for (int64_t first = begin; first < end; first += VECTOR_PART) {
       const std::vector<HrpbScalar> sums = SumsOfLanes(A, first, std::min(end, first + VECTOR_PART), VECTOR_THREADS, x);
@@ -81,7 +87,7 @@ static void TestVector(const Matrix *A, const VectorPlan *plan, const HrpbInt *r
   Check(cudaDeviceSynchronize());
   y = Download(dy, A->nrows + 1);
   for (int64_t i = 0; i < A->nrows; i++) {
-    HrpbScalar  stated = Stated(A, i, plan->lanes, x.data());
+    HrpbScalar  stated = Stated(A, i, plan, x.data());
     long double sum = 0, size = 0;
     const long double tiny = (long double)std::numeric_limits<HrpbScalar>::denorm_min() * (A->rowptr[i + 1] - A->rowptr[i]);
 
@@ -131,8 +137,14 @@ static void TestNodes(const Matrix *A, const VectorPlan *plan)
   Report(ok, "wrong nodes", A->name);
 }
 
-/* Each kernel with every number of lanes. has_nodes: rows come in nodes that pay */
-static void TestMatrix(const Matrix &A, bool has_nodes, int64_t shift = 0)
+enum Kind {
+  PLAIN,
+  NODES, /* rows come in nodes that pay */
+  BINS   /* lengths of rows differ much */
+};
+
+/* Each kernel with every number of lanes */
+static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
 {
   Matrix                  M = A;
   std::vector<HrpbScalar> shifted(A.values);
@@ -140,7 +152,7 @@ static void TestMatrix(const Matrix &A, bool has_nodes, int64_t shift = 0)
   HrpbInt                *rowptr, *colidx;
   HrpbScalar             *values;
   VectorPlan              plan;
-  int64_t                 longest = 0, nlong = 0;
+  int64_t                 longest = 0, nlong = 0, nonempty = 0;
 
   /* a matrix need not begin at the first entry of its arrays */
   shifted.insert(shifted.begin(), shift, (HrpbScalar)NAN);
@@ -153,12 +165,14 @@ static void TestMatrix(const Matrix &A, bool has_nodes, int64_t shift = 0)
     const int64_t length = A.rowptr[i + 1] - A.rowptr[i];
 
     longest = std::max(longest, length);
-    nlong += length > VECTOR_LONG;
+    nonempty += length > 0;
   }
   Check(VectorPlanDevice(A.nrows, A.ncols, rowptr, NULL, &plan));
-  Report(plan.longest == longest && plan.nlong == nlong && plan.nnz == (int64_t)A.values.size(), "wrong numbers of the plan", A.name);
+  for (int64_t i = 0; i < A.nrows; i++) nlong += A.rowptr[i + 1] - A.rowptr[i] > plan.long_entries;
+  Report(plan.longest == longest && plan.nlong == nlong && plan.nonempty == nonempty && plan.nnz == (int64_t)A.values.size(), "wrong numbers of the plan", A.name);
   Check(VectorNodesDevice(rowptr, colidx, NULL, &plan));
-  Report((plan.nnodes > 0) == has_nodes, has_nodes ? "no nodes are found" : "nodes that are hardly any", A.name);
+  Report((plan.nnodes > 0) == (kind == NODES), kind == NODES ? "no nodes are found" : "nodes that are hardly any", A.name);
+  Report((plan.lanes == 0) == (kind == BINS), kind == BINS ? "rows are not sorted by their lengths" : "rows are sorted in vain", A.name);
   if (plan.nnodes) TestNodes(&A, &plan);
   for (int i = 0, call = 0; SpmmKernelGet(i); i++) {
     const SpmmKernel  *k     = SpmmKernelGet(i);
@@ -167,13 +181,13 @@ static void TestMatrix(const Matrix &A, bool has_nodes, int64_t shift = 0)
     const SpmmOperands o     = SpmmPlain(1, NULL, A.ncols, NULL, A.nrows);
 
     if (k->op != SPMM_OP_VECTOR || !k->takes(&facts, NULL, &o, NULL)) continue;
-    for (int lanes = 1; lanes <= 32; lanes *= 2) {
+    for (int lanes = 1; lanes <= 32 && plan.lanes; lanes *= 2) {
       VectorPlan with = plan;
 
       with.lanes = lanes;
       for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
     }
-    TestVector(&A, &plan, rowptr, colidx, values, k, false, false, 0);
+    for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
   }
   VectorPlanDestroyDevice(&plan, NULL);
   cudaFree(rowptr);
@@ -224,8 +238,9 @@ static void TestRefused(void)
     SpmmFacts         facts = {};
     SpmmOperands      o     = SpmmPlain(1, NULL, 9, NULL, 9);
 
-    facts.nodes = 1;
     if (k->op != SPMM_OP_VECTOR) continue;
+    facts.nodes = 1;
+    facts.bins  = !strcmp(k->name, "vector-bins");
     Report(k->takes(&facts, NULL, &o, NULL), "does not take one vector", k->name);
     o.N = 2;
     Report(!k->takes(&facts, NULL, &o, NULL), "takes two vectors", k->name);
@@ -242,29 +257,31 @@ int main(int argc, char **argv)
 {
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   TestRefused();
-  TestMatrix(Make("band", 333, 333, Band), false);
-  TestMatrix(Make("nothing", 40, 30, Nothing), true);
-  TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), true, 5);
-  TestMatrix(Lengths("long rows", {5, 1023, 1024, 1025, 0, 4095, 4096, 4097, 3, 8192, 8193, 20001}, 5000), false);
+  TestMatrix(Make("band", 333, 333, Band), PLAIN);
+  TestMatrix(Make("nothing", 40, 30, Nothing), NODES);
+  TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), NODES, 5);
+  TestMatrix(Lengths("long rows", {5, 1023, 1024, 1025, 0, 4095, 4096, 4097, 3, 8192, 8193, 20001}, 5000), PLAIN);
   if (!small_run) {
-    for (int dofs = 1; dofs <= 9; dofs++) TestMatrix(Grid("27 points", 4, dofs, true), dofs > 1);
-    TestMatrix(Grid("7 points", 9, 1, false), false, 1);
-    TestMatrix(Make("random", 500, 400, Sparse), false);
-    TestMatrix(Make("dense", 150, 299, Dense), true);
-    TestMatrix(Make("one entry a row", 200, 90, OneEntry), false);
-    TestMatrix(Make("one column", 300, 40, OneColumn), true);
-    TestMatrix(Make("single column", 300, 1, Dense), true);
-    TestMatrix(Make("single row", 1, 700, Dense), false);
-    TestMatrix(Make("dense rows", 300, 500, DenseRows), false);
-    TestMatrix(Make("empty rows", 700, 200, Gaps), true);
-    TestMatrix(Runs("runs of 2 at most", 200, 2, 300, 40), true);
-    TestMatrix(Runs("runs of 5 at most", 100, 5, 300, 70), true);
-    TestMatrix(Runs("runs of 30 at most", 60, 30, 300, 20), true);
-    TestMatrix(Runs("long rows in runs", 12, 4, 3000, 6000), true, 3);
-    TestMatrix(Huge(Make("", 333, 333, WideBand)), false);
-    TestMatrix(Tiny(Make("", 333, 333, WideBand)), false);
-    TestMatrix(Lengths("many rows", std::vector<int64_t>(100000, 2), 1000), false);
-    TestMatrix(LongRow(300003, true), false);
+    for (int dofs = 1; dofs <= 9; dofs++) TestMatrix(Grid("27 points", 4, dofs, true), dofs > 1 ? NODES : PLAIN);
+    TestMatrix(Grid("7 points", 9, 1, false), PLAIN, 1);
+    TestMatrix(Make("random", 500, 400, Sparse), PLAIN);
+    TestMatrix(Make("dense", 150, 299, Dense), NODES);
+    TestMatrix(Make("one entry a row", 200, 90, OneEntry), PLAIN);
+    TestMatrix(Make("one column", 300, 40, OneColumn), NODES);
+    TestMatrix(Make("single column", 300, 1, Dense), NODES);
+    TestMatrix(Make("single row", 1, 700, Dense), PLAIN);
+    TestMatrix(Make("dense rows", 300, 500, DenseRows), PLAIN);
+    TestMatrix(Make("empty rows", 700, 200, Gaps), NODES);
+    TestMatrix(Runs("runs of 2 at most", 200, 2, 300, 40), NODES);
+    TestMatrix(Runs("runs of 5 at most", 100, 5, 300, 70), NODES);
+    TestMatrix(Runs("runs of 30 at most", 60, 30, 300, 20), NODES);
+    TestMatrix(Runs("long rows in runs", 12, 4, 3000, 6000), NODES, 3);
+    TestMatrix(RMat(4096, 9), BINS, 1);
+    TestMatrix(PowerLaw(512), PLAIN);
+    TestMatrix(Huge(Make("", 333, 333, WideBand)), PLAIN);
+    TestMatrix(Tiny(Make("", 333, 333, WideBand)), PLAIN);
+    TestMatrix(Lengths("many rows", std::vector<int64_t>(100000, 2), 1000), PLAIN);
+    TestMatrix(LongRow(300003, true), PLAIN);
   }
   printf("vector: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;
