@@ -177,6 +177,31 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUTunes[];
 
 /*E
+   MatAIJTCUMult - what multiplies a `MATAIJTCU` on a device with one vector
+
+   Values:
++  `MAT_AIJTCU_MULT_AUTO`     - our kernels, with nodes where they pay, after some products
+.  `MAT_AIJTCU_MULT_CUSPARSE` - the parent type: cuSPARSE
+.  `MAT_AIJTCU_MULT_CSR`      - our kernel for any CSR matrix
+-  `MAT_AIJTCU_MULT_NODES`    - our kernel for rows that share their columns, if there are such, from the first product
+                                on
+
+   Level: intermediate
+
+   Note:
+   `MatAIJTCUMults` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetMult()`, `MatAIJTCUGetMult()`
+E*/
+typedef enum {
+  MAT_AIJTCU_MULT_AUTO,
+  MAT_AIJTCU_MULT_CUSPARSE,
+  MAT_AIJTCU_MULT_CSR,
+  MAT_AIJTCU_MULT_NODES
+} MatAIJTCUMult;
+PETSC_EXTERN const char *const MatAIJTCUMults[];
+
+/*E
    MatAIJTCUSynergyClass - how well a matrix suits tensor cores (cuTeSpMM, Table 1)
 
    Values:
@@ -366,6 +391,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUSetReorder(Mat, MatAIJTCUReorder);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetReorder(Mat, MatAIJTCUReorder *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetTune(Mat, MatAIJTCUTune);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTune(Mat, MatAIJTCUTune *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetMult(Mat, MatAIJTCUMult);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetMult(Mat, MatAIJTCUMult *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetExpectedProducts(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetExpectedProducts(Mat, PetscInt *);

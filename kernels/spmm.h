@@ -12,6 +12,7 @@
 #pragma once
 
 #include "csr/csrdevice.h"
+#include "vector/vector.h"
 #include "model/model.h"
 
 #ifdef __cplusplus
@@ -20,6 +21,7 @@ extern "C" {
 
 typedef enum {
   SPMM_OP_PRODUCT, /* Y = A X and what SpmmUpdate adds to it */
+  SPMM_OP_VECTOR,  /* the same for one column, in other bits: those of vector/vector.h */
   SPMM_OP_SAMPLED  /* B X^T at the entries of A: y_e = <b_i, x_j> for the entry e of row i and column j */
 } SpmmOp;
 
@@ -85,6 +87,7 @@ typedef struct {
   const HrpbInt      *rowptr, *colidx;
   const HrpbScalar   *values;
   const CsrSchedule  *csr;          /* on a device */
+  const VectorPlan   *vector;       /* on a device, for SPMM_OP_VECTOR */
   const Hrpb         *hrpb;
   const HrpbSchedule *schedule;     /* on a device */
   const HrpbScalar   *brick_values;
@@ -99,6 +102,10 @@ typedef struct {
 
   /* Of the CsrSchedule */
   int32_t direct_columns, panel_rows, rows_entries;
+
+  /* Of the VectorPlan */
+  int32_t nodes;
+  bool    bins; /* the lanes of a row follow from its length */
 
   /*
      Of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet the choice of a kernel goes by

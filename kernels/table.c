@@ -11,6 +11,7 @@
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
+DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
 /* The first that takes a product makes it: the order decides where several do */
@@ -26,6 +27,9 @@ static const SpmmKernel *const kernels[] = {
   &SpmmSampledBricks,
   &SpmmSampledRows,
   &SpmmSampledCopy,
+  &SpmmVectorBins,
+  &SpmmVectorNodes,
+  &SpmmVectorCsr,
   &SpmmBricksHost,
   &SpmmCsrHost
 };
@@ -66,6 +70,12 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.direct_columns = A->csr->direct_columns;
     f.panel_rows     = A->csr->panel_rows;
     f.rows_entries   = A->csr->rows_entries;
+  }
+  if (A->vector) {
+    f.nnz     = A->vector->nnz;
+    f.longest = A->vector->longest;
+    f.nodes   = A->vector->nnodes;
+    f.bins    = A->vector->lanes == 0;
   }
   if (A->hrpb) {
     f.nnz         = A->hrpb->nnz;

@@ -103,6 +103,7 @@ struct _n_AIJTCUPlan {
   AIJTCUPatternKey pattern_key;
   AIJTCUSurvey     survey;
   AIJTCUCsr        csr;
+  AIJTCUVector     vector;
   AIJTCUOrder      order;
   AIJTCUBricks     bricks;
   AIJTCUTunings    tunings;
@@ -245,6 +246,14 @@ PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
 
 /* wrap.c: what stands in for the parent's functions */
 PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
+
+/* mult.c: products with one vector */
+PETSC_INTERN PetscErrorCode MatMult_AIJTCU(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultAdd_AIJTCU(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTranspose_AIJTCU(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultTransposeAdd_AIJTCU(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_AIJTCU(Mat, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_AIJTCU(Mat, Vec, Vec, Vec);
 
 /* optioncheck.c */
 typedef enum {

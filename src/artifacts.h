@@ -28,6 +28,15 @@ typedef struct {
   CsrSchedule schedule;
 } AIJTCUCsr;
 
+/* vector.c: what products with one vector need on a device. Their kernels read the matrix itself */
+typedef struct {
+  AIJTCUState state;
+  HrpbError   why;
+  VectorPlan  plan;
+  PetscInt    products; /* with one vector so far, until nodes were looked for */
+  PetscBool   searched; /* nodes were looked for */
+} AIJTCUVector;
+
 /* order.c: the reordered matrix, on a device */
 typedef struct {
   AIJTCUState   state;
@@ -79,6 +88,11 @@ PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const P
 PETSC_INTERN PetscErrorCode AIJTCUCsrCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);
 PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
+
+PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorFindNodes(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUVectorDestroy(AIJTCUVector *);
+PETSC_INTERN PetscInt64     AIJTCUVectorBytes(const AIJTCUVector *);
 
 PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, PetscInt, PetscBool);
 PETSC_INTERN void           AIJTCUOrderDestroy(AIJTCUOrder *);

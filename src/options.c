@@ -11,6 +11,7 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->precision = MAT_AIJTCU_PRECISION_FULL;
   o->reorder   = MAT_AIJTCU_REORDER_AUTO;
   o->tune      = MAT_AIJTCU_TUNE_NONE;
+  o->mult      = MAT_AIJTCU_MULT_AUTO;
   o->products  = 50;
   o->threshold = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,6 +154,9 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes,
                              (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
+  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_mult", "auto, cusparse, csr or nodes"));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_mult", "What multiplies with one vector on a device", "MatAIJTCUSetMult", MatAIJTCUMults,
+                             (PetscEnum)o.mult, (PetscEnum *)&o.mult, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
   PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
   PetscCall(AIJTCUCheckProducts(A, o.products));
@@ -569,6 +573,72 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
   PetscCall(AIJTCUOptionsToGet(A, &o));
   PetscAssertPointer(tune, 2);
   *tune = o->tune;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUSetMult - Sets what multiplies a `MATAIJTCU` on a device with one vector
+
+  Logically Collective
+
+  Input Parameters:
++ A    - the matrix; other types are left alone
+- mult - `MAT_AIJTCU_MULT_AUTO` (default), `MAT_AIJTCU_MULT_CUSPARSE`, `MAT_AIJTCU_MULT_CSR` or
+         `MAT_AIJTCU_MULT_NODES`
+
+  Options Database Key:
+. -mat_aijtcu_mult (auto|cusparse|csr|nodes) - what multiplies
+
+  Level: intermediate
+
+  Notes:
+  Holds for `MatMult()` and `MatMultAdd()`, and for products with the transpose of a matrix that is known to be
+  symmetric (`MatSetOption()` with `MAT_SYMMETRIC`). Other transposes are the parent's. So is everything on the host.
+
+  Our kernels read the matrix as it is. They give the same bits in every run, and all of them give the same.
+
+  Rows of several unknowns at a node of a mesh have the same columns. By default such nodes are looked for after some
+  tens of products with a nonzero pattern. Their columns are read once then, which is faster. It takes a whole number of
+  device memory for each node.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetMult()`, `MatAIJTCUMult`
+@*/
+PetscErrorCode MatAIJTCUSetMult(Mat A, MatAIJTCUMult mult)
+{
+  AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsToSet(A, &o));
+  PetscValidLogicalCollectiveEnum(A, mult, 2);
+  PetscCheck(mult >= MAT_AIJTCU_MULT_AUTO && mult <= MAT_AIJTCU_MULT_NODES, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "Mult must be MAT_AIJTCU_MULT_AUTO, MAT_AIJTCU_MULT_CUSPARSE, MAT_AIJTCU_MULT_CSR or MAT_AIJTCU_MULT_NODES, not %d", (int)mult);
+  if (o) o->mult = mult;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetMult - Gets what `MatAIJTCUSetMult()` or `-mat_aijtcu_mult` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. mult - what multiplies with one vector
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetMult()`
+@*/
+PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
+{
+  const AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsToGet(A, &o));
+  PetscAssertPointer(mult, 2);
+  *mult = o->mult;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,36 +16,6 @@
     AIJTCUCallParentOp(A, op, A, __VA_ARGS__); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-/* y = op(A) x, and z = y + op(A) x */
-#define MULT(op, name) \
-  PARENT(op, name, v[0], v[1]) \
-  static PetscErrorCode name(Mat A, Vec x, Vec y) \
-  { \
-    const Vec v[] = {x, y}; \
-\
-    PetscFunctionBegin; \
-    PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, name##_Parent)); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-#define MULTADD(op, name) \
-  PARENT(op, name, v[0], v[1], v[2]) \
-  static PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
-  { \
-    const Vec v[] = {x, y, z}; \
-\
-    PetscFunctionBegin; \
-    PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, name##_Parent)); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-MULT(mult, MatMult_AIJTCU)
-MULT(multtranspose, MatMultTranspose_AIJTCU)
-MULT(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU)
-MULTADD(multadd, MatMultAdd_AIJTCU)
-MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU)
-MULTADD(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU)
-#undef MULT
-#undef MULTADD
-
 static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
@@ -331,8 +301,8 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
-  AIJTCU_OP(mult, MatMult_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
-  AIJTCU_OP(multadd, MatMultAdd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(mult, MatMult_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multadd, MatMultAdd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multtranspose, MatMultTranspose_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multtransposeadd, MatMultTransposeAdd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),

@@ -1,0 +1,74 @@
+/*
+   CSR times one vector where lengths of rows differ much. Rows are sorted by the number of lanes that suits them, so
+   that the rows of a warp are about equally long.
+*/
+#include "vector.cuh"
+
+namespace {
+/* The first thread block of each bin */
+struct Bins {
+  int32_t block[VECTOR_BINS], row[VECTOR_BINS + 1];
+};
+} // namespace
+
+template <int BIN> static __device__ __forceinline__ void MultiplyBin(const VectorProduct &a, const Bins &bins, int32_t block)
+{
+  constexpr int    LANES  = 1 << BIN;
+  const int64_t    i      = bins.row[BIN] + ((int64_t)(block - bins.block[BIN]) * VECTOR_THREADS + threadIdx.x) / LANES;
+  const bool       is     = i < bins.row[BIN + 1];
+  const int32_t    row    = is ? __ldg(a.order + i) : 0;
+  const HrpbInt    begin  = is ? __ldg(a.rowptr + row) : 0;
+  const int32_t    length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
+  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
+
+  if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
+}
+
+static __global__ void __launch_bounds__(VECTOR_THREADS) VectorBins(const __grid_constant__ VectorProduct a, const __grid_constant__ Bins bins)
+{
+  const int32_t block = (int32_t)blockIdx.x - a.nparts;
+
+  HrpbLetNextKernelCome();
+  if (block < 0) VectorMultiplyPart(a, blockIdx.x);
+  else if (block < bins.block[1]) MultiplyBin<0>(a, bins, block);
+  else if (block < bins.block[2]) MultiplyBin<1>(a, bins, block);
+  else if (block < bins.block[3]) MultiplyBin<2>(a, bins, block);
+  else if (block < bins.block[4]) MultiplyBin<3>(a, bins, block);
+  else if (block < bins.block[5]) MultiplyBin<4>(a, bins, block);
+  else MultiplyBin<5>(a, bins, block);
+}
+
+static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  VectorProduct p;
+  Bins          bins;
+  int32_t       blocks = 0;
+
+  HrpbCall(VectorProductOf(A, o, work, &p));
+  bins.row[0] = 0;
+  for (int bin = 0; bin < VECTOR_BINS; bin++) {
+    const int32_t per_block = VECTOR_THREADS >> bin, rows = A->vector->bin_rows[bin];
+
+    bins.block[bin]   = blocks;
+    bins.row[bin + 1] = bins.row[bin] + rows;
+    blocks += rows / per_block + (rows % per_block > 0);
+  }
+  VectorBins<<<p.nparts + blocks, VECTOR_THREADS, 0, stream>>>(p, bins);
+  HrpbCallCuda(cudaGetLastError());
+  return VectorCombine(&p, stream);
+}
+
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+{
+  return facts->bins && VectorTakes(o);
+}
+
+SPMM_KERNEL(SpmmVectorBins) = {
+  .name   = "vector-bins",
+  .what   = "CSR times one vector, rows sorted by their length",
+  .op     = SPMM_OP_VECTOR,
+  .format = SPMM_CSR,
+  .takes  = Takes,
+  .work   = VectorWork,
+  .run    = Run
+};

@@ -1,0 +1,114 @@
+/*
+   CSR times one vector, with a few lanes of a warp for each row. A thread block has each part of a row that is cut.
+*/
+#include "vector.cuh"
+#include "../common/launch.cuh"
+
+enum {
+  COMBINE_THREADS = 64
+};
+
+template <int LANES> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorCsr(const __grid_constant__ VectorProduct a)
+{
+  const int64_t row  = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
+  const int32_t lane = threadIdx.x % LANES;
+
+  HrpbLetNextKernelCome();
+  if (blockIdx.x < a.nparts) {
+    VectorMultiplyPart(a, blockIdx.x);
+    return;
+  }
+
+  const HrpbInt    begin  = row < a.nrows ? __ldg(a.rowptr + row) : 0;
+  const int32_t    length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
+  const bool       whole  = length <= a.long_entries;
+  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane));
+
+  if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
+}
+
+/* A thread has a row. Few rows have many parts */
+static __global__ void __launch_bounds__(COMBINE_THREADS) CombineParts(const __grid_constant__ VectorProduct a)
+{
+  const int64_t i = (int64_t)blockIdx.x * COMBINE_THREADS + threadIdx.x;
+
+  HrpbWaitForKernelBefore();
+  if (i >= a.nlong) return;
+
+  const VectorLongRow r   = a.long_rows[i];
+  HrpbScalar          sum = 0;
+
+  if (r.nparts == 1) return;
+#pragma unroll 8
+  for (int32_t k = 0; k < r.nparts; k++) sum += a.partial[r.first + k];
+  VectorStore(a, r.row, sum);
+}
+
+HrpbError VectorCombine(const VectorProduct *p, cudaStream_t stream)
+{
+  if (p->nparts == p->nlong) return HRPB_SUCCESS; /* each long row has one part */
+  return LaunchAfter(CombineParts, dim3(HrpbGrid(p->nlong, COMBINE_THREADS)), COMBINE_THREADS, 0, stream, *p);
+}
+
+bool VectorTakes(const SpmmOperands *o)
+{
+  return o->N == 1 && o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR && (o->update == SPMM_ASSIGN || (o->update == SPMM_ADD && o->Y0.layout == SPMM_COLUMN_MAJOR));
+}
+
+HrpbError VectorWork(const SpmmMatrix *A, const SpmmOperands *, size_t *bytes)
+{
+  *bytes = A->vector->nparts > A->vector->nlong ? sizeof(HrpbScalar) * (size_t)A->vector->nparts : 0;
+  return HRPB_SUCCESS;
+}
+
+HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, VectorProduct *p)
+{
+  const VectorPlan *v = A->vector;
+
+  if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
+  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, v->nrows, v->nnodes, v->nlong, v->nparts, v->long_entries};
+  return HRPB_SUCCESS;
+}
+
+template <int LANES> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
+{
+  VectorCsr<LANES><<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
+  HrpbCallCuda(cudaGetLastError());
+  return VectorCombine(p, stream);
+}
+
+static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+{
+  VectorProduct p;
+
+  HrpbCall(VectorProductOf(A, o, work, &p));
+  switch (A->vector->lanes) {
+  case 1:
+    return Launch<1>(&p, stream);
+  case 2:
+    return Launch<2>(&p, stream);
+  case 4:
+    return Launch<4>(&p, stream);
+  case 8:
+    return Launch<8>(&p, stream);
+  case 16:
+    return Launch<16>(&p, stream);
+  default:
+    return Launch<32>(&p, stream);
+  }
+}
+
+static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+{
+  return !facts->bins && VectorTakes(o);
+}
+
+SPMM_KERNEL(SpmmVectorCsr) = {
+  .name   = "vector-csr",
+  .what   = "CSR times one vector, a few lanes for each row",
+  .op     = SPMM_OP_VECTOR,
+  .format = SPMM_CSR,
+  .takes  = Takes,
+  .work   = VectorWork,
+  .run    = Run
+};

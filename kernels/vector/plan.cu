@@ -1,0 +1,453 @@
+/*
+   What is found once for a pattern: long rows, and nodes.
+*/
+#include <string.h>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_select.cuh>
+
+#include "vector.cuh"
+#include "../common/launch.cuh"
+#include "../common/scan.cuh"
+
+enum {
+  MOST_BLOCKS = 1024, /* the most thread blocks that end with atomic operations on the same number */
+  CLASSES     = 32,   /* lengths of rows: class k has up to 2^k entries */
+  LONG_TURNS  = 32,   /* entries of a lane, beyond which a row is cut */
+  LANES       = 8     /* that compare two rows */
+};
+
+/* Lengths of rows differ much where this many times as many lanes are busy as have entries */
+#define MOST_WASTE 2.25
+
+namespace {
+/* Lengths of rows */
+struct Lengths {
+  HrpbInt            first, end; /* the first entry of the matrix, and the one behind the last */
+  unsigned long long longest, entries[CLASSES];
+  int32_t            rows[CLASSES], nonempty;
+};
+
+/* Rows that are cut, and their parts */
+struct Cut {
+  int32_t nlong, nparts;
+};
+
+/* What follows from a number of lanes */
+struct Needs {
+  Cut                cut, cut_bins; /* with that number, and with bins */
+  unsigned long long turns;         /* of all warps: that of the longest row of each */
+  int32_t            bin_rows[VECTOR_BINS];
+};
+} // namespace
+
+static __device__ int32_t PartsOf(int64_t length, int32_t long_entries)
+{
+  return length > long_entries ? (int32_t)((length + VECTOR_PART - 1) / VECTOR_PART) : 0;
+}
+
+/* VECTOR_BINS for a row that is cut */
+static __device__ int BinOf(int64_t length)
+{
+  int bin = 0;
+
+  while (bin < VECTOR_BINS && length > VectorBinEntries(bin)) bin++;
+  return bin;
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) MeasureRows(const HrpbInt *rowptr, int32_t nrows, Lengths *lengths)
+{
+  __shared__ unsigned long long entries[CLASSES];
+  __shared__ int32_t            rows[CLASSES];
+  unsigned long long            longest  = 0;
+  int32_t                       nonempty = 0;
+
+  if (threadIdx.x < CLASSES) entries[threadIdx.x] = 0, rows[threadIdx.x] = 0;
+  __syncthreads();
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int64_t length = rowptr[row + 1] - rowptr[row];
+    const int     k      = length > 1 ? min(32 - __clz((int)(min(length, (int64_t)INT32_MAX) - 1)), CLASSES - 1) : 0;
+
+    longest = max(longest, (unsigned long long)length);
+    nonempty += length > 0;
+    atomicAdd(&rows[k], 1);
+    atomicAdd(&entries[k], (unsigned long long)length);
+  }
+  __syncthreads();
+  if (threadIdx.x < CLASSES && rows[threadIdx.x]) {
+    atomicAdd(&lengths->rows[threadIdx.x], rows[threadIdx.x]);
+    atomicAdd(&lengths->entries[threadIdx.x], entries[threadIdx.x]);
+  }
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
+  nonempty = __reduce_add_sync(HRPB_ALL_LANES, nonempty);
+  if (threadIdx.x % HRPB_LANES == 0 && longest) atomicMax(&lengths->longest, longest);
+  if (threadIdx.x % HRPB_LANES == 0 && nonempty) atomicAdd(&lengths->nonempty, nonempty);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    lengths->first = rowptr[0];
+    lengths->end   = rowptr[nrows];
+  }
+}
+
+/* Add what a row that may be cut counts for */
+static __device__ void CountCut(Cut *cut, int32_t nparts)
+{
+  if (!nparts) return;
+  atomicAdd(&cut->nlong, 1);
+  atomicAdd(&cut->nparts, nparts);
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) CountNeeds(const HrpbInt *rowptr, int32_t nrows, int32_t lanes, int32_t long_entries, Needs *needs)
+{
+  unsigned long long turns             = 0;
+  int32_t            rows[VECTOR_BINS] = {};
+
+  for (int64_t first = (int64_t)blockIdx.x * HRPB_THREADS; first < nrows; first += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int64_t row    = first + threadIdx.x;
+    const int64_t length = row < nrows ? rowptr[row + 1] - rowptr[row] : 0;
+    const int     bin    = row < nrows ? BinOf(length) : VECTOR_BINS;
+    int32_t       most   = length > long_entries ? 0 : (int32_t)((length + lanes - 1) / lanes);
+
+    for (int distance = HRPB_LANES / lanes / 2; distance > 0; distance /= 2) most = max(most, __shfl_xor_sync(HRPB_ALL_LANES, most, distance));
+    if (threadIdx.x % (HRPB_LANES / lanes) == 0) turns += (unsigned long long)most;
+    for (int b = 0; b < VECTOR_BINS; b++) rows[b] += bin == b;
+    CountCut(&needs->cut, PartsOf(length, long_entries));
+    CountCut(&needs->cut_bins, PartsOf(length, VectorBinEntries(VECTOR_BINS - 1)));
+  }
+  turns = HrpbWarpSum(turns);
+  if (threadIdx.x % HRPB_LANES == 0 && turns) atomicAdd(&needs->turns, turns);
+  for (int b = 0; b < VECTOR_BINS; b++) {
+    const int32_t all = __reduce_add_sync(HRPB_ALL_LANES, rows[b]);
+
+    if (threadIdx.x % HRPB_LANES == 0 && all) atomicAdd(&needs->bin_rows[b], all);
+  }
+}
+
+/* Rows that are cut, in any order: each is added up by itself */
+static __global__ void __launch_bounds__(HRPB_THREADS) ListLongRows(const HrpbInt *rowptr, int32_t nrows, int32_t long_entries, Cut *listed, VectorLongRow *rows, VectorPart *parts)
+{
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    const HrpbInt begin  = rowptr[row], end = rowptr[row + 1];
+    const int32_t nparts = PartsOf(end - begin, long_entries);
+
+    if (!nparts) continue;
+
+    const int32_t first = atomicAdd(&listed->nparts, nparts);
+
+    rows[atomicAdd(&listed->nlong, 1)] = {(int32_t)row, first, nparts};
+    for (int32_t i = 0; i < nparts; i++) {
+      const HrpbInt at = begin + (HrpbInt)i * VECTOR_PART;
+
+      parts[first + i] = {at, (int32_t)min((int64_t)(end - at), (int64_t)VECTOR_PART), (int32_t)row, nparts == 1};
+    }
+  }
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) ListBins(const HrpbInt *rowptr, int32_t nrows, uint32_t *bin, int32_t *rows)
+{
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
+    bin[row]  = (uint32_t)BinOf(rowptr[row + 1] - rowptr[row]);
+    rows[row] = (int32_t)row;
+  }
+}
+
+/* Measured: lanes that have few entries cost time, and so do neighbours that read far apart */
+static int32_t LanesFor(double mean)
+{
+  return mean < 1.5 ? 1 : mean < 7.5 ? 2 : mean < 11 ? 4 : mean < 32 ? 8 : mean < 66 ? 16 : 32;
+}
+
+/* Lanes by the mean length of the rows that are not cut with so many lanes. entries is how many entries these have */
+static int32_t ChooseLanes(const Lengths *l, double *entries)
+{
+  for (int32_t lanes = HRPB_LANES;; lanes /= 2) {
+    double rows = 0;
+
+    *entries = 0;
+    for (int k = 0; k < CLASSES && 1ll << k <= LONG_TURNS * (int64_t)lanes; k++) {
+      rows += l->rows[k];
+      *entries += (double)l->entries[k];
+    }
+    if (lanes == 1 || LanesFor(*entries / (rows > 0 ? rows : 1)) >= lanes) return lanes;
+  }
+}
+
+static HrpbError MakeLongRows(const HrpbInt *rowptr, Cut *listed, unsigned grid, cudaStream_t stream, VectorPlan *v)
+{
+  VectorLongRow *rows;
+  VectorPart    *parts;
+
+  if (!v->nlong) return HRPB_SUCCESS;
+  HrpbCall(HrpbAllocate(&rows, v->nlong, stream));
+  v->long_rows = rows;
+  HrpbCall(HrpbAllocate(&parts, v->nparts, stream));
+  v->parts = parts;
+  v->bytes += (int64_t)sizeof(*rows) * v->nlong + (int64_t)sizeof(*parts) * v->nparts;
+  HrpbCallCuda(cudaMemsetAsync(listed, 0, sizeof(*listed), stream));
+  ListLongRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->long_entries, listed, rows, parts);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+namespace {
+struct Sort {
+  uint32_t *bin, *sorted;
+  int32_t  *rows;
+  uint8_t  *temporary;
+};
+} // namespace
+
+static HrpbError SortRows(const HrpbInt *rowptr, unsigned grid, Sort *s, cudaStream_t stream, VectorPlan *v)
+{
+  const int bits  = 3; /* VECTOR_BINS + 1 bins */
+  size_t    bytes = 0;
+  int32_t  *order;
+
+  HrpbCall(HrpbAllocate(&order, v->nrows, stream));
+  v->order = order;
+  v->bytes += (int64_t)sizeof(*order) * v->nrows;
+  HrpbCall(HrpbAllocate(&s->bin, v->nrows, stream));
+  HrpbCall(HrpbAllocate(&s->sorted, v->nrows, stream));
+  HrpbCall(HrpbAllocate(&s->rows, v->nrows, stream));
+  ListBins<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, s->bin, s->rows);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(NULL, bytes, s->bin, s->sorted, s->rows, order, v->nrows, 0, bits, stream));
+  HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
+  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(s->temporary, bytes, s->bin, s->sorted, s->rows, order, v->nrows, 0, bits, stream));
+  return HRPB_SUCCESS;
+}
+
+static HrpbError MakeBins(const HrpbInt *rowptr, unsigned grid, cudaStream_t stream, VectorPlan *v)
+{
+  Sort      s   = {};
+  HrpbError err = SortRows(rowptr, grid, &s, stream, v);
+
+  err = HrpbFree(s.bin, err, stream);
+  err = HrpbFree(s.sorted, err, stream);
+  err = HrpbFree(s.rows, err, stream);
+  return HrpbFree(s.temporary, err, stream);
+}
+
+namespace {
+struct Counters {
+  Lengths *lengths;
+  Needs   *needs;
+};
+} // namespace
+
+static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t stream, VectorPlan *v)
+{
+  const unsigned grid = HrpbGrid(v->nrows, HRPB_THREADS, MOST_BLOCKS);
+  Lengths        lengths;
+  Needs          needs;
+  double         entries;
+
+  HrpbCall(HrpbAllocate(&c->lengths, 1, stream));
+  HrpbCall(HrpbAllocate(&c->needs, 1, stream));
+  HrpbCallCuda(cudaMemsetAsync(c->lengths, 0, sizeof(lengths), stream));
+  HrpbCallCuda(cudaMemsetAsync(c->needs, 0, sizeof(needs), stream));
+  MeasureRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, c->lengths);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cudaMemcpyAsync(&lengths, c->lengths, sizeof(lengths), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (lengths.longest >= INT32_MAX) return HRPB_ERR_OVERFLOW;
+  v->nnz          = lengths.end - lengths.first;
+  v->longest      = (int64_t)lengths.longest;
+  v->nonempty     = lengths.nonempty;
+  v->lanes        = ChooseLanes(&lengths, &entries);
+  v->long_entries = LONG_TURNS * v->lanes;
+  CountNeeds<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->lanes, v->long_entries, c->needs);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cudaMemcpyAsync(&needs, c->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (HRPB_LANES * (double)needs.turns > MOST_WASTE * entries) {
+    v->lanes        = 0;
+    v->long_entries = VectorBinEntries(VECTOR_BINS - 1);
+    needs.cut       = needs.cut_bins;
+    for (int bin = 0; bin < VECTOR_BINS; bin++) v->bin_rows[bin] = needs.bin_rows[bin];
+    HrpbCall(MakeBins(rowptr, grid, stream, v));
+  }
+  v->nlong  = needs.cut.nlong;
+  v->nparts = needs.cut.nparts;
+  return MakeLongRows(rowptr, &c->needs->cut, grid, stream, v);
+}
+
+HrpbError VectorPlanDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, VectorPlan *v)
+{
+  Counters  c = {};
+  HrpbError err;
+
+  memset(v, 0, sizeof(*v));
+  if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
+  if (nrows >= INT32_MAX || ncols >= INT32_MAX) return HRPB_ERR_OVERFLOW;
+  if (nrows == 0) return HRPB_SUCCESS;
+  HrpbCall(CheckKernels());
+  v->nrows = (int32_t)nrows;
+  v->ncols = (int32_t)ncols;
+  err      = MakePlan(rowptr, &c, stream, v);
+  err      = HrpbFree(c.lengths, err, stream);
+  err      = HrpbFree(c.needs, err, stream);
+  if (err) VectorPlanDestroyDevice(v, stream);
+  return err;
+}
+
+/* Whether each row has other columns than the row before it. LANES lanes compare two rows */
+static __global__ void __launch_bounds__(HRPB_THREADS) CompareRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, uint8_t *differs)
+{
+  const int32_t lane = threadIdx.x % LANES;
+
+  for (int64_t first = (int64_t)blockIdx.x * (HRPB_THREADS / LANES); first < nrows; first += (int64_t)gridDim.x * (HRPB_THREADS / LANES)) {
+    const int64_t row   = first + threadIdx.x / LANES;
+    int           other = row == 0;
+
+    if (row > 0 && row < nrows) {
+      const HrpbInt before = rowptr[row - 1], begin = rowptr[row], length = rowptr[row + 1] - begin;
+
+      other = begin - before != length;
+      for (HrpbInt k = lane; k < length && !other; k += LANES) other = colidx[before + k] != colidx[begin + k];
+    }
+#pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) other |= __shfl_xor_sync(HRPB_ALL_LANES, other, distance);
+    if (lane == 0 && row < nrows) differs[row] = other != 0;
+  }
+}
+
+namespace {
+struct Differs {
+  const uint8_t *differs;
+
+  __host__ __device__ bool operator()(int32_t row) const { return differs[row] != 0; }
+};
+
+/* Nodes of at most some rows: of a run of rows with the same columns, or, summed up, of all runs before it */
+struct NodeCounts {
+  static constexpr int KINDS = 5;
+  int32_t              nodes[KINDS];
+
+  __host__ __device__ NodeCounts operator+(const NodeCounts &b) const
+  {
+    NodeCounts sum = *this;
+
+    for (int k = 0; k < KINDS; k++) sum.nodes[k] += b.nodes[k];
+    return sum;
+  }
+};
+} // namespace
+
+/* The most rows of a node for which nodes.cu has a kernel */
+static __host__ __device__ int32_t NodeRows(int kind)
+{
+  return kind < 3 ? kind + 2 : kind == 3 ? 6 : VECTOR_NODE;
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) CountNodes(const int32_t *runs, int32_t nruns, int32_t nrows, NodeCounts *count)
+{
+  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i <= nruns; i += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int32_t rows = i < nruns ? (i + 1 < nruns ? runs[i + 1] : nrows) - runs[i] : 0;
+    NodeCounts    c;
+
+    for (int k = 0; k < NodeCounts::KINDS; k++) c.nodes[k] = (rows + NodeRows(k) - 1) / NodeRows(k);
+    count[i] = c;
+  }
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) ListNodes(const int32_t *runs, int32_t nruns, int32_t nrows, int kind, const NodeCounts *before, int32_t *nodes)
+{
+  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i <= nruns; i += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int32_t end = i + 1 < nruns ? runs[i + 1] : nrows;
+    int32_t       at  = before[i].nodes[kind];
+
+    if (i == nruns) nodes[at] = nrows;
+    else {
+      for (int32_t row = runs[i]; row < end; row += NodeRows(kind)) nodes[at++] = row;
+    }
+  }
+}
+
+namespace {
+struct Search {
+  uint8_t    *differs, *temporary;
+  int32_t    *runs, *nruns;
+  NodeCounts *count;
+};
+} // namespace
+
+/* The smallest nodes that are nearly as few as larger ones. A kernel with room for more rows is slower */
+static int ChooseKind(const NodeCounts *total)
+{
+  const int32_t fewest = total->nodes[NodeCounts::KINDS - 1];
+  int           kind   = 0;
+
+  while (kind < NodeCounts::KINDS - 1 && total->nodes[kind] > fewest + fewest / 32) kind++;
+  return kind;
+}
+
+static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search *s, cudaStream_t stream, VectorPlan *v)
+{
+  const Differs is      = {NULL};
+  size_t        bytes   = 0;
+  int32_t       nruns;
+  int32_t      *nodes;
+  int           kind;
+  NodeCounts    total;
+
+  HrpbCall(HrpbAllocate(&s->differs, v->nrows, stream));
+  HrpbCall(HrpbAllocate(&s->runs, v->nrows, stream));
+  HrpbCall(HrpbAllocate(&s->nruns, 1, stream));
+  CompareRows<<<HrpbGrid((int64_t)v->nrows * LANES, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, colidx, v->nrows, s->differs);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cub::DeviceSelect::If(NULL, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, v->nrows, is, stream));
+  HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
+  HrpbCallCuda(cub::DeviceSelect::If(s->temporary, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, v->nrows, Differs{s->differs}, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&nruns, s->nruns, sizeof(nruns), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (4 * (int64_t)nruns > 3 * (int64_t)v->nrows) return HRPB_SUCCESS; /* too few rows share columns */
+  HrpbCall(HrpbAllocate(&s->count, (int64_t)nruns + 1, stream));
+  CountNodes<<<HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(s->runs, nruns, v->nrows, s->count);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbExclusiveSum(s->count, (int64_t)nruns + 1, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&total, s->count + nruns, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  kind = ChooseKind(&total);
+  HrpbCall(HrpbAllocate(&nodes, (int64_t)total.nodes[kind] + 1, stream));
+  v->nodes     = nodes;
+  v->nnodes    = total.nodes[kind];
+  v->node_rows = NodeRows(kind);
+  v->bytes += (int64_t)sizeof(*nodes) * ((int64_t)v->nnodes + 1);
+  ListNodes<<<HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(s->runs, nruns, v->nrows, kind, s->count, nodes);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+static void DropNodes(VectorPlan *v, HrpbStream stream)
+{
+  if (v->nodes) v->bytes -= (int64_t)sizeof(int32_t) * ((int64_t)v->nnodes + 1);
+  (void)HrpbFree(v->nodes, HRPB_SUCCESS, stream);
+  v->nodes  = NULL;
+  v->nnodes = v->node_rows = 0;
+}
+
+HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *v)
+{
+  Search    s = {};
+  HrpbError err;
+
+  DropNodes(v, stream);
+  if (v->nrows == 0 || v->lanes == 0) return HRPB_SUCCESS;
+  err = FindNodes(rowptr, colidx, &s, stream, v);
+  err = HrpbFree(s.differs, err, stream);
+  err = HrpbFree(s.temporary, err, stream);
+  err = HrpbFree(s.runs, err, stream);
+  err = HrpbFree(s.nruns, err, stream);
+  err = HrpbFree(s.count, err, stream);
+  if (err) DropNodes(v, stream);
+  return err;
+}
+
+void VectorPlanDestroyDevice(VectorPlan *v, HrpbStream stream)
+{
+  DropNodes(v, stream);
+  (void)HrpbFree(v->long_rows, HRPB_SUCCESS, stream);
+  (void)HrpbFree(v->parts, HRPB_SUCCESS, stream);
+  (void)HrpbFree(v->order, HRPB_SUCCESS, stream);
+  memset(v, 0, sizeof(*v));
+}

@@ -1,0 +1,118 @@
+/*
+   What the kernels for one vector share: how a row is added up, and where its sum goes.
+*/
+#pragma once
+
+#include "../spmm.h"
+#include "../common/device.cuh"
+
+enum {
+  VECTOR_TURNS = 4 /* entries of a lane that are on their way together */
+};
+
+/* A part of a row that is cut. Its sum has the slot of the same number, unless it is the only part of its row */
+struct VectorPart {
+  HrpbInt begin;
+  int32_t length, row;
+  bool    whole;
+};
+
+/* A row that is cut: its parts are first, first + 1, ... */
+struct VectorLongRow {
+  int32_t row, first, nparts;
+};
+
+/* A product as the kernels get it */
+struct VectorProduct {
+  const HrpbInt       *rowptr, *colidx;
+  const HrpbScalar    *values, *x, *y0; /* y0 is NULL where nothing is added */
+  HrpbScalar          *y, *partial;
+  const VectorPart    *parts;
+  const VectorLongRow *long_rows;
+  const int32_t       *nodes, *order;
+  int32_t              nrows, nnodes, nlong, nparts, long_entries;
+};
+
+/* csr.cu: rows that are cut, from the sums of their parts */
+HrpbError VectorCombine(const VectorProduct *, cudaStream_t);
+
+/* csr.cu: bytes of workspace, and a product as it was described. HRPB_ERR_UNSUPPORTED for what is not taken */
+bool      VectorTakes(const SpmmOperands *);
+HrpbError VectorWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
+HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProduct *);
+
+/* What is read once does not take the place of numbers of x in L1 */
+template <typename T> static __device__ __forceinline__ T VectorReadOnce(const T *p)
+{
+  return __ldcs(p);
+}
+
+/* Add over LANES neighbouring lanes of a warp, pairwise. All lanes of the warp call it, and all get the sum */
+template <int LANES> static __device__ __forceinline__ HrpbScalar VectorAddLanes(HrpbScalar sum)
+{
+#pragma unroll
+  for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(HRPB_ALL_LANES, sum, distance);
+  return sum;
+}
+
+/* What lane adds of a row, of LANES lanes. TURNS entries are on their way together */
+template <int LANES, int TURNS> static __device__ __forceinline__ HrpbScalar VectorSumOfLane(const HrpbInt *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *x, int32_t lane)
+{
+  HrpbScalar sum = 0;
+
+#pragma unroll 1
+  for (int32_t first = lane; first < length; first += LANES * TURNS) {
+    int32_t    col[TURNS];
+    HrpbScalar value[TURNS], b[TURNS];
+    const auto Has = [&](int i) { return i == 0 || first < length - i * LANES; };
+
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) {
+      col[i]   = Has(i) ? (int32_t)VectorReadOnce(colidx + first + i * LANES) : 0;
+      value[i] = Has(i) ? VectorReadOnce(values + first + i * LANES) : (HrpbScalar)0;
+    }
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) b[i] = Has(i) ? __ldg(x + col[i]) : (HrpbScalar)0;
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) {
+      if (Has(i)) sum = fma(value[i], b[i], sum);
+    }
+  }
+  return sum;
+}
+
+/*
+   y of a row, by one thread. Where the sum is not finite, one of lanes may have overflowed where the entries one by one
+   do not, and which NaN it is depends on the order
+*/
+static __device__ __forceinline__ void VectorStore(const VectorProduct &a, int32_t row, HrpbScalar sum)
+{
+  if (!isfinite(sum)) {
+    const HrpbInt end = a.rowptr[row + 1];
+
+    sum = 0;
+#pragma unroll 1
+    for (HrpbInt k = a.rowptr[row]; k < end; k++) sum = fma(a.values[k], a.x[a.colidx[k]], sum);
+    if (isnan(sum)) sum = (HrpbScalar)NAN;
+  }
+  a.y[row] = a.y0 ? a.y0[row] + sum : sum;
+}
+
+/* A part of a row that is cut, by all threads of the thread block */
+static __device__ __forceinline__ void VectorMultiplyPart(const VectorProduct &a, int32_t i)
+{
+  enum {
+    WARPS = VECTOR_THREADS / HRPB_LANES
+  };
+  __shared__ HrpbScalar warp_sum[WARPS];
+  const VectorPart      p   = a.parts[i];
+  HrpbScalar            sum = VectorAddLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
+
+  if (threadIdx.x % HRPB_LANES == 0) warp_sum[threadIdx.x / HRPB_LANES] = sum;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  sum = 0;
+  for (int w = 0; w < WARPS; w++) sum += warp_sum[w];
+  if (p.whole) VectorStore(a, p.row, sum);
+  else a.partial[i] = sum;
+}

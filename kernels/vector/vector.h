@@ -1,0 +1,74 @@
+/*
+   One vector on an NVIDIA GPU: y = A x and y = y0 + A x, with A as CSR. This header has the plan that the kernels need;
+   spmm.h has the product, SPMM_OP_VECTOR.
+
+   As in csrdevice.h rowptr and colidx are device pointers, structs and their numbers are on the host, the device is the
+   current one, and work goes to stream. The CSR is trusted, rows need not be sorted, and may have several entries in a
+   column.
+
+   All kernels give the same bits. A row has a number of lanes, the same for all rows of the matrix, or, where lengths of
+   rows differ much, one that follows from its length: VectorBinEntries(). Lane l adds entries l, l + lanes, l + 2 lanes,
+   ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A row of more than long_entries
+   is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS lanes. Warps, and then parts, are added in
+   their order. A sum that is not finite is made again, entry by entry, as MATAIJ adds them.
+*/
+#pragma once
+
+#include "../format/hrpbdevice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  VECTOR_THREADS = 256,  /* of a thread block */
+  VECTOR_PART    = 4096, /* entries of a part of a row that is cut */
+  VECTOR_NODE    = 8,    /* the most rows of a node */
+  VECTOR_BINS    = 6     /* numbers of lanes: 1, 2, 4, ..., 32 */
+};
+
+#ifdef __CUDACC__
+  #define VECTOR_BOTH __host__ __device__
+#else
+  #define VECTOR_BOTH
+#endif
+/* The most entries of rows with 1 << bin lanes, where that follows from the length */
+static VECTOR_BOTH inline int32_t VectorBinEntries(int bin)
+{
+  return bin == 0 ? 3 : bin == 1 ? 8 : bin == 2 ? 20 : bin == 3 ? 48 : bin == 4 ? 128 : 256;
+}
+
+/*
+   What is known of a pattern, and lives as long as it does. It does not depend on values.
+
+   A node is a few rows, one behind the other, that have the same columns, like those of the unknowns at a node of a
+   mesh. Its columns are read once, and so are the numbers of x that they meet. Nodes are there if they pay.
+*/
+typedef struct {
+  int32_t nrows, ncols;
+  int64_t nnz, longest;            /* entries; entries of the longest row */
+  int32_t nonempty;                /* rows with an entry */
+  int32_t lanes;                   /* of a row; zero where that follows from its length */
+  int32_t long_entries;            /* longer rows are cut */
+  int32_t nlong, nparts;           /* rows that are cut, and their parts */
+  int32_t nnodes, node_rows;       /* nodes, and the most rows of one; zero without nodes */
+  void   *long_rows, *parts;       /* in device memory, NULL where no row is cut */
+  void   *nodes;                   /* in device memory: the first row of each node, and nrows */
+  int32_t bin_rows[VECTOR_BINS];   /* where lanes is zero: rows with 1 << bin lanes */
+  void   *order;                   /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
+  int64_t bytes;                   /* of device memory that all these arrays have */
+} VectorPlan;
+
+/*
+   VectorPlanDevice() finds what each product needs, and reads the row pointers once. VectorNodesDevice() looks for nodes in the plan's
+   matrix, which takes as long as a few products. Both wait for their numbers. HRPB_ERR_OVERFLOW: 2^31 rows or columns,
+   or a row with as many entries. HRPB_ERR_UNSUPPORTED: the device runs none of the kernels. After an error of the
+   first the plan is zeroed; after one of the second it has no nodes
+*/
+HrpbError VectorPlanDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, VectorPlan *);
+HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
+void      VectorPlanDestroyDevice(VectorPlan *, HrpbStream stream);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,249 @@
+/*
+   Products with one vector: MatMult(), MatMultAdd() and their transposes.
+
+   On a device a kernel of ours makes A x and y + A x, and A^T x where A is known to be symmetric. All that our kernels
+   give has the same bits, so nothing depends on when nodes are looked for. The parent makes everything else. A parallel
+   matrix is multiplied by the parent, which multiplies its two blocks: those come here.
+*/
+#include "aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+/*
+   Nodes are looked for by this product of a pattern. The search takes about as long as four products. Matrices that are
+   multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
+*/
+enum {
+  PRODUCTS_BEFORE_NODES = 30
+};
+
+/* z = A x, or z = y + A x, which may be in place */
+typedef struct {
+  const PetscScalar *x, *y;
+  PetscScalar       *z;
+} AIJTCUMultArrays;
+
+static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  const AIJTCUMultArrays *a        = (const AIJTCUMultArrays *)ctx;
+  const SpmmMatrix        matrix   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
+  SpmmFacts               facts    = SpmmFactsOf(&matrix);
+  SpmmOperands            operands = SpmmPlain(1, a->x, A->cmap->n, a->z, A->rmap->n);
+  const SpmmKernel       *kernel;
+  const SpmmDevice       *device;
+  size_t                  bytes;
+  void                   *work = NULL;
+
+  PetscFunctionBegin;
+  if (a->y) {
+    operands.update = SPMM_ADD;
+    operands.Y0     = (SpmmIn){a->y, A->rmap->n, SPMM_COLUMN_MAJOR};
+  }
+  AIJTCUCallDevice(*err, SpmmGetDevice(&device));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCUGetOptions(plan)->mult == MAT_AIJTCU_MULT_CSR) facts.nodes = 0;
+  kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
+  AIJTCUCallDevice(*err, SpmmWork(kernel, &matrix, &operands, &bytes));
+  if (bytes) {
+    PetscCall(AIJTCUWorkspaceGet(bytes, csr->stream, &work));
+    if (!work) *err = HRPB_ERR_DEVICE_MEMORY;
+  }
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogGpuTimeBegin());
+  *err = SpmmRun(kernel, &matrix, &operands, work, csr->stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With x's array in a, get those of y, which may be NULL, and z */
+static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUMultArrays *a, Vec y, Vec z, HrpbError *err)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (y == z) {
+    PetscCall(VecCUDAGetArray(z, &a->z));
+    a->y = a->z;
+  } else {
+    if (y) PetscCall(VecCUDAGetArrayRead(y, &a->y));
+    PetscCall(VecCUDAGetArrayWrite(z, &a->z));
+  }
+  ierr = AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUMultRun, a, err);
+  if (y == z) PetscCall(VecCUDARestoreArray(z, &a->z));
+  else {
+    PetscCall(VecCUDARestoreArrayWrite(z, &a->z));
+    if (y) PetscCall(VecCUDARestoreArrayRead(y, &a->y));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMultArraysOf(Mat A, AIJTCUPlan *plan, Vec x, Vec y, Vec z, HrpbError *err)
+{
+  AIJTCUMultArrays a = {NULL, NULL, NULL};
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecCUDAGetArrayRead(x, &a.x));
+  ierr = AIJTCUMultInto(A, plan, &a, y, z, err);
+  PetscCall(VecCUDARestoreArrayRead(x, &a.x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a kernel of ours can multiply: what it needs of the pattern is there then */
+static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, Vec x, Vec y, Vec z, PetscBool *usable)
+{
+  const MatAIJTCUMult mult    = AIJTCUGetOptions(plan)->mult;
+  const Vec           all[3]  = {x, y, z};
+  AIJTCUVector       *v       = &plan->vector;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, usable));
+  if (mult == MAT_AIJTCU_MULT_CUSPARSE || plan->kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
+  for (int i = 0; i < 3 && *usable; i++) {
+    if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], usable, VECSEQCUDA, VECMPICUDA, ""));
+  }
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPlanSync(A, plan));
+  if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
+  *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
+  if (!*usable || mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mult == MAT_AIJTCU_MULT_NODES || v->products >= PRODUCTS_BEFORE_NODES) PetscCall(AIJTCUVectorFindNodes(A, plan));
+  else v->products++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* z = A x, or z = y + A x if there is a y, by a kernel of ours. done says whether it was */
+static PetscErrorCode AIJTCUMultOwn(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUPlan *plan;
+  HrpbError   err;
+
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUMultPrepare(A, plan, x, y, z, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUMultArraysOf(A, plan, x, y, z, &err));
+  *done = (PetscBool)!err;
+  if (err) PetscCall(PetscInfo(A, "aijtcu: the parent makes a product with one vector: %s\n", HrpbErrorString(err)));
+  else PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)plan->vector.plan.nonempty)));
+#else
+  (void)A;
+  (void)x;
+  (void)y;
+  (void)z;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks of a parallel matrix get their plans here, as for products with a dense matrix */
+static PetscErrorCode AIJTCUMultBlocks(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->kind == AIJTCU_KIND_MPI && plan->device) PetscCall(AIJTCUAttachBlocks(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_OnDevice(Mat A, const Vec v[])
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultOwn(A, v[0], NULL, v[1], &done));
+  if (!done) AIJTCUCallParentOp(A, mult, A, v[0], v[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_OnDevice(Mat A, const Vec v[])
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultOwn(A, v[0], v[1], v[2], &done));
+  if (!done) AIJTCUCallParentOp(A, multadd, A, v[0], v[1], v[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_AIJTCU(Mat A, Vec x, Vec y)
+{
+  const Vec v[] = {x, y};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, MatMult_OnDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
+{
+  const Vec v[] = {x, y, z};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, MatMultAdd_OnDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A is its own transpose, and our kernels are not to be avoided */
+static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *is)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUOnDevice(A, plan, is));
+  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x, and z = y + op(A) x, for a transpose. known says whether op(A) is A */
+#define MULT(op, name, known) \
+  static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
+  { \
+    PetscFunctionBegin; \
+    AIJTCUCallParentOp(A, op, A, v[0], v[1]); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PetscErrorCode name(Mat A, Vec x, Vec y) \
+  { \
+    const Vec v[] = {x, y}; \
+    PetscBool own; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
+    if (own) PetscCall(MatMult_AIJTCU(A, x, y)); \
+    else PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, name##_Parent)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define MULTADD(op, name, known) \
+  static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
+  { \
+    PetscFunctionBegin; \
+    AIJTCUCallParentOp(A, op, A, v[0], v[1], v[2]); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
+  { \
+    const Vec v[] = {x, y, z}; \
+    PetscBool own; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
+    if (own) PetscCall(MatMultAdd_AIJTCU(A, x, y, z)); \
+    else PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, name##_Parent)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define HERMITIAN (PetscDefined(USE_COMPLEX) ? A->hermitian : A->symmetric)
+MULT(multtranspose, MatMultTranspose_AIJTCU, A->symmetric)
+MULT(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU, HERMITIAN)
+MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU, A->symmetric)
+MULTADD(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU, HERMITIAN)

@@ -1,0 +1,288 @@
+/*
+   One vector: every kernel of SPMM_OP_VECTOR against a product in long double on the host, and against the order of
+   sums that vector/vector.h states, to the bit. No PETSc.
+
+     test-vector         all tests
+     test-vector -small  few and small ones, to run under compute-sanitizer
+*/
+#include "vector/vector.h"
+#include "matrices.cuh"
+
+static HrpbScalar AddLanes(std::vector<HrpbScalar> sum)
+{
+  for (size_t distance = sum.size() / 2; distance > 0; distance /= 2) {
+    for (size_t l = 0; l < distance; l++) sum[l] += sum[l + distance];
+  }
+  return sum[0];
+}
+
+/* Entries begin to end - 1 by lanes */
+static std::vector<HrpbScalar> SumsOfLanes(const Matrix *A, int64_t begin, int64_t end, int lanes, const HrpbScalar *x)
+{
+  std::vector<HrpbScalar> sum((size_t)lanes);
+
+  for (int64_t k = begin; k < end; k++) sum[(k - begin) % lanes] = std::fma(A->values[k], x[A->colidx[k]], sum[(k - begin) % lanes]);
+  return sum;
+}
+
+/* The sum of a row in the order that the interface states */
+static HrpbScalar Stated(const Matrix *A, int64_t i, const VectorPlan *plan, const HrpbScalar *x)
+{
+  static const int64_t most[] = {3, 8, 20, 48, 128, 256};
+  const int64_t        begin = A->rowptr[i], end = A->rowptr[i + 1];
+  HrpbScalar           sum   = 0;
+  int                  lanes = plan->lanes;
+
+  if (!lanes) {
+    lanes = 1;
+    for (int64_t m : most) lanes *= end - begin > m ? 2 : 1;
+  }
+  if (end - begin <= plan->long_entries) sum = AddLanes(SumsOfLanes(A, begin, end, lanes, x));
+  else {
+    for (int64_t first = begin; first < end; first += VECTOR_PART) {
+      const std::vector<HrpbScalar> sums = SumsOfLanes(A, first, std::min(end, first + VECTOR_PART), VECTOR_THREADS, x);
+      HrpbScalar                    part = 0;
+
+      for (auto warp = sums.begin(); warp != sums.end(); warp += 32) part += AddLanes(std::vector<HrpbScalar>(warp, warp + 32));
+      sum += part;
+    }
+  }
+  if (std::isfinite(sum)) return sum;
+  sum = 0;
+  for (int64_t k = begin; k < end; k++) sum = std::fma(A->values[k], x[A->colidx[k]], sum);
+  return sum;
+}
+
+/* The product is wrong where neither the order of sums nor the error is what it should be */
+static void TestVector(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values, const SpmmKernel *k, bool adds, bool in_place, int special)
+{
+  const double            bound = sizeof(HrpbScalar) == 8 ? 1e-14 : 5e-6;
+  const HrpbScalar        guard = (HrpbScalar)-77;
+  std::vector<HrpbScalar> x((size_t)A->ncols), y0((size_t)A->nrows), y((size_t)A->nrows + 1, guard);
+  SpmmMatrix              M = {.nrows = A->nrows, .ncols = A->ncols, .rowptr = rowptr, .colidx = colidx, .values = values, .vector = plan};
+  SpmmOperands            o;
+  HrpbScalar             *dx, *dy0, *dy;
+  void                   *work;
+  size_t                  bytes;
+  int64_t                 wrong = 0, other = 0;
+  char                    where[256];
+
+  snprintf(where, sizeof(where), "%s %ldx%ld, %s, %d lanes, nodes of %d rows%s%s, special %d", A->name, (long)A->nrows, (long)A->ncols, k->name, plan->lanes, plan->node_rows, adds ? ", y0 is added" : "", in_place ? ", y is y0" : "", special);
+  for (int64_t i = 0; i < A->ncols; i++) x[i] = Entry(special, i, i / 61);
+  for (HrpbScalar &v : y0) v = Uniform();
+  if (in_place) std::copy(y0.begin(), y0.end(), y.begin());
+  dx  = Upload(x);
+  dy0 = Upload(y0);
+  dy  = Upload(y);
+  o   = SpmmPlain(1, dx, A->ncols, dy, A->nrows);
+  if (adds) {
+    o.update = SPMM_ADD;
+    o.Y0     = {in_place ? dy : dy0, A->nrows, SPMM_COLUMN_MAJOR};
+  }
+  Check(SpmmWork(k, &M, &o, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: a read of what was not written shows */
+  PoisonShared();
+  Check(SpmmRun(k, &M, &o, work, NULL));
+  Check(cudaDeviceSynchronize());
+  y = Download(dy, A->nrows + 1);
+  for (int64_t i = 0; i < A->nrows; i++) {
+    HrpbScalar  stated = Stated(A, i, plan, x.data());
+    long double sum = 0, size = 0;
+    const long double tiny = (long double)std::numeric_limits<HrpbScalar>::denorm_min() * (A->rowptr[i + 1] - A->rowptr[i]);
+
+    for (HrpbInt e = A->rowptr[i]; e < A->rowptr[i + 1]; e++) {
+      const long double t = (long double)A->values[e] * x[A->colidx[e]];
+
+      sum += t;
+      size += fabsl(t);
+    }
+    if (adds) {
+      stated = y0[i] + stated;
+      sum += y0[i];
+      size += fabsl((long double)y0[i]);
+    }
+    if (std::isnan(stated) ? !std::isnan(y[i]) : !SameBits(&stated, &y[i], 1)) other++;
+    if (special == 2 || (std::isfinite(size) && size >= std::numeric_limits<HrpbScalar>::max() / 2)) continue; /* may overflow */
+    if (std::isnan(sum) ? !std::isnan(y[i]) : std::isinf(sum) ? y[i] != (HrpbScalar)sum : !(fabsl(y[i] - sum) <= bound * size + tiny)) wrong++;
+  }
+  Report(wrong == 0, "wrong", where);
+  Report(other == 0, "not added in the order that is stated", where);
+  Report(y[A->nrows] == guard, "wrote behind y", where);
+  for (HrpbScalar *p : {dx, dy0, dy}) cudaFree(p);
+  cudaFree(work);
+}
+
+/* Whether rows have the same columns */
+static bool SameColumns(const Matrix *A, int64_t i, int64_t j)
+{
+  const int64_t length = A->rowptr[i + 1] - A->rowptr[i];
+
+  return length == A->rowptr[j + 1] - A->rowptr[j] && std::equal(A->colidx.begin() + A->rowptr[i], A->colidx.begin() + A->rowptr[i + 1], A->colidx.begin() + A->rowptr[j]);
+}
+
+/* Nodes are all rows in their order, cut where columns differ and where a node is full, and nowhere else */
+static void TestNodes(const Matrix *A, const VectorPlan *plan)
+{
+  const std::vector<int32_t> nodes = Download((const int32_t *)plan->nodes, plan->nnodes + 1);
+  bool                       ok    = nodes[0] == 0 && nodes[plan->nnodes] == A->nrows;
+  int64_t                    from  = 0; /* where these columns began */
+
+  for (int32_t n = 0; n < plan->nnodes && ok; n++) {
+    ok = nodes[n + 1] > nodes[n] && nodes[n + 1] - nodes[n] <= plan->node_rows;
+    if (n && !SameColumns(A, nodes[n] - 1, nodes[n])) from = nodes[n];
+    ok = ok && (nodes[n] - from) % plan->node_rows == 0;
+    for (int64_t i = nodes[n] + 1; i < nodes[n + 1] && ok; i++) ok = SameColumns(A, nodes[n], i);
+  }
+  Report(ok, "wrong nodes", A->name);
+}
+
+enum Kind {
+  PLAIN,
+  NODES, /* rows come in nodes that pay */
+  BINS   /* lengths of rows differ much */
+};
+
+/* Each kernel with every number of lanes */
+static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
+{
+  Matrix                  M = A;
+  std::vector<HrpbScalar> shifted(A.values);
+  std::vector<HrpbInt>    shifted_columns(A.colidx);
+  HrpbInt                *rowptr, *colidx;
+  HrpbScalar             *values;
+  VectorPlan              plan;
+  int64_t                 longest = 0, nlong = 0, nonempty = 0;
+
+  /* a matrix need not begin at the first entry of its arrays */
+  shifted.insert(shifted.begin(), shift, (HrpbScalar)NAN);
+  shifted_columns.insert(shifted_columns.begin(), shift, -1);
+  for (HrpbInt &p : M.rowptr) p += (HrpbInt)shift;
+  rowptr = Upload(M.rowptr);
+  colidx = Upload(shifted_columns);
+  values = Upload(shifted);
+  for (int64_t i = 0; i < A.nrows; i++) {
+    const int64_t length = A.rowptr[i + 1] - A.rowptr[i];
+
+    longest = std::max(longest, length);
+    nonempty += length > 0;
+  }
+  Check(VectorPlanDevice(A.nrows, A.ncols, rowptr, NULL, &plan));
+  for (int64_t i = 0; i < A.nrows; i++) nlong += A.rowptr[i + 1] - A.rowptr[i] > plan.long_entries;
+  Report(plan.longest == longest && plan.nlong == nlong && plan.nonempty == nonempty && plan.nnz == (int64_t)A.values.size(), "wrong numbers of the plan", A.name);
+  Check(VectorNodesDevice(rowptr, colidx, NULL, &plan));
+  Report((plan.nnodes > 0) == (kind == NODES), kind == NODES ? "no nodes are found" : "nodes that are hardly any", A.name);
+  Report((plan.lanes == 0) == (kind == BINS), kind == BINS ? "rows are not sorted by their lengths" : "rows are sorted in vain", A.name);
+  if (plan.nnodes) TestNodes(&A, &plan);
+  for (int i = 0, call = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel  *k     = SpmmKernelGet(i);
+    const SpmmMatrix   S     = {.nrows = A.nrows, .ncols = A.ncols, .vector = &plan};
+    const SpmmFacts    facts = SpmmFactsOf(&S);
+    const SpmmOperands o     = SpmmPlain(1, NULL, A.ncols, NULL, A.nrows);
+
+    if (k->op != SPMM_OP_VECTOR || !k->takes(&facts, NULL, &o, NULL)) continue;
+    for (int lanes = 1; lanes <= 32 && plan.lanes; lanes *= 2) {
+      VectorPlan with = plan;
+
+      with.lanes = lanes;
+      for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+    }
+    for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+  }
+  VectorPlanDestroyDevice(&plan, NULL);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+  cudaFree(values);
+}
+
+/* Rows of these lengths, with columns that repeat and are not sorted */
+static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int64_t ncols)
+{
+  Matrix A = {name, (int64_t)lengths.size(), ncols, {0}, {}, {}};
+
+  for (int64_t length : lengths) {
+    for (int64_t k = 0; k < length; k++) {
+      A.colidx.push_back((HrpbInt)(Random() % ncols));
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  return A;
+}
+
+/* Runs of up to most rows with the same columns */
+static Matrix Runs(const char *name, int64_t nruns, int64_t most, int64_t ncols, int64_t length)
+{
+  Matrix A = {name, 0, ncols, {0}, {}, {}};
+
+  for (int64_t i = 0; i < nruns; i++) {
+    std::vector<HrpbInt> columns;
+
+    for (int64_t k = Random() % length; k >= 0; k--) columns.push_back((HrpbInt)(Random() % ncols));
+    for (int64_t rows = 1 + Random() % most; rows > 0; rows--, A.nrows++) {
+      for (HrpbInt c : columns) {
+        A.colidx.push_back(c);
+        A.values.push_back(Uniform());
+      }
+      A.rowptr.push_back((HrpbInt)A.colidx.size());
+    }
+  }
+  return A;
+}
+
+/* Operands that are not one vector */
+static void TestRefused(void)
+{
+  for (int i = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel *k     = SpmmKernelGet(i);
+    SpmmFacts         facts = {};
+    SpmmOperands      o     = SpmmPlain(1, NULL, 9, NULL, 9);
+
+    if (k->op != SPMM_OP_VECTOR) continue;
+    facts.nodes = 1;
+    facts.bins  = !strcmp(k->name, "vector-bins");
+    Report(k->takes(&facts, NULL, &o, NULL), "does not take one vector", k->name);
+    o.N = 2;
+    Report(!k->takes(&facts, NULL, &o, NULL), "takes two vectors", k->name);
+    o.N        = 1;
+    o.X.layout = SPMM_ROW_MAJOR;
+    Report(!k->takes(&facts, NULL, &o, NULL), "takes a row-major x", k->name);
+    o.X.layout = SPMM_COLUMN_MAJOR;
+    o.update   = SPMM_STEP;
+    Report(!k->takes(&facts, NULL, &o, NULL), "takes a smoother's step", k->name);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  small_run = argc > 1 && !strcmp(argv[1], "-small");
+  TestRefused();
+  TestMatrix(Make("band", 333, 333, Band), PLAIN);
+  TestMatrix(Make("nothing", 40, 30, Nothing), NODES);
+  TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), NODES, 5);
+  TestMatrix(Lengths("long rows", {5, 1023, 1024, 1025, 0, 4095, 4096, 4097, 3, 8192, 8193, 20001}, 5000), PLAIN);
+  if (!small_run) {
+    for (int dofs = 1; dofs <= 9; dofs++) TestMatrix(Grid("27 points", 4, dofs, true), dofs > 1 ? NODES : PLAIN);
+    TestMatrix(Grid("7 points", 9, 1, false), PLAIN, 1);
+    TestMatrix(Make("random", 500, 400, Sparse), PLAIN);
+    TestMatrix(Make("dense", 150, 299, Dense), NODES);
+    TestMatrix(Make("one entry a row", 200, 90, OneEntry), PLAIN);
+    TestMatrix(Make("one column", 300, 40, OneColumn), NODES);
+    TestMatrix(Make("single column", 300, 1, Dense), NODES);
+    TestMatrix(Make("single row", 1, 700, Dense), PLAIN);
+    TestMatrix(Make("dense rows", 300, 500, DenseRows), PLAIN);
+    TestMatrix(Make("empty rows", 700, 200, Gaps), NODES);
+    TestMatrix(Runs("runs of 2 at most", 200, 2, 300, 40), NODES);
+    TestMatrix(Runs("runs of 5 at most", 100, 5, 300, 70), NODES);
+    TestMatrix(Runs("runs of 30 at most", 60, 30, 300, 20), NODES);
+    TestMatrix(Runs("long rows in runs", 12, 4, 3000, 6000), NODES, 3);
+    TestMatrix(RMat(4096, 9), BINS, 1);
+    TestMatrix(PowerLaw(512), PLAIN);
+    TestMatrix(Huge(Make("", 333, 333, WideBand)), PLAIN);
+    TestMatrix(Tiny(Make("", 333, 333, WideBand)), PLAIN);
+    TestMatrix(Lengths("many rows", std::vector<int64_t>(100000, 2), 1000), PLAIN);
+    TestMatrix(LongRow(300003, true), PLAIN);
+  }
+  printf("vector: %d passed, %d failed\n", npassed, nfailed);
+  return nfailed ? 1 : 0;
+}
