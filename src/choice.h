@@ -23,6 +23,7 @@ typedef struct {
   MatAIJTCUPrecision precision;
   MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
+  MatAIJTCUHalo      halo;
   PetscInt           products;  /* that are expected with a pattern */
   PetscReal          threshold; /* PETSC_DEFAULT while none is set */
 } AIJTCUOptions;

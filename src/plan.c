@@ -38,6 +38,9 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   AIJTCUCsrDestroy(&plan->csr);
   AIJTCUSurveyDestroy(&plan->survey);
   PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+#if AIJTCU_HAVE_HALO
+  AIJTCUHaloDestroy(&plan->halo);
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

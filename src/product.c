@@ -13,7 +13,6 @@
 #if AIJTCU_HAVE_BRICKS
 static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, Mat B, Mat C, HrpbError *err)
 {
-  const SpmmMatrix   matrix = {.nrows = A->rmap->n, .ncols = A->cmap->n, .hrpb = &plan->bricks.hrpb, .brick_values = plan->bricks.values};
   SpmmOperands       operands;
   const PetscScalar *b;
   PetscScalar       *c;
@@ -25,7 +24,7 @@ static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AI
   PetscCall(MatDenseGetArrayRead(B, &b));
   PetscCall(MatDenseGetArrayWrite(C, &c));
   operands = SpmmPlain(B->cmap->n, b, ldb, c, ldc);
-  *err     = SpmmRun(d->kernel, &matrix, &operands, NULL, NULL);
+  PetscCall(AIJTCUHostRun(A, plan, d, &operands, err));
   PetscCall(MatDenseRestoreArrayWrite(C, &c));
   PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,6 +195,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   C->ops->productsymbolic = NULL;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0]));
+  if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
   if (!C->ops->productsymbolic) PetscCall(AIJTCUDelegate(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
