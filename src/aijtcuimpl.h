@@ -314,6 +314,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJT
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceAsk(size_t, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const PetscScalar *, PetscInt, Mat, HrpbError *);
 
 /* A call of the kernels: errors of CUDA end here */
   #define AIJTCUCallDevice(err, call) \
@@ -364,6 +365,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUMultiplyOnce(Mat, Mat, Mat, PetscBool *);
 
 /* productmpi.c: the product of a parallel matrix that keeps its halo */
 PETSC_INTERN PetscErrorCode AIJTCUSetUpProductMPI(Mat, AIJTCUPlan *);

@@ -2,6 +2,7 @@
    The halo of a parallel matrix: its graph, its buffers, and what goes into them. haloengine.c sends.
 */
 #include "aijtcuimpl.h"
+#include <halo/halo.h>
 
 #if AIJTCU_HAVE_HALO
 
@@ -13,17 +14,31 @@ static PetscErrorCode AIJTCUHaloAgree(Mat A, PetscBool mine, PetscBool *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether there are kernels for what a matrix on a device needs. All processes have one or none has */
+static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supports)
+{
+  PetscFunctionBegin;
+  *supports = PETSC_TRUE;
+#if AIJTCU_HAVE_DEVICE
+  if (plan->device) PetscCall(AIJTCUHaloDeviceSupports(supports));
+#else
+  (void)plan;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Find who needs which rows. The columns of the off-diagonal block are ghosts. They ascend, so those of one process
    are neighbours, and a message of its is received where it belongs.
 */
-static PetscErrorCode AIJTCUHaloFind(Mat A, AIJTCUHalo *h, PetscBool *ordered)
+static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *h, PetscBool *usable)
 {
   Mat             block;
   const PetscInt *ghosts, *mine;
-  PetscBool       here = PETSC_TRUE;
+  PetscBool       here;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUHaloSupports(plan, &here));
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &block, &ghosts));
   PetscCall(PetscObjectGetId((PetscObject)block, &h->block));
   h->nlocal  = A->cmap->n;
@@ -34,41 +49,69 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, AIJTCUHalo *h, PetscBool *ordered)
   PetscCall(PetscSFSetUp(h->sf));
   PetscCall(PetscSFGetRootRanks(h->sf, &h->nfrom, &h->from, &h->fromstart, &mine, NULL));
   PetscCall(PetscSFGetLeafRanks(h->sf, &h->nto, &h->to, &h->tostart, &h->rows));
-  PetscCall(PetscMalloc1(h->nfrom + h->nto, &h->requests));
+  PetscCall(PetscMalloc1((h->nfrom + h->nto) * AIJTCU_HALO_PIECES, &h->requests));
   PetscCall(PetscObjectGetNewTag((PetscObject)A, &h->tag));
   for (PetscInt i = 0; i < h->nghosts && here; i++) here = (PetscBool)(mine[i] == i);
-  PetscCall(AIJTCUHaloAgree(A, here, ordered));
+  PetscCall(AIJTCUHaloAgree(A, here, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloCreate(Mat A, AIJTCUHalo *h)
+static PetscErrorCode AIJTCUHaloCreate(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *h)
 {
-  PetscBool ordered;
+  PetscBool usable;
 
   PetscFunctionBegin;
   AIJTCUHaloDestroy(h);
-  PetscCall(AIJTCUHaloFind(A, h, &ordered));
-  h->state = ordered ? AIJTCU_READY : AIJTCU_REFUSED;
-  if (ordered) {
+  PetscCall(AIJTCUHaloFind(A, plan, h, &usable));
+  h->state = usable ? AIJTCU_READY : AIJTCU_REFUSED;
+  if (usable) {
     PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", h->nto ? h->tostart[h->nto] : 0,
       h->nto, h->nghosts, h->nfrom));
-  } else PetscCall(PetscInfo(A, "aijtcu: no halo, the parent's product instead: columns of the off-diagonal block do not ascend\n"));
+  } else {
+    PetscCall(PetscInfo(A, "aijtcu: no halo, the parent's product instead: on some process there are no kernels for the device, or columns of the "
+                           "off-diagonal block do not ascend\n"));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows that are packed: those that others need, or all */
-static PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
+PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
 {
-  return h->engine->all ? h->nlocal : h->nto ? h->tostart[h->nto]
-                                             : 0;
+  if (!h->engine->messages) return h->nlocal;
+  return h->nto ? h->tostart[h->nto] : 0;
 }
 
-static void AIJTCUHaloFreeBuffers(AIJTCUHalo *h)
+static void AIJTCUHaloFree(AIJTCUHaloPlace place, AIJTCUHaloBuffers *b)
 {
-  free(h->out);
-  free(h->in);
-  h->out = h->in = NULL;
-  h->width = h->failed = 0;
+#if AIJTCU_HAVE_DEVICE
+  if (place != AIJTCU_HALO_HOST) {
+    AIJTCUHaloDeviceFree(place, b);
+    return;
+  }
+#else
+  (void)place;
+#endif
+  free(b->out);
+  free(b->in);
+  memset(b, 0, sizeof(*b));
+}
+
+static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscInt N, AIJTCUHaloBuffers *b, PetscBool *have)
+{
+  const size_t row = sizeof(PetscScalar) * (size_t)N, out = (size_t)PetscMax(AIJTCUHaloPacked(h), 1) * row, in = (size_t)PetscMax(h->nghosts, 1) * row;
+
+  PetscFunctionBegin;
+  memset(b, 0, sizeof(*b));
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) {
+    PetscCall(AIJTCUHaloDeviceAllocate(h, out, in, b, have));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  b->out = (PetscScalar *)malloc(out);
+  b->in  = (PetscScalar *)malloc(in);
+  *have  = (PetscBool)(b->out && b->in);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether the messages of one direction have no more scalars than MPI can count */
@@ -83,23 +126,21 @@ static PetscBool AIJTCUHaloCounts(PetscMPIInt n, const PetscInt start[], PetscIn
 /* Get buffers for N columns, on all processes or on none */
 static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
 {
-  const size_t   row = sizeof(PetscScalar) * (size_t)N, packed = (size_t)AIJTCUHaloPacked(h), ghosts = (size_t)h->nghosts;
-  PetscScalar   *out = (PetscScalar *)malloc(PetscMax(packed, 1) * row), *in = (PetscScalar *)malloc(PetscMax(ghosts, 1) * row);
-  PetscBool      mine, all                                                   = PETSC_FALSE;
-  PetscErrorCode ierr;
+  AIJTCUHaloBuffers buffers;
+  PetscBool         mine, all = PETSC_FALSE;
+  PetscErrorCode    ierr;
 
   PetscFunctionBegin;
-  mine = (PetscBool)(out && in && AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
-  ierr = AIJTCUHaloAgree(A, mine, &all);
-  if (!ierr && all) {
-    AIJTCUHaloFreeBuffers(h);
-    h->out   = out;
-    h->in    = in;
-    h->width = N;
+  ierr = AIJTCUHaloAllocate(h, N, &buffers, &mine);
+  mine = (PetscBool)(!ierr && mine && AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
+  if (!ierr) ierr = AIJTCUHaloAgree(A, mine, &all);
+  AIJTCUHaloFree(h->place, all ? &h->buffers : &buffers);
+  PetscCall(ierr);
+  if (all) {
+    h->buffers = buffers;
+    h->width   = N;
+    h->failed  = 0;
   } else {
-    free(out);
-    free(in);
-    PetscCall(ierr);
     h->failed = N;
     PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns on %s, the parent's product instead\n", N,
       mine ? "another process" : "this process"));
@@ -107,62 +148,93 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Have a halo with room for N columns. AIJTCUPlanSync() comes before. usable has the same answer on all processes */
-PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool *usable)
+/* Where messages go: by PetscSF, the reference, always over the host */
+static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBool device)
+{
+  if (!device) return AIJTCU_HALO_HOST;
+#if AIJTCU_HAVE_DEVICE
+  if (engine->messages && use_gpu_aware_mpi) return AIJTCU_HALO_DEVICE;
+#else
+  (void)engine;
+#endif
+  return AIJTCU_HALO_STAGED;
+}
+
+/*
+   Have a halo with room for N columns of B and C, which are on the device or on the host. AIJTCUPlanSync() comes
+   before. usable has the same answer on all processes
+*/
+PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, PetscInt N, PetscBool *usable)
 {
   AIJTCUHalo             *h      = &plan->halo;
   const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo);
+  const AIJTCUHaloPlace   place  = AIJTCUHaloPlaceOf(engine, device);
   Mat                     block;
   PetscObjectId           id;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &block, NULL));
   PetscCall(PetscObjectGetId((PetscObject)block, &id));
-  if (h->state == AIJTCU_EMPTY || h->block != id) PetscCall(AIJTCUHaloCreate(A, h));
-  if (h->engine != engine) AIJTCUHaloFreeBuffers(h);
-  h->engine = engine;
+  if (h->state == AIJTCU_EMPTY || h->block != id) PetscCall(AIJTCUHaloCreate(A, plan, h));
+  if (h->engine != engine || h->place != place) {
+    AIJTCUHaloFree(h->place, &h->buffers);
+    h->width = h->failed = 0;
+    h->engine            = engine;
+    h->place             = place;
+  }
   if (h->state == AIJTCU_READY && N > h->width && (!h->failed || N < h->failed)) PetscCall(AIJTCUHaloGrow(A, h, N));
   *usable = (PetscBool)(h->state == AIJTCU_READY && N <= h->width);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* to[i * N + n] = entry n of row rows[i] of b, or of row i. A few rows at a time stay in cache */
-static void AIJTCUHaloPack(PetscInt nrows, const PetscInt rows[], const PetscScalar *b, PetscInt ldb, PetscInt N, PetscScalar *to)
+static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N)
 {
-  enum {
-    ROWS = 64
-  };
+  const PetscInt packed = AIJTCUHaloPacked(h);
 
-  for (PetscInt first = 0; first < nrows; first += ROWS) {
-    const PetscInt end = PetscMin(first + ROWS, nrows);
-
-    for (PetscInt n = 0; n < N; n++) {
-      const PetscScalar *column = b + (size_t)n * (size_t)ldb;
-
-      for (PetscInt i = first; i < end; i++) to[(size_t)i * (size_t)N + (size_t)n] = column[rows ? rows[i] : i];
-    }
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) {
+    PetscCall(AIJTCUHaloDevicePack(h, packed, b, ldb, N));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+#endif
+  HaloPackHost(h->engine->messages ? h->rows : NULL, packed, N, b, ldb, h->buffers.out);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pack rows of B, column-major, and let them go. AIJTCUHaloEnd() must follow, also after an error in between */
+/*
+   Pack rows of B, column-major, and let them go. AIJTCUHaloEnd() must follow, also after an error in between. On a
+   device rows go when it is called: until then the host has the time to start more work there
+*/
 PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N)
 {
   PetscFunctionBegin;
+  if (!N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Pack, A, 0, 0, 0));
-  AIJTCUHaloPack(AIJTCUHaloPacked(h), h->engine->all ? NULL : h->rows, b, ldb, N, h->out);
+  PetscCall(AIJTCUHaloPack(h, b, ldb, N)); /* it does not fail on the host, where rows go now */
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Pack, A, 0, 0, 0));
+  if (h->place != AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  if (N) PetscCall((*h->engine->begin)(A, h, N));
+  PetscCall((*h->engine->start)(A, h, N));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Exchange, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Wait until the ghosts have come, and what was packed has gone */
+/* Wait until the ghosts have come, and what was packed has gone. On a device later work waits for the ghosts */
 PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
 {
+  PetscErrorCode start = PETSC_SUCCESS, finish;
+
   PetscFunctionBegin;
+  if (!N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  if (N) PetscCall((*h->engine->end)(h));
+  if (h->place != AIJTCU_HALO_HOST) start = (*h->engine->start)(A, h, N);
+  finish = (*h->engine->finish)(h, N);
+  PetscCall(start);
+  PetscCall(finish);
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceEnd(h));
+#endif
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Exchange, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -170,7 +242,10 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
 /* Errors of what goes away are not looked at: the rest of the plan must go, too */
 void AIJTCUHaloDestroy(AIJTCUHalo *h)
 {
-  AIJTCUHaloFreeBuffers(h);
+  AIJTCUHaloFree(h->place, &h->buffers);
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUHaloDeviceDestroy(&h->device);
+#endif
   (void)PetscFree(h->requests);
   if (h->row_N) (void)MPI_Type_free(&h->row);
   if (h->sf) (void)PetscSFDestroy(&h->sf);

@@ -22,6 +22,31 @@
 typedef struct _n_AIJTCUHalo       AIJTCUHalo;
 typedef struct _n_AIJTCUHaloEngine AIJTCUHaloEngine;
 
+enum {
+  AIJTCU_HALO_PIECES = 8 /* the most pieces of a message, and of all that is packed */
+};
+
+/* Where B and C are, and the buffers that messages go between */
+typedef enum {
+  AIJTCU_HALO_HOST,   /* all on the host */
+  AIJTCU_HALO_STAGED, /* B and C on a device, the buffers in page-locked memory of the host */
+  AIJTCU_HALO_DEVICE  /* all on a device, for an MPI that takes memory of it */
+} AIJTCUHaloPlace;
+
+/* Row-major, N scalars a row. Messages go from out to in. On a device packing ends in dout, and din has the ghosts */
+typedef struct {
+  PetscScalar *out, *in, *dout, *din;
+} AIJTCUHaloBuffers;
+
+/* halodevice.c: what a halo has on a device beside buffers */
+typedef struct {
+  PetscBool          used;
+  PetscInt          *rows;   /* those of the halo */
+  struct CUevent_st *before; /* earlier work is done: B is there, and the ghosts of the last product are not needed */
+  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* the last of those that are in use */
+  struct CUevent_st *came;   /* the ghosts are in din */
+} AIJTCUHaloDevice;
+
 struct _n_AIJTCUHalo {
   AIJTCUState   state;
   PetscObjectId block; /* the off-diagonal block that it was found for */
@@ -34,27 +59,71 @@ struct _n_AIJTCUHalo {
   const PetscInt    *rows;         /* [tostart[nto]] local rows that others need */
   PetscInt           nlocal, nghosts;
 
-  const AIJTCUHaloEngine *engine; /* that the buffers are for */
-  PetscInt                width;  /* columns that there is room for */
-  PetscInt                failed; /* fewest columns that there was no memory for; 0 while there always was */
-  PetscScalar            *out, *in; /* row-major, N scalars a row */
+  const AIJTCUHaloEngine *engine;  /* that the buffers are for */
+  AIJTCUHaloPlace         place;
+  PetscInt                width;   /* columns that there is room for */
+  PetscInt                failed;  /* fewest columns that there was no memory for; 0 while there always was */
+  AIJTCUHaloBuffers       buffers;
+  AIJTCUHaloDevice        device;
 
-  PetscMPIInt  tag;      /* of messages, and their requests: the receives, then the sends */
-  MPI_Request *requests; /* [nfrom + nto] */
+  PetscMPIInt  tag;      /* of messages, and their requests: of the receives, then of the sends */
+  PetscMPIInt  nreceives, nrequests;
+  MPI_Request *requests; /* [(nfrom + nto) * AIJTCU_HALO_PIECES] */
   MPI_Datatype row;      /* N scalars, for PetscSF */
   PetscInt     row_N;    /* 0 while there is none */
 };
 
-/* haloengine.c. An engine brings out to in. Between begin and end nobody touches either */
+/* Cut a range of rows in pieces, so that packing, copies and messages overlap. The first row of piece k is that of k */
+static inline PetscInt AIJTCUHaloPieces(AIJTCUHaloPlace place, PetscInt nrows, PetscInt N)
+{
+  enum {
+    LEAST = 1 << 16 /* scalars of a piece */
+  };
+  const PetscInt64 pieces = place == AIJTCU_HALO_HOST ? 1 : (PetscInt64)nrows * N / LEAST;
+
+  return (PetscInt)PetscMax(1, PetscMin(pieces, AIJTCU_HALO_PIECES));
+}
+
+static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, PetscInt k)
+{
+  return (PetscInt)((PetscInt64)nrows * k / pieces);
+}
+
+/*
+   haloengine.c. An engine brings out to in. start is called when packing was started, and finish when the product that
+   needs no ghosts was. Between them nobody touches either buffer
+*/
 struct _n_AIJTCUHaloEngine {
-  PetscBool all; /* out has all local rows, and not those that others need */
-  PetscErrorCode (*begin)(Mat, AIJTCUHalo *, PetscInt);
-  PetscErrorCode (*end)(AIJTCUHalo *);
+  PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */
+  PetscErrorCode (*start)(Mat, AIJTCUHalo *, PetscInt);
+  PetscErrorCode (*finish)(AIJTCUHalo *, PetscInt);
 };
 PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
 
-/* halo.c. All but the last are collective; N is the number of columns */
-PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscInt, PetscBool *);
+/*
+   halodevice.c, where the library has kernels for a device
+
+   AIJTCUHaloDeviceSupports()  whether there are kernels for the current device
+   AIJTCUHaloDeviceAllocate()  buffers of so many bytes, or none where there is not enough memory
+   AIJTCUHaloDevicePack()      starts to pack, behind the work on the stream of PETSc's current context
+   AIJTCUHaloDeviceVacate()    waits until messages may come into the buffer
+   AIJTCUHaloDeviceWait()      waits until the first rows of out are packed
+   AIJTCUHaloDeviceCopy()      starts to copy rows of in to din, if these are two
+   AIJTCUHaloDeviceEnd()       lets later work on the stream come behind all of this
+*/
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, size_t, size_t, AIJTCUHaloBuffers *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *, PetscInt, const PetscScalar *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
+PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHaloPlace, AIJTCUHaloBuffers *);
+PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHaloDevice *);
+
+/* halo.c. The first three are collective */
+PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, PetscInt);
+PETSC_INTERN PetscInt       AIJTCUHaloPacked(const AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDestroy(AIJTCUHalo *);

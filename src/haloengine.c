@@ -5,39 +5,103 @@
 
 #if AIJTCU_HAVE_HALO
 
-/*
-   Messages of MPI between buffers of ours. One product of A is under way at a time, and messages between two processes
-   stay in order, so one tag is enough.
-*/
-static PetscErrorCode AIJTCUMessagesBegin(Mat A, AIJTCUHalo *h, PetscInt N)
+/* Hooks for a device. On the host all rows are packed when an engine starts, and the ghosts are where they are needed */
+static PetscErrorCode AIJTCUVacate(const AIJTCUHalo *h)
 {
-  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
-
   PetscFunctionBegin;
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
-    const size_t first = (size_t)h->fromstart[i] * (size_t)N;
-
-    PetscCallMPI(MPIU_Irecv(h->in + first, (h->fromstart[i + 1] - h->fromstart[i]) * N, MPIU_SCALAR, h->from[i], h->tag, comm, &h->requests[i]));
-  }
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    const size_t first = (size_t)h->tostart[i] * (size_t)N;
-
-    PetscCallMPI(MPIU_Isend(h->out + first, (h->tostart[i + 1] - h->tostart[i]) * N, MPIU_SCALAR, h->to[i], h->tag, comm, &h->requests[h->nfrom + i]));
-  }
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceVacate(h));
+#else
+  (void)h;
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMessagesEnd(AIJTCUHalo *h)
+static PetscErrorCode AIJTCUWaitForRows(const AIJTCUHalo *h, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Waitall(h->nfrom + h->nto, h->requests, MPI_STATUSES_IGNORE));
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWait(h, end, N));
+#else
+  (void)h, (void)end, (void)N;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCopyGhosts(const AIJTCUHalo *h, PetscInt first, PetscInt end, PetscInt N)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceCopy(h, first, end, N));
+#else
+  (void)h, (void)first, (void)end, (void)N;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Messages of MPI between buffers of ours. One product of A is under way at a time, and messages between two processes
+   stay in order, so one tag is enough. After an error of the device all messages go as well: others wait for them.
+*/
+static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
+{
+  const MPI_Comm       comm = PetscObjectComm((PetscObject)A);
+  const PetscErrorCode vacated = AIJTCUVacate(h);
+  PetscErrorCode       ierr = PETSC_SUCCESS;
+  PetscMPIInt          n    = 0;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
+    const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
+
+    for (PetscInt k = 0; k < pieces; k++) {
+      const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
+
+      PetscCallMPI(MPIU_Irecv(h->buffers.in + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, h->from[i], h->tag, comm, &h->requests[n++]));
+    }
+  }
+  h->nreceives = n;
+  for (PetscMPIInt i = 0; i < h->nto; i++) {
+    const PetscInt first = h->tostart[i], nrows = h->tostart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
+
+    for (PetscInt k = 0; k < pieces; k++) {
+      const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
+
+      if (!ierr) ierr = AIJTCUWaitForRows(h, first + end, N);
+      PetscCallMPI(MPIU_Isend(h->buffers.out + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, h->to[i], h->tag, comm, &h->requests[n++]));
+    }
+  }
+  h->nrequests = n;
+  PetscCall(vacated);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ghosts are copied in the order of the processes, so a message that is late keeps those behind it waiting */
+static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, PetscInt N)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscMPIInt    n    = 0;
+
+  PetscFunctionBegin;
+  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
+    const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
+
+    for (PetscInt k = 0; k < pieces; k++) {
+      PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
+      if (!ierr) ierr = AIJTCUCopyGhosts(h, first + AIJTCUHaloPieceStart(nrows, pieces, k), first + AIJTCUHaloPieceStart(nrows, pieces, k + 1), N);
+    }
+  }
+  PetscCallMPI(MPI_Waitall(h->nrequests - n, h->requests + n, MPI_STATUSES_IGNORE));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PetscSF, the reference. It packs once more, into buffers that it makes for each N */
-static PetscErrorCode AIJTCUSFBegin(Mat A, AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUSFStart(Mat A, AIJTCUHalo *h, PetscInt N)
 {
-  PetscMPIInt n;
+  PetscErrorCode ierr, begun;
+  PetscMPIInt    n;
 
   PetscFunctionBegin;
   (void)A;
@@ -49,19 +113,24 @@ static PetscErrorCode AIJTCUSFBegin(Mat A, AIJTCUHalo *h, PetscInt N)
     h->row_N = N;
     PetscCallMPI(MPI_Type_commit(&h->row));
   }
-  PetscCall(PetscSFBcastBegin(h->sf, h->row, h->out, h->in, MPI_REPLACE));
+  ierr = AIJTCUVacate(h);
+  if (!ierr) ierr = AIJTCUWaitForRows(h, AIJTCUHaloPacked(h), N);
+  begun = PetscSFBcastBegin(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE);
+  PetscCall(ierr);
+  PetscCall(begun);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSFEnd(AIJTCUHalo *h)
+static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, PetscInt N)
 {
   PetscFunctionBegin;
-  PetscCall(PetscSFBcastEnd(h->sf, h->row, h->out, h->in, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE));
+  PetscCall(AIJTCUCopyGhosts(h, 0, h->nghosts, N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJTCUHaloEngine messages   = {PETSC_FALSE, AIJTCUMessagesBegin, AIJTCUMessagesEnd};
-static const AIJTCUHaloEngine starforest = {PETSC_TRUE, AIJTCUSFBegin, AIJTCUSFEnd};
+static const AIJTCUHaloEngine messages   = {PETSC_TRUE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine starforest = {PETSC_FALSE, AIJTCUSFStart, AIJTCUSFFinish};
 
 const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo)
 {

@@ -3,59 +3,110 @@
    off-diagonal block of this process, and G the rows of B that others own (halo.h).
 
    The diagonal block's product is one of product.c or the parent's, while the ghosts are under way. The off-diagonal
-   block has a decision of its own. It adds to C, and reads G row by row.
+   block adds to C, and reads G row by row.
 
-   On a device PETSc's parallel product multiplies. Setting up and multiplying are collective, and so is every answer
-   that lets the parent make the product.
+   Setting up and multiplying are collective, and so is every answer that lets the parent make the product. After these
+   a process that fails still sends its rows.
 */
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_HALO
 
-/* C += A_o G */
+/* Whether a sequential dense matrix is on a device */
+static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSEQDENSECUDA, on));
+  PetscCall(MatBoundToCPU(M, &bound));
+  if (bound) *on = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUAddOnHost(Mat block, AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
+{
+  SpmmOperands   o = {.N = N, .X = {h->buffers.in, N, SPMM_ROW_MAJOR}, .update = SPMM_ADD};
+  PetscScalar   *c;
+  PetscInt       ldc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArray(C, &c));
+  o.Y  = (SpmmOut){c, ldc, SPMM_COLUMN_MAJOR};
+  o.Y0 = (SpmmIn){c, ldc, SPMM_COLUMN_MAJOR};
+  ierr = AIJTCUHostRun(block, plan, d, &o, err);
+  PetscCall(MatDenseRestoreArray(C, &c));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C += A_o G as decided, if possible */
+static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
+{
+  const PetscBool tcu = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU), host = (PetscBool)(h->place == AIJTCU_HALO_HOST);
+  PetscBool       usable;
+  PetscLogDouble  flops;
+  MatInfo         info;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanPrepare(block, plan, d, &usable));
+  *err = HRPB_SUCCESS;
+  if (!usable && (tcu || !host)) *err = tcu ? plan->bricks.why : plan->csr.why; /* on the host CSR needs no preparation */
+  else if (d->reordered) *err = HRPB_ERR_UNSUPPORTED;
+  else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h, N, C, err));
+#if AIJTCU_HAVE_DEVICE
+  else PetscCall(AIJTCUDeviceAdd(block, plan, d, h->buffers.din, N, C, err));
+#endif
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (tcu) AIJTCUGetCounts(plan)->tcu++;
+  else AIJTCUGetCounts(plan)->csr++;
+  PetscCall(MatGetInfo(block, MAT_LOCAL, &info));
+  flops = 2 * info.nz_used * (PetscLogDouble)N;
+  if (host) PetscCall(PetscLogFlops(flops));
+  else PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same by the path that is decided for it. Where bricks cannot be had, C is as it was */
 static PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, PetscInt N, Mat C)
 {
-  SpmmOperands   o = {.N = N, .X = {h->in, N, SPMM_ROW_MAJOR}, .Y = {NULL, 0, SPMM_COLUMN_MAJOR}, .update = SPMM_ADD};
   AIJTCUPlan    *plan;
   AIJTCUDecision d;
   HrpbError      err;
-  PetscBool      usable = PETSC_FALSE;
-  PetscInt       ldc;
-  MatInfo        info;
 
   PetscFunctionBegin;
   PetscCheck(block->cmap->n == h->nghosts, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
     block->cmap->n, h->nghosts);
   if (!h->nghosts || !N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUGetPlan(block, &plan));
-  PetscCall(AIJTCUPlanDecide(block, plan, SPMM_OP_PRODUCT, N, &d));
-  if (d.path == MAT_AIJTCU_PATH_TCU) PetscCall(AIJTCUPlanPrepare(block, plan, &d, &usable));
-  if (!usable) d.path = MAT_AIJTCU_PATH_CSR;
+  d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), N);
+  PetscCall(AIJTCURecordChoice(block, N, d.path, AIJTCUReasons[d.reason]));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, block, C, 0, 0));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetArray(C, &o.Y.array));
-  o.Y.ld = ldc;
-  o.Y0   = (SpmmIn){o.Y.array, ldc, SPMM_COLUMN_MAJOR};
-  PetscCall(AIJTCUHostRun(block, plan, &d, &o, &err));
-  if (err && d.path == MAT_AIJTCU_PATH_TCU) { /* bricks without memory: C is as it was */
+  PetscCall(AIJTCUAdd(block, plan, &d, h, N, C, &err));
+  if (err && d.path == MAT_AIJTCU_PATH_TCU) {
     PetscCall(PetscInfo(block, "aijtcu: no product on the tcu path, the CSR path instead: %s\n", HrpbErrorString(err)));
     d.path = MAT_AIJTCU_PATH_CSR;
-    PetscCall(AIJTCUHostRun(block, plan, &d, &o, &err));
+    PetscCall(AIJTCUAdd(block, plan, &d, h, N, C, &err));
   }
-  PetscCall(MatDenseRestoreArray(C, &o.Y.array));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_OffDiagonal, block, C, 0, 0));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_MEM, "Product of an off-diagonal block: %s", HrpbErrorString(err));
-  if (d.path == MAT_AIJTCU_PATH_TCU) AIJTCUGetCounts(plan)->tcu++;
-  else AIJTCUGetCounts(plan)->csr++;
-  PetscCall(MatGetInfo(block, MAT_LOCAL, &info));
-  PetscCall(PetscLogFlops(2 * info.nz_used * (PetscLogDouble)N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C = A B of sequential matrices, from its making to its end: C may belong to another product next time */
-static PetscErrorCode AIJTCUMultiplyDiagonal(Mat A, Mat B, Mat C)
+static PetscErrorCode AIJTCUMultiplyDiagonal(Mat A, PetscBool device, Mat B, Mat C)
 {
+  PetscBool done = PETSC_FALSE;
+
   PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  if (device) PetscCall(AIJTCUMultiplyOnce(A, B, C, &done));
+#else
+  (void)device;
+#endif
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatProductClear(C));
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));
   PetscCall(MatProductSetType(C, MATPRODUCT_AB));
@@ -66,27 +117,37 @@ static PetscErrorCode AIJTCUMultiplyDiagonal(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What was begun is ended, also after an error: other processes wait for their rows */
+/* Let the rows of B go that others need */
+static PetscErrorCode AIJTCUSendRows(Mat A, AIJTCUHalo *h, Mat B)
+{
+  const PetscScalar *b;
+  PetscInt           ldb;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(B, &ldb));
+  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseGetArrayRead(B, &b));
+  else PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
+  ierr = AIJTCUHaloBegin(A, h, b, ldb, B->cmap->N);
+  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseRestoreArrayRead(B, &b));
+  else PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUMultiplyWithHalo(Mat A, AIJTCUHalo *h, Mat B, Mat C)
 {
-  const PetscInt     N = B->cmap->N;
-  const PetscScalar *b;
-  Mat                blocks[2];
-  PetscInt           ldb;
-  PetscErrorCode     ierr, end;
+  Mat            blocks[2];
+  PetscErrorCode ierr, end;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
-  PetscCall(MatDenseGetLDA(B, &ldb));
-  PetscCall(MatDenseGetArrayRead(B, &b));
-  ierr = AIJTCUHaloBegin(A, h, b, ldb, N);
-  PetscCall(MatDenseRestoreArrayRead(B, &b));
-  PetscCall(ierr);
-  ierr = AIJTCUMultiplyDiagonal(blocks[0], B, C);
-  end  = AIJTCUHaloEnd(A, h, N);
+  ierr = AIJTCUSendRows(A, h, B);
+  if (!ierr) ierr = AIJTCUMultiplyDiagonal(blocks[0], (PetscBool)(h->place != AIJTCU_HALO_HOST), B, C);
+  end = AIJTCUHaloEnd(A, h, B->cmap->N);
   PetscCall(ierr);
   PetscCall(end);
-  PetscCall(AIJTCUAddGhosts(blocks[1], h, N, C));
+  PetscCall(AIJTCUAddGhosts(blocks[1], h, B->cmap->N, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,9 +164,29 @@ static PetscErrorCode AIJTCUCheckLayouts(Mat A, Mat B)
 /* Have the halo of A's pattern, with room for N columns */
 static PetscErrorCode AIJTCUPrepareHalo(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool *usable)
 {
+  PetscBool device;
+
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
-  PetscCall(AIJTCUHaloPrepare(A, plan, N, usable));
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  PetscCall(AIJTCUHaloPrepare(A, plan, device, N, usable));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether A, B and C are where a product of ours needs them: all on the host, or all on a device. The parent's product
+   takes any, and copies
+*/
+static PetscErrorCode AIJTCUTogether(Mat A, const AIJTCUPlan *plan, Mat dense, PetscBool *together)
+{
+  Mat       local;
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  PetscCall(MatDenseGetLocalMatrix(dense, &local));
+  PetscCall(AIJTCUDenseOnDevice(local, together));
+  if (!device) *together = (PetscBool)!plan->device;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,12 +194,16 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
 {
   Mat         A = C->product->A, B = C->product->B, blocal, clocal;
   AIJTCUPlan *plan;
-  PetscBool   usable = PETSC_FALSE, changed;
+  PetscBool   usable = PETSC_FALSE, changed, btogether, ctogether;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
-  if (plan && !changed) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
+  if (plan && !changed) {
+    PetscCall(AIJTCUTogether(A, plan, B, &btogether));
+    PetscCall(AIJTCUTogether(A, plan, C, &ctogether));
+    if (btogether && ctogether) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
+  }
   if (!usable) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -162,13 +247,16 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 static PetscErrorCode AIJTCUHaloTakes(Mat C, const AIJTCUPlan *plan, PetscBool *takes)
 {
   const char *why = NULL;
-  PetscBool   mpidense;
+  PetscBool   mpidense, together;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &mpidense));
-  if (plan->device) why = "the matrix is on a device";
-  else if (AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) why = "as set";
+  if (AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) why = "as set";
   else if (!mpidense || !C->product->A->assembled) why = "the operands are not parallel and assembled";
+  else {
+    PetscCall(AIJTCUTogether(C->product->A, plan, C->product->B, &together));
+    if (!together) why = "only one of both matrices is on the device";
+  }
   if (why) PetscCall(PetscInfo(C->product->A, "aijtcu: no halo, the parent's product instead: %s\n", why));
   *takes = (PetscBool)!why;
   PetscFunctionReturn(PETSC_SUCCESS);

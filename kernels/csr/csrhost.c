@@ -88,4 +88,5 @@ SPMM_KERNEL(SpmmCsrHost) = {
   .format = SPMM_CSR,
   .host   = true,
   .takes  = Takes,
-  .run    = Run};
+  .run    = Run
+};
