@@ -110,6 +110,7 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
    AIJTCUHaloDeviceWait()      waits until the first rows of out are packed
    AIJTCUHaloDeviceCopy()      starts to copy rows of in to din, if these are two
    AIJTCUHaloDeviceEnd()       lets later work on the stream come behind all of this
+   AIJTCUHaloDeviceGhosts()    copies the ghosts to the host once more
 */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, size_t, size_t, AIJTCUHaloBuffers *, PetscBool *);
@@ -118,6 +119,7 @@ PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *, PetscInt, PetscScalar **);
 PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHaloPlace, AIJTCUHaloBuffers *);
 PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHaloDevice *);
 

@@ -189,6 +189,23 @@ PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *h, PetscInt first, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy of the ghosts on the host, from malloc() */
+PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *h, PetscInt N, PetscScalar **ghosts)
+{
+  const size_t bytes = sizeof(PetscScalar) * (size_t)h->nghosts * (size_t)N;
+  cudaError_t  err;
+
+  PetscFunctionBegin;
+  *ghosts = (PetscScalar *)malloc(bytes);
+  PetscCheck(*ghosts, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for a copy of %" PetscInt_FMT " rows", h->nghosts);
+  err = cudaEventSynchronize(h->device.came);
+  if (err == cudaSuccess) err = cudaMemcpy(*ghosts, h->buffers.din, bytes, cudaMemcpyDeviceToHost);
+  if (err != cudaSuccess) free(*ghosts);
+  PetscCallCUDA(err);
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUHaloEndOnStream(const AIJTCUHalo *h, cudaStream_t stream)
 {
   AIJTCUTransfers *t;

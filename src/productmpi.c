@@ -24,9 +24,10 @@ static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUAddOnHost(Mat block, AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
+/* C += A_o G on the host, where C is brought if need be */
+static PetscErrorCode AIJTCUAddOnHost(Mat block, AIJTCUPlan *plan, const AIJTCUDecision *d, const PetscScalar *ghosts, PetscInt N, Mat C, HrpbError *err)
 {
-  SpmmOperands   o = {.N = N, .X = {h->buffers.in, N, SPMM_ROW_MAJOR}, .update = SPMM_ADD};
+  SpmmOperands   o = {.N = N, .X = {ghosts, N, SPMM_ROW_MAJOR}, .update = SPMM_ADD};
   PetscScalar   *c;
   PetscInt       ldc;
   PetscErrorCode ierr;
@@ -55,7 +56,7 @@ static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, 
   *err = HRPB_SUCCESS;
   if (!usable && (tcu || !host)) *err = tcu ? plan->bricks.why : plan->csr.why; /* on the host CSR needs no preparation */
   else if (d->reordered) *err = HRPB_ERR_UNSUPPORTED;
-  else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h, N, C, err));
+  else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h->buffers.in, N, C, err));
 #if AIJTCU_HAVE_DEVICE
   else PetscCall(AIJTCUDeviceAdd(block, plan, d, h->buffers.din, N, C, err));
 #endif
@@ -69,7 +70,25 @@ static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same by the path that is decided for it. Where bricks cannot be had, C is as it was */
+#if AIJTCU_HAVE_DEVICE
+/* The same where there is no memory for it on the device */
+static PetscErrorCode AIJTCUAddAnyway(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
+{
+  PetscScalar   *ghosts;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(block, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
+  PetscCall(AIJTCUHaloDeviceGhosts(h, N, &ghosts));
+  ierr = AIJTCUAddOnHost(block, plan, d, ghosts, N, C, err);
+  free(ghosts);
+  PetscCall(ierr);
+  if (!*err) AIJTCUGetCounts(plan)->csr++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* The same by the path that is decided for it. After an error that is no error of PETSc C is as it was */
 static PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, PetscInt N, Mat C)
 {
   AIJTCUPlan    *plan;
@@ -90,6 +109,9 @@ static PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, PetscInt N
     d.path = MAT_AIJTCU_PATH_CSR;
     PetscCall(AIJTCUAdd(block, plan, &d, h, N, C, &err));
   }
+#if AIJTCU_HAVE_DEVICE
+  if (err && h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUAddAnyway(block, plan, &d, h, N, C, &err));
+#endif
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_OffDiagonal, block, C, 0, 0));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_MEM, "Product of an off-diagonal block: %s", HrpbErrorString(err));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,11 +1,15 @@
 static char help[] = "Products of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
-Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\n";
+Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\
+-dense_type: where dense matrices are; default: where A is.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscmat.h>
 #include <petscsf.h>
 #include "petscaijtcu.h"
 #include "interpose.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
 #undef MPI_Isend
 #undef MPI_Type_commit
@@ -31,6 +35,13 @@ INTERPOSE(int, MPI_Isend, (const void *b, int n, MPI_Datatype t, int to, int tag
 INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), nmade += counting)
 INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), nmade += counting)
 INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), nmade += counting)
+#if PetscDefined(HAVE_CUDA)
+INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), nmade += counting)
+INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), nmade += counting)
+INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), nmade += counting)
+INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), nmade += counting)
+INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), nmade += counting)
+#endif
 
 /* How rows and entries are shared */
 typedef enum {
@@ -118,8 +129,13 @@ static PetscErrorCode Fill(const Problem *p, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static char dense_type[32]; /* of B and C */
+
 static PetscErrorCode CreateA(Problem *p, Mat *A)
 {
+  VecType   vectype;
+  PetscBool host;
+
   PetscFunctionBegin;
   p->m = Rows(p, rank);
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
@@ -132,6 +148,9 @@ static PetscErrorCode CreateA(Problem *p, Mat *A)
   PetscCall(MatGetOwnershipRange(*A, &p->first, NULL));
   PetscCall(Fill(p, *A));
   if (p->symmetric) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatGetVecType(*A, &vectype));
+  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &host));
+  if (!dense_type[0]) PetscCall(PetscStrncpy(dense_type, host ? MATMPIDENSE : MATMPIDENSECUDA, sizeof(dense_type)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,7 +163,7 @@ static PetscErrorCode CreateB(const Problem *p, PetscInt N, Mat *B)
   PetscFunctionBegin;
   PetscCall(MatCreate(PETSC_COMM_WORLD, B));
   PetscCall(MatSetSizes(*B, p->m, PETSC_DECIDE, p->n, N));
-  PetscCall(MatSetType(*B, MATMPIDENSE));
+  PetscCall(MatSetType(*B, dense_type));
   PetscCall(MatDenseSetLDA(*B, p->m + 3));
   PetscCall(MatSetUp(*B));
   PetscCall(MatDenseGetLDA(*B, &ld));
@@ -338,18 +357,10 @@ static PetscErrorCode TestCounts(Problem *p)
   const PetscInt widths[] = {12, 12, 5, 1, 12, 8};
   const void    *from     = NULL;
   PetscInt64     ghosts;
-  VecType        vectype;
-  PetscBool      host;
   Mat            A, B, C;
 
   PetscFunctionBegin;
   PetscCall(CreateA(p, &A));
-  PetscCall(MatGetVecType(A, &vectype));
-  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &host));
-  if (!host) { /* on a device the parent multiplies */
-    PetscCall(MatDestroy(&A));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   ghosts = Ghosts(p);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ghosts, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
@@ -369,7 +380,7 @@ static PetscErrorCode TestCounts(Problem *p)
     PetscCall(MatProductClear(C));
     counting = PETSC_FALSE;
     PetscCall(Check(p, C, 1, "counted"));
-    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators or types were made\n", rank, widths[k], nmade));
+    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators, types, events or allocations were made\n", rank, widths[k], nmade));
     if (from && lowest != from) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": the buffer is another one\n", rank, widths[k]));
     from = lowest;
     PetscCallMPI(MPIU_Allreduce(&bytes, &sent, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
@@ -396,6 +407,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-shape", Shapes, (PetscEnum *)&p.shape, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &p.n, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-counts", &counts, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", dense_type, sizeof(dense_type), NULL));
   if (counts) {
     if (!PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestCounts(&p));
   } else {
@@ -433,5 +445,35 @@ int main(int argc, char **argv)
       suffix: counts
       nsize: 3
       args: -counts -shape {{even norows ghosts order}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      nsize: {{2 3}}
+      args: -use_gpu_aware_mpi 0 -shape {{even norows one diagonal half ghosts order}}
+
+    test:
+      suffix: cuda_bricks
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -shape {{even ghosts}} -mat_aijtcu_path tcu -mat_aijtcu_reorder {{never always}}
+
+    test:
+      suffix: cuda_host
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -shape ghosts -dense_type mpidense
+
+    test:
+      suffix: cuda_pieces
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -shape ghosts -n 200 -mat_aijtcu_workspace_max 0.016
+
+    test:
+      suffix: cuda_counts
+      requires: cuda
+      nsize: 3
+      args: -use_gpu_aware_mpi 0 -counts -shape {{even norows ghosts order}}
 
 TEST*/
