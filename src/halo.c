@@ -134,6 +134,7 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   ierr = AIJTCUHaloAllocate(h, N, &buffers, &mine);
   mine = (PetscBool)(!ierr && mine && AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
   if (!ierr) ierr = AIJTCUHaloAgree(A, mine, &all);
+  if (ierr) all = PETSC_FALSE;
   AIJTCUHaloFree(h->place, all ? &h->buffers : &buffers);
   PetscCall(ierr);
   if (all) {

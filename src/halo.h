@@ -67,7 +67,8 @@ struct _n_AIJTCUHalo {
   AIJTCUHaloDevice        device;
 
   PetscMPIInt  tag;      /* of messages, and their requests: of the receives, then of the sends */
-  PetscMPIInt  nreceives, nrequests;
+  PetscMPIInt  nrequests;
+  PetscBool    posted;   /* all of them are under way */
   MPI_Request *requests; /* [(nfrom + nto) * AIJTCU_HALO_PIECES] */
   MPI_Datatype row;      /* N scalars, for PetscSF */
   PetscInt     row_N;    /* 0 while there is none */
@@ -91,7 +92,7 @@ static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, Pet
 
 /*
    haloengine.c. An engine brings out to in. start is called when packing was started, and finish when the product that
-   needs no ghosts was. Between them nobody touches either buffer
+   needs no ghosts was, also after an error. Between them nobody touches either buffer
 */
 struct _n_AIJTCUHaloEngine {
   PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */

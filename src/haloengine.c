@@ -60,7 +60,6 @@ static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
       PetscCallMPI(MPIU_Irecv(h->buffers.in + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, h->from[i], h->tag, comm, &h->requests[n++]));
     }
   }
-  h->nreceives = n;
   for (PetscMPIInt i = 0; i < h->nto; i++) {
     const PetscInt first = h->tostart[i], nrows = h->tostart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
@@ -72,6 +71,7 @@ static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
     }
   }
   h->nrequests = n;
+  h->posted    = PETSC_TRUE;
   PetscCall(vacated);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,6 +84,8 @@ static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, PetscInt N)
   PetscMPIInt    n    = 0;
 
   PetscFunctionBegin;
+  if (!h->posted) PetscFunctionReturn(PETSC_SUCCESS); /* after an error of MPI */
+  h->posted = PETSC_FALSE;
   for (PetscMPIInt i = 0; i < h->nfrom; i++) {
     const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
@@ -115,7 +117,8 @@ static PetscErrorCode AIJTCUSFStart(Mat A, AIJTCUHalo *h, PetscInt N)
   }
   ierr = AIJTCUVacate(h);
   if (!ierr) ierr = AIJTCUWaitForRows(h, AIJTCUHaloPacked(h), N);
-  begun = PetscSFBcastBegin(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE);
+  begun     = PetscSFBcastBegin(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE);
+  h->posted = (PetscBool)!begun;
   PetscCall(ierr);
   PetscCall(begun);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -124,6 +127,8 @@ static PetscErrorCode AIJTCUSFStart(Mat A, AIJTCUHalo *h, PetscInt N)
 static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, PetscInt N)
 {
   PetscFunctionBegin;
+  if (!h->posted) PetscFunctionReturn(PETSC_SUCCESS);
+  h->posted = PETSC_FALSE;
   PetscCall(PetscSFBcastEnd(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE));
   PetscCall(AIJTCUCopyGhosts(h, 0, h->nghosts, N));
   PetscFunctionReturn(PETSC_SUCCESS);
