@@ -50,7 +50,8 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
   PetscCall(PetscSFGetRootRanks(h->sf, &h->nfrom, &h->from, &h->fromstart, &mine, NULL));
   PetscCall(PetscSFGetLeafRanks(h->sf, &h->nto, &h->to, &h->tostart, &h->rows));
   PetscCall(PetscMalloc1((h->nfrom + h->nto) * AIJTCU_HALO_PIECES, &h->requests));
-  PetscCall(PetscObjectGetNewTag((PetscObject)A, &h->tag));
+  PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->tag));
+  PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->backtag));
   for (PetscInt i = 0; i < h->nghosts && here; i++) here = (PetscBool)(mine[i] == i);
   PetscCall(AIJTCUHaloAgree(A, here, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,37 +82,19 @@ PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
   return h->nto ? h->tostart[h->nto] : 0;
 }
 
-static void AIJTCUHaloFree(AIJTCUHaloPlace place, AIJTCUHaloBuffers *b)
+/* Collective where processes have lent each other memory */
+static void AIJTCUHaloFree(AIJTCUHalo *h)
 {
-#if AIJTCU_HAVE_DEVICE
-  if (place != AIJTCU_HALO_HOST) {
-    AIJTCUHaloDeviceFree(place, b);
-    return;
-  }
-#else
-  (void)place;
-#endif
-  free(b->out);
-  free(b->in);
-  memset(b, 0, sizeof(*b));
-}
-
-static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscInt N, AIJTCUHaloBuffers *b, PetscBool *have)
-{
-  const size_t row = sizeof(PetscScalar) * (size_t)N, out = (size_t)PetscMax(AIJTCUHaloPacked(h), 1) * row, in = (size_t)PetscMax(h->nghosts, 1) * row;
-
-  PetscFunctionBegin;
-  memset(b, 0, sizeof(*b));
+  h->width = 0;
 #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
-    PetscCall(AIJTCUHaloDeviceAllocate(h, out, in, b, have));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    AIJTCUHaloDeviceFree(h);
+    return;
   }
 #endif
-  b->out = (PetscScalar *)malloc(out);
-  b->in  = (PetscScalar *)malloc(in);
-  *have  = (PetscBool)(b->out && b->in);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  free(h->buffers.out);
+  free(h->buffers.in);
+  memset(&h->buffers, 0, sizeof(h->buffers));
 }
 
 /* Whether the messages of one direction have no more scalars than MPI can count */
@@ -123,28 +106,60 @@ static PetscBool AIJTCUHaloCounts(PetscMPIInt n, const PetscInt start[], PetscIn
   return PETSC_TRUE;
 }
 
-/* Get buffers for N columns, on all processes or on none */
-static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
+/* Allocate buffers on this process, or if staged those that wait until it is known who lends memory to whom */
+static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscInt N, PetscBool *have)
 {
-  AIJTCUHaloBuffers buffers;
-  PetscBool         mine, all = PETSC_FALSE;
-  PetscErrorCode    ierr;
+  const size_t row = sizeof(PetscScalar) * (size_t)N, out = (size_t)PetscMax(AIJTCUHaloPacked(h), 1) * row, in = (size_t)PetscMax(h->nghosts, 1) * row;
 
   PetscFunctionBegin;
-  ierr = AIJTCUHaloAllocate(h, N, &buffers, &mine);
-  mine = (PetscBool)(!ierr && mine && AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
-  if (!ierr) ierr = AIJTCUHaloAgree(A, mine, &all);
-  if (ierr) all = PETSC_FALSE;
-  AIJTCUHaloFree(h->place, all ? &h->buffers : &buffers);
+  *have = (PetscBool)(AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+#if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) {
+    if (staged) PetscCall(AIJTCUHaloDeviceStage(h, out, in, have));
+    else PetscCall(AIJTCUHaloDeviceAllocate(h, out, in, have));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  if (staged) PetscFunctionReturn(PETSC_SUCCESS);
+  h->buffers.out = (PetscScalar *)malloc(out);
+  h->buffers.in  = (PetscScalar *)malloc(in);
+  *have          = (PetscBool)(h->buffers.out && h->buffers.in);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on all processes. all says whether all have it */
+static PetscErrorCode AIJTCUHaloAllocateAll(Mat A, AIJTCUHalo *h, PetscInt N, PetscBool *all)
+{
+  PetscBool mine;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHaloAllocate(h, PETSC_FALSE, N, &mine));
+  PetscCall(AIJTCUHaloAgree(A, mine, all));
+#if AIJTCU_HAVE_DEVICE
+  if (!*all || h->place == AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->engine->direct) PetscCall(AIJTCUHaloDirectOpen(A, h));
+  PetscCall(AIJTCUHaloAllocate(h, PETSC_TRUE, N, &mine));
+  PetscCall(AIJTCUHaloAgree(A, mine, all));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Get buffers for N columns, on all processes or on none, in place of those that were there */
+static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
+{
+  PetscBool      all;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  AIJTCUHaloFree(h);
+  ierr = AIJTCUHaloAllocateAll(A, h, N, &all);
+  if (ierr || !all) AIJTCUHaloFree(h);
   PetscCall(ierr);
-  if (all) {
-    h->buffers = buffers;
-    h->width   = N;
-    h->failed  = 0;
-  } else {
+  if (all) h->width = N;
+  else {
     h->failed = N;
-    PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns on %s, the parent's product instead\n", N,
-      mine ? "another process" : "this process"));
+    PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns, the parent's product instead\n", N));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -178,10 +193,10 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, Pets
   PetscCall(PetscObjectGetId((PetscObject)block, &id));
   if (h->state == AIJTCU_EMPTY || h->block != id) PetscCall(AIJTCUHaloCreate(A, plan, h));
   if (h->engine != engine || h->place != place) {
-    AIJTCUHaloFree(h->place, &h->buffers);
-    h->width = h->failed = 0;
-    h->engine            = engine;
-    h->place             = place;
+    AIJTCUHaloFree(h);
+    h->failed = 0;
+    h->engine = engine;
+    h->place  = place;
   }
   if (h->state == AIJTCU_READY && N > h->width && (!h->failed || N < h->failed)) PetscCall(AIJTCUHaloGrow(A, h, N));
   *usable = (PetscBool)(h->state == AIJTCU_READY && N <= h->width);
@@ -216,7 +231,7 @@ PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, const PetscScalar *b, Petsc
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Pack, A, 0, 0, 0));
   if (h->place != AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  PetscCall((*h->engine->start)(A, h, N));
+  PetscCall((*h->engine->start)(h, N));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Exchange, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,7 +244,7 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionBegin;
   if (!N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  if (h->place != AIJTCU_HALO_HOST) start = (*h->engine->start)(A, h, N);
+  if (h->place != AIJTCU_HALO_HOST) start = (*h->engine->start)(h, N);
   finish = (*h->engine->finish)(h, N);
   PetscCall(start);
   PetscCall(finish);
@@ -243,7 +258,7 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
 /* Errors of what goes away are not looked at: the rest of the plan must go, too */
 void AIJTCUHaloDestroy(AIJTCUHalo *h)
 {
-  AIJTCUHaloFree(h->place, &h->buffers);
+  AIJTCUHaloFree(h);
 #if AIJTCU_HAVE_DEVICE
   AIJTCUHaloDeviceDestroy(&h->device);
 #endif

@@ -40,12 +40,26 @@ typedef struct {
 
 /* halodevice.c: what a halo has on a device beside buffers */
 typedef struct {
-  PetscBool          used;
+  PetscBool          used, receives; /* whether messages come with ghosts: not all processes lend their memory */
   PetscInt          *rows;   /* those of the halo */
   struct CUevent_st *before; /* earlier work is done: B is there, and the ghosts of the last product are not needed */
   struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* the last of those that are in use */
   struct CUevent_st *came;   /* the ghosts are in din */
 } AIJTCUHaloDevice;
+
+/* halodirect.c: what another process has lent, as long as it has. Without an event there are messages instead */
+typedef struct {
+  PetscScalar       *out;
+  PetscInt           first; /* row of out that is the first for this process */
+  struct CUevent_st *event;
+} AIJTCULender;
+
+typedef struct {
+  PetscBool          open;          /* on all processes: neighbours have tried to lend each other memory */
+  AIJTCULender      *from, *to;     /* [nfrom], [nto] */
+  struct CUevent_st *ready, *taken; /* events that are lent: all is packed, all ghosts are copied */
+  MPI_Request       *empty;         /* [nto + nfrom] messages without contents, for which the next packing waits */
+} AIJTCUHaloDirect;
 
 struct _n_AIJTCUHalo {
   AIJTCUState   state;
@@ -65,10 +79,11 @@ struct _n_AIJTCUHalo {
   PetscInt                failed;  /* fewest columns that there was no memory for; 0 while there always was */
   AIJTCUHaloBuffers       buffers;
   AIJTCUHaloDevice        device;
+  AIJTCUHaloDirect        direct;
 
-  PetscMPIInt  tag;      /* of messages, and their requests: of the receives, then of the sends */
-  PetscMPIInt  nrequests;
-  PetscBool    posted;   /* all of them are under way */
+  PetscMPIInt  tag, backtag; /* of messages in the direction of the rows, and of those against it */
+  PetscMPIInt  nrequests;    /* of the receives, then of the sends */
+  PetscBool    posted;       /* all of them are under way */
   MPI_Request *requests; /* [(nfrom + nto) * AIJTCU_HALO_PIECES] */
   MPI_Datatype row;      /* N scalars, for PetscSF */
   PetscInt     row_N;    /* 0 while there is none */
@@ -96,7 +111,8 @@ static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, Pet
 */
 struct _n_AIJTCUHaloEngine {
   PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */
-  PetscErrorCode (*start)(Mat, AIJTCUHalo *, PetscInt);
+  PetscBool direct;   /* processes on one machine lend each other memory of their devices */
+  PetscErrorCode (*start)(AIJTCUHalo *, PetscInt);
   PetscErrorCode (*finish)(AIJTCUHalo *, PetscInt);
 };
 PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
@@ -105,24 +121,39 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
    halodevice.c, where the library has kernels for a device
 
    AIJTCUHaloDeviceSupports()  whether there are kernels for the current device
-   AIJTCUHaloDeviceAllocate()  buffers of so many bytes, or none where there is not enough memory
+   AIJTCUHaloDeviceAllocate()  buffers of so many bytes on the device. What is missing is NULL: there is not enough memory
+   AIJTCUHaloDeviceStage()     the same for those on the host, unless all neighbours lend each other memory
    AIJTCUHaloDevicePack()      starts to pack, behind the work on the stream of PETSc's current context
    AIJTCUHaloDeviceVacate()    waits until messages may come into the buffer
    AIJTCUHaloDeviceWait()      waits until the first rows of out are packed
    AIJTCUHaloDeviceCopy()      starts to copy rows of in to din, if these are two
+   AIJTCUHaloDeviceTake()      starts to copy the ghosts of a process that has lent its memory
+   AIJTCUHaloDeviceTaken()     tells such processes that all copies were started
    AIJTCUHaloDeviceEnd()       lets later work on the stream come behind all of this
    AIJTCUHaloDeviceGhosts()    copies the ghosts to the host once more
 */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, size_t, size_t, AIJTCUHaloBuffers *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, size_t, size_t, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *, size_t, size_t, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *, PetscInt, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *, PetscMPIInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *, PetscInt, PetscScalar **);
-PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHaloPlace, AIJTCUHaloBuffers *);
+PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHaloDevice *);
+
+/* halodirect.c, for halodevice.c */
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectOpen(Mat, AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectReuse(AIJTCUHalo *, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectReady(AIJTCUHalo *, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTake(AIJTCUHalo *, PetscMPIInt, PetscInt, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *, struct CUstream_st *);
+PETSC_INTERN PetscBool      AIJTCUHaloIsTaken(const AIJTCUHalo *, PetscInt, PetscInt);
+PETSC_INTERN void           AIJTCUHaloDirectClose(AIJTCUHalo *);
 
 /* halo.c. The first three are collective */
 PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);

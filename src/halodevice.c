@@ -22,13 +22,10 @@ PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *supports)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Page-locked memory. NULL where there is not enough */
-static PetscErrorCode AIJTCUHaloLocked(size_t bytes, PetscScalar **p)
+/* What an allocation gave: NULL where there is not enough memory */
+static PetscErrorCode AIJTCUHaloAllocated(cudaError_t err, PetscScalar **p)
 {
-  cudaError_t err;
-
   PetscFunctionBegin;
-  err = cudaMallocHost((void **)p, bytes);
   if (err != cudaSuccess) *p = NULL;
   if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
   else PetscCallCUDA(err);
@@ -55,41 +52,60 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, size_t out, size_t in, AIJTCUHaloBuffers *b, cudaStream_t stream)
+/* The driver's pool has no memory that can be lent */
+static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, size_t out, size_t in, cudaStream_t stream)
 {
+  AIJTCUHaloBuffers *b = &h->buffers;
+
   PetscFunctionBegin;
   PetscCall(AIJTCUHaloDeviceCreate(h, stream));
-  PetscCall(AIJTCUDeviceMalloc(out, stream, (void **)&b->dout));
+  PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&b->dout, out), &b->dout));
   PetscCall(AIJTCUDeviceMalloc(in, stream, (void **)&b->din));
   if (h->place == AIJTCU_HALO_DEVICE) {
     b->out = b->dout;
     b->in  = b->din;
-  } else {
-    PetscCall(AIJTCUHaloLocked(out, &b->out));
-    PetscCall(AIJTCUHaloLocked(in, &b->in));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *h, size_t out, size_t in, AIJTCUHaloBuffers *b, PetscBool *have)
+PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *h, size_t out, size_t in, PetscBool *have)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUHaloDeviceAllocateOnStream(h, out, in, b, stream));
-  *have = (PetscBool)(h->device.rows && b->dout && b->din && b->out && b->in);
+  AIJTCUCallOnStream(stream, AIJTCUHaloDeviceAllocateOnStream(h, out, in, stream));
+  *have = (PetscBool)(h->device.rows && h->buffers.dout && h->buffers.din);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory that is page-locked goes at once, and copies may be under way */
-void AIJTCUHaloDeviceFree(AIJTCUHaloPlace place, AIJTCUHaloBuffers *b)
+PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, size_t out, size_t in, PetscBool *have)
+{
+  const AIJTCUHaloDirect *d        = &h->direct;
+  const PetscBool         sends    = (PetscBool)!AIJTCUHaloIsTaken(h, 0, AIJTCUHaloPacked(h));
+  PetscBool               receives = (PetscBool)!d->open;
+
+  PetscFunctionBegin;
+  *have = PETSC_TRUE;
+  for (PetscMPIInt i = 0; d->open && i < h->nfrom; i++) receives = (PetscBool)(receives || !d->from[i].event);
+  h->device.receives = receives;
+  if (h->place == AIJTCU_HALO_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (sends) PetscCall(AIJTCUHaloAllocated(cudaMallocHost((void **)&h->buffers.out, out), &h->buffers.out));
+  if (receives) PetscCall(AIJTCUHaloAllocated(cudaMallocHost((void **)&h->buffers.in, in), &h->buffers.in));
+  *have = (PetscBool)((!sends || h->buffers.out) && (!receives || h->buffers.in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Memory of the host goes at once, and copies may be under way */
+void AIJTCUHaloDeviceFree(AIJTCUHalo *h)
 {
   const cudaStream_t stream = AIJTCUDeviceStreamBehind();
+  AIJTCUHaloBuffers *b      = &h->buffers;
 
-  if (b->dout) (void)AIJTCUForgetError(cudaFreeAsync(b->dout, stream));
+  AIJTCUHaloDirectClose(h);
+  if (b->dout || b->out || b->in) (void)AIJTCUForgetError(cudaStreamSynchronize(stream));
+  if (b->dout) (void)AIJTCUForgetError(cudaFree(b->dout));
   if (b->din) (void)AIJTCUForgetError(cudaFreeAsync(b->din, stream));
-  if (place == AIJTCU_HALO_STAGED && (b->out || b->in)) {
-    (void)AIJTCUForgetError(cudaStreamSynchronize(stream));
+  if (h->place == AIJTCU_HALO_STAGED) {
     (void)AIJTCUForgetError(cudaFreeHost(b->out));
     (void)AIJTCUForgetError(cudaFreeHost(b->in));
   }
@@ -120,7 +136,7 @@ static PetscErrorCode AIJTCUHaloPackPiece(AIJTCUHalo *h, PetscInt first, PetscIn
   else err = HaloPackDevice(NULL, end - first, N, b + first, ldb, h->buffers.dout + at, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
-  if (h->place == AIJTCU_HALO_STAGED && end > first) {
+  if (h->place == AIJTCU_HALO_STAGED && end > first && !AIJTCUHaloIsTaken(h, first, end)) {
     const size_t bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
 
     PetscCallCUDA(cudaMemcpyAsync(h->buffers.out + at, h->buffers.dout + at, bytes, cudaMemcpyDeviceToHost, stream));
@@ -140,11 +156,13 @@ static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, PetscInt packed, con
   PetscCallCUDA(cudaEventRecord(d->before, stream));
   PetscCallCUDA(cudaStreamWaitEvent(t->out, d->before, 0));
   PetscCallCUDA(cudaStreamWaitEvent(t->in, d->before, 0));
+  PetscCall(AIJTCUHaloDirectReuse(h, t->out));
   for (PetscInt k = 0; k < pieces; k++) {
     PetscCall(AIJTCUHaloPackPiece(h, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), b, ldb, N, t->out));
     PetscCallCUDA(cudaEventRecord(d->packed[k], t->out));
   }
   d->last = d->packed[pieces - 1];
+  PetscCall(AIJTCUHaloDirectReady(h, t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +179,7 @@ PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, PetscInt packed, const PetscS
 PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h)
 {
   PetscFunctionBegin;
-  PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.before));
+  if (h->device.receives) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,6 +204,26 @@ PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *h, PetscInt first, PetscIn
   PetscCall(AIJTCUGetTransfers(&t));
   PetscCallCUDA(cudaMemcpyAsync(h->buffers.din + at, h->buffers.in + at, bytes, cudaMemcpyHostToDevice, t->in));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N)
+{
+  AIJTCUTransfers *t;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetTransfers(&t));
+  PetscCall(AIJTCUHaloDirectTake(h, i, N, t->in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *h)
+{
+  AIJTCUTransfers *t;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetTransfers(&t));
+  PetscCall(AIJTCUHaloDirectTaken(h, t->in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

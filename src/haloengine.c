@@ -39,13 +39,41 @@ static PetscErrorCode AIJTCUCopyGhosts(const AIJTCUHalo *h, PetscInt first, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether rows that go to process i, or come from it, need no message of their own */
+static PetscBool AIJTCUIsDirect(const AIJTCULender lenders[], PetscMPIInt i)
+{
+  return (PetscBool)(lenders && lenders[i].event);
+}
+
+static PetscErrorCode AIJTCUTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUHaloDeviceTake(h, i, N));
+#else
+  (void)h, (void)i, (void)N;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h)
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  if (h->direct.open) PetscCall(AIJTCUHaloDeviceTaken(h));
+#else
+  (void)h;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Messages of MPI between buffers of ours. One product of A is under way at a time, and messages between two processes
    stay in order, so one tag is enough. After an error of the device all messages go as well: others wait for them.
 */
-static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, PetscInt N)
 {
-  const MPI_Comm       comm = PetscObjectComm((PetscObject)A);
+  const MPI_Comm       comm    = PetscObjectComm((PetscObject)h->sf);
   const PetscErrorCode vacated = AIJTCUVacate(h);
   PetscErrorCode       ierr = PETSC_SUCCESS;
   PetscMPIInt          n    = 0;
@@ -54,6 +82,10 @@ static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
   for (PetscMPIInt i = 0; i < h->nfrom; i++) {
     const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
+    if (AIJTCUIsDirect(h->direct.from, i)) {
+      PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, h->from[i], h->tag, comm, &h->requests[n++]));
+      continue;
+    }
     for (PetscInt k = 0; k < pieces; k++) {
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
@@ -63,6 +95,10 @@ static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
   for (PetscMPIInt i = 0; i < h->nto; i++) {
     const PetscInt first = h->tostart[i], nrows = h->tostart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
+    if (AIJTCUIsDirect(h->direct.to, i)) {
+      PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, h->to[i], h->tag, comm, &h->requests[n++]));
+      continue;
+    }
     for (PetscInt k = 0; k < pieces; k++) {
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
@@ -80,7 +116,7 @@ static PetscErrorCode AIJTCUMessagesStart(Mat A, AIJTCUHalo *h, PetscInt N)
 /* Ghosts are copied in the order of the processes, so a message that is late keeps those behind it waiting */
 static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, PetscInt N)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscErrorCode ierr = PETSC_SUCCESS, taken;
   PetscMPIInt    n    = 0;
 
   PetscFunctionBegin;
@@ -89,24 +125,30 @@ static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, PetscInt N)
   for (PetscMPIInt i = 0; i < h->nfrom; i++) {
     const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
+    if (AIJTCUIsDirect(h->direct.from, i)) {
+      PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
+      if (!ierr) ierr = AIJTCUTake(h, i, N);
+      continue;
+    }
     for (PetscInt k = 0; k < pieces; k++) {
       PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
       if (!ierr) ierr = AIJTCUCopyGhosts(h, first + AIJTCUHaloPieceStart(nrows, pieces, k), first + AIJTCUHaloPieceStart(nrows, pieces, k + 1), N);
     }
   }
+  taken = AIJTCUTaken(h);
   PetscCallMPI(MPI_Waitall(h->nrequests - n, h->requests + n, MPI_STATUSES_IGNORE));
   PetscCall(ierr);
+  PetscCall(taken);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PetscSF, the reference. It packs once more, into buffers that it makes for each N */
-static PetscErrorCode AIJTCUSFStart(Mat A, AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUSFStart(AIJTCUHalo *h, PetscInt N)
 {
   PetscErrorCode ierr, begun;
   PetscMPIInt    n;
 
   PetscFunctionBegin;
-  (void)A;
   if (h->row_N != N) {
     PetscCall(PetscMPIIntCast(N, &n));
     if (h->row_N) PetscCallMPI(MPI_Type_free(&h->row));
@@ -134,11 +176,12 @@ static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJTCUHaloEngine messages   = {PETSC_TRUE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine starforest = {PETSC_FALSE, AIJTCUSFStart, AIJTCUSFFinish};
+static const AIJTCUHaloEngine nearest    = {PETSC_TRUE, PETSC_TRUE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine messages   = {PETSC_TRUE, PETSC_FALSE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine starforest = {PETSC_FALSE, PETSC_FALSE, AIJTCUSFStart, AIJTCUSFFinish};
 
 const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo)
 {
-  return halo == MAT_AIJTCU_HALO_SF ? &starforest : &messages;
+  return halo == MAT_AIJTCU_HALO_SF ? &starforest : halo == MAT_AIJTCU_HALO_MPI ? &messages : &nearest;
 }
 #endif

@@ -36,6 +36,8 @@ INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), nmade += counting)
 INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), nmade += counting)
 INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), nmade += counting)
 #if PetscDefined(HAVE_CUDA)
+/* Rows that another process has lent */
+INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s), bytes += counting && kind == cudaMemcpyDeviceToDevice ? (PetscInt64)n : 0)
 INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), nmade += counting)
 INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), nmade += counting)
 INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), nmade += counting)
@@ -474,6 +476,6 @@ int main(int argc, char **argv)
       suffix: cuda_counts
       requires: cuda
       nsize: 3
-      args: -use_gpu_aware_mpi 0 -counts -shape {{even norows ghosts order}}
+      args: -use_gpu_aware_mpi 0 -counts -shape {{even norows ghosts order}} -mat_aijtcu_halo {{auto mpi}}
 
 TEST*/
