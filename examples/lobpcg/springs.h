@@ -6,5 +6,5 @@
 
 #include "generate.h"
 
-PETSC_INTERN PetscErrorCode SpringsSetValues(GenerateCSR *);
-PETSC_INTERN PetscErrorCode SpringsCreateMat(const GenerateCSR *, const char[], Mat *);
+PETSC_INTERN PetscErrorCode SpringsSetValues(PetscInt, GenerateCSR *);
+PETSC_INTERN PetscErrorCode SpringsCreateMat(MPI_Comm, const GenerateCSR *, const char[], Mat *);
