@@ -23,6 +23,8 @@
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`
+.  -mat_aijtcu_halo (auto|mpi|sf)              - how processes exchange rows of the dense matrix, see
+                                                 `MatAIJTCUSetHalo()`
 .  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
                                                  `MatAIJTCUSetSynergyThreshold()`
 .  -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, shared by all matrices; 0
@@ -75,7 +77,7 @@
    Shi et al., FlashSparse (PPoPP 2025): bricks of 8 rows with exchanged operands.
 
 .seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`,
-          `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetExpectedProducts()`,
+          `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetExpectedProducts()`, `MatAIJTCUSetHalo()`,
           `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`, `MatAIJTCUKSPGetColumns()`,
           `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
@@ -200,6 +202,28 @@ typedef enum {
   MAT_AIJTCU_MULT_NODES
 } MatAIJTCUMult;
 PETSC_EXTERN const char *const MatAIJTCUMults[];
+
+/*E
+   MatAIJTCUHalo - how the processes of a `MATAIJTCU` exchange rows of the dense matrix
+
+   Values:
++  `MAT_AIJTCU_HALO_AUTO` - the fastest that there is: messages of MPI
+.  `MAT_AIJTCU_HALO_MPI`  - messages of MPI between buffers that the matrix keeps
+-  `MAT_AIJTCU_HALO_SF`   - `PetscSF`, as a reference
+
+   Level: advanced
+
+   Note:
+   `MatAIJTCUHalos` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetHalo()`, `MatAIJTCUGetHalo()`
+E*/
+typedef enum {
+  MAT_AIJTCU_HALO_AUTO,
+  MAT_AIJTCU_HALO_MPI,
+  MAT_AIJTCU_HALO_SF
+} MatAIJTCUHalo;
+PETSC_EXTERN const char *const MatAIJTCUHalos[];
 
 /*E
    MatAIJTCUSynergyClass - how well a matrix suits tensor cores (cuTeSpMM, Table 1)
@@ -396,6 +420,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetMult(Mat, MatAIJTCUMult *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetExpectedProducts(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetExpectedProducts(Mat, PetscInt *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetHalo(Mat, MatAIJTCUHalo);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetHalo(Mat, MatAIJTCUHalo *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);

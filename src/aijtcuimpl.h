@@ -107,6 +107,9 @@ struct _n_AIJTCUPlan {
   AIJTCUOrder      order;
   AIJTCUBricks     bricks;
   AIJTCUTunings    tunings;
+#if AIJTCU_HAVE_HALO
+  AIJTCUHalo       halo;
+#endif
   AIJTCUAnswer     answer; /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
 };
 
@@ -307,6 +310,11 @@ PETSC_INTERN PetscErrorCode AIJTCUGetBlocks(Mat, Mat[2]);
 PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
 PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
 
+#if AIJTCU_HAVE_BRICKS
+/* host.c */
+PETSC_INTERN PetscErrorCode AIJTCUHostRun(Mat, const AIJTCUPlan *, const AIJTCUDecision *, const SpmmOperands *, HrpbError *);
+#endif
+
 #if AIJTCU_HAVE_DEVICE
 /* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
 typedef struct {
@@ -335,6 +343,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceAsk(size_t, PetscBool *);
 PETSC_INTERN PetscInt       AIJTCUDeviceLDA(PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *, PetscInt, const PetscScalar *, PetscInt, PetscInt, PetscInt, PetscBool, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const PetscScalar *, PetscInt, Mat, HrpbError *);
 
 /* A call of the kernels: errors of CUDA end here */
   #define AIJTCUCallDevice(err, call) \
@@ -390,6 +399,10 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
 PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUMultiplyOnce(Mat, Mat, Mat, PetscBool *);
+
+/* productmpi.c: the product of a parallel matrix that keeps its halo */
+PETSC_INTERN PetscErrorCode AIJTCUSetUpProductMPI(Mat, AIJTCUPlan *);
 
 /* block/methods.c: block forms of Krylov methods; what they share is in block/blockksp.h */
 PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);
@@ -408,4 +421,4 @@ PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 /* view.c */
 PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
 
-PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE;
+PETSC_INTERN PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE, MAT_AIJTCU_Pack, MAT_AIJTCU_Exchange, MAT_AIJTCU_OffDiagonal;

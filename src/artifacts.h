@@ -3,8 +3,8 @@
 
    Each artifact has a file of its own, with functions to create it, to update it for new values, and to destroy it.
    Each has a state. None looks at the pattern or chooses: plan.c creates what a decision names, and AIJTCUPlanSync()
-   drops all of them together when the pattern changes. What is to be kept of the halo of a parallel matrix belongs
-   here, too.
+   drops all of them together when the pattern changes. The plan of a parallel matrix has a halo, its blocks have the
+   others.
 */
 #pragma once
 
@@ -12,6 +12,8 @@
 #include <order/reorder.h>
 
 typedef struct _n_AIJTCUPlan AIJTCUPlan;
+
+#include "halo.h"
 
 /* facts.c: counts of active columns */
 typedef struct {

@@ -38,7 +38,8 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_REORDERED_FASTER]    = "bricks of the reordered matrix are faster",
   [AIJTCU_REASON_BRICKS_SLOWER]       = "bricks would be slower",
   [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
-  [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path"};
+  [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path",
+  [AIJTCU_REASON_ADDS]                = "it adds to the diagonal block's product"};
 
 /* What a question is about */
 typedef struct {
@@ -461,6 +462,19 @@ AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions 
   AIJTCUDecision d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason};
 
   DecideRest(&q, &d);
+  return d;
+}
+
+/*
+   Decide the path of a product that is added to C. Bricks need a pass over all of C for it, while CSR touches rows with
+   entries only: so bricks are taken only where they are set
+*/
+AIJTCUDecision AIJTCUDecideToAdd(SpmmOp op, const AIJTCUOptions *o, PetscInt N)
+{
+  AIJTCUDecision d = {.op = op, .N = N};
+
+  if (o->path == MAT_AIJTCU_PATH_TCU) Take(&d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
+  else Take(&d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
   return d;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
   MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
   MatAIJTCUMult      mult;
+  MatAIJTCUHalo      halo;
   PetscInt           products;  /* that are expected with a pattern */
   PetscReal          threshold; /* PETSC_DEFAULT while none is set */
 } AIJTCUOptions;
@@ -50,6 +51,7 @@ typedef enum {
   AIJTCU_REASON_BRICKS_SLOWER,
   AIJTCU_REASON_BRICKS_FASTER,
   AIJTCU_REASON_NO_CSR_KERNEL,
+  AIJTCU_REASON_ADDS,
   AIJTCU_NREASONS
 } AIJTCUReason;
 PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
@@ -157,6 +159,7 @@ typedef struct {
 /* A test outside of the library uses this function and the reasons */
 PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
 
+PETSC_INTERN AIJTCUDecision AIJTCUDecideToAdd(SpmmOp, const AIJTCUOptions *, PetscInt);
 PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN HrpbParams     AIJTCUDecideFormat(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN PetscBool      AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);

@@ -111,6 +111,7 @@ typedef struct {
   PetscInt          N;
   SpmmMatrix        A;
   PetscBool         reordered;
+  PetscBool         adds;   /* C += A B with a row-major B, both on the device */
   cudaStream_t      stream;
 } AIJTCUProduct;
 
@@ -134,6 +135,18 @@ static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDeci
   return matrix;
 }
 
+static SpmmOperands AIJTCUOperandsOf(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
+{
+  SpmmOperands o = SpmmPlain(N, b, ldb, c, ldc);
+
+  if (p->adds) {
+    o.X.layout = SPMM_ROW_MAJOR;
+    o.update   = SPMM_ADD;
+    o.Y0       = (SpmmIn){c, ldc, SPMM_COLUMN_MAJOR};
+  }
+  return o;
+}
+
 /* Leading dimension of a buffer: whole units of 16 bytes */
 PetscInt AIJTCUDeviceLDA(PetscInt rows)
 {
@@ -152,29 +165,30 @@ static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
 
 /*
    The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few
-   columns, which needs less workspace. Bricks keep theirs
+   columns, which needs less workspace. Bricks keep theirs. The decision's kernel is for plain products
 */
 static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const SpmmKernel **kernel)
 {
-  const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
-  const SpmmFacts    facts = SpmmFactsOf(&p->A);
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, 0, NULL, 0);
+  const SpmmFacts    facts    = SpmmFactsOf(&p->A);
+  const SpmmFormat   format   = p->kernel->format;
   const SpmmDevice  *device;
   HrpbError          err;
 
   *kernel = p->kernel;
-  if (N == p->N || p->kernel->format != SPMM_CSR) return HRPB_SUCCESS;
+  if (!p->adds && (N == p->N || format != SPMM_CSR)) return HRPB_SUCCESS;
   err = SpmmGetDevice(&device);
-  if (!err) *kernel = SpmmChooseKernel(p->kernel->op, SPMM_CSR, PETSC_FALSE, &facts, NULL, &plain, device);
+  if (!err) *kernel = SpmmChooseKernel(p->kernel->op, format, PETSC_FALSE, &facts, format == SPMM_CSR ? NULL : &p->A.hrpb->params, &operands, device);
   return err;
 }
 
 static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
 {
-  const SpmmOperands plain = SpmmPlain(N, NULL, AIJTCUDeviceLDA((PetscInt)p->A.ncols), NULL, AIJTCUDeviceLDA((PetscInt)p->A.nrows));
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, p->adds ? N : AIJTCUDeviceLDA((PetscInt)p->A.ncols), NULL, AIJTCUDeviceLDA((PetscInt)p->A.nrows));
   const SpmmKernel  *kernel;
   HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
-  if (!err) err = SpmmWork(kernel, &p->A, &plain, bytes);
+  if (!err) err = SpmmWork(kernel, &p->A, &operands, bytes);
   if (!err && p->reordered) *bytes += 2 * AIJTCUReorderedScalars(&p->plan->order.matrix, N) * sizeof(PetscScalar);
   return err;
 }
@@ -196,13 +210,13 @@ static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const Pe
 
 static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
 {
-  const SpmmOperands plain = SpmmPlain(N, b, ldb, c, ldc);
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
   const SpmmKernel  *kernel;
   HrpbError          err;
 
   if (p->reordered) return AIJTCURunReordered(p, N, b, ldb, c, ldc, work);
   err = AIJTCUKernelOfPiece(p, N, &kernel);
-  return err ? err : SpmmRun(kernel, &p->A, &plain, work, p->stream);
+  return err ? err : SpmmRun(kernel, &p->A, &operands, work, p->stream);
 }
 
 /*
@@ -215,6 +229,7 @@ typedef struct {
   PetscScalar          *c;
   PetscInt              N, m, n, ldb, ldc;
   PetscBool             bhost, chost;
+  PetscBool             adds; /* C += A B with a row-major B, both on the device */
   PetscInt              ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
   size_t                bslot, cslot;     /* scalars of a buffer for one piece */
 } AIJTCUArrays;
@@ -377,7 +392,9 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTC
 static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
   PetscFunctionBegin;
-  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * (size_t)x->ldb, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, err));
+  const size_t column = x->adds ? 1 : (size_t)x->ldb; /* of B, from one to the next */
+
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * column, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,7 +403,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 {
   AIJTCUArrays         *x = (AIJTCUArrays *)ctx;
   const AIJTCUDecision *d = x->decision;
-  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .stream = csr->stream};
+  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .adds = x->adds, .stream = csr->stream};
   PetscInt              piece;
   size_t                kernel = 0;
   char                 *work;
@@ -399,6 +416,14 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Multiply with the arrays that x has */
+static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, x->decision->kernel->format == SPMM_CSR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With B's array in x, get the array of C as well */
 static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, Mat C, HrpbError *err)
 {
@@ -408,7 +433,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUAr
   PetscFunctionBegin;
   PetscCall(MatDenseGetArrayWriteAndMemType(C, &x->c, &mem));
   x->chost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
-  ierr     = AIJTCUDeviceCall(A, plan, x->decision->kernel->format == SPMM_CSR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err);
+  ierr     = AIJTCUDeviceMultiplyIt(A, plan, x, err);
   PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x->c));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -429,6 +454,23 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecisio
   ierr    = AIJTCUDeviceMultiplyInto(A, plan, &x, C, err);
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compute C += A B with a row-major B of N columns. Its array is on the device, and so must C be */
+PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, const PetscScalar *b, PetscInt N, Mat C, HrpbError *err)
+{
+  AIJTCUArrays   x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .adds = PETSC_TRUE};
+  PetscMemType   mem;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(C, &x.ldc));
+  PetscCall(MatDenseGetArrayAndMemType(C, &x.c, &mem));
+  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &x.c));
+  PetscCall(ierr);
+  PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The result of a product on a device is on the host");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -13,6 +13,7 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->tune      = MAT_AIJTCU_TUNE_NONE;
   o->mult      = MAT_AIJTCU_MULT_AUTO;
   o->products  = 50;
+  o->halo      = MAT_AIJTCU_HALO_AUTO;
   o->threshold = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,6 +161,9 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
   PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
   PetscCall(AIJTCUCheckProducts(A, o.products));
+  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi or sf"));
+  PetscCall(PetscOptionsEnum("-mat_aijtcu_halo", "How processes exchange rows of the dense matrix", "MatAIJTCUSetHalo", MatAIJTCUHalos,
+                             (PetscEnum)o.halo, (PetscEnum *)&o.halo, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
@@ -701,6 +705,73 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   PetscCall(AIJTCUOptionsToGet(A, &o));
   PetscAssertPointer(products, 2);
   *products = o->products;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUSetHalo - Sets how the processes of a `MATAIJTCU` exchange the rows of a dense matrix that its products need
+
+  Logically Collective
+
+  Input Parameters:
++ A    - the matrix; other types are left alone
+- halo - `MAT_AIJTCU_HALO_AUTO` (default), `MAT_AIJTCU_HALO_MPI` or `MAT_AIJTCU_HALO_SF`
+
+  Options Database Key:
+. -mat_aijtcu_halo (auto|mpi|sf) - the way
+
+  Level: advanced
+
+  Notes:
+  A `MATMPIAIJTCU` on the host finds once for a nonzero pattern which rows of B go to which process. A product then
+  makes no `PetscSF` and no communicator, whatever its number of columns, and sends these rows only. Buffers for them
+  are kept with the matrix. A product with more columns than any before makes them larger. Where one process has no
+  memory for that, all make the product of the parent type; `-info` says so.
+
+  All ways give the same bits. `MAT_AIJTCU_HALO_SF` is a reference: it copies all local rows of B, and makes buffers for
+  each number of columns.
+
+  On a device, with complex scalars, with PETSc before 3.26, and with `MAT_AIJTCU_PATH_CUSPARSE`, the product is that of
+  the parent type.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetHalo()`, `MatAIJTCUHalo`
+@*/
+PetscErrorCode MatAIJTCUSetHalo(Mat A, MatAIJTCUHalo halo)
+{
+  AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsToSet(A, &o));
+  PetscValidLogicalCollectiveEnum(A, halo, 2);
+  PetscCheck(halo == MAT_AIJTCU_HALO_AUTO || halo == MAT_AIJTCU_HALO_MPI || halo == MAT_AIJTCU_HALO_SF, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_ARG_OUTOFRANGE, "Halo must be MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI or MAT_AIJTCU_HALO_SF, not %d", (int)halo);
+  if (o) o->halo = halo;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetHalo - Gets what `MatAIJTCUSetHalo()` or `-mat_aijtcu_halo` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. halo - how processes exchange rows
+
+  Level: advanced
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetHalo()`
+@*/
+PetscErrorCode MatAIJTCUGetHalo(Mat A, MatAIJTCUHalo *halo)
+{
+  const AIJTCUOptions *o;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsToGet(A, &o));
+  PetscAssertPointer(halo, 2);
+  *halo = o->halo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,6 +39,9 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   AIJTCUVectorDestroy(&plan->vector);
   AIJTCUSurveyDestroy(&plan->survey);
   PetscCall(AIJTCUTuningDestroy(&plan->tunings));
+#if AIJTCU_HAVE_HALO
+  AIJTCUHaloDestroy(&plan->halo);
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,6 @@
 #if AIJTCU_HAVE_BRICKS
 static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, Mat B, Mat C, HrpbError *err)
 {
-  const SpmmMatrix   matrix = {.nrows = A->rmap->n, .ncols = A->cmap->n, .hrpb = &plan->bricks.hrpb, .brick_values = plan->bricks.values};
   SpmmOperands       operands;
   const PetscScalar *b;
   PetscScalar       *c;
@@ -25,7 +24,7 @@ static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AI
   PetscCall(MatDenseGetArrayRead(B, &b));
   PetscCall(MatDenseGetArrayWrite(C, &c));
   operands = SpmmPlain(B->cmap->n, b, ldb, c, ldc);
-  *err     = SpmmRun(d->kernel, &matrix, &operands, NULL, NULL);
+  PetscCall(AIJTCUHostRun(A, plan, d, &operands, err));
   PetscCall(MatDenseRestoreArrayWrite(C, &c));
   PetscCall(MatDenseRestoreArrayRead(B, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,6 +63,18 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same. Where bricks cannot be had, the CSR path takes their place */
+static PetscErrorCode AIJTCUMultiplyOr(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Mat B, Mat C, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultiply(A, plan, d, B, C, done));
+  if (!*done && d->path == MAT_AIJTCU_PATH_TCU) {
+    d->path = MAT_AIJTCU_PATH_CSR;
+    PetscCall(AIJTCUMultiply(A, plan, d, B, C, done));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numeric phase. The parent makes the product, too, if A or what is known of it changed since the product was set up */
 static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
 {
@@ -78,13 +89,7 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
   PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
              " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
-  if (plan && !changed) {
-    PetscCall(AIJTCUMultiply(A, plan, &d, B, C, &done));
-    if (!done && path == MAT_AIJTCU_PATH_TCU) {
-      d.path = MAT_AIJTCU_PATH_CSR;
-      PetscCall(AIJTCUMultiply(A, plan, &d, B, C, &done));
-    }
-  }
+  if (plan && !changed) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, &done));
   if (!done) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,6 +152,15 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_CSR(Mat C)
 }
 #endif
 
+static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, AIJTCUDecision *d)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, N, d));
+  PetscCall(AIJTCURecordChoice(A, N, d->path, AIJTCUReasons[d->reason]));
+  if (d->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", N, AIJTCUReasons[d->reason]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Set up the product of a sequential A with a dense B, if it is ours. On the host the parent's product is the CSR path
 */
@@ -156,11 +170,7 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
   AIJTCUDecision d;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, C->product->B->cmap->n, &d));
-  PetscCall(AIJTCURecordChoice(A, d.N, d.path, AIJTCUReasons[d.reason]));
-  if (d.path == MAT_AIJTCU_PATH_CSR) {
-    PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d.N, AIJTCUReasons[d.reason]));
-  }
+  PetscCall(AIJTCUDecideProduct(A, plan, C->product->B->cmap->n, &d));
 #if AIJTCU_HAVE_BRICKS
   {
     PetscBool device;
@@ -172,6 +182,22 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if AIJTCU_HAVE_DEVICE
+/* Compute C = A B of sequential matrices on a device without a MatProduct. done says whether the product was ours */
+PetscErrorCode AIJTCUMultiplyOnce(Mat A, Mat B, Mat C, PetscBool *done)
+{
+  AIJTCUPlan    *plan;
+  AIJTCUDecision d;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUDecideProduct(A, plan, B->cmap->n, &d));
+  if (d.path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
 
 /*
    PETSc calls this for every product in which a MATAIJTCU takes part. It also calls it for a matrix of a parent type
@@ -196,6 +222,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   C->ops->productsymbolic = NULL;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0]));
+  if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
   if (!C->ops->productsymbolic) PetscCall(AIJTCUDelegate(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

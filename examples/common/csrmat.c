@@ -46,18 +46,20 @@ PetscErrorCode ExampleCSRIsSymmetric(const GenerateCSR *csr, PetscBool *symmetri
 
 /*
    The matrix as a program gets it that leaves the type to -mat_type. type plays the part of the user's choice. products
-   is how many products with blocks are expected; types that are not ours ignore it.
+   is how many products with blocks are expected; types that are not ours ignore it. csr has the rows of this process of
+   a square matrix.
 */
-PetscErrorCode ExampleCSRMat(const GenerateCSR *csr, PetscBool symmetric, PetscInt products, const char type[], Mat *A)
+PetscErrorCode ExampleCSRMat(MPI_Comm comm, const GenerateCSR *csr, PetscBool symmetric, PetscInt products, const char type[], Mat *A)
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-mat_type", type));
-  PetscCall(MatCreate(PETSC_COMM_SELF, A));
-  PetscCall(MatSetSizes(*A, csr->m, csr->n, csr->m, csr->n));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, csr->m, csr->m, csr->n, csr->n));
   PetscCall(MatSetType(*A, type));
   PetscCall(MatAIJTCUSetExpectedProducts(*A, products));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(MatSeqAIJSetPreallocationCSR(*A, csr->i, csr->j, csr->a));
+  PetscCall(MatMPIAIJSetPreallocationCSR(*A, csr->i, csr->j, csr->a));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, symmetric));
   PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);

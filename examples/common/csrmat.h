@@ -7,4 +7,4 @@
 
 PETSC_EXTERN PetscErrorCode ExampleCSRLoad(const char[], GenerateCSR *);
 PETSC_EXTERN PetscErrorCode ExampleCSRIsSymmetric(const GenerateCSR *, PetscBool *);
-PETSC_EXTERN PetscErrorCode ExampleCSRMat(const GenerateCSR *, PetscBool, PetscInt, const char[], Mat *);
+PETSC_EXTERN PetscErrorCode ExampleCSRMat(MPI_Comm, const GenerateCSR *, PetscBool, PetscInt, const char[], Mat *);

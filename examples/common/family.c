@@ -42,17 +42,32 @@ PetscErrorCode FamilyCheck(PetscInt n, char *const names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of all matrices together, with scale times the rows of a full benchmark */
-PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
+/* The rows of this process, the first of which is first, of a matrix with scale times the rows of a full benchmark */
+PetscErrorCode FamilyRowsHere(MPI_Comm comm, const char name[], PetscReal scale, PetscInt *first, GenerateCSR *csr)
 {
   GenerateKind kind;
   PetscBool    permuted;
-  PetscInt     n, rows, dof;
+  PetscInt     n, rows, dof, here = PETSC_DECIDE, nodes;
 
   PetscFunctionBegin;
   PetscCall(FamilyFind(name, &kind, &permuted));
   n = PetscMax(2, (PetscInt)(sizes[kind] * (GenerateIsGrid(kind) ? cbrt((double)scale) : (double)scale) + 0.5));
   PetscCall(GenerateRowCount(kind, n, &rows, &dof));
-  PetscCall(GenerateRows(kind, n, permuted, 0, rows, csr));
+  nodes = rows / dof;
+  PetscCall(PetscSplitOwnership(comm, &here, &nodes)); /* unknowns of a node stay together */
+  here *= dof;
+  PetscCallMPI(MPI_Scan(&here, first, 1, MPIU_INT, MPI_SUM, comm));
+  *first -= here;
+  PetscCall(GenerateRows(kind, n, permuted, *first, *first + here, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows, on each process */
+PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
+{
+  PetscInt first;
+
+  PetscFunctionBegin;
+  PetscCall(FamilyRowsHere(PETSC_COMM_SELF, name, scale, &first, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,4 +7,5 @@
 
 PETSC_EXTERN PetscErrorCode FamilyFind(const char[], GenerateKind *, PetscBool *);
 PETSC_EXTERN PetscErrorCode FamilyCheck(PetscInt, char *const[]);
+PETSC_EXTERN PetscErrorCode FamilyRowsHere(MPI_Comm, const char[], PetscReal, PetscInt *, GenerateCSR *);
 PETSC_EXTERN PetscErrorCode FamilyRows(const char[], PetscReal, GenerateCSR *);

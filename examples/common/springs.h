@@ -6,4 +6,4 @@
 
 #include "generate.h"
 
-PETSC_EXTERN PetscErrorCode SpringsSetValues(GenerateCSR *);
+PETSC_EXTERN PetscErrorCode SpringsSetValues(PetscInt, GenerateCSR *);

@@ -32,7 +32,7 @@ typedef struct {
 } Side;
 
 static const char columns[] = "matrix,rows,nonzeros,type,path,block,orthogonalization,iterations,repeat,solve_s,least_s,speedup,eigenvalue_difference,products,"
-                              "product_s,orthogonalization_s,projection_s,update_s,preconditioner_s,dense_s,other_s,precision,commit,petsc,slepc,cuda,machine";
+                              "product_s,orthogonalization_s,projection_s,update_s,preconditioner_s,dense_s,other_s,precision,commit,petsc,slepc,cuda,machine,processes";
 
 static PetscErrorCode FindOrthogonalization(const char name[], BVOrthogBlockType *type)
 {
@@ -69,7 +69,7 @@ static PetscErrorCode GetOptions(Options *o)
   o->tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON;
   o->scale     = device ? 1 : (PetscReal)0.01;
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
-  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of LOBPCG", NULL);
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of LOBPCG", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu" : "aij,aijtcu", &o->types, &o->type));
@@ -113,26 +113,28 @@ static PetscReal Difference(PetscInt n, const PetscReal a[], const PetscReal b[]
 
 static PetscErrorCode AppendCSV(const Options *o, const char name[], const Side *side, const TrialOptions *t, const Trial *trial, const Trial *first, PetscReal difference)
 {
-  FILE     *fp;
-  PetscInt  n, major, minor, subminor;
-  MatInfo   info;
-  PetscReal part[PROFILE_PARTS];
-  char      petsc[32], cuda[16], machine[128];
+  FILE       *fp;
+  PetscInt    n, major, minor, subminor;
+  PetscMPIInt size;
+  MatInfo     info;
+  PetscReal   part[PROFILE_PARTS];
+  char        petsc[32], cuda[16], machine[128];
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(side->A, &n, NULL));
-  PetscCall(MatGetInfo(side->A, MAT_LOCAL, &info));
+  PetscCall(MatGetInfo(side->A, MAT_GLOBAL_SUM, &info));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscArraycpy(part, trial->profile.seconds, PROFILE_PARTS));
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(SlepcGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%.0f,%s,%s,%" PetscInt_FMT ",%s,", name, n, info.nz_used, side->type, trial->path, t->block, BVOrthogBlockTypes[t->orthogonalization]));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4f,%.1e,%" PetscInt_FMT ",", trial->iterations, t->repeat, (double)trial->solve.median, (double)trial->solve.least, (double)(first->solve.median / trial->solve.median), (double)difference, trial->profile.products));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,", (double)part[PROFILE_PRODUCT], (double)part[PROFILE_ORTHOGONALIZATION], (double)part[PROFILE_PROJECTION], (double)part[PROFILE_UPDATE], (double)part[PROFILE_PRECONDITIONER], (double)part[PROFILE_DENSE], (double)part[PROFILE_OTHER]));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, major, minor, subminor, cuda, machine));
-  PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%.0f,%s,%s,%" PetscInt_FMT ",%s,", name, n, info.nz_used, side->type, trial->path, t->block, BVOrthogBlockTypes[t->orthogonalization]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4f,%.1e,%" PetscInt_FMT ",", trial->iterations, t->repeat, (double)trial->solve.median, (double)trial->solve.least, (double)(first->solve.median / trial->solve.median), (double)difference, trial->profile.products));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,", (double)part[PROFILE_PRODUCT], (double)part[PROFILE_ORTHOGONALIZATION], (double)part[PROFILE_PROJECTION], (double)part[PROFILE_UPDATE], (double)part[PROFILE_PRECONDITIONER], (double)part[PROFILE_DENSE], (double)part[PROFILE_OTHER]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, major, minor, subminor, cuda, machine, size));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,13 +144,13 @@ static PetscErrorCode PrintTrial(const Options *o, const Side *side, const Trial
 
   PetscFunctionBegin;
   if (o->test) {
-    if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  block %" PetscInt_FMT ", %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " products, eigenvalues %s\n", t->block, orthogonalization, trial->iterations, trial->profile.products, difference <= o->tolerance ? "equal" : "DIFFERENT"));
+    if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  block %" PetscInt_FMT ", %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " products, eigenvalues %s\n", t->block, orthogonalization, trial->iterations, trial->profile.products, difference <= o->tolerance ? "equal" : "DIFFERENT"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  block %3" PetscInt_FMT ", %-4s %s%s%s%s: %.4f s", t->block, orthogonalization, side->type, trial->path[0] ? " (" : "", trial->path, trial->path[0] ? ")" : "", (double)trial->solve.median));
-  if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %.2fx, eigenvalues differ by %.1e%s", (double)(first->solve.median / trial->solve.median), (double)difference, difference <= o->tolerance ? "" : " ERROR"));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "; %" PetscInt_FMT " iterations, %" PetscInt_FMT " products;", trial->iterations, trial->profile.products));
-  PetscCall(ProfilePrint(PETSC_COMM_SELF, &trial->profile));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  block %3" PetscInt_FMT ", %-4s %s%s%s%s: %.4f s", t->block, orthogonalization, side->type, trial->path[0] ? " (" : "", trial->path, trial->path[0] ? ")" : "", (double)trial->solve.median));
+  if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %.2fx, eigenvalues differ by %.1e%s", (double)(first->solve.median / trial->solve.median), (double)difference, difference <= o->tolerance ? "" : " ERROR"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; %" PetscInt_FMT " iterations, %" PetscInt_FMT " products;", trial->iterations, trial->profile.products));
+  PetscCall(ProfilePrint(PETSC_COMM_WORLD, &trial->profile));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,22 +179,29 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
 {
   GenerateCSR csr;
   Side       *side;
+  PetscInt    first, n;
+  PetscMPIInt size;
+  MatInfo     info;
   char        machine[128];
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(o->types, &side));
-  PetscCall(FamilyRows(name, o->scale, &csr));
-  PetscCall(SpringsSetValues(&csr));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros", name, csr.m, csr.n, csr.i[csr.m]));
+  PetscCall(FamilyRowsHere(PETSC_COMM_WORLD, name, o->scale, &first, &csr));
+  PetscCall(SpringsSetValues(first, &csr));
   for (PetscInt k = 0; k < o->types; k++) {
-    PetscCall(ExampleCSRMat(&csr, PETSC_TRUE, PRODUCTS, o->type[k], &side[k].A));
+    PetscCall(ExampleCSRMat(PETSC_COMM_WORLD, &csr, PETSC_TRUE, PRODUCTS, o->type[k], &side[k].A));
     PetscCall(MatGetType(side[k].A, &side[k].type));
     PetscCall(TrialStart(side[k].A, o->most, &side[k].start));
   }
   PetscCall(GenerateCSRDestroy(&csr));
+  PetscCall(MatGetSize(side[0].A, &n, NULL));
+  PetscCall(MatGetInfo(side[0].A, MAT_GLOBAL_SUM, &info));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros", name, n, n, info.nz_used));
+  if (size > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %d processes", size));
   PetscCall(ExampleMachine(side[o->types - 1].A, machine, sizeof(machine)));
-  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s", machine));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %s", machine));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   for (PetscInt b = 0; b < o->blocks; b++) {
     for (PetscInt k = 0; k < o->orthogonalizations; k++) {
       TrialOptions t = {o->block[b], BV_ORTHOG_BLOCK_GS, o->repeat};
@@ -211,15 +220,12 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
 
 int main(int argc, char **args)
 {
-  PetscMPIInt size;
-  Options     o;
-  PetscInt    wrong = 0;
+  Options  o;
+  PetscInt wrong = 0;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "The benchmark is for one process");
   PetscCall(GetOptions(&o));
   for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k], &wrong));
   PetscCall(DestroyOptions(&o));

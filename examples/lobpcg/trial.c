@@ -16,18 +16,18 @@ enum {
 PetscErrorCode TrialStart(Mat A, PetscInt block, Vec *start[])
 {
   Vec      x;
-  PetscInt n;
+  PetscInt first, end;
 
   PetscFunctionBegin;
   PetscCall(MatCreateVecs(A, &x, NULL));
-  PetscCall(VecGetSize(x, &n));
+  PetscCall(VecGetOwnershipRange(x, &first, &end));
   PetscCall(VecDuplicateVecs(x, 2 * block, start));
   PetscCall(VecDestroy(&x));
   for (PetscInt k = 0; k < 2 * block; k++) {
     PetscScalar *a;
 
     PetscCall(VecGetArrayWrite((*start)[k], &a));
-    for (PetscInt i = 0; i < n; i++) a[i] = GenerateValue(i, -1 - k);
+    for (PetscInt i = first; i < end; i++) a[i - first] = GenerateValue(i, -1 - k);
     PetscCall(VecRestoreArrayWrite((*start)[k], &a));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -59,7 +59,7 @@ static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
   PetscReal          eta;
 
   PetscFunctionBegin;
-  PetscCall(EPSCreate(PETSC_COMM_SELF, eps));
+  PetscCall(EPSCreate(PetscObjectComm((PetscObject)A), eps));
   PetscCall(EPSSetOperators(*eps, A, NULL));
   PetscCall(EPSSetProblemType(*eps, EPS_HEP));
   PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
@@ -76,6 +76,16 @@ static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
   PetscCall(EPSGetBV(*eps, &bv));
   PetscCall(BVGetOrthogonalization(bv, &type, &refine, &eta, &block));
   PetscCall(BVSetOrthogonalization(bv, type, refine, eta, o->orthogonalization));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The time when all processes are here, in s */
+static PetscErrorCode TimeOfAll(Mat A, PetscLogDouble *seconds)
+{
+  PetscFunctionBegin;
+  PetscCall(ExampleSynchronize(A));
+  PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)A)));
+  PetscCall(ExampleTime(A, seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,9 +107,9 @@ static PetscErrorCode SolveOnce(Mat A, Vec start[], const TrialOptions *o, Petsc
   PetscCall(STGetKSP(st, &ksp));
   PetscCall(KSPSetUp(ksp));
   if (profile) PetscCall(ProfileBegin(A, profile));
-  PetscCall(ExampleTime(A, &begin));
+  PetscCall(TimeOfAll(A, &begin));
   PetscCall(EPSSolve(eps));
-  PetscCall(ExampleTime(A, &end));
+  PetscCall(TimeOfAll(A, &end));
   if (profile) PetscCall(ProfileEnd());
   *seconds = (PetscReal)(end - begin);
   PetscCall(EPSGetIterationNumber(eps, &trial->iterations));

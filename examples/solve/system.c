@@ -85,7 +85,7 @@ PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscInt mos
   s->name      = family;
   s->symmetric = PETSC_TRUE;
   PetscCall(FamilyRows(family, scale, &s->csr));
-  PetscCall(SpringsSetValues(&s->csr));
+  PetscCall(SpringsSetValues(0, &s->csr));
   PetscCall(SetRightHandSides(most, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,7 +115,7 @@ PetscErrorCode SystemDestroy(System *s)
 PetscErrorCode SystemMat(const System *s, const char type[], Mat *A)
 {
   PetscFunctionBegin;
-  PetscCall(ExampleCSRMat(&s->csr, s->symmetric, PRODUCTS, type, A));
+  PetscCall(ExampleCSRMat(PETSC_COMM_SELF, &s->csr, s->symmetric, PRODUCTS, type, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

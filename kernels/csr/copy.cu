@@ -157,6 +157,8 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
     if (!cut) {
       const bool again = CsrAgain<K * W>(length, &sum[0][0]);
 
+      /* of the block of a parallel matrix that needs rows of others most rows are empty: C is not touched there */
+      if (!length && a.C == a.C0) return;
 #pragma unroll
       for (int k = 0; k < K; k++) {
 #pragma unroll

@@ -1,9 +1,14 @@
 /*
-   The product with CSR on the host: the reference for all other kernels. A column of A X is made, then the column of Y.
+   The product with CSR on the host: the reference for all other kernels. A X is made for as many rows as a block of D
+   has, and a few columns, and then their part of Y.
 */
 #include <stdlib.h>
 
 #include "../common/operands.h"
+
+enum {
+  COLUMNS = 16 /* of X and Y at a time */
+};
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
@@ -14,25 +19,65 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
   return true;
 }
 
+/* sums[n] = entry n of row i of A X, n < N <= COLUMNS. Each adds the entries of the row in their order */
+static void RowTimes(const SpmmMatrix *A, int64_t i, SpmmView X, int64_t N, HrpbScalar sums[])
+{
+  for (int64_t n = 0; n < N; n++) sums[n] = 0;
+  for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
+    const HrpbScalar  a = A->values[k];
+    const HrpbScalar *x = X.array + A->colidx[k] * X.row;
+
+    if (X.column == 1) {
+      for (int64_t n = 0; n < N; n++) sums[n] += a * x[n];
+    } else {
+      for (int64_t n = 0; n < N; n++) sums[n] += a * x[n * X.column];
+    }
+  }
+}
+
+/* The operands of the rows from one on, which begins a block of D */
+static SpmmFinish FromRow(SpmmFinish f, int64_t first)
+{
+  if (f.update == SPMM_STEP) f.X.array += first * f.X.row;
+  if (f.Y0.array) f.Y0.array += first * f.Y0.row;
+  if (f.B.array) f.B.array += first * f.B.row;
+  if (f.D) f.D += first * f.dblock;
+  return f;
+}
+
+/* Whether Y = Y0 + A X in place. Rows without entries are not touched then: most have none in a part of a matrix */
+static bool AddsInPlace(const SpmmOperands *o)
+{
+  return o->update == SPMM_ADD && o->Y0.array == o->Y.array;
+}
+
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  HrpbScalar *ax = (HrpbScalar *)malloc(sizeof(*ax) * (size_t)A->nrows);
+  const int64_t rows = o->update == SPMM_STEP && o->D ? o->dblock : 1;
+  HrpbScalar    one[COLUMNS], *more = rows > 1 ? (HrpbScalar *)malloc(sizeof(*more) * COLUMNS * (size_t)rows) : NULL, *ax = rows > 1 ? more : one;
 
   (void)work;
   (void)stream;
   if (!ax) return HRPB_ERR_MEMORY;
-  for (int64_t n = 0; n < o->N; n++) {
-    const SpmmOperands column = SpmmColumns(o, n, 1);
-    const SpmmFinish   f      = SpmmFinishOf(&column, ax, A->nrows);
-    const SpmmView     y      = SpmmViewOf(column.Y.array, column.Y.ld, column.Y.layout);
+  for (int64_t n0 = 0; n0 < o->N; n0 += COLUMNS) {
+    const int64_t      N    = o->N - n0 < COLUMNS ? o->N - n0 : COLUMNS;
+    const SpmmOperands part = SpmmColumns(o, n0, N);
+    const SpmmFinish   all  = SpmmFinishOf(&part, NULL, 0);
+    const SpmmView     y    = SpmmViewOf(part.Y.array, part.Y.ld, part.Y.layout);
 
-    for (int64_t i = 0; i < A->nrows; i++) {
-      ax[i] = 0;
-      for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) ax[i] += A->values[k] * SpmmAt(f.X, A->colidx[k], 0);
+    for (int64_t first = 0; first < A->nrows; first += rows) {
+      SpmmFinish f;
+
+      if (AddsInPlace(o) && A->rowptr[first] == A->rowptr[first + 1]) continue;
+      f    = FromRow(all, first);
+      f.ax = SpmmViewOf(ax, COLUMNS, SPMM_ROW_MAJOR);
+      for (int64_t i = 0; i < rows; i++) RowTimes(A, first + i, all.X, N, ax + i * COLUMNS);
+      for (int64_t i = 0; i < rows; i++) {
+        for (int64_t n = 0; n < N; n++) part.Y.array[(first + i) * y.row + n * y.column] = SpmmFinished(&f, i, n);
+      }
     }
-    for (int64_t i = 0; i < A->nrows; i++) column.Y.array[i * y.row] = SpmmFinished(&f, i, 0);
   }
-  free(ax);
+  free(more);
   return HRPB_SUCCESS;
 }
 

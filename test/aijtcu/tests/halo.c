@@ -1,0 +1,481 @@
+static char help[] = "Products of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
+Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\
+-dense_type: where dense matrices are; default: where A is.\n\n";
+
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include <petscmat.h>
+#include <petscsf.h>
+#include "petscaijtcu.h"
+#include "interpose.h"
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
+
+#undef MPI_Isend
+#undef MPI_Type_commit
+#undef MPI_Comm_dup
+
+/* What steady products must not make, and what they send */
+static PetscBool   counting;
+static PetscInt    nmade;
+static PetscInt64  bytes;
+static const void *lowest;
+
+static void CountMessage(const void *buffer, int n, MPI_Datatype type)
+{
+  int size;
+
+  if (!counting) return;
+  (void)MPI_Type_size(type, &size);
+  bytes += (PetscInt64)n * size;
+  if (!lowest || buffer < lowest) lowest = buffer;
+}
+
+INTERPOSE(int, MPI_Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), (b, n, t, to, tag, c, r), CountMessage(b, n, t))
+INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), nmade += counting)
+INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), nmade += counting)
+INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), nmade += counting)
+#if PetscDefined(HAVE_CUDA)
+/* Rows that another process has lent */
+INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s), bytes += counting && kind == cudaMemcpyDeviceToDevice ? (PetscInt64)n : 0)
+INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), nmade += counting)
+INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), nmade += counting)
+INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), nmade += counting)
+INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), nmade += counting)
+INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), nmade += counting)
+#endif
+
+/* How rows and entries are shared */
+typedef enum {
+  SHAPE_EVEN,     /* a band; rows are shared evenly */
+  SHAPE_NOROWS,   /* every second process has no rows */
+  SHAPE_ONE,      /* the last process has all rows */
+  SHAPE_DIAGONAL, /* no entries off the diagonal blocks */
+  SHAPE_HALF,     /* every second process has none */
+  SHAPE_GHOSTS,   /* entries are scattered: more ghosts than rows */
+  SHAPE_ORDER     /* a row that needs everything, on the last process */
+} Shape;
+static const char *const Shapes[] = {"even", "norows", "one", "diagonal", "half", "ghosts", "order", "Shape", "SHAPE_", NULL};
+
+typedef struct {
+  Shape     shape;
+  PetscInt  n, m, first; /* rows of all, and of this process */
+  PetscInt  far;         /* distance of far entries: another one is another pattern */
+  PetscInt  values;      /* another number has other values */
+  PetscBool symmetric;
+} Problem;
+
+static PetscMPIInt rank, size;
+
+static PetscReal Real(PetscInt64 a, PetscInt64 b, PetscInt64 c)
+{
+  return (PetscReal)((7919 * a + 104729 * b + 1299709 * c + 31 * a * b) % 20011) / 10007 - 1;
+}
+
+static PetscReal AEntry(const Problem *p, PetscInt i, PetscInt j)
+{
+  return p->symmetric ? Real(PetscMin(i, j), PetscMax(i, j), p->values) : Real(i, j, p->values);
+}
+
+static PetscReal BEntry(PetscInt j, PetscInt n)
+{
+  return Real(j, n, 5);
+}
+
+/* Whether there is an entry. The answer is that of j, i, too, but for the last shape */
+static PetscBool Has(const Problem *p, PetscInt i, PetscInt j)
+{
+  const PetscInt away = PetscAbsInt(i - j);
+
+  switch (p->shape) {
+  case SHAPE_GHOSTS:
+    return (PetscBool)(!away || (i + j) * 37 % 11 < 3 || away == p->far);
+  case SHAPE_ORDER:
+    return (PetscBool)(away <= 1 || i == p->n - 1);
+  default:
+    return (PetscBool)(away <= 2 || away == p->far);
+  }
+}
+
+/* Rows that a process has */
+static PetscInt Rows(const Problem *p, PetscMPIInt of)
+{
+  const PetscMPIInt owners = p->shape == SHAPE_NOROWS ? (size + 1) / 2 : size, k = p->shape == SHAPE_NOROWS ? of / 2 : of;
+
+  if (p->shape == SHAPE_ONE) return of == size - 1 ? p->n : 0;
+  if (p->shape == SHAPE_NOROWS && of % 2) return 0;
+  return p->n / owners + (k < p->n % owners);
+}
+
+static PetscBool IsMine(const Problem *p, PetscInt j)
+{
+  return (PetscBool)(j >= p->first && j < p->first + p->m);
+}
+
+static PetscBool HasEntry(const Problem *p, PetscInt i, PetscInt j)
+{
+  if ((p->shape == SHAPE_DIAGONAL || (p->shape == SHAPE_HALF && rank % 2)) && !IsMine(p, j)) return PETSC_FALSE;
+  return Has(p, i, j);
+}
+
+static PetscErrorCode Fill(const Problem *p, Mat A)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = p->first; i < p->first + p->m; i++) {
+    for (PetscInt j = 0; j < p->n; j++) {
+      if (HasEntry(p, i, j)) PetscCall(MatSetValue(A, i, j, AEntry(p, i, j), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static char dense_type[32]; /* of B and C */
+
+static PetscErrorCode CreateA(Problem *p, Mat *A)
+{
+  VecType   vectype;
+  PetscBool host;
+
+  PetscFunctionBegin;
+  p->m = Rows(p, rank);
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, p->m, p->m, p->n, p->n));
+  PetscCall(MatSetType(*A, MATMPIAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(*A, &p->first, NULL));
+  PetscCall(Fill(p, *A));
+  if (p->symmetric) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatGetVecType(*A, &vectype));
+  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &host));
+  if (!dense_type[0]) PetscCall(PetscStrncpy(dense_type, host ? MATMPIDENSE : MATMPIDENSECUDA, sizeof(dense_type)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B with columns that are longer than its rows */
+static PetscErrorCode CreateB(const Problem *p, PetscInt N, Mat *B)
+{
+  PetscScalar *b;
+  PetscInt     ld;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, p->m, PETSC_DECIDE, p->n, N));
+  PetscCall(MatSetType(*B, dense_type));
+  PetscCall(MatDenseSetLDA(*B, p->m + 3));
+  PetscCall(MatSetUp(*B));
+  PetscCall(MatDenseGetLDA(*B, &ld));
+  PetscCall(MatDenseGetArrayWrite(*B, &b));
+  for (PetscInt n = 0; n < N; n++) {
+    for (PetscInt j = 0; j < p->m; j++) b[j + n * ld] = BEntry(p->first + j, n);
+  }
+  PetscCall(MatDenseRestoreArrayWrite(*B, &b));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compare C with sums of the formulas, B's values being scaled */
+static PetscErrorCode Check(const Problem *p, Mat C, PetscReal scale, const char what[])
+{
+  const PetscScalar *c;
+  PetscInt           ld, N, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ld));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  for (PetscInt i = 0; i < p->m; i++) {
+    for (PetscInt n = 0; n < N; n++) {
+      long double sum = 0, all = 0;
+
+      for (PetscInt j = 0; j < p->n; j++) {
+        const long double x = HasEntry(p, p->first + i, j) ? (long double)AEntry(p, p->first + i, j) * BEntry(j, n) * scale : 0;
+
+        sum += x;
+        all += x < 0 ? -x : x;
+      }
+      if (!(PetscAbsReal((PetscReal)(PetscRealPart(c[i + n * ld]) - sum)) <= 20 * PETSC_MACHINE_EPSILON * (PetscReal)all)) wrong++;
+    }
+  }
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] %s, N = %" PetscInt_FMT ": %" PetscInt_FMT " entries are wrong\n", rank, what, N, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same bits in two matrices? */
+static PetscErrorCode CheckBits(Mat C, Mat D, const char what[])
+{
+  const PetscScalar *c, *d;
+  PetscInt           m, N, ldc, ldd, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(C, &m, NULL));
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetLDA(D, &ldd));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  PetscCall(MatDenseGetArrayRead(D, &d));
+  for (PetscInt n = 0; n < N; n++) wrong += memcmp(c + n * ldc, d + n * ldd, sizeof(*c) * (size_t)m) != 0;
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  PetscCall(MatDenseRestoreArrayRead(D, &d));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] %s, N = %" PetscInt_FMT ": other bits in %" PetscInt_FMT " columns\n", rank, what, N, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Widths in changing order, with both engines */
+static PetscErrorCode TestWidths(Problem *p)
+{
+  const PetscInt widths[] = {1, 300, 3, 17, 64, 2, 0, 16, 300, 1};
+  Mat            A, B, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
+    PetscCall(CreateB(p, widths[k], &B));
+    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(Check(p, C, 1, "messages"));
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_SF));
+    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "PetscSF"));
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_MPI));
+    PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "again"));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&D));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, another B, a new pattern, between products with one C */
+static PetscErrorCode TestChanges(Problem *p)
+{
+  Mat A, B, X, C;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 5, &B));
+  PetscCall(CreateB(p, 5, &X));
+  PetscCall(MatScale(X, 2));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(p, C, 1, "first"));
+  p->values++;
+  PetscCall(Fill(p, A));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(p, C, 1, "new values"));
+  PetscCall(MatMatMult(A, X, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(p, C, 2, "another B"));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(p, C, 2, "scaled"));
+  PetscCall(MatScale(A, 0));
+  p->far++;
+  PetscCall(Fill(p, A)); /* entries that are not there any more are zeros */
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(p, C, 1, "new pattern"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products of two matrices, and two products of one, in turns */
+static PetscErrorCode TestTurns(Problem *p)
+{
+  Problem q = *p;
+  Mat     A, D, B, X, C[4];
+
+  PetscFunctionBegin;
+  q.values++;
+  q.far += 2;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateA(&q, &D));
+  PetscCall(CreateB(p, 4, &B));
+  PetscCall(CreateB(p, 9, &X));
+  for (int round = 0; round < 3; round++) {
+    const MatReuse reuse = round ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
+
+    PetscCall(MatMatMult(A, B, reuse, PETSC_DETERMINE, &C[0]));
+    PetscCall(MatMatMult(D, B, reuse, PETSC_DETERMINE, &C[1]));
+    PetscCall(MatMatMult(A, X, reuse, PETSC_DETERMINE, &C[2]));
+    PetscCall(MatMatMult(D, X, reuse, PETSC_DETERMINE, &C[3]));
+  }
+  for (int k = 0; k < 4; k++) {
+    PetscCall(Check(k % 2 ? &q : p, C[k], 1, "in turns"));
+    PetscCall(MatDestroy(&C[k]));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B = A B of a symmetric matrix, until that is not known any more */
+static PetscErrorCode TestSymmetric(Problem *p)
+{
+  Problem q = *p;
+  Mat     A, B, C;
+
+  PetscFunctionBegin;
+  q.symmetric = PETSC_TRUE;
+  PetscCall(CreateA(&q, &A));
+  PetscCall(CreateB(&q, 7, &B));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(&q, C, 1, "transposed"));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_FALSE));
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(Check(&q, C, 1, "transposed by PETSc"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows of B that others own and entries of this process need */
+static PetscInt Ghosts(const Problem *p)
+{
+  PetscInt n = 0;
+
+  for (PetscInt j = 0; j < p->n; j++) {
+    PetscBool needed = PETSC_FALSE;
+
+    for (PetscInt i = p->first; i < p->first + p->m && !IsMine(p, j); i++) needed = (PetscBool)(needed || HasEntry(p, i, j));
+    n += needed;
+  }
+  return n;
+}
+
+/* The life of a product, except that C stays. What it sends must be the ghosts, from the same memory each time */
+static PetscErrorCode TestCounts(Problem *p)
+{
+  const PetscInt widths[] = {12, 12, 5, 1, 12, 8};
+  const void    *from     = NULL;
+  PetscInt64     ghosts;
+  Mat            A, B, C;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  ghosts = Ghosts(p);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ghosts, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
+    PetscInt64 sent;
+
+    PetscCall(CreateB(p, widths[k], &B));
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+    bytes    = 0;
+    nmade    = 0;
+    lowest   = NULL;
+    counting = (PetscBool)(k > 0);
+    PetscCall(MatProductCreateWithMat(A, B, NULL, C));
+    PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscCall(MatProductSymbolic(C));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(MatProductClear(C));
+    counting = PETSC_FALSE;
+    PetscCall(Check(p, C, 1, "counted"));
+    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators, types, events or allocations were made\n", rank, widths[k], nmade));
+    if (from && lowest != from) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": the buffer is another one\n", rank, widths[k]));
+    from = lowest;
+    PetscCallMPI(MPIU_Allreduce(&bytes, &sent, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
+    if (k && sent != ghosts * widths[k] * (PetscInt64)sizeof(PetscScalar)) {
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "N = %" PetscInt_FMT ": %" PetscInt64_FMT " bytes were sent for %" PetscInt64_FMT " ghosts\n", widths[k], sent, ghosts));
+    }
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Problem   p      = {.n = 61, .far = 20};
+  PetscBool counts = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-shape", Shapes, (PetscEnum *)&p.shape, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &p.n, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-counts", &counts, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", dense_type, sizeof(dense_type), NULL));
+  if (counts) {
+    if (!PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestCounts(&p));
+  } else {
+    PetscCall(TestWidths(&p));
+    PetscCall(TestTurns(&p));
+    if (p.shape != SHAPE_ORDER && p.shape != SHAPE_HALF) PetscCall(TestSymmetric(&p));
+    PetscCall(TestChanges(&p));
+  }
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: !complex
+    output_file: output/empty.out
+
+    test:
+      suffix: 1
+      nsize: {{1 2 3 4}}
+      args: -shape {{even norows one diagonal half ghosts order}}
+
+    test:
+      suffix: bricks
+      nsize: 3
+      args: -shape {{even ghosts}} -mat_aijtcu_path tcu
+
+    test:
+      suffix: many
+      nsize: 16
+      args: -shape {{norows ghosts}} -n 40
+
+    test:
+      suffix: counts
+      nsize: 3
+      args: -counts -shape {{even norows ghosts order}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      nsize: {{2 3}}
+      args: -use_gpu_aware_mpi 0 -shape {{even norows one diagonal half ghosts order}}
+
+    test:
+      suffix: cuda_bricks
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -shape {{even ghosts}} -mat_aijtcu_path tcu -mat_aijtcu_reorder {{never always}}
+
+    test:
+      suffix: cuda_host
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -shape ghosts -dense_type mpidense
+
+    test:
+      suffix: cuda_pieces
+      requires: cuda
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -shape ghosts -n 200 -mat_aijtcu_workspace_max 0.016
+
+    test:
+      suffix: cuda_counts
+      requires: cuda
+      nsize: 3
+      args: -use_gpu_aware_mpi 0 -counts -shape {{even norows ghosts order}} -mat_aijtcu_halo {{auto mpi}}
+
+TEST*/
