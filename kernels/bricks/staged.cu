@@ -29,6 +29,7 @@ template <typename Scalar> struct StagedArgs {
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
   int32_t           ntiles, nstages;
+  bool              back; /* see PairAfter() */
   /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
   uint32_t          pattern_at, stage_bytes;
 };
@@ -44,12 +45,12 @@ static constexpr __host__ __device__ int Pitch(int brick_rows)
 }
 
 /*
-   The pair that a thread block takes after pair number w. The first is that of its own number. Pairs are dealt forth and
-   back. So where they become shorter, whoever had the longest of one turn has the shortest of the next
+   The pair that a thread block takes after pair number w. The first is that of its own number. Where pairs become
+   shorter they are dealt forth and back, so that whoever had the longest of one turn has the shortest of the next
 */
-static __device__ __forceinline__ uint32_t PairAfter(uint32_t w)
+static __device__ __forceinline__ uint32_t PairAfter(uint32_t w, bool back)
 {
-  return w + 2 * (gridDim.x - w % gridDim.x) - 1;
+  return back ? w + 2 * (gridDim.x - w % gridDim.x) - 1 : w + gridDim.x;
 }
 
 namespace {
@@ -57,14 +58,15 @@ namespace {
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
+  const bool            back;
   uint32_t              i, tile; /* the item's number, and its tile */
   WorkItem              item;    /* the item itself, still on its way from memory: do not read it early */
 
-  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
+  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), back(a.back), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
   __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
   __device__ __forceinline__ void Next(void)
   {
-    const uint32_t w = PairAfter(i * ntiles + tile);
+    const uint32_t w = PairAfter(i * ntiles + tile, back);
 
     i    = w / ntiles;
     tile = w % ntiles;
@@ -338,7 +340,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w)) { /* read again: its registers are for the blocks */
+  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for the blocks */
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
@@ -493,6 +495,17 @@ template <int P, bool ALIGNED> static HrpbError LaunchFor(const Product *p, cons
   }
 }
 
+/*
+   Whether the longest items come first. Neighbours then lie apart, and each brings the rows of B that they share. That
+   costs nothing as long as L2 holds most of B and something of A and C
+*/
+static bool IsLongestFirst(const Product *p, const SpmmDevice *device, int ctas)
+{
+  const int64_t bytes = (int64_t)p->h->ncols * p->N * (int64_t)sizeof(HrpbScalar);
+
+  return p->schedule->longest && p->schedule->longest_first[ctas - 1] && 4 * bytes <= 3 * (int64_t)device->cache;
+}
+
 template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)
 {
   const Tiling           t = ChooseTiling(p, device);
@@ -504,6 +517,8 @@ template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device
   a.ncols   = p->h->ncols;
   a.ntiles  = t.ntiles;
   a.nstages = t.nstages;
+  a.back    = IsLongestFirst(p, device, t.ctas);
+  if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;
   return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
 }
 
