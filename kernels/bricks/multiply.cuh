@@ -20,9 +20,14 @@ template <typename Scalar> struct DenseArgs {
   int64_t       ldb, ldc;
   int32_t       N;
   bool          pairs; /* whether two rows of C can be stored at once */
-  Scalar       *partial; /* [nslots x panel_rows] x N, column-major: the sums of parts of panels */
-  int64_t       ldpartial;
+  Scalar       *partial; /* [nslots] the sums of parts of panels, each panel_rows x N and column-major */
 };
+
+/* Where the sums of a part begin: together, because a multiprocessor has few memory pages at hand */
+template <typename Scalar> __device__ __forceinline__ Scalar *PartialSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot)
+{
+  return d.partial + (int64_t)slot * f.panel_rows * d.N;
+}
 
 /* The row of the panel and the column of the tile of accumulator i of 16 columns: see mma.cuh */
 template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint32_t strip, uint32_t lane, int i, int32_t *row, int32_t *col)
@@ -46,8 +51,8 @@ template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
 template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
   const bool    whole = item.slot < 0;
-  Scalar       *C     = whole ? d.C : d.partial;
-  const int64_t ldc   = whole ? d.ldc : d.ldpartial;
+  Scalar       *C     = whole ? d.C : PartialSums(f, d, item.slot);
+  const int64_t ldc   = whole ? d.ldc : f.panel_rows;
   uint64_t      bad   = 0;
 
 #pragma unroll
@@ -55,7 +60,7 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
     int32_t row, col, panel_row;
 
     SumPlace<BM, NEIGHBOURS>(strip, lane, i, &panel_row, &col);
-    row = whole ? MatrixRow(f, item.panel, panel_row) : item.slot * f.panel_rows + panel_row;
+    row = whole ? MatrixRow(f, item.panel, panel_row) : panel_row;
     if (BM == 8) {
       const int32_t row1 = whole ? MatrixRow(f, item.panel, panel_row + 1) : row + 1;
 
@@ -64,7 +69,7 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
         if (n0 + 16 * t + col >= d.N) continue;
         Scalar *c = C + (n0 + 16 * t + col) * ldc;
 
-        if (d.pairs && whole && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
+        if ((d.pairs || !whole) && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
         else {
           if (row >= 0) c[row] = sum[t][i];
           if (row1 >= 0) c[row1] = sum[t][i + 1];

@@ -23,7 +23,7 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
   const bool pairs = !p->h->order && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
 
-  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs, p->partial, (int64_t)p->schedule->nslots * p->h->params.panel_rows};
+  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs, p->partial};
 }
 
 /* schedule.cu: put the sums of parts of panels together */

@@ -22,13 +22,16 @@ enum {
      other devices, too, because the sums of a product depend on it
   */
   SLOTS          = 132,
-  SLOTS_MOST     = 3,
+
   LEAST_PART     = 8,    /* blocks of the shortest part */
   MOST_PANELS    = 4096, /* more panels than this keep all thread blocks busy as they are */
   LEAST_GAIN     = 20,   /* a cut, or another sequence, saves at least one of so many blocks */
   STORE_BLOCKS   = 1,    /* to store the sums of a panel takes as long as such a number of blocks; */
-  PARTIAL_BLOCKS = 3,    /* so does to store those of a part, and to add them to the others; */
-  COMBINE_BLOCKS = 3     /* and the kernel that adds */
+  PARTIAL_BLOCKS = 4,    /* so does to store those of a part, and to add them to the others; */
+  COMBINE_BLOCKS = 4,    /* and the kernel that adds */
+
+  COMBINE_THREADS = 256,
+  COMBINE_SUMS    = 4
 };
 
 namespace {
@@ -40,19 +43,18 @@ struct SplitPanel {
 /* What becomes of panels: those of many blocks and more are cut into equal parts of at most part blocks */
 struct Cuts {
   uint32_t many, part;
-  bool     longest_first; /* or parts first, and then panels, in their sequence */
 
   uint32_t Parts(uint32_t nblocks) const { return nblocks < many ? 1 : (nblocks + part - 1) / part; }
 };
 } // namespace
 
-template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStream_t stream, void **d)
+template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStream_t stream, void **d, int64_t *bytes)
 {
   T *p;
 
-  if (x.empty()) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&p, (int64_t)x.size(), stream));
   *d = p;
+  *bytes += (int64_t)(sizeof(T) * x.size());
   HrpbCallCuda(cudaMemcpyAsync(p, x.data(), sizeof(T) * x.size(), cudaMemcpyHostToDevice, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   return HRPB_SUCCESS;
@@ -85,19 +87,10 @@ static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const
   return items;
 }
 
-/* What comes first: a longer item, or a part. Items that are alike stay in their sequence */
-static void Sort(const Cuts &cuts, std::vector<WorkItem> *items)
-{
-  std::stable_sort(items->begin(), items->end(), [&](const WorkItem &a, const WorkItem &b) { return cuts.longest_first ? a.end - a.begin > b.end - b.begin : a.slot >= 0 && b.slot < 0; });
-}
-
-/*
-   The work of each item in the sequence of Sort(), in blocks. Where the longest come first, panels and their parts are
-   counted by their length
-*/
+/* The work of each item, in blocks, panel by panel */
 static std::vector<uint32_t> WorkOf(const std::vector<uint32_t> &start, const Cuts &cuts)
 {
-  std::vector<uint32_t> work, count;
+  std::vector<uint32_t> work;
 
   work.reserve(start.size());
   for (size_t p = 0; p + 1 < start.size(); p++) {
@@ -105,51 +98,55 @@ static std::vector<uint32_t> WorkOf(const std::vector<uint32_t> &start, const Cu
 
     for (uint32_t i = 0; i < nparts; i++) work.push_back((n + i) / nparts + (nparts > 1 ? PARTIAL_BLOCKS : STORE_BLOCKS));
   }
-  if (!cuts.longest_first) return work;
-  for (uint32_t w : work) {
-    if (w >= count.size()) count.resize(w + 1);
-    count[w]++;
-  }
-  work.clear();
-  for (size_t w = count.size(); w-- > 0;) work.insert(work.end(), count[w], (uint32_t)w);
   return work;
 }
 
-/*
-   How long a product takes, in blocks: the work of the thread block that has most of it, and that of adding the parts.
-   It is summed over one to SLOTS_MOST thread blocks on a multiprocessor, each of which is the slower the more there are.
-   Items are dealt forth and back, as in bricks-staged
-*/
-static uint64_t TimeOf(const std::vector<uint32_t> &start, const Cuts &cuts)
+/* The same numbers, the largest first. They are small, so they are counted */
+static std::vector<uint32_t> LargestFirst(const std::vector<uint32_t> &work)
 {
-  const std::vector<uint32_t> work    = WorkOf(start, cuts);
-  const uint64_t              combine = work.size() + 1 > start.size() ? COMBINE_BLOCKS : 0;
-  uint64_t                    sum     = 0;
+  std::vector<uint32_t> sorted, count(*std::max_element(work.begin(), work.end()) + 1);
 
-  for (uint32_t ctas = 1; ctas <= SLOTS_MOST; ctas++) {
-    const size_t          nslots = (size_t)SLOTS * ctas;
-    std::vector<uint64_t> slot(nslots);
-
-    for (size_t i = 0; i < work.size(); i++) slot[i / nslots % 2 ? nslots - 1 - i % nslots : i % nslots] += work[i];
-    sum += ctas * (*std::max_element(slot.begin(), slot.end()) + combine);
-  }
-  return sum;
+  sorted.reserve(work.size());
+  for (uint32_t w : work) count[w]++;
+  for (size_t w = count.size(); w-- > 0;) sorted.insert(sorted.end(), count[w], (uint32_t)w);
+  return sorted;
 }
 
 /*
-   How panels are cut. Cutting everywhere loses: sums of parts are stored, read and stored again. So panels are cut, or
-   their sequence changed, where a product takes less time then
+   The work of the thread block that has most of it, where so many share a multiprocessor. Items are dealt as in
+   bricks-staged: in turn, or forth and back where the longest come first
+*/
+static uint64_t Busiest(const std::vector<uint32_t> &work, size_t ctas, bool longest_first)
+{
+  const size_t          nslots = SLOTS * ctas;
+  std::vector<uint64_t> slot(nslots);
+
+  for (size_t i = 0; i < work.size(); i++) slot[longest_first && i / nslots % 2 ? nslots - 1 - i % nslots : i % nslots] += work[i];
+  return *std::max_element(slot.begin(), slot.end());
+}
+
+/* A sum over products with one thread block on a multiprocessor, with two, and with three, which are as much slower */
+static uint64_t TimeOf(const std::vector<uint32_t> &start, const Cuts &cuts)
+{
+  const std::vector<uint32_t> work   = LargestFirst(WorkOf(start, cuts));
+  uint64_t                    blocks = 0;
+
+  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * (Busiest(work, ctas, true) + (work.size() + 1 > start.size() ? COMBINE_BLOCKS : 0));
+  return blocks;
+}
+
+/*
+   How panels are cut. Cutting everywhere loses: sums of parts are stored, read and stored again. So panels are cut
+   where the busiest thread block has less to do then
 */
 static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &start)
 {
-  const uint32_t most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
-  Cuts           best = {MANY * most, most, false};
-  uint64_t       least;
+  const uint32_t most  = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
+  Cuts           best  = {MANY * most, most};
+  uint64_t       least = TimeOf(start, best);
 
-  if (h->npanels > MOST_PANELS || h->params.window_cols == 1) return best;
-  least = TimeOf(start, best);
-  for (uint32_t part = MANY * most - 1; part >= LEAST_PART; part = 3 * part / 4) {
-    const Cuts     cuts = {part + 1, std::min(part, most), true};
+  for (uint32_t part = 3 * most / 2; part >= LEAST_PART; part = 3 * part / 4) {
+    const Cuts     cuts = {part + 1, std::min(part, most)};
     const uint64_t time = TimeOf(start, cuts);
 
     if (LEAST_GAIN * time >= (LEAST_GAIN - 1) * least) continue;
@@ -159,24 +156,44 @@ static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &start)
   return best;
 }
 
+/* Whether the longest items come first where so many thread blocks share a multiprocessor */
+static bool LongestFirst(const std::vector<uint32_t> &work, size_t ctas)
+{
+  return LEAST_GAIN * Busiest(LargestFirst(work), ctas, true) < (LEAST_GAIN - 1) * Busiest(work, ctas, false);
+}
+
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
+  const uint32_t          most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
+  const bool              few  = h->npanels <= MOST_PANELS && h->params.window_cols > 1;
   std::vector<uint32_t>   start;
   std::vector<WorkItem>   items;
   std::vector<SplitPanel> split;
+  Cuts                    cuts = {MANY * most, most};
+  bool                    longest_first = false;
 
   s->nitems = h->npanels;
   if (!h->nblocks) return HRPB_SUCCESS;
   HrpbCall(Download(h, stream, &start));
-  const Cuts cuts = ChooseCuts(h, start);
-  items           = CutPanels(start, cuts, &split, &s->nslots);
-  if (split.empty() && !cuts.longest_first) return HRPB_SUCCESS;
-  Sort(cuts, &items);
+  if (few) cuts = ChooseCuts(h, start);
+  items     = CutPanels(start, cuts, &split, &s->nslots);
   s->nitems = (int32_t)items.size();
   s->nsplit = (int32_t)split.size();
-  s->bytes  = (int64_t)(sizeof(items[0]) * items.size() + sizeof(split[0]) * split.size());
-  HrpbCall(Upload(items, stream, &s->items));
-  return Upload(split, stream, &s->split);
+  if (few) {
+    const std::vector<uint32_t> work = WorkOf(start, cuts);
+
+    for (int ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) longest_first |= s->longest_first[ctas - 1] = LongestFirst(work, ctas);
+  }
+  if (!split.empty()) {
+    std::stable_partition(items.begin(), items.end(), [](const WorkItem &i) { return i.slot >= 0; });
+    HrpbCall(Upload(items, stream, &s->items, &s->bytes));
+    HrpbCall(Upload(split, stream, &s->split, &s->bytes));
+  }
+  if (longest_first) {
+    std::stable_sort(items.begin(), items.end(), [](const WorkItem &a, const WorkItem &b) { return a.end - a.begin > b.end - b.begin; });
+    HrpbCall(Upload(items, stream, &s->longest, &s->bytes));
+  }
+  return HRPB_SUCCESS;
 }
 
 HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s)
@@ -196,29 +213,42 @@ HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s)
 void HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream)
 {
   (void)HrpbFree(s->items, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->longest, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->split, HRPB_SUCCESS, stream);
   *s = {};
 }
 
 /*
-   Add the sums of the parts of each panel that was cut, with compensation, in their order. A thread has a row and a
-   column
+   Add the sums of the parts of each panel that was cut, with compensation, in their order. A thread has COMBINE_SUMS
+   places of the panel at a time, whose numbers are on their way from memory together
 */
-template <int BM, typename Scalar> static __global__ void __launch_bounds__(256) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
+template <int BM, typename Scalar> static __global__ void __launch_bounds__(COMBINE_THREADS) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
 {
-  const SplitPanel s = split[blockIdx.x];
+  constexpr int64_t TOGETHER = COMBINE_THREADS * COMBINE_SUMS;
+  const SplitPanel  s        = split[blockIdx.x];
+  const int64_t     nsums    = (int64_t)f.panel_rows * d.N;
 
   HrpbWaitForKernelBefore();
-  for (int64_t i = (int64_t)blockIdx.y * blockDim.x + threadIdx.x; i < (int64_t)f.panel_rows * d.N; i += (int64_t)gridDim.y * blockDim.x) {
-    const int32_t panel_row = (int32_t)(i % f.panel_rows), row = MatrixRow(f, s.panel, panel_row);
-    const int64_t n    = i / f.panel_rows;
-    const Scalar *part = d.partial + (int64_t)s.first * f.panel_rows + panel_row + n * d.ldpartial;
-    Scalar        sum = 0, lost = 0;
+  for (int64_t first = blockIdx.y * TOGETHER + threadIdx.x; first < nsums; first += gridDim.y * TOGETHER) {
+    const Scalar *part = PartialSums(f, d, s.first);
+    Scalar        sum[COMBINE_SUMS] = {}, lost[COMBINE_SUMS] = {};
 
-    if (row < 0) continue;
-    for (int32_t k = 0; k < s.nslots; k++, part += f.panel_rows) HrpbAddCompensated(*part, &sum, &lost);
-    sum += lost;
-    d.C[row + n * d.ldc] = IsFinite(sum) ? sum : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb);
+    for (int32_t k = 0; k < s.nslots; k++, part += nsums) {
+      Scalar next[COMBINE_SUMS];
+
+#pragma unroll
+      for (int j = 0; j < COMBINE_SUMS; j++) next[j] = first + j * COMBINE_THREADS < nsums ? part[first + j * COMBINE_THREADS] : 0;
+#pragma unroll
+      for (int j = 0; j < COMBINE_SUMS; j++) HrpbAddCompensated(next[j], &sum[j], &lost[j]);
+    }
+#pragma unroll
+    for (int j = 0; j < COMBINE_SUMS; j++) {
+      const int64_t i = first + j * COMBINE_THREADS, n = i / f.panel_rows;
+      const int32_t panel_row = (int32_t)(i % f.panel_rows), row = i < nsums ? MatrixRow(f, s.panel, panel_row) : -1;
+
+      sum[j] += lost[j];
+      if (row >= 0) d.C[row + n * d.ldc] = IsFinite(sum[j]) ? sum[j] : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb);
+    }
   }
 }
 
@@ -226,8 +256,8 @@ HrpbError CombineRun(const Product *p)
 {
   const HrpbSchedule      *s    = p->schedule;
   const Format<HrpbScalar> f    = FormatOf(p->h, s, p->values);
-  const dim3               grid = dim3(s->nsplit, HrpbGrid((int64_t)p->h->params.panel_rows * p->N, 256, 1024));
+  const dim3               grid = dim3(s->nsplit, HrpbGrid((int64_t)p->h->params.panel_rows * p->N, COMBINE_SUMS * COMBINE_THREADS, 1024));
 
   if (!s->nsplit) return HRPB_SUCCESS;
-  return LaunchAfter(p->h->params.brick_rows == 8 ? Combine<8, HrpbScalar> : Combine<16, HrpbScalar>, grid, 256, 0, p->stream, f, DenseArgsOf(p), (const SplitPanel *)s->split);
+  return LaunchAfter(p->h->params.brick_rows == 8 ? Combine<8, HrpbScalar> : Combine<16, HrpbScalar>, grid, COMBINE_THREADS, 0, p->stream, f, DenseArgsOf(p), (const SplitPanel *)s->split);
 }

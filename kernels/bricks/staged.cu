@@ -46,7 +46,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w)) { /* read again: its registers are for the blocks */
+  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for the blocks */
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
@@ -188,6 +188,17 @@ template <int P, bool ALIGNED> static HrpbError LaunchFor(const Product *p, cons
   }
 }
 
+/*
+   Whether the longest items come first. Neighbours then lie apart, and each brings the rows of B that they share. That
+   costs nothing as long as L2 holds most of B and something of A and C
+*/
+static bool IsLongestFirst(const Product *p, const SpmmDevice *device, int ctas)
+{
+  const int64_t bytes = (int64_t)p->h->ncols * p->N * (int64_t)sizeof(HrpbScalar);
+
+  return p->schedule->longest && p->schedule->longest_first[ctas - 1] && 4 * bytes <= 3 * (int64_t)device->cache;
+}
+
 template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)
 {
   const Tiling           t = ChooseTiling(p, device);
@@ -199,6 +210,8 @@ template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device
   a.ncols   = p->h->ncols;
   a.ntiles  = t.ntiles;
   a.nstages = t.nstages;
+  a.back    = IsLongestFirst(p, device, t.ctas);
+  if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;
   return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
 }
 

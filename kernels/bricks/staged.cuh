@@ -35,6 +35,7 @@ template <typename Scalar> struct StagedArgs {
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
   int32_t           ntiles, nstages;
+  bool              back; /* see PairAfter() */
   /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
   uint32_t          pattern_at, stage_bytes;
 };
@@ -50,12 +51,12 @@ static constexpr __host__ __device__ int Pitch(int brick_rows)
 }
 
 /*
-   The pair that a thread block takes after pair number w. The first is that of its own number. Pairs are dealt forth and
-   back. So where they become shorter, whoever had the longest of one turn has the shortest of the next
+   The pair that a thread block takes after pair number w. The first is that of its own number. Where pairs become
+   shorter they are dealt forth and back, so that whoever had the longest of one turn has the shortest of the next
 */
-static __device__ __forceinline__ uint32_t PairAfter(uint32_t w)
+static __device__ __forceinline__ uint32_t PairAfter(uint32_t w, bool back)
 {
-  return w + 2 * (gridDim.x - w % gridDim.x) - 1;
+  return back ? w + 2 * (gridDim.x - w % gridDim.x) - 1 : w + gridDim.x;
 }
 
 namespace {
@@ -63,14 +64,15 @@ namespace {
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
   const uint32_t        ntiles;
+  const bool            back;
   uint32_t              i, tile; /* the item's number, and its tile */
   WorkItem              item;    /* the item itself, still on its way from memory: do not read it early */
 
-  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
+  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), back(a.back), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
   __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
   __device__ __forceinline__ void Next(void)
   {
-    const uint32_t w = PairAfter(i * ntiles + tile);
+    const uint32_t w = PairAfter(i * ntiles + tile, back);
 
     i    = w / ntiles;
     tile = w % ntiles;

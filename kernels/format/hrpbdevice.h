@@ -89,13 +89,24 @@ HrpbParams HrpbShortParams(void);
 HrpbParams HrpbGatherParams(void);
 
 /*
-   The parts in which panels are multiplied: panels with many more blocks than others are cut. A schedule follows from
-   the bricks and lives as long as they do
+   The items of work in which panels are multiplied: panels with many more blocks than others are cut into parts. A
+   schedule follows from the bricks and lives as long as they do. The sums of a product depend on where panels are cut,
+   and not on the sequence of the items
 */
+enum {
+  HRPB_MOST_CTAS = 3 /* thread blocks of a product on a multiprocessor */
+};
+
 typedef struct {
   int32_t nitems, nsplit, nslots; /* parts and whole panels; panels that are cut; parts */
-  void   *items, *split;          /* in device memory, NULL where no panel is cut */
-  int64_t bytes;                  /* of device memory that both have */
+
+  /*
+     In device memory. items has parts, and then panels; it is NULL, as split is, where no panel is cut. longest has the
+     same with the longest first, or is NULL
+  */
+  void   *items, *longest, *split;
+  bool    longest_first[HRPB_MOST_CTAS]; /* whether that is the faster sequence, with one thread block and more */
+  int64_t bytes;                         /* of device memory that they have */
 } HrpbSchedule;
 
 enum {

@@ -154,7 +154,7 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
     return;
   }
 
-  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems; w = PairAfter(w)) {
+  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems; w = PairAfter(w, a.b.back)) {
     const WorkItem item = GetItem(f, w);
     int32_t        row[2]; /* of the lane's two rows of products */
     HrpbInt        entry[2]; /* the next of each */
