@@ -597,7 +597,7 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
 
   Notes:
   Holds for `MatMult()` and `MatMultAdd()`, and for products with the transpose of a matrix that is known to be
-  symmetric (`MatSetOption()` with `MAT_SYMMETRIC`). Other transposes are the parent's. So is everything on the host.
+  symmetric (`MatSetOption()`). Other transposes are the parent's. So is everything on the host.
 
   Our kernels read the matrix as it is. They give the same bits in every run, and all of them give the same.
 

@@ -259,7 +259,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   HrpbCallCuda(cudaGetLastError());
   HrpbCallCuda(cudaMemcpyAsync(&needs, c->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (HRPB_LANES * (double)needs.turns > MOST_WASTE * entries) {
+  if ((double)(HRPB_LANES * needs.turns) > MOST_WASTE * entries) {
     v->lanes        = 0;
     v->long_entries = VectorBinEntries(VECTOR_BINS - 1);
     needs.cut       = needs.cut_bins;

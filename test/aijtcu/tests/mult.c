@@ -1,0 +1,289 @@
+static char help[] = "Products of a MATAIJTCU with one vector, against sums in higher precision. Prints on error only.\n\n";
+
+#include <petscaijtcu.h>
+
+/* Patterns of a test */
+typedef enum {
+  BAND,      /* seven entries a row */
+  NODES,     /* rows by threes with the same columns; symmetric */
+  LONG_ROWS, /* a few rows have all columns */
+  IRREGULAR, /* rows of all lengths */
+  EMPTY,     /* most rows have no entry */
+  NOTHING,
+  NPATTERNS
+} Pattern;
+static const char *const names[] = {"band", "nodes", "long rows", "irregular", "empty rows", "nothing"};
+
+typedef struct {
+  Pattern   pattern;
+  PetscInt  rows, cols;
+  PetscReal scale;
+  PetscBool special; /* NaN and Inf in x */
+} Case;
+
+static PetscBool Has(const Case *c, PetscInt i, PetscInt j)
+{
+  switch (c->pattern) {
+  case BAND:
+    return (PetscBool)(PetscAbsInt(i - j) <= 3);
+  case NODES:
+    return (PetscBool)(PetscAbsInt(i / 3 - j / 3) <= 4);
+  case LONG_ROWS:
+    return (PetscBool)(i % 97 == 5 || (i + j) % 211 == 0);
+  case IRREGULAR:
+    return (PetscBool)((i * 7919 + j * 104729) % (i * i % 89 + 1) == 0);
+  case EMPTY:
+    return (PetscBool)(i % 13 == 2 && j % 5 == 1);
+  default:
+    return PETSC_FALSE;
+  }
+}
+
+static PetscReal Value(const Case *c, PetscInt i, PetscInt j)
+{
+  return c->scale * (c->pattern == NODES ? 1 / (PetscReal)(1 + PetscAbsInt(i - j)) : (PetscReal)((i * 31 + j * 17) % 23 - 11) / 8);
+}
+
+static PetscReal X(const Case *c, PetscInt j)
+{
+  if (c->special && j == 40) return (PetscReal)NAN;
+  if (c->special && j == 77) return PETSC_INFINITY;
+  return (PetscReal)((j * 37 + 11) % 101 - 50) / 64;
+}
+
+static PetscReal Y(PetscInt i)
+{
+  return (PetscReal)((i * 29 + 3) % 83 - 41) / 32;
+}
+
+static PetscErrorCode FillMat(Mat A, const Case *c)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt j = 0; j < c->cols; j++) {
+      if (Has(c, i, j)) PetscCall(MatSetValue(A, i, j, (PetscScalar)Value(c, i, j), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x, or y */
+static PetscErrorCode FillVec(Vec v, const Case *c, PetscBool is_x)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(v, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) PetscCall(VecSetValue(v, i, (PetscScalar)(is_x ? X(c, i) : Y(i)), INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(v));
+  PetscCall(VecAssemblyEnd(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Check z = A x, or with the transpose, and with y added */
+static PetscErrorCode Check(const Case *c, Vec z, PetscBool transposed, PetscBool adds, const char what[])
+{
+  const PetscInt     others = transposed ? c->rows : c->cols;
+  const PetscScalar *array;
+  PetscInt           begin, end, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(z, &begin, &end));
+  PetscCall(VecGetArrayRead(z, &array));
+  for (PetscInt i = begin; i < end; i++) {
+    const PetscReal found = PetscRealPart(array[i - begin]);
+    long double     sum   = adds ? Y(i) : 0, size = fabsl(sum);
+
+    for (PetscInt k = 0; k < others; k++) {
+      if (transposed ? Has(c, k, i) : Has(c, i, k)) {
+        const long double term = (long double)(transposed ? Value(c, k, i) : Value(c, i, k)) * X(c, k);
+
+        sum += term;
+        size += fabsl(term);
+      }
+    }
+    if (isnan(sum) ? !PetscIsNanReal(found) : isinf(sum) ? found != (PetscReal)sum : !(fabsl(found - sum) <= 20 * PETSC_MACHINE_EPSILON * size)) wrong++;
+  }
+  PetscCall(VecRestoreArrayRead(z, &array));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s%s%s: %" PetscInt_FMT " numbers are wrong\n", names[c->pattern], what, c->special ? ", NaN and Inf" : "", c->scale != 1 ? ", new values" : "", wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vectors of the matrix's kind, or of the host */
+static PetscErrorCode CreateVecs(Mat A, PetscBool host, Vec *x, Vec *y)
+{
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  if (!host) PetscCall(MatCreateVecs(A, x, y));
+  else {
+    PetscCall(MatGetLocalSize(A, &m, &n));
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, n, PETSC_DETERMINE, x));
+    PetscCall(VecCreateMPI(PETSC_COMM_WORLD, m, PETSC_DETERMINE, y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestProducts(Mat A, const Case *c, PetscBool host)
+{
+  Vec x, y, z;
+
+  PetscFunctionBegin;
+  PetscCall(CreateVecs(A, host, &x, &y));
+  PetscCall(FillVec(x, c, PETSC_TRUE));
+  PetscCall(FillVec(y, c, PETSC_FALSE));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(MatMult(A, x, z));
+  PetscCall(Check(c, z, PETSC_FALSE, PETSC_FALSE, host ? "MatMult() on the host" : "MatMult()"));
+  PetscCall(VecSet(z, (PetscScalar)NAN)); /* must not be read */
+  PetscCall(MatMultAdd(A, x, y, z));
+  PetscCall(Check(c, z, PETSC_FALSE, PETSC_TRUE, host ? "MatMultAdd() on the host" : "MatMultAdd()"));
+  PetscCall(MatMultAdd(A, x, y, y));
+  PetscCall(Check(c, y, PETSC_FALSE, PETSC_TRUE, host ? "MatMultAdd() in place on the host" : "MatMultAdd() in place"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products with the transpose. x is as long as a column */
+static PetscErrorCode TestTransposes(Mat A, const Case *c, PetscBool host)
+{
+  Vec x, y, z;
+
+  PetscFunctionBegin;
+  PetscCall(CreateVecs(A, host, &y, &x));
+  PetscCall(FillVec(x, c, PETSC_TRUE));
+  PetscCall(FillVec(y, c, PETSC_FALSE));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(MatMultTranspose(A, x, z));
+  PetscCall(Check(c, z, PETSC_TRUE, PETSC_FALSE, "MatMultTranspose()"));
+  PetscCall(MatMultTransposeAdd(A, x, y, z));
+  PetscCall(Check(c, z, PETSC_TRUE, PETSC_TRUE, "MatMultTransposeAdd()"));
+  PetscCall(MatMultHermitianTranspose(A, x, z));
+  PetscCall(Check(c, z, PETSC_TRUE, PETSC_FALSE, "MatMultHermitianTranspose()"));
+  PetscCall(MatMultHermitianTransposeAdd(A, x, y, y));
+  PetscCall(Check(c, y, PETSC_TRUE, PETSC_TRUE, "MatMultHermitianTransposeAdd() in place"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   On a device all kernels of ours give the same bits, before and after something is made for the pattern. Nodes are
+   made within 40 products, and not before the tenth
+*/
+static PetscErrorCode TestBits(Mat A, const Case *c)
+{
+  const MatAIJTCUMult mults[] = {MAT_AIJTCU_MULT_CSR, MAT_AIJTCU_MULT_NODES, MAT_AIJTCU_MULT_AUTO};
+  MatAIJTCUMult       set;
+  MatAIJTCUSynergy    s;
+  Vec                 x, y, z;
+  PetscBool           same, cuda;
+  PetscInt64          before;
+  PetscMPIInt         size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(FillVec(x, c, PETSC_TRUE));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(MatAIJTCUGetMult(A, &set));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatAIJTCUGetSynergy(A, &s));
+  before = s.device_bytes;
+  for (int i = 0; i < 40; i++) {
+    PetscCall(MatMult(A, x, z));
+    PetscCall(VecEqual(y, z, &same));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: product %d has other bits\n", names[c->pattern], i));
+    PetscCall(MatAIJTCUGetSynergy(A, &s));
+    if (i == 8 && s.device_bytes != before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: something is made for few products\n", names[c->pattern]));
+  }
+  if (cuda && size == 1 && c->pattern == NODES && set == MAT_AIJTCU_MULT_AUTO && s.device_bytes == before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "no nodes are made\n"));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mults) && set != MAT_AIJTCU_MULT_CUSPARSE; i++) {
+    PetscCall(MatAIJTCUSetMult(A, mults[i]));
+    PetscCall(MatMult(A, x, z));
+    PetscCall(VecEqual(y, z, &same));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s has other bits than %s\n", names[c->pattern], MatAIJTCUMults[mults[i]], MatAIJTCUMults[set]));
+  }
+  PetscCall(MatAIJTCUSetMult(A, set));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
+{
+  Case c = {pattern, rows, cols, 1, PETSC_FALSE};
+  Mat  A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, rows, cols));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatSetOptionsPrefix(A, "a_"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(FillMat(A, &c));
+  for (int host = 0; host < 2; host++) {
+    c.special = PETSC_FALSE;
+    PetscCall(TestProducts(A, &c, (PetscBool)host));
+    PetscCall(TestTransposes(A, &c, (PetscBool)host));
+    c.special = PETSC_TRUE;
+    PetscCall(TestProducts(A, &c, (PetscBool)host));
+  }
+  c.special = PETSC_FALSE;
+  PetscCall(TestBits(A, &c));
+  /* new values, by the device and by the host */
+  PetscCall(MatScale(A, 0.75));
+  c.scale = (PetscReal)0.75;
+  PetscCall(TestProducts(A, &c, PETSC_FALSE));
+  c.scale = (PetscReal)1.5;
+  PetscCall(FillMat(A, &c));
+  PetscCall(TestProducts(A, &c, PETSC_FALSE));
+  PetscCall(TestTransposes(A, &c, PETSC_FALSE));
+  if (pattern == NODES) { /* its transpose is known, and is no work of its own */
+    PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+    PetscCall(TestTransposes(A, &c, PETSC_FALSE));
+    PetscCall(TestTransposes(A, &c, PETSC_TRUE));
+    c.special = PETSC_TRUE;
+    PetscCall(TestTransposes(A, &c, PETSC_FALSE));
+    c.special = PETSC_FALSE;
+  }
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(TestProducts(A, &c, PETSC_FALSE));
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(TestProducts(A, &c, PETSC_FALSE));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  for (int pattern = 0; pattern < NPATTERNS; pattern++) PetscCall(TestCase((Pattern)pattern, 300, 300));
+  PetscCall(TestCase(BAND, 90, 131));
+  PetscCall(TestCase(BAND, 131, 90));
+  PetscCall(TestCase(LONG_ROWS, 200, 9000));
+  PetscCall(TestCase(IRREGULAR, 700, 400));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  test:
+    output_file: output/empty.out
+    nsize: {{1 2 4}}
+    args: -a_mat_aijtcu_mult {{auto cusparse csr nodes}} -use_gpu_aware_mpi 0
+
+TEST*/
