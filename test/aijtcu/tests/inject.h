@@ -219,8 +219,9 @@ static long Call(int i, PARAMETERS)
     return Call(0x##i, ARGUMENTS); \
   }
 #define SIXTEEN(h, X) X(h##0) X(h##1) X(h##2) X(h##3) X(h##4) X(h##5) X(h##6) X(h##7) X(h##8) X(h##9) X(h##a) X(h##b) X(h##c) X(h##d) X(h##e) X(h##f)
-#define HALF(X)       SIXTEEN(0, X) SIXTEEN(1, X) SIXTEEN(2, X) SIXTEEN(3, X) SIXTEEN(4, X) SIXTEEN(5, X) SIXTEEN(6, X) SIXTEEN(7, X)
-#define ALL(X)        HALF(X) SIXTEEN(8, X) SIXTEEN(9, X) SIXTEEN(a, X) SIXTEEN(b, X) SIXTEEN(c, X) SIXTEEN(d, X) SIXTEEN(e, X) SIXTEEN(f, X)
+#define HALF(h, X)    SIXTEEN(h##0, X) SIXTEEN(h##1, X) SIXTEEN(h##2, X) SIXTEEN(h##3, X) SIXTEEN(h##4, X) SIXTEEN(h##5, X) SIXTEEN(h##6, X) SIXTEEN(h##7, X)
+#define REST(h, X)    SIXTEEN(h##8, X) SIXTEEN(h##9, X) SIXTEEN(h##a, X) SIXTEEN(h##b, X) SIXTEEN(h##c, X) SIXTEEN(h##d, X) SIXTEEN(h##e, X) SIXTEEN(h##f, X)
+#define ALL(X)        HALF(0, X) REST(0, X) HALF(1, X) REST(1, X)
 ALL(ONE)
 #define NAME(i) Call##i,
 static const Function calls[MAX_IMPORTS] = {ALL(NAME)};
