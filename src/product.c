@@ -68,7 +68,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
 static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
 {
   Mat            A = C->product->A, B = C->product->B;
-  AIJTCUDecision d = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .path = path};
+  AIJTCUDecision d = {.op = SPMM_OP_PRODUCT, .N = PetscMax(B->cmap->n, AIJTCUDecideColumns), .path = path};
   AIJTCUPlan    *plan;
   PetscBool      done = PETSC_FALSE, changed;
 
@@ -156,7 +156,7 @@ static PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
   AIJTCUDecision d;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, C->product->B->cmap->n, &d));
+  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, PetscMax(C->product->B->cmap->n, AIJTCUDecideColumns), &d));
   PetscCall(AIJTCURecordChoice(A, d.N, d.path, AIJTCUReasons[d.reason]));
   if (d.path == MAT_AIJTCU_PATH_CSR) {
     PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d.N, AIJTCUReasons[d.reason]));
