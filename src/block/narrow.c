@@ -65,9 +65,9 @@ static PetscErrorCode LeaveX(AIJTCUBlockKSP *s)
 }
 
 /*
-   Narrow the block if enough columns have ended. X becomes a narrow block, and the nkept work blocks keep what is in the
-   columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is there until the next
-   call
+   Narrow the block if enough columns have ended. X becomes a narrow block, and the nkept work blocks keep what is in
+   the columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is there until the
+   next call
 */
 PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, Mat *X, PetscInt nkept, const PetscInt kept[], const PetscInt *from[])
 {
