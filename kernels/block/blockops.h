@@ -51,8 +51,8 @@ typedef struct {
 } BlockStep;
 
 /*
-   A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose number
-   is zero is left out, and so is W where its array is NULL. Y may be Y0 or X
+   A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose
+   number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X
 */
 typedef struct {
   HrpbScalar        a, b, c;

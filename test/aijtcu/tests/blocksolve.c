@@ -887,7 +887,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: chebyshev_smooth
-      args: -ksp_type chebyshev -ksp_chebyshev_kind {{first fourth opt_fourth}} -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 4}} -nonzero
+      args: -ksp_type chebyshev -ksp_chebyshev_kind {{first fourth opt_fourth}} -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 2 3 4}} -nonzero {{0 1}}
 
     test:
       suffix: chebyshev_zero
@@ -1030,6 +1030,22 @@ int main(int argc, char **argv)
       suffix: cuda_bcg
       requires: cuda
       args: -ksp_type bcg -pc_type jacobi -block densecuda -nonzero -with_nan -fewer -dependent
+
+    test:
+      suffix: cuda_factors
+      requires: cuda
+      args: -ksp_type {{cg gmres}} -pc_type {{lu cholesky bjacobi}} -sub_pc_type {{ilu icc}} -options_left 0 -block densecuda -nonzero
+
+    test:
+      suffix: cuda_smooth
+      requires: cuda
+      args: -ksp_type {{chebyshev richardson}} -ksp_chebyshev_eigenvalues 0.003,2.1 -ksp_richardson_scale 0.7 -options_left 0 -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 2 3 4}} -block densecuda -nonzero {{0 1}}
+
+    test:
+      suffix: cuda_richardson_mg
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type richardson -pc_type gamg -block densecuda -whole -within 20 -nonzero {{0 1}}
 
     test:
       suffix: cuda_narrow
