@@ -239,6 +239,8 @@ PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *)
 /* upstreamproduct.c: workarounds for defects in products */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUProductIsSparse(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductOfReplaced(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
 
 /* wrap.c: what stands in for the parent's functions */

@@ -141,11 +141,12 @@ static PetscErrorCode TestChanges(const Test *t, PCType type, PetscReal bound)
 {
   PC        pc;
   Mat       A, plain;
-  PetscBool device; /* PETSc applies to columns of this kind */
+  PetscBool device, host;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrendswith(t->dense, "cuda", &device));
+  PetscCall(PetscStrcmp(t->dense, MATDENSE, &host));
   PetscCall(CreateOperator(t, t->type, PETSC_FALSE, &A));
+  PetscCall(IsOnDevice(A, &device)); /* PETSc's PCPBJACOBI does not get back from there, and takes no columns of the host */
   PetscCall(CreateOperator(t, device ? MATAIJCUSPARSE : MATAIJ, PETSC_FALSE, &plain));
   PetscCall(MatScale(plain, 3));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
@@ -158,7 +159,7 @@ static PetscErrorCode TestChanges(const Test *t, PCType type, PetscReal bound)
   PetscCall(PCSetReusePreconditioner(pc, PETSC_FALSE));
   PetscCall(Check(t, pc, PETSC_TRUE, bound, "new values"));
   PetscCall(PCSetOperators(pc, plain, plain));
-  PetscCall(Check(t, pc, PETSC_FALSE, bound, "an operator of another type"));
+  if (!device || !host) PetscCall(Check(t, pc, PETSC_FALSE, bound, "an operator of another type"));
   PetscCall(PCSetOperators(pc, plain, A));
   PetscCall(Check(t, pc, PETSC_TRUE, bound, "the preconditioner is made of ours"));
   PetscCall(PCReset(pc));
