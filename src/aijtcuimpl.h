@@ -288,6 +288,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const
    AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
    AIJTCUPlanKnow()     fetches all facts; gives the whole decision
 */
+PETSC_INTERN PetscInt       AIJTCUDecideColumns; /* products with fewer columns are decided as with so many */
 PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);

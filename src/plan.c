@@ -163,6 +163,8 @@ static PetscErrorCode AIJTCUPlanTune(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscIn
 }
 #endif
 
+PetscInt AIJTCUDecideColumns = 0;
+
 /* Decide the path of an operation with N columns, and its reason. AIJTCUPlanPrepare() decides the rest */
 PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, AIJTCUDecision *d)
 {

@@ -79,7 +79,7 @@ static PetscErrorCode AIJTCUMultiplyOr(Mat A, AIJTCUPlan *plan, AIJTCUDecision *
 static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
 {
   Mat            A = C->product->A, B = C->product->B;
-  AIJTCUDecision d = {.op = SPMM_OP_PRODUCT, .N = B->cmap->n, .path = path};
+  AIJTCUDecision d = {.op = SPMM_OP_PRODUCT, .N = PetscMax(B->cmap->n, AIJTCUDecideColumns), .path = path};
   AIJTCUPlan    *plan;
   PetscBool      done = PETSC_FALSE, changed;
 
@@ -155,9 +155,9 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_CSR(Mat C)
 static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, AIJTCUDecision *d)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, N, d));
-  PetscCall(AIJTCURecordChoice(A, N, d->path, AIJTCUReasons[d->reason]));
-  if (d->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", N, AIJTCUReasons[d->reason]));
+  PetscCall(AIJTCUPlanDecide(A, plan, SPMM_OP_PRODUCT, PetscMax(N, AIJTCUDecideColumns), d));
+  PetscCall(AIJTCURecordChoice(A, d->N, d->path, AIJTCUReasons[d->reason]));
+  if (d->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscInfo(A, "aijtcu: product with %" PetscInt_FMT " columns on the CSR path: %s\n", d->N, AIJTCUReasons[d->reason]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

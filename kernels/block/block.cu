@@ -31,6 +31,7 @@ enum {
   TILE        = THREADS * ENTRIES,
   MOST_BLOCKS = 65535, /* of a grid, in its second dimension */
   MOST_X      = 32,    /* blocks that one kernel works with */
+  MOST_MOVED  = 128,   /* columns that one kernel moves */
   COLUMNS     = 8      /* that share what is read of D */
 };
 
@@ -188,6 +189,14 @@ struct StepArgs {
   int64_t     n, N;
 };
 
+struct MoveArgs {
+  BlockIn  X;
+  BlockOut Y;
+  int64_t  n;
+  int32_t  N;
+  HrpbInt  from[MOST_MOVED], to[MOST_MOVED];
+};
+
 struct SmoothArgs {
   BlockSmooth t;
   int64_t     n, N;
@@ -298,6 +307,18 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
       }
     } else if (s.parts) LeaveWarpSum(sums, 0, WarpDot(r, r));
     if (s.parts) SumWarps(sums, t.kind ? 2 : 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
+  }
+}
+
+/* A thread moves its entries of all columns, so that their order is that of the columns */
+static __global__ void __launch_bounds__(THREADS) MoveKernel(const __grid_constant__ MoveArgs m)
+{
+  const int64_t i0 = (int64_t)blockIdx.x * TILE, rows = m.n - i0;
+  HrpbScalar    x[ENTRIES];
+
+  for (int32_t k = 0; k < m.N; k++) {
+    Load(m.X.array + (int64_t)m.from[k] * m.X.ld + i0, rows, x);
+    Store(m.Y.array + (int64_t)m.to[k] * m.Y.ld + i0, rows, x);
   }
 }
 
@@ -519,6 +540,26 @@ static HrpbError Zero(const BlockShape *s, BlockOut Y)
   return HRPB_SUCCESS;
 }
 
+static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y)
+{
+  MoveArgs m;
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  m.X = X;
+  m.Y = Y;
+  m.n = s->n;
+  for (int64_t first = 0; first < s->N; first += MOST_MOVED) {
+    m.N = (int32_t)std::min(s->N - first, (int64_t)MOST_MOVED);
+    for (int32_t k = 0; k < m.N; k++) {
+      m.from[k] = from ? from[first + k] : (HrpbInt)(first + k);
+      m.to[k]   = to ? to[first + k] : (HrpbInt)(first + k);
+    }
+    MoveKernel<<<HrpbGrid(s->n, TILE), THREADS, 0, s->stream>>>(m);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  return HRPB_SUCCESS;
+}
+
 static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
 {
   if (s->N == 0) return HRPB_SUCCESS;
@@ -547,6 +588,7 @@ const BlockOps BlockOpsDevice = {
   .smooth  = Smooth,
   .copy    = Copy,
   .zero    = Zero,
+  .move    = Move,
   .scalars = Scalars,
   .scale   = Scale
 };

@@ -167,6 +167,13 @@ static HrpbError Zero(const BlockShape *s, BlockOut Y)
   return HRPB_SUCCESS;
 }
 
+static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y)
+{
+  if (s->n == 0) return HRPB_SUCCESS;
+  for (int64_t k = 0; k < s->N; k++) memmove(Y.array + (to ? to[k] : k) * Y.ld, X.array + (from ? from[k] : k) * X.ld, sizeof(HrpbScalar) * (size_t)s->n);
+  return HRPB_SUCCESS;
+}
+
 static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
 {
   for (int64_t j = 0; j < s->N; j++) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : 0;
@@ -204,5 +211,6 @@ const BlockOps BlockOpsHost = {
   .smooth  = Smooth,
   .copy    = Copy,
   .zero    = Zero,
+  .move    = Move,
   .scalars = Scalars,
   .scale   = Scale};

@@ -89,6 +89,12 @@ typedef struct {
   HrpbError (*copy)(const BlockShape *, BlockIn X, BlockOut Y);
   HrpbError (*zero)(const BlockShape *, BlockOut Y);
 
+  /*
+     Column to[k] of Y = column from[k] of X, for the N columns k one after the other. NULL stands for k. The numbers of
+     columns are on the host. Y may be X, if no column is written before it is read
+  */
+  HrpbError (*move)(const BlockShape *, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y);
+
   /* out_j = x_j op y_j where active_j is not zero, else 0. out may be x or y */
   HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y);
 

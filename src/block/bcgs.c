@@ -19,6 +19,18 @@ enum {
   END
 };
 
+enum { /* work blocks */
+  BLOCK_Z = AIJTCU_BLOCK_TEMP,
+  BLOCK_W = AIJTCU_BLOCK_OWN,
+  BLOCK_R,
+  BLOCK_RP,
+  BLOCK_P,
+  BLOCK_S,
+  BLOCK_SECOND,
+  BLOCK_Y, /* for the right side only */
+  BLOCKS
+};
+
 static PetscErrorCode AIJTCULacksBCGS(KSP ksp, AIJTCUBlockKSP *s, const char **why)
 {
   PetscFunctionBegin;
@@ -29,7 +41,7 @@ static PetscErrorCode AIJTCULacksBCGS(KSP ksp, AIJTCUBlockKSP *s, const char **w
 
 static AIJTCUBlockNeeds AIJTCUNeedsBCGS(KSP ksp)
 {
-  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + (ksp->pc_side == PC_RIGHT ? 7 : 6)};
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = ksp->pc_side == PC_RIGHT ? BLOCKS : BLOCK_Y};
 }
 
 /* Test the columns after iteration i, in the order of KSPSolve_BCGS(). host has the scalars of the solve from RHO on */
@@ -57,30 +69,37 @@ static PetscErrorCode AIJTCUTestBCGS(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* v and t are results of M in two blocks or, for the right side, of products in two blocks */
+static PetscErrorCode AIJTCUBlocksBCGS(AIJTCUBlockCtx ctx, PetscBool right, Mat *R, Mat *RP, Mat *P, Mat *S, Mat W[2], Mat Z[2])
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_Z, &Z[0]));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_W, &W[0]));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_R, R));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_RP, RP));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_P, P));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_S, S));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_SECOND, right ? &W[1] : &Z[1]));
+  if (right) Z[1] = Z[0];
+  else W[1] = W[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   const AIJTCUBlockCtx ctx   = s->ctx;
   const PetscBool      right = (PetscBool)(ksp->pc_side == PC_RIGHT);
   AIJTCUColumns       *c     = &s->columns;
-  PetscScalar *const alpha = AIJTCUBlockScalars(ctx, ALPHA), *const omega = AIJTCUBlockScalars(ctx, OMEGA), *const beta = AIJTCUBlockScalars(ctx, BETA), *const temp = AIJTCUBlockScalars(ctx, TEMP);
   const PetscScalar *host, *active;
+  const PetscInt    *from;
   Mat                R, RP, P, S, Y, W[2], Z[2], V = NULL, T, r;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z[0]));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN, &W[0]));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 1, &R));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 2, &RP));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 3, &P));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 4, &S));
-  /* v and t are results of M in two blocks or, for the right side, of products in two blocks */
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 5, right ? &W[1] : &Z[1]));
-  if (right) Z[1] = Z[0];
-  else W[1] = W[0];
+  PetscCall(AIJTCUBlocksBCGS(ctx, right, &R, &RP, &P, &S, W, Z));
   /* For the right side the sum of steps is in Y, to which M is applied at the end */
   Y = X;
   if (right) {
-    PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 6, &Y));
+    PetscCall(AIJTCUBlockWork(ctx, BLOCK_Y, &Y));
     PetscCall(AIJTCUBlockZero(ctx, Y));
   }
   PetscCall(AIJTCUBlockResidual(ksp, s, ksp->guess_zero, B, X, W[0], &r));
@@ -96,6 +115,7 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   }
   for (PetscInt i = 0; c->nactive; i++) {
     PetscScalar *const rho = AIJTCUBlockScalars(ctx, RHO + i % 2), *const rhoold = AIJTCUBlockScalars(ctx, RHO + (i + 1) % 2);
+    PetscScalar *const alpha = AIJTCUBlockScalars(ctx, ALPHA), *const omega = AIJTCUBlockScalars(ctx, OMEGA), *const beta = AIJTCUBlockScalars(ctx, BETA), *const temp = AIJTCUBlockScalars(ctx, TEMP);
 
     PetscCall(AIJTCUColumnsActive(s, &active));
     if (i) {
@@ -124,6 +144,12 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUColumnsFetch(s, RHO, ALPHA - RHO, &host));
     PetscCall(AIJTCUTestBCGS(ksp, s, i, host));
     if (i + 1 >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i + 1, KSP_DIVERGED_ITS));
+    if (right) continue; /* Y has what all columns get at the end */
+    PetscCall(AIJTCUColumnsNarrow(ksp, s, &X, 4, (PetscInt[]){BLOCK_R, BLOCK_RP, BLOCK_P, BLOCK_Z}, &from));
+    if (!from) continue;
+    PetscCall(AIJTCUBlocksBCGS(ctx, right, &R, &RP, &P, &S, W, Z));
+    V = Z[0];
+    Y = X;
   }
   if (right && V) {
     PetscCall(AIJTCUBlockPCApply(ksp, Y, Z[0]));

@@ -36,6 +36,17 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxDestroy(AIJTCUBlockCtx *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx, PetscInt, Mat *);
 PETSC_EXTERN PetscScalar   *AIJTCUBlockScalars(AIJTCUBlockCtx, PetscInt);
 
+/*
+   A context can be narrowed, also several times. Work blocks are then the first columns of what they were. Those whose
+   numbers are given keep the columns that are given, in ascending order, and so do all scalars. Work blocks and scalars
+   must be asked for anew. AIJTCUBlockCtxWiden() gives all columns back, in which there is anything then
+*/
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxNarrow(AIJTCUBlockCtx, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxWiden(AIJTCUBlockCtx);
+
+/* Column to[k] of Y = column from[k] of X, for as many k as are given; NULL stands for k */
+PETSC_EXTERN PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx, PetscInt, const PetscInt[], Mat, const PetscInt[], Mat);
+
 /* Sums are over all ranks. Those of one call are one reduction */
 PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);

@@ -25,14 +25,20 @@ enum {
 /* Which work blocks are whose */
 enum {
   AIJTCU_BLOCK_TEMP, /* for a method once it has begun; never the result of a product with A */
-  AIJTCU_BLOCK_RHS,  /* B without what is not in the range of A */
+  AIJTCU_BLOCK_RHS,  /* B without what is not in the range of A; B of a narrow block, where a method still needs it */
+  AIJTCU_BLOCK_X,    /* X of a narrow block */
   AIJTCU_BLOCK_OWN
 };
 
 /* How each column fares */
 typedef struct {
   PetscInt            N, allocated, nactive;
+  PetscBool           narrow;  /* N is less than at the beginning, see narrow.c */
   PetscBool           changed; /* active here is newer than the scalars of the solve */
+  PetscInt            first;   /* which of all right-hand sides the first column of the block was */
+  PetscInt           *column;  /* which column of the block at the beginning each is */
+  PetscInt           *from;    /* for narrow.c */
+  PetscReal           largest; /* norm of those that have left */
   PetscScalar        *active;
   PetscInt           *its;
   PetscReal          *rnorm;
@@ -55,6 +61,8 @@ typedef struct {
 /* A product with A that is set up once. PETSc keeps what it needs in the matrix of the result */
 typedef struct {
   Mat              result; /* a reference */
+  PetscInt         N;      /* its columns */
+  PetscInt         decide; /* AIJTCUDecideColumns */
   PetscObjectId    id;
   PetscObjectState nonzerostate;
 } AIJTCUBlockProduct;
@@ -89,7 +97,8 @@ typedef struct {
   AIJTCUBlockCtx     ctx;
   AIJTCUBlockPlace   place;
   Mat                moved[2];   /* B and X where A works, if they are not there */
-  AIJTCUBlockProduct product[2]; /* at most two blocks are results of products in a method */
+  Mat                whole;      /* X of all columns, where the block is narrow; not a reference */
+  AIJTCUBlockProduct product[4]; /* at most two blocks are results of products in a method, and they may be narrow */
   AIJTCUColumns      columns;
   PetscInt           most; /* columns for which there was memory after there was none for more; 0 for any number */
   AIJTCUResults      results;
@@ -131,7 +140,8 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockBAorAB(KSP, AIJTCUBlockKSP *, Mat, Mat, M
 PETSC_INTERN PetscErrorCode AIJTCUBlockResidual(KSP, AIJTCUBlockKSP *, PetscBool, Mat, Mat, Mat, Mat *);
 
 /* columns.c */
-PETSC_INTERN PetscErrorCode AIJTCUColumnsBegin(KSP, AIJTCUBlockKSP *, PetscInt, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsBegin(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsSave(AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsActive(AIJTCUBlockKSP *, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsScaled(AIJTCUBlockKSP *, PetscInt, const PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsNorms(AIJTCUBlockKSP *, Mat, PetscInt, const PetscReal **);
@@ -141,12 +151,16 @@ PETSC_INTERN PetscErrorCode AIJTCUColumnsTest(KSP, AIJTCUBlockKSP *, PetscInt, P
 PETSC_INTERN PetscErrorCode AIJTCUColumnStop(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, KSPConvergedReason);
 PETSC_INTERN PetscErrorCode AIJTCUColumnStopNaN(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsStop(KSP, AIJTCUBlockKSP *, PetscInt, KSPConvergedReason);
-PETSC_INTERN PetscErrorCode AIJTCUColumnsEnd(KSP, AIJTCUBlockKSP *, Mat, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsEnd(KSP, AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFree(AIJTCUColumns *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnByColumn(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUResultsBegin(AIJTCUResults *, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUResultsGive(KSP, const AIJTCUResults *);
 PETSC_INTERN PetscErrorCode AIJTCUResultsFree(AIJTCUResults *);
+
+/* narrow.c */
+PETSC_INTERN PetscErrorCode AIJTCUColumnsNarrow(KSP, AIJTCUBlockKSP *, Mat *, PetscInt, const PetscInt[], const PetscInt *[]);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsWiden(AIJTCUBlockKSP *);
 
 /* cg.c: settings of PETSc's cg that a block form lacks, for all methods that are made of it */
 typedef struct {

@@ -19,6 +19,14 @@ enum {
   END = KEPT + 2
 };
 
+enum { /* work blocks */
+  BLOCK_Z = AIJTCU_BLOCK_TEMP,
+  BLOCK_R = AIJTCU_BLOCK_OWN,
+  BLOCK_P,
+  BLOCK_W, /* A P */
+  BLOCKS
+};
+
 static PetscErrorCode KSPCGSetRadius_AIJTCU(KSP ksp, PetscReal radius)
 {
   AIJTCUCGSettings *cg;
@@ -83,7 +91,7 @@ PetscErrorCode AIJTCULacksCG(KSP ksp, AIJTCUBlockKSP *s, const char **why)
 static AIJTCUBlockNeeds AIJTCUNeedsCG(KSP ksp)
 {
   (void)ksp;
-  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = AIJTCU_BLOCK_OWN + 3};
+  return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = BLOCKS};
 }
 
 /* beta = r^T M r, and what the norm needs, for the next iteration, whose scalars begin at k */
@@ -124,6 +132,16 @@ static PetscErrorCode AIJTCUBreakdownsCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt i,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUBlocksCG(AIJTCUBlockCtx ctx, Mat *R, Mat *Z, Mat *P, Mat *W)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_R, R));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_Z, Z));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_P, P));
+  PetscCall(AIJTCUBlockWork(ctx, BLOCK_W, W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   const AIJTCUBlockCtx ctx   = s->ctx;
@@ -131,18 +149,15 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   const PetscBool      early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL);
   const PetscBool      late  = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
   AIJTCUColumns       *c     = &s->columns;
-  PetscScalar *const step = AIJTCUBlockScalars(ctx, STEP), *const kept[2] = {AIJTCUBlockScalars(ctx, KEPT), AIJTCUBlockScalars(ctx, KEPT + 1)};
   const PetscScalar *host = NULL, *active;
-  PetscInt           i    = 0;
+  const PetscInt    *from;
+  PetscInt           i = 0;
   Mat                R, Z, P, W, r;
   Vec                D; /* where M is a diagonal: a step does it, too */
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &D));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN, &R));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 1, &P));
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN + 2, &W));
+  PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   PetscCall(AIJTCUBlockResidual(ksp, s, ksp->guess_zero, B, X, W, &r));
   PetscCall(AIJTCUBlockCopy(ctx, r, R));
   if (early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA));
@@ -155,6 +170,7 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     const PetscInt     now = i % 2 ? SECOND : BETA, next = i % 2 ? BETA : SECOND; /* they take turns */
     const PetscScalar *beta = AIJTCUBlockScalars(ctx, now), *betaold = AIJTCUBlockScalars(ctx, i ? next : now);
     PetscScalar       *dpi = AIJTCUBlockScalars(ctx, now + DPI - BETA), *dpiold = AIJTCUBlockScalars(ctx, (i ? next : now) + DPI - BETA);
+    PetscScalar *const step = AIJTCUBlockScalars(ctx, STEP), *const kept[2] = {AIJTCUBlockScalars(ctx, KEPT), AIJTCUBlockScalars(ctx, KEPT + 1)};
 
     PetscCall(AIJTCUColumnsActive(s, &active));
     if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
@@ -176,6 +192,8 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));
     if (i >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i, KSP_DIVERGED_ITS));
     if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+    PetscCall(AIJTCUColumnsNarrow(ksp, s, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_Z, BLOCK_P}, &from));
+    if (from) PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

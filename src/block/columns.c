@@ -13,6 +13,7 @@ PetscErrorCode AIJTCUColumnsFree(AIJTCUColumns *c)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree6(c->active, c->its, c->rnorm, c->rnorm0, c->norm, c->reason));
+  PetscCall(PetscFree2(c->column, c->from));
   PetscCall(PetscFree(c->host));
   PetscCall(PetscMemzero(c, sizeof(*c)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -25,6 +26,7 @@ static PetscErrorCode AIJTCUColumnsResize(AIJTCUColumns *c, PetscInt N)
     PetscCall(AIJTCUColumnsFree(c));
     /* Three scalars of a column go to the solve at once */
     PetscCall(PetscMalloc6(3 * N, &c->active, N, &c->its, N, &c->rnorm, N, &c->rnorm0, N, &c->norm, N, &c->reason));
+    PetscCall(PetscMalloc2(N, &c->column, N, &c->from));
     c->allocated = N;
   }
   c->N = N;
@@ -67,14 +69,17 @@ static PetscErrorCode AIJTCUColumnsCompareWith(KSP ksp, AIJTCUBlockKSP *s, Mat B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All columns of a block begin */
-PetscErrorCode AIJTCUColumnsBegin(KSP ksp, AIJTCUBlockKSP *s, PetscInt N, Mat B)
+/* All columns of a block begin. The first of them is this one of all right-hand sides */
+PetscErrorCode AIJTCUColumnsBegin(KSP ksp, AIJTCUBlockKSP *s, PetscInt first, PetscInt N, Mat B)
 {
   AIJTCUColumns *c = &s->columns;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUColumnsResize(c, N));
   c->rnorm0_set = PETSC_FALSE;
+  c->narrow     = PETSC_FALSE;
+  c->first      = first;
+  c->largest    = 0;
   if (!s->method->matsolve && ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && !ksp->guess_zero && !((KSPConvergedDefaultCtx *)ksp->cnvP)->initialrtol) {
     PetscCall(AIJTCUColumnsCompareWith(ksp, s, B));
   }
@@ -82,6 +87,7 @@ PetscErrorCode AIJTCUColumnsBegin(KSP ksp, AIJTCUBlockKSP *s, PetscInt N, Mat B)
     c->active[j]         = 1;
     c->active[N + j]     = -1;
     c->active[2 * N + j] = 0;
+    c->column[j]         = j;
     c->its[j]            = 0;
     c->rnorm[j]          = 0;
     c->reason[j]         = KSP_CONVERGED_ITERATING;
@@ -139,7 +145,7 @@ PetscErrorCode AIJTCUColumnStop(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt
   AIJTCUColumns *c = &s->columns;
 
   PetscFunctionBegin;
-  PetscCall(PetscInfo(ksp, "aijtcu: right-hand side %" PetscInt_FMT " ends with %s at iteration %" PetscInt_FMT ", residual norm %14.12e\n", j, KSPConvergedReasons[reason], its, (double)c->rnorm[j]));
+  PetscCall(PetscInfo(ksp, "aijtcu: right-hand side %" PetscInt_FMT " ends with %s at iteration %" PetscInt_FMT ", residual norm %14.12e\n", c->column[j], KSPConvergedReasons[reason], its, (double)c->rnorm[j]));
   c->reason[j] = reason;
   c->its[j]    = its;
   c->active[j] = 0;
@@ -203,7 +209,7 @@ PetscErrorCode AIJTCUColumnTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt
 PetscErrorCode AIJTCUColumnsTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt n, PetscInt its, const PetscReal norm[])
 {
   AIJTCUColumns *c     = &s->columns;
-  PetscReal      worst = 0;
+  PetscReal      worst = c->largest;
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < c->N; j++) {
@@ -275,28 +281,42 @@ PetscErrorCode AIJTCUResultsGive(KSP ksp, const AIJTCUResults *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The end of a block solve, whose first column is this one of all. An outer solver sees that the preconditioner failed
-   by what is not finite, as in KSPSolve()
-*/
-PetscErrorCode AIJTCUColumnsEnd(KSP ksp, AIJTCUBlockKSP *s, Mat X, PetscInt first)
+/* How the columns fare goes to the results. Those of a narrow block may have left when it is called again */
+PetscErrorCode AIJTCUColumnsSave(AIJTCUBlockKSP *s)
 {
-  AIJTCUColumns *c = &s->columns;
-  AIJTCUResults *r = &s->results;
-  Vec            x;
+  const AIJTCUColumns *c = &s->columns;
+  AIJTCUResults       *r = &s->results;
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < c->N; j++) {
-    PetscCheck(c->reason[j], PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "Block solver of %s ended without a reason for right-hand side %" PetscInt_FMT, s->method->name, j);
-    if (c->reason[j] != KSP_DIVERGED_PC_FAILED) continue;
+    const PetscInt k = c->first + c->column[j];
+
+    r->its[k]    = c->its[j];
+    r->rnorm[k]  = c->rnorm[j];
+    r->rnorm0[k] = c->rnorm0[j];
+    r->reason[k] = c->reason[j];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The end of a block solve with X. An outer solver sees that the preconditioner failed by what is not finite, as in
+   KSPSolve()
+*/
+PetscErrorCode AIJTCUColumnsEnd(KSP ksp, AIJTCUBlockKSP *s, Mat X)
+{
+  const KSPConvergedReason *reason = s->results.reason + s->columns.first;
+  Vec                       x;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUColumnsSave(s));
+  for (PetscInt j = 0; j < X->cmap->N; j++) {
+    PetscCheck(reason[j], PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "Block solver of %s ended without a reason for right-hand side %" PetscInt_FMT, s->method->name, j);
+    if (reason[j] != KSP_DIVERGED_PC_FAILED) continue;
     PetscCall(MatDenseGetColumnVecWrite(X, j, &x));
     PetscCall(VecFlag(x, 1));
     PetscCall(MatDenseRestoreColumnVecWrite(X, j, &x));
   }
-  PetscCall(PetscArraycpy(r->its + first, c->its, c->N));
-  PetscCall(PetscArraycpy(r->rnorm + first, c->rnorm, c->N));
-  PetscCall(PetscArraycpy(r->rnorm0 + first, c->rnorm0, c->N));
-  PetscCall(PetscArraycpy(r->reason + first, c->reason, c->N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

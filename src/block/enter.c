@@ -76,16 +76,21 @@ static PetscErrorCode AIJTCUBlockLacks(KSP ksp, AIJTCUBlockKSP *s, const char **
 /* Solve with one block, whose first column is this one of all. solved says whether there was memory for it */
 static PetscErrorCode AIJTCUBlockSolve(KSP ksp, AIJTCUBlockKSP *s, PetscInt first, Mat B, Mat X, PetscBool *solved)
 {
-  Mat at[2];
+  const PetscInt decide = AIJTCUDecideColumns; /* a solve around this one may be narrow */
+  Mat            at[2];
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockWhere(ksp, s, B, X, at, solved));
   if (!*solved) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(ksp, "aijtcu: %s solves with a block of %" PetscInt_FMT " right-hand sides\n", s->method->name, X->cmap->N));
-  PetscCall(AIJTCUColumnsBegin(ksp, s, X->cmap->N, at[0]));
+  PetscCall(AIJTCUColumnsBegin(ksp, s, first, X->cmap->N, at[0]));
   if (ksp->mat_rhs) ksp->mat_rhs = at[0]; /* for KSPConvergedDefault() */
-  PetscCall((*s->method->solve)(ksp, s, at[0], at[1]));
-  PetscCall(AIJTCUColumnsEnd(ksp, s, at[1], first));
+  ierr                = (*s->method->solve)(ksp, s, at[0], at[1]);
+  AIJTCUDecideColumns = decide; /* after an error, too */
+  PetscCall(ierr);
+  PetscCall(AIJTCUColumnsWiden(s));
+  PetscCall(AIJTCUColumnsEnd(ksp, s, at[1]));
   PetscCall(AIJTCUBlockDone(s, at[1], X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

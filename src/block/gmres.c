@@ -378,6 +378,29 @@ static PetscErrorCode AIJTCUEndCycle(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Between two cycles the block may narrow. Of the last cycle only the norm that it began with is still needed, and B */
+static PetscErrorCode AIJTCUNarrowGMRES(KSP ksp, AIJTCUBlockKSP *s, Mat *B, Mat *X)
+{
+  const AIJTCUGMRES   *g     = (const AIJTCUGMRES *)s->data;
+  const AIJTCUColumns *c     = &s->columns;
+  const PetscInt       kept  = AIJTCU_BLOCK_RHS;
+  const Mat            given = *B;
+  const PetscInt      *from;
+  PetscBool            own;
+
+  PetscFunctionBegin;
+  if (!c->nactive || c->nactive > c->N / 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockWork(s->ctx, kept, B));
+  own = (PetscBool)(*B == given);
+  *B  = given;
+  PetscCall(AIJTCUColumnsNarrow(ksp, s, X, own ? 1 : 0, &kept, &from));
+  if (!from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockWork(s->ctx, kept, B));
+  if (!own) PetscCall(AIJTCUBlockMove(s->ctx, c->N, from, given, NULL, *B));
+  for (PetscInt j = 0; j < c->N; j++) *AIJTCUHessenbergOf(g, j).rnorm0 = *AIJTCUHessenbergOf(g, from[j]).rnorm0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveGMRES(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   AIJTCUGMRES   *g   = (AIJTCUGMRES *)s->data;
@@ -391,6 +414,7 @@ static PetscErrorCode AIJTCUSolveGMRES(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     for (PetscInt it = 0; c->nactive && it < g->max_k && its < ksp->max_it; it++) PetscCall(AIJTCUStepGMRES(ksp, s, it, ++its));
     PetscCall(AIJTCUEndCycle(ksp, s, its, X));
     if (its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, its, KSP_DIVERGED_ITS));
+    PetscCall(AIJTCUNarrowGMRES(ksp, s, &B, &X));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -39,7 +39,7 @@ static PetscErrorCode AIJTCUBlockLike(Mat M, PetscBool device, Mat *kept)
 }
 
 /* Y = X of the same layout, one on the host and the other on the device. MatCopy() would go entry by entry */
-static PetscErrorCode AIJTCUBlockMove(Mat X, Mat Y)
+static PetscErrorCode AIJTCUBlockBring(Mat X, Mat Y)
 {
   const PetscScalar *x;
   PetscScalar       *y;
@@ -183,7 +183,7 @@ PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at
     at[i] = given[i];
     if (s->place.given_device[i] == device) continue;
     at[i] = s->moved[i];
-    if (i == 0 || !ksp->guess_zero) PetscCall(AIJTCUBlockMove(given[i], at[i]));
+    if (i == 0 || !ksp->guess_zero) PetscCall(AIJTCUBlockBring(given[i], at[i]));
     else PetscCall(MatZeroEntries(at[i]));
   }
   PetscCall(AIJTCUBlockRangeOnly(ksp, s, &at[0]));
@@ -196,7 +196,7 @@ PetscErrorCode AIJTCUBlockDone(AIJTCUBlockKSP *s, Mat at, Mat X)
   Mat idle;
 
   PetscFunctionBegin;
-  if (at != X) PetscCall(AIJTCUBlockMove(at, X));
+  if (at != X) PetscCall(AIJTCUBlockBring(at, X));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(s->product); i++) {
     const Mat result = s->product[i].result;
 
@@ -243,6 +243,8 @@ static PetscErrorCode AIJTCUBlockSetUpProduct(Mat A, Mat X, Mat Y, AIJTCUBlockPr
   PetscCall(MatProductSymbolic(Y));
   PetscCall(PetscObjectGetId((PetscObject)A, &p->id));
   PetscCall(MatGetNonzeroState(A, &p->nonzerostate));
+  p->N      = Y->cmap->N;
+  p->decide = AIJTCUDecideColumns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,7 +267,7 @@ PetscErrorCode AIJTCUBlockMatMult(KSP ksp, AIJTCUBlockKSP *s, Mat X, Mat Y)
   if (!p) p = &s->product[0]; /* its result was a block of another size */
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &state));
-  if (p->result != Y || p->id != id || p->nonzerostate != state || !Y->product || Y->product->A != A) PetscCall(AIJTCUBlockSetUpProduct(A, X, Y, p));
+  if (p->result != Y || p->id != id || p->nonzerostate != state || p->N != Y->cmap->N || p->decide != AIJTCUDecideColumns || !Y->product || Y->product->A != A) PetscCall(AIJTCUBlockSetUpProduct(A, X, Y, p));
   else if (Y->product->B != X) PetscCall(MatProductReplaceMats(NULL, X, NULL, Y));
   PetscCall(MatProductNumeric(Y));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -59,6 +59,7 @@ typedef struct {
 
 typedef struct {
   Mat        finest; /* tells a width: r of the finest level. NULL where nothing is kept */
+  PetscInt   decide; /* AIJTCUDecideColumns */
   PetscInt64 used;   /* when it was last used */
   Blocks     level[PETSC_MG_MAXLEVELS];
 } Width;
@@ -333,7 +334,7 @@ static PetscErrorCode WidthFits(const Width *width, Mat X, PetscBool *fits)
 {
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
-  if (!width->finest) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!width->finest || width->decide != AIJTCUDecideColumns) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SameType(width->finest, X, fits));
   if (*fits) PetscCall(PetscLayoutCompare(width->finest->cmap, X->cmap, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -359,6 +360,7 @@ static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, Petsc
     if (*usable) PetscCall(SameType(fine->e, X, usable));
   }
   width->finest = width->level[finest].r;
+  width->decide = AIJTCUDecideColumns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

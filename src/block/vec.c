@@ -24,12 +24,14 @@ typedef struct {
   AIJTCUBlockAccess access;
   PetscScalar      *array;
   PetscInt          ld;
+  PetscBool         any; /* it may have any number of columns */
 } AIJTCUBlockOperand;
 
 struct _n_AIJTCUBlockCtx {
   MPI_Comm        comm; /* of PETSc; the blocks have references to it */
   PetscMPIInt     nranks;
   PetscInt        n, N; /* rows here, and columns */
+  PetscInt        full; /* columns of work blocks: more than N where the context was narrowed */
   PetscBool       device;
   const BlockOps *ops;
 
@@ -38,8 +40,8 @@ struct _n_AIJTCUBlockCtx {
   size_t       capacity; /* of the memory for scalars, in scalars */
   Mat          like;     /* what work blocks are made like, a reference: the block of the set-up, or a work block */
   PetscBool    own;      /* it is a work block, so that the other need not stay */
-  Mat         *work;
-  PetscInt     nwork; /* places in work; not all blocks need be there */
+  Mat         *work, *views; /* where the context was narrowed, a view of a work block is there as long as that is so */
+  PetscInt     nwork;        /* places in work and views; not all need be there */
 
   AIJTCUBlockOperand *operands; /* of the call that is under way */
   BlockIn            *in;
@@ -62,6 +64,8 @@ struct _n_AIJTCUBlockCall {
   PetscReal          sign;
   PetscInt           dblock;
   PetscBool          transpose;
+  PetscInt           nmoved; /* columns that are moved, and where */
+  const PetscInt    *from, *to;
   BlockStepKind      step;
   BlockSmooth        smooth; /* its numbers */
   const PetscScalar *a, *b, *active;
@@ -180,13 +184,32 @@ static PetscErrorCode AIJTCUBlockMallocScalars(AIJTCUBlockCtx ctx, PetscInt nsca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUBlockLeaveViews(AIJTCUBlockCtx ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < ctx->nwork; k++) {
+    if (ctx->views[k]) PetscCall(MatDenseRestoreSubMatrix(ctx->work[k], &ctx->views[k]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxWiden(AIJTCUBlockCtx ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockLeaveViews(ctx));
+  ctx->N = ctx->full;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUBlockFreeWork(AIJTCUBlockCtx ctx)
 {
   PetscFunctionBegin;
+  PetscCall(AIJTCUBlockCtxWiden(ctx));
   for (PetscInt k = 0; k < ctx->nwork; k++) PetscCall(MatDestroy(&ctx->work[k]));
   PetscCall(MatDestroy(&ctx->like));
   ctx->own = PETSC_FALSE;
   PetscCall(PetscFree(ctx->work));
+  PetscCall(PetscFree(ctx->views));
   ctx->nwork = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -253,11 +276,12 @@ PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx ctx, Mat X, PetscInt nscalars,
   PetscFunctionBegin;
   PetscCall(PetscObjectGetComm((PetscObject)X, &ctx->comm));
   PetscCallMPI(MPI_Comm_size(ctx->comm, &ctx->nranks));
+  PetscCall(AIJTCUBlockCtxWiden(ctx)); /* after an error it may be narrow */
   PetscCall(AIJTCUBlockFind(X, &device, usable));
   if (*usable) {
     PetscCall(AIJTCUBlockSetDevice(ctx, device));
     ctx->n = X->rmap->n;
-    ctx->N = X->cmap->N;
+    ctx->N = ctx->full = X->cmap->N;
     PetscCall(AIJTCUBlockMallocScalars(ctx, nscalars, usable));
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, ctx->comm));
@@ -280,7 +304,9 @@ PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx ctx, PetscInt k, Mat *W)
   PetscFunctionBegin;
   if (k >= ctx->nwork) {
     PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*ctx->work), &ctx->work));
+    PetscCall(PetscRealloc((size_t)(k + 1) * sizeof(*ctx->views), &ctx->views));
     PetscCall(PetscArrayzero(ctx->work + ctx->nwork, k + 1 - ctx->nwork));
+    PetscCall(PetscArrayzero(ctx->views + ctx->nwork, k + 1 - ctx->nwork));
     ctx->nwork = k + 1;
   }
   if (!ctx->work[k]) PetscCall(MatDuplicate(ctx->like, MAT_DO_NOT_COPY_VALUES, &ctx->work[k]));
@@ -291,6 +317,9 @@ PetscErrorCode AIJTCUBlockWork(AIJTCUBlockCtx ctx, PetscInt k, Mat *W)
     ctx->own  = PETSC_TRUE;
   }
   *W = ctx->work[k];
+  if (ctx->N == ctx->full) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!ctx->views[k]) PetscCall(MatDenseGetSubMatrix(ctx->work[k], PETSC_DECIDE, PETSC_DECIDE, 0, ctx->N, &ctx->views[k]));
+  *W = ctx->views[k];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +334,7 @@ static PetscErrorCode AIJTCUBlockGet(AIJTCUBlockCtx ctx, AIJTCUBlockOperand *o)
   PetscMemType mem = PETSC_MEMTYPE_HOST;
 
   PetscFunctionBegin;
-  PetscCheck(o->mat->rmap->n == ctx->n && o->mat->cmap->N == ctx->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A block with %" PetscInt_FMT " rows on this rank and %" PetscInt_FMT " columns among blocks with %" PetscInt_FMT " and %" PetscInt_FMT, o->mat->rmap->n, o->mat->cmap->N, ctx->n, ctx->N);
+  PetscCheck(o->mat->rmap->n == ctx->n && (o->any || o->mat->cmap->N == ctx->N), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "A block with %" PetscInt_FMT " rows on this rank and %" PetscInt_FMT " columns among blocks with %" PetscInt_FMT " and %" PetscInt_FMT, o->mat->rmap->n, o->mat->cmap->N, ctx->n, ctx->N);
   PetscCall(MatDenseGetLDA(o->mat, &o->ld));
   if (!ctx->device) {
     if (o->access == AIJTCU_BLOCK_READ) PetscCall(MatDenseGetArrayRead(o->mat, (const PetscScalar **)&o->array));
@@ -452,6 +481,7 @@ static void AIJTCUBlockOperandSet(AIJTCUBlockCtx ctx, PetscInt k, Mat mat, AIJTC
 {
   ctx->operands[k].mat    = mat;
   ctx->operands[k].access = access;
+  ctx->operands[k].any    = PETSC_FALSE;
 }
 
 /* Take the arrays of all operands, compute, and give them back */
@@ -676,6 +706,27 @@ PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx ctx, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static HrpbError AIJTCURunMove(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockShape moved = *shape;
+
+  moved.N = call->nmoved;
+  return (*ctx->ops->move)(&moved, call->from, call->to, ctx->in[0], AIJTCUBlockOut(ctx, call->noperands - 1));
+}
+
+PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx ctx, PetscInt n, const PetscInt from[], Mat X, const PetscInt to[], Mat Y)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunMove, .noperands = X == Y ? 1 : 2, .nmoved = n, .from = from, .to = to};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
+  AIJTCUBlockOperandSet(ctx, 0, X, X == Y ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, Y, AIJTCU_BLOCK_UPDATE);
+  for (int i = 0; i < 2; i++) ctx->operands[i].any = PETSC_TRUE;
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static HrpbError AIJTCURunScalarOp(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
   return (*ctx->ops->scalars)(shape, (BlockScalarOp)call->op, call->active, call->out, call->a, call->b);
@@ -763,6 +814,32 @@ PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const Pet
   }
   #endif
   PetscCall(PetscArraycpy(host, scalars, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All scalars, of the columns that are kept */
+static PetscErrorCode AIJTCUBlockNarrowScalars(AIJTCUBlockCtx ctx, PetscInt N, const PetscInt from[])
+{
+  PetscScalar *scalars;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(ctx->nscalars * ctx->N, &scalars));
+  PetscCall(AIJTCUBlockToHost(ctx, ctx->nscalars, ctx->scalars, scalars));
+  for (PetscInt k = 0; k < ctx->nscalars; k++) {
+    for (PetscInt j = 0; j < N; j++) scalars[k * N + j] = scalars[k * ctx->N + from[j]];
+  }
+  ctx->N = N;
+  PetscCall(AIJTCUBlockToScalars(ctx, ctx->nscalars, scalars, ctx->scalars));
+  PetscCall(PetscFree(scalars));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockCtxNarrow(AIJTCUBlockCtx ctx, PetscInt N, const PetscInt from[], PetscInt nkept, const PetscInt kept[])
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockLeaveViews(ctx));
+  for (PetscInt k = 0; k < nkept; k++) PetscCall(AIJTCUBlockMove(ctx, N, from, ctx->work[kept[k]], NULL, ctx->work[kept[k]]));
+  PetscCall(AIJTCUBlockNarrowScalars(ctx, N, from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -290,6 +290,25 @@ static Numbers Dots(bool device, std::vector<Vectors *> X, Vectors *Y)
   return dots;
 }
 
+/* Columns in the order of a list; to the front of the same block, where the list ascends */
+static void TestMove(const Case &c, bool in_place)
+{
+  const int64_t        count = in_place ? (c.N + 1) / 2 : c.N;
+  Vectors              X = New(c), Y = New(c);
+  std::vector<HrpbInt> from, to;
+  Vectors              X0 = X, Y0 = Y, expected = in_place ? X : Y;
+  bool                 right    = true;
+
+  for (int64_t k = 0; k < count; k++) {
+    from.push_back((HrpbInt)(in_place ? c.N - count + k : (7 * k + 3) % c.N)); /* 7 divides no N */
+    to.push_back((HrpbInt)(c.N - 1 - k));
+    for (int64_t i = 0; i < c.n; i++) expected.At(i, in_place ? k : to.back()) = X0.At(i, from.back());
+  }
+  Run(c.device, c.n, count, 0, {&X, &Y}, {}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **) { return ops->move(s, from.data(), in_place ? NULL : to.data(), In(b[0]), b[in_place ? 0 : 1]); });
+  right = in_place ? Same(X.values, expected.values) && Same(Y.values, Y0.values) : Same(Y.values, expected.values) && Same(X.values, X0.values);
+  Report(right, in_place ? "move: wrong in place" : "move: wrong", c.where);
+}
+
 /* place: which of 0, Y0 (1) and X (2) Y is. A term whose number is zero is NaN */
 static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place)
 {
@@ -473,6 +492,8 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
     TestScale(c, 1, false, yes);
   }
   TestSmooths(c);
+  TestMove(c, false);
+  TestMove(c, true);
   TestCopyAndZero(c);
   for (int32_t dblock : {2, 3, 6, 17}) {
     if (n % dblock == 0) TestScale(c, dblock, true, false);

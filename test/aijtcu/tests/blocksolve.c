@@ -18,6 +18,7 @@ static const char *const Shapes[] = {"spd", "skewed", "indefinite", "singular", 
 
 enum {
   N    = 6, /* columns */
+  MANY = 40,
   ROWS = 97
 };
 
@@ -119,6 +120,11 @@ static PetscReal Number(PetscInt i, PetscInt j)
   return PetscSinReal(17 * i + 31 * j * j + 3);
 }
 
+/* Number of a block whose columns are solved in numbers of iterations that differ much */
+enum {
+  SPREAD = 7
+};
+
 /* The type of the blocks */
 static char dense[32] = MATDENSE;
 
@@ -144,6 +150,8 @@ static PetscErrorCode CreateBlock(Mat A, PetscInt columns, PetscInt which, const
 
       if (!which && j == EASY && i >= 2) v *= 1e-6;
       if (!which && j == ZERO) v = 0;
+      if (which == SPREAD && i >= 2) v *= PetscPowReal(10, -3 * (PetscReal)(j % 4));
+      if (which == SPREAD && j % 8 == 7) v = 0;
       if (!which && j == NAN_ && p->nan && i == A->rmap->N / 2) v = NAN;
       if (!which && p->dependent && j == columns - 1) v = Number(i, 0) - 3 * Number(i, 3);
       b[j * lda + i - r0] = v;
@@ -187,8 +195,8 @@ static PetscErrorCode SolveBlock(KSP ksp, const Params *p, Mat B, Mat X)
 /* What KSPSolve() with the reference, which is on the host, gives for each column */
 typedef struct {
   Mat                X;
-  PetscInt           its[N];
-  KSPConvergedReason reason[N];
+  PetscInt           its[MANY];
+  KSPConvergedReason reason[MANY];
 } Reference;
 
 static PetscErrorCode SolveReference(KSP ksp, const Params *p, Mat given, Mat X0, Reference *r)
@@ -461,6 +469,49 @@ static PetscErrorCode Widths(Mat A, Mat T, const Params *given, Mat B, Mat X0)
     PetscCall(MatDestroy(&x));
     PetscCall(MatDestroy(&r.X));
   }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Many columns, most of which end early. Those that do not have the bits that they have without the others */
+static PetscErrorCode Narrow(Mat A, Mat T, const Params *p)
+{
+  Mat       B, X, X0, hard[3];
+  KSP       ksp, ref;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(T, p, &ksp));
+  PetscCall(CreateSolver(A, p, &ref));
+  PetscCall(CreateBlock(A, MANY, SPREAD, p, &B));
+  PetscCall(CreateBlock(A, MANY, 1, p, &X0));
+  for (int i = 0; i < 2; i++) PetscCall(SolveAndCompare("many columns", ksp, ref, p, T, B, X0));
+  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  PetscCall(KSPMatSolve(ksp, B, X));
+  PetscCall(CreateBlock(A, MANY / 4, 1, p, &hard[0]));
+  for (int i = 1; i < 3; i++) PetscCall(MatDuplicate(hard[0], MAT_COPY_VALUES, &hard[i])); /* B, X and what X was with others */
+  for (PetscInt k = 0; k < MANY / 4; k++) {
+    const Mat from[3] = {B, X0, X};
+
+    for (int i = 0; i < 3; i++) {
+      Vec x, y;
+
+      PetscCall(MatDenseGetColumnVecRead(from[i], 4 * k, &x));
+      PetscCall(MatDenseGetColumnVecWrite(hard[i], k, &y));
+      PetscCall(VecCopy(x, y));
+      PetscCall(MatDenseRestoreColumnVecWrite(hard[i], k, &y));
+      PetscCall(MatDenseRestoreColumnVecRead(from[i], 4 * k, &x));
+    }
+  }
+  PetscCall(KSPMatSolve(ksp, hard[0], hard[1]));
+  PetscCall(SameBits(hard[1], hard[2], &same));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Other bits where other columns have ended\n"));
+  for (int i = 0; i < 3; i++) PetscCall(MatDestroy(&hard[i]));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&X0));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(KSPDestroy(&ref));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -748,7 +799,7 @@ static PetscErrorCode TakenByItself(Mat T, PetscBool *taken)
 
 int main(int argc, char **argv)
 {
-  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory"};
+  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow"};
   PetscInt          scenario    = 0;
   Params            p;
   Mat               A, T, B, X0;
@@ -779,6 +830,7 @@ int main(int argc, char **argv)
   else if (scenario == 6) PetscCall(Off(T, &p, B, X0));
   else if (scenario == 7) PetscCall(Quiet(T, &p, B, X0));
   else if (scenario == 8) PetscCall(Memory(A, T, &p, B, X0));
+  else if (scenario == 9) PetscCall(Narrow(A, T, &p));
   else {
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));
@@ -835,7 +887,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: chebyshev_smooth
-      args: -ksp_type chebyshev -ksp_chebyshev_kind {{first fourth opt_fourth}} -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 4}} -nonzero
+      args: -ksp_type chebyshev -ksp_chebyshev_kind {{first fourth opt_fourth}} -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 2 3 4}} -nonzero {{0 1}}
 
     test:
       suffix: chebyshev_zero
@@ -942,6 +994,21 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -ksp_type gmres -pc_type jacobi -ksp_gmres_restart 20 -nonzero -scenario memory
 
+    test: # more than half of the columns end early
+      suffix: narrow
+      nsize: {{1 2}}
+      args: -ksp_type {{cg gmres fgmres bcgs}} -ksp_gmres_restart 7 -options_left 0 -pc_type jacobi -nonzero {{0 1}} -scenario narrow -within 2
+
+    test:
+      suffix: narrow_pc
+      args: -ksp_type {{cg gmres}} -ksp_gmres_restart 7 -options_left 0 -pc_type {{bjacobi gamg}} -scenario narrow
+
+    test:
+      suffix: narrow_widths
+      args: -ksp_type cg -pc_type jacobi -scenario narrow -info :ksp
+      filter: grep -o "goes on with a block.*" | sort | uniq -c
+      output_file: output/blocksolve_narrow_widths.out
+
     test:
       suffix: off
       args: -ksp_type cg -pc_type bjacobi -mat_aijtcu_block_solvers off -scenario off
@@ -963,6 +1030,27 @@ int main(int argc, char **argv)
       suffix: cuda_bcg
       requires: cuda
       args: -ksp_type bcg -pc_type jacobi -block densecuda -nonzero -with_nan -fewer -dependent
+
+    test:
+      suffix: cuda_factors
+      requires: cuda
+      args: -ksp_type {{cg gmres}} -pc_type {{lu cholesky bjacobi}} -sub_pc_type {{ilu icc}} -options_left 0 -block densecuda -nonzero
+
+    test:
+      suffix: cuda_smooth
+      requires: cuda
+      args: -ksp_type {{chebyshev richardson}} -ksp_chebyshev_eigenvalues 0.003,2.1 -ksp_richardson_scale 0.7 -options_left 0 -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 2 3 4}} -block densecuda -nonzero {{0 1}}
+
+    test:
+      suffix: cuda_richardson_mg
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type richardson -pc_type gamg -block densecuda -whole -within 20 -nonzero {{0 1}}
+
+    test:
+      suffix: cuda_narrow
+      requires: cuda
+      args: -ksp_type {{cg gmres bcgs}} -ksp_gmres_restart 7 -options_left 0 -pc_type {{jacobi gamg}} -block densecuda -nonzero {{0 1}} -scenario narrow -within 2
 
     test:
       suffix: cuda_scenarios

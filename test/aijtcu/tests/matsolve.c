@@ -220,26 +220,28 @@ int main(int argc, char **args)
 
 /*TEST
 
+  test:
+    suffix: 1
+    output_file: output/empty.out
+    args: -levels {{0 1}} -order {{rcm nd}}
+
   testset:
     output_file: output/empty.out
+    requires: cuda
     args: -levels {{0 1}} -order {{natural rcm nd}}
 
     test:
-      suffix: 1
-
-    test:
       suffix: device
-      requires: cuda !complex
+      requires: !complex
       args: -dense_type densecuda
 
     test:
       suffix: device_host
-      requires: cuda
       args: -n 4
 
     test:
       suffix: device_large
-      requires: cuda !complex
+      requires: !complex
       args: -dense_type densecuda -n 60
 
 TEST*/

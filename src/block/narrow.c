@@ -1,0 +1,104 @@
+/*
+   A block solve goes on with fewer columns when half of them or more have ended.
+
+   There are few widths: the whole, half of it, half of that. Work blocks are the first columns of what they were, so
+   nothing is allocated but one block for X. A method says which work blocks it still needs the columns of, and asks for
+   all of them anew. Products of narrower blocks are decided as for all columns: AIJTCUDecideColumns (plan.c). So the
+   bits of a column do not depend on which others have ended, with a preconditioner of which that is true as well.
+*/
+#include "blockksp.h"
+
+#if AIJTCU_HAVE_BLOCK
+enum {
+  LEAST = 8 /* columns of a narrow block */
+};
+
+static PetscInt NarrowWidth(const AIJTCUColumns *c)
+{
+  PetscInt N = c->N;
+
+  while (N >= 2 * LEAST && c->nactive <= N / 2) N = (N + 1) / 2;
+  return N;
+}
+
+/* Which columns stay, in ascending order: those that are worked on, and as many others as there is room for */
+static void ColumnsThatStay(const AIJTCUColumns *c, PetscInt N, PetscInt from[])
+{
+  PetscInt room = N - c->nactive, n = 0;
+
+  for (PetscInt j = 0; j < c->N; j++) {
+    if (c->reason[j] && !room) continue;
+    if (c->reason[j]) room--;
+    from[n++] = j;
+  }
+}
+
+/* What is known of each column, of those that stay */
+static void NarrowColumns(AIJTCUColumns *c, PetscInt N, const PetscInt from[])
+{
+  for (PetscInt j = 0; j < c->N; j++) {
+    if (c->reason[j] && c->rnorm[j] > c->largest) c->largest = c->rnorm[j];
+  }
+  for (PetscInt k = 0; k < N; k++) {
+    const PetscInt j = from[k];
+
+    c->column[k] = c->column[j];
+    c->active[k] = c->active[j];
+    c->its[k]    = c->its[j];
+    c->rnorm[k]  = c->rnorm[j];
+    c->rnorm0[k] = c->rnorm0[j];
+    c->reason[k] = c->reason[j];
+  }
+  c->N = N;
+}
+
+/* Let the narrow X be in its place among all columns */
+static PetscErrorCode LeaveX(AIJTCUBlockKSP *s)
+{
+  AIJTCUColumns *c = &s->columns;
+  Mat            X;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_X, &X));
+  PetscCall(AIJTCUBlockMove(s->ctx, c->N, NULL, X, c->column, s->whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Narrow the block if enough columns have ended. X becomes a narrow block, and the nkept work blocks keep what is in
+   the columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is there until the
+   next call
+*/
+PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, Mat *X, PetscInt nkept, const PetscInt kept[], const PetscInt *from[])
+{
+  AIJTCUColumns *c = &s->columns;
+  const PetscInt N = NarrowWidth(c);
+
+  PetscFunctionBegin;
+  *from = NULL;
+  if (!c->nactive || N == c->N) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(ksp, "aijtcu: goes on with a block of %" PetscInt_FMT " right-hand sides in place of %" PetscInt_FMT "\n", N, c->N));
+  PetscCall(AIJTCUColumnsSave(s));
+  if (c->narrow) PetscCall(LeaveX(s));
+  else s->whole = *X;
+  ColumnsThatStay(c, N, c->from);
+  PetscCall(AIJTCUBlockCtxNarrow(s->ctx, N, c->from, nkept, kept));
+  NarrowColumns(c, N, c->from);
+  c->narrow           = PETSC_TRUE;
+  AIJTCUDecideColumns = PetscMax(AIJTCUDecideColumns, s->whole->cmap->N);
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_X, X));
+  PetscCall(AIJTCUBlockMove(s->ctx, N, c->column, s->whole, NULL, *X));
+  *from = c->from;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The end of a solve, which may have been narrow */
+PetscErrorCode AIJTCUColumnsWiden(AIJTCUBlockKSP *s)
+{
+  PetscFunctionBegin;
+  if (!s->columns.narrow) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(LeaveX(s));
+  PetscCall(AIJTCUBlockCtxWiden(s->ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
