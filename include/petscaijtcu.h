@@ -20,7 +20,7 @@
 .  -mat_aijtcu_precision (full|tf32)           - precision of the bricks on a device, see `MatAIJTCUSetPrecision()`
 .  -mat_aijtcu_reorder (auto|never|always)     - whether bricks may be of the reordered matrix, see
                                                  `MatAIJTCUSetReorder()`
-.  -mat_aijtcu_mult (auto|cusparse|csr|nodes)  - what multiplies with one vector, see `MatAIJTCUSetMult()`
+.  -mat_aijtcu_mult (auto|cusparse|csr|nodes|csr16) - what multiplies with one vector, see `MatAIJTCUSetMult()`
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`
@@ -183,11 +183,11 @@ PETSC_EXTERN const char *const MatAIJTCUTunes[];
    MatAIJTCUMult - what multiplies a `MATAIJTCU` on a device with one vector
 
    Values:
-+  `MAT_AIJTCU_MULT_AUTO`     - our kernels, with nodes where they pay, after some products
++  `MAT_AIJTCU_MULT_AUTO`     - our kernels; after some products those for nodes or short columns, where there are such
 .  `MAT_AIJTCU_MULT_CUSPARSE` - the parent type: cuSPARSE
-.  `MAT_AIJTCU_MULT_CSR`      - our kernel for any CSR matrix
--  `MAT_AIJTCU_MULT_NODES`    - our kernel for rows that share their columns, if there are such, from the first product
-                                on
+.  `MAT_AIJTCU_MULT_CSR`      - our kernels for any CSR matrix
+.  `MAT_AIJTCU_MULT_NODES`    - from the first product on the kernel for nodes: rows that share their columns
+-  `MAT_AIJTCU_MULT_CSR16`    - from the first product on the kernel for columns of 16 bits
 
    Level: intermediate
 
@@ -200,7 +200,8 @@ typedef enum {
   MAT_AIJTCU_MULT_AUTO,
   MAT_AIJTCU_MULT_CUSPARSE,
   MAT_AIJTCU_MULT_CSR,
-  MAT_AIJTCU_MULT_NODES
+  MAT_AIJTCU_MULT_NODES,
+  MAT_AIJTCU_MULT_CSR16
 } MatAIJTCUMult;
 PETSC_EXTERN const char *const MatAIJTCUMults[];
 

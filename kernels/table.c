@@ -11,7 +11,7 @@
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
-DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr;
+DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
 /* The first that takes a product makes it: the order decides where several do */
@@ -29,6 +29,7 @@ static const SpmmKernel *const kernels[] = {
   &SpmmSampledCopy,
   &SpmmVectorBins,
   &SpmmVectorNodes,
+  &SpmmVectorCsr16,
   &SpmmVectorCsr,
   &SpmmBricksHost,
   &SpmmCsrHost
@@ -75,7 +76,8 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.nnz     = A->vector->nnz;
     f.longest = A->vector->longest;
     f.nodes   = A->vector->nnodes;
-    f.bins    = A->vector->lanes == 0;
+    f.bins    = A->vector->nrows > 0 && A->vector->lanes == 0;
+    f.short_columns = A->vector->columns != NULL;
   }
   if (A->hrpb) {
     f.nnz         = A->hrpb->nnz;

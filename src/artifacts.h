@@ -35,8 +35,9 @@ typedef struct {
   AIJTCUState state;
   HrpbError   why;
   VectorPlan  plan;
-  PetscInt    products; /* with one vector so far, until nodes were looked for */
-  PetscBool   searched; /* nodes were looked for */
+  PetscInt    products; /* with one vector so far, until it is improved */
+  PetscBool   improved; /* nodes were looked for, or short columns made, as was set then */
+  MatAIJTCUMult improved_for;
 } AIJTCUVector;
 
 /* order.c: the reordered matrix, on a device */
@@ -92,7 +93,7 @@ PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);
 PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
 
 PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUVectorFindNodes(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorImprove(Mat, AIJTCUPlan *, MatAIJTCUMult);
 PETSC_INTERN void           AIJTCUVectorDestroy(AIJTCUVector *);
 PETSC_INTERN PetscInt64     AIJTCUVectorBytes(const AIJTCUVector *);
 

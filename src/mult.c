@@ -2,7 +2,7 @@
    Products with one vector: MatMult(), MatMultAdd() and their transposes.
 
    On a device a kernel of ours makes A x and y + A x, and A^T x where A is known to be symmetric. All that our kernels
-   give has the same bits, so nothing depends on when nodes are looked for. The parent makes everything else. A parallel
+   give has the same bits, so nothing depends on which of them it is. The parent makes everything else. A parallel
    matrix is multiplied by the parent, which multiplies its two blocks: those come here.
 */
 #include "aijtcuimpl.h"
@@ -11,11 +11,11 @@
   #include <petscdevice_cuda.h>
 
 /*
-   Nodes are looked for by this product of a pattern. The search takes about as long as four products. Matrices that are
-   multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
+   After so many products with a pattern something is made that makes them faster: it takes as long as some products.
+   Matrices that are multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
 */
 enum {
-  PRODUCTS_BEFORE_NODES = 30
+  PRODUCTS_BEFORE = 30
 };
 
 /* z = A x, or z = y + A x, which may be in place */
@@ -26,6 +26,7 @@ typedef struct {
 
 static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
+  const MatAIJTCUMult     mult     = AIJTCUGetOptions(plan)->mult;
   const AIJTCUMultArrays *a        = (const AIJTCUMultArrays *)ctx;
   const SpmmMatrix        matrix   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
   SpmmFacts               facts    = SpmmFactsOf(&matrix);
@@ -42,7 +43,9 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   }
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (AIJTCUGetOptions(plan)->mult == MAT_AIJTCU_MULT_CSR) facts.nodes = 0;
+  /* what was made for another setting stays, and is not used */
+  if (mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16) facts.nodes = 0;
+  if (mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_NODES) facts.short_columns = false;
   kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
   AIJTCUCallDevice(*err, SpmmWork(kernel, &matrix, &operands, &bytes));
   if (bytes) {
@@ -111,7 +114,7 @@ static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, Vec x, Vec y, V
   if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
   *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
   if (!*usable || mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mult == MAT_AIJTCU_MULT_NODES || v->products >= PRODUCTS_BEFORE_NODES) PetscCall(AIJTCUVectorFindNodes(A, plan));
+  if (mult != MAT_AIJTCU_MULT_AUTO || v->products >= PRODUCTS_BEFORE) PetscCall(AIJTCUVectorImprove(A, plan, mult));
   else v->products++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

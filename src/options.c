@@ -155,7 +155,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_tune", "none or proxy"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_tune", "Whether path and format are chosen by timing", "MatAIJTCUSetTune", MatAIJTCUTunes,
                              (PetscEnum)o.tune, (PetscEnum *)&o.tune, NULL));
-  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_mult", "auto, cusparse, csr or nodes"));
+  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_mult", "auto, cusparse, csr, nodes or csr16"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_mult", "What multiplies with one vector on a device", "MatAIJTCUSetMult", MatAIJTCUMults,
                              (PetscEnum)o.mult, (PetscEnum *)&o.mult, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
@@ -587,11 +587,11 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
 
   Input Parameters:
 + A    - the matrix; other types are left alone
-- mult - `MAT_AIJTCU_MULT_AUTO` (default), `MAT_AIJTCU_MULT_CUSPARSE`, `MAT_AIJTCU_MULT_CSR` or
-         `MAT_AIJTCU_MULT_NODES`
+- mult - `MAT_AIJTCU_MULT_AUTO` (default), `MAT_AIJTCU_MULT_CUSPARSE`, `MAT_AIJTCU_MULT_CSR`,
+         `MAT_AIJTCU_MULT_NODES` or `MAT_AIJTCU_MULT_CSR16`
 
   Options Database Key:
-. -mat_aijtcu_mult (auto|cusparse|csr|nodes) - what multiplies
+. -mat_aijtcu_mult (auto|cusparse|csr|nodes|csr16) - what multiplies
 
   Level: intermediate
 
@@ -601,9 +601,12 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
 
   Our kernels read the matrix as it is. They give the same bits in every run, and all of them give the same.
 
-  Rows of several unknowns at a node of a mesh have the same columns. By default such nodes are looked for after some
-  tens of products with a nonzero pattern. Their columns are read once then, which is faster. It takes a whole number of
-  device memory for each node.
+  By default something is made for a nonzero pattern after some tens of products. Rows of several unknowns at a node of
+  a mesh have the same columns. Where there are such nodes their columns are read once, which takes device memory for a
+  whole number of 32 bits for each node. Elsewhere columns are shortened to 16 bits for each nonzero, if groups of rows
+  have columns that lie within 65536. New values cost nothing, because values are those of the matrix.
+
+  Rows whose lengths differ much are sorted by their lengths from the first product on.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetMult()`, `MatAIJTCUMult`
 @*/
@@ -614,8 +617,8 @@ PetscErrorCode MatAIJTCUSetMult(Mat A, MatAIJTCUMult mult)
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsToSet(A, &o));
   PetscValidLogicalCollectiveEnum(A, mult, 2);
-  PetscCheck(mult >= MAT_AIJTCU_MULT_AUTO && mult <= MAT_AIJTCU_MULT_NODES, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "Mult must be MAT_AIJTCU_MULT_AUTO, MAT_AIJTCU_MULT_CUSPARSE, MAT_AIJTCU_MULT_CSR or MAT_AIJTCU_MULT_NODES, not %d", (int)mult);
+  PetscCheck(mult >= MAT_AIJTCU_MULT_AUTO && mult <= MAT_AIJTCU_MULT_CSR16, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "Mult must be MAT_AIJTCU_MULT_AUTO, MAT_AIJTCU_MULT_CUSPARSE, MAT_AIJTCU_MULT_CSR, MAT_AIJTCU_MULT_NODES or MAT_AIJTCU_MULT_CSR16, not %d", (int)mult);
   if (o) o->mult = mult;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
 /*
-   What products with one vector need of a pattern: long rows, and nodes.
+   What products with one vector need of a pattern, and what makes them faster.
 */
 #include "aijtcuimpl.h"
 
@@ -28,35 +28,43 @@ PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan)
     v->state = AIJTCU_REFUSED;
     PetscCall(PetscInfo(A, "aijtcu: products with one vector are left to the parent: %s\n", HrpbErrorString(v->why)));
   } else
-    PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d lanes for a row; %d rows are cut into %d parts\n", (int)p->lanes, (int)p->nlong, (int)p->nparts));
+    PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d lanes for a row (0: by its length); %d rows are cut into %d parts\n", (int)p->lanes, (int)p->nlong, (int)p->nparts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUVectorFindNodesOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+static PetscErrorCode AIJTCUVectorImproveOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
+  const MatAIJTCUMult mult = *(const MatAIJTCUMult *)ctx;
+  VectorPlan         *p    = &plan->vector.plan;
+
   PetscFunctionBegin;
   (void)A;
-  (void)ctx;
-  AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan));
+  if (mult != MAT_AIJTCU_MULT_CSR16) AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, p));
+  if (*err || mult == MAT_AIJTCU_MULT_NODES || p->nnodes) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, VectorColumnsDevice(csr->rowptr, csr->colidx, csr->stream, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Look for nodes, once. It takes as long as a few products */
-PetscErrorCode AIJTCUVectorFindNodes(Mat A, AIJTCUPlan *plan)
+/*
+   Look for nodes, and, where there are none, make short columns. This takes as long as a few products, and is done
+   once for what is set
+*/
+PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
 {
   AIJTCUVector     *v = &plan->vector;
   const VectorPlan *p = &v->plan;
   HrpbError         err;
 
   PetscFunctionBegin;
-  if (v->state != AIJTCU_READY || v->searched) PetscFunctionReturn(PETSC_SUCCESS);
-  v->searched = PETSC_TRUE;
+  if (v->improved && v->improved_for == mult) PetscFunctionReturn(PETSC_SUCCESS);
+  v->improved     = PETSC_TRUE;
+  v->improved_for = mult;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorFindNodesOnDevice, NULL, &err));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-  if (err) PetscCall(PetscInfo(A, "aijtcu: products with one vector do without nodes: %s\n", HrpbErrorString(err)));
-  else if (!p->nnodes) PetscCall(PetscInfo(A, "aijtcu: rows do not come in nodes, which have the same columns\n"));
-  else PetscCall(PetscInfo(A, "aijtcu: %d nodes of up to %d rows with the same columns\n", (int)p->nnodes, (int)p->node_rows));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: products with one vector stay as they are: %s\n", HrpbErrorString(err)));
+  else
+    PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d nodes of up to %d rows, and %s columns\n", (int)p->nnodes, (int)p->node_rows, p->columns ? "short" : "no short"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

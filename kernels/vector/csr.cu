@@ -8,7 +8,7 @@ enum {
   COMBINE_THREADS = 64
 };
 
-template <int LANES> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorCsr(const __grid_constant__ VectorProduct a)
+template <int LANES, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorCsr(const __grid_constant__ VectorProduct a)
 {
   const int64_t row  = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
   const int32_t lane = threadIdx.x % LANES;
@@ -19,11 +19,15 @@ template <int LANES> static __global__ void __launch_bounds__(VECTOR_THREADS) Ve
     return;
   }
 
-  const HrpbInt    begin  = row < a.nrows ? __ldg(a.rowptr + row) : 0;
-  const int32_t    length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const bool       whole  = length <= a.long_entries;
-  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane));
+  const HrpbInt begin  = row < a.nrows ? __ldg(a.rowptr + row) : 0;
+  const int32_t length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
+  const bool    whole  = length <= a.long_entries;
+  const int32_t base   = SHORT && row < a.nrows ? __ldg(a.bases + row / VECTOR_GROUP) : -1; /* the same for all lanes of a warp */
+  HrpbScalar    sum;
 
+  if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, VECTOR_TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);
+  else sum = VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane);
+  sum = VectorAddLanes<LANES>(sum);
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
 
@@ -66,41 +70,46 @@ HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work
   const VectorPlan *v = A->vector;
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
-  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, v->nrows, v->nnodes, v->nlong, v->nparts, v->long_entries};
+  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, v->nrows, v->nnodes, v->nlong, v->nparts, v->long_entries};
   return HRPB_SUCCESS;
 }
 
-template <int LANES> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
+template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
 {
-  VectorCsr<LANES><<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
+  VectorCsr<LANES, SHORT><<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
   HrpbCallCuda(cudaGetLastError());
   return VectorCombine(p, stream);
 }
 
-static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
+template <bool SHORT> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   VectorProduct p;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
   switch (A->vector->lanes) {
   case 1:
-    return Launch<1>(&p, stream);
+    return Launch<1, SHORT>(&p, stream);
   case 2:
-    return Launch<2>(&p, stream);
+    return Launch<2, SHORT>(&p, stream);
   case 4:
-    return Launch<4>(&p, stream);
+    return Launch<4, SHORT>(&p, stream);
   case 8:
-    return Launch<8>(&p, stream);
+    return Launch<8, SHORT>(&p, stream);
   case 16:
-    return Launch<16>(&p, stream);
+    return Launch<16, SHORT>(&p, stream);
   default:
-    return Launch<32>(&p, stream);
+    return Launch<32, SHORT>(&p, stream);
   }
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
   return !facts->bins && VectorTakes(o);
+}
+
+static bool TakesShort(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
+{
+  return facts->short_columns && VectorTakes(o);
 }
 
 SPMM_KERNEL(SpmmVectorCsr) = {
@@ -110,5 +119,15 @@ SPMM_KERNEL(SpmmVectorCsr) = {
   .format = SPMM_CSR,
   .takes  = Takes,
   .work   = VectorWork,
-  .run    = Run
+  .run    = Run<false>
+};
+
+SPMM_KERNEL(SpmmVectorCsr16) = {
+  .name   = "vector-csr16",
+  .what   = "CSR times one vector, columns of 16 bits",
+  .op     = SPMM_OP_VECTOR,
+  .format = SPMM_CSR,
+  .takes  = TakesShort,
+  .work   = VectorWork,
+  .run    = Run<true>
 };

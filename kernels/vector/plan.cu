@@ -250,6 +250,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   HrpbCallCuda(cudaMemcpyAsync(&lengths, c->lengths, sizeof(lengths), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   if (lengths.longest >= INT32_MAX) return HRPB_ERR_OVERFLOW;
+  v->first        = lengths.first;
   v->nnz          = lengths.end - lengths.first;
   v->longest      = (int64_t)lengths.longest;
   v->nonempty     = lengths.nonempty;
@@ -446,6 +447,7 @@ HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbSt
 void VectorPlanDestroyDevice(VectorPlan *v, HrpbStream stream)
 {
   DropNodes(v, stream);
+  VectorDropColumns(v, stream);
   (void)HrpbFree(v->long_rows, HRPB_SUCCESS, stream);
   (void)HrpbFree(v->parts, HRPB_SUCCESS, stream);
   (void)HrpbFree(v->order, HRPB_SUCCESS, stream);

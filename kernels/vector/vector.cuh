@@ -29,7 +29,8 @@ struct VectorProduct {
   HrpbScalar          *y, *partial;
   const VectorPart    *parts;
   const VectorLongRow *long_rows;
-  const int32_t       *nodes, *order;
+  const int32_t       *nodes, *order, *bases;
+  const uint16_t      *columns; /* that of entry 0 of the CSR; NULL without short columns */
   int32_t              nrows, nnodes, nlong, nparts, long_entries;
 };
 
@@ -40,6 +41,9 @@ HrpbError VectorCombine(const VectorProduct *, cudaStream_t);
 bool      VectorTakes(const SpmmOperands *);
 HrpbError VectorWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError VectorProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, VectorProduct *);
+
+/* columns.cu */
+void VectorDropColumns(VectorPlan *, cudaStream_t);
 
 /* What is read once does not take the place of numbers of x in L1 */
 template <typename T> static __device__ __forceinline__ T VectorReadOnce(const T *p)
@@ -56,7 +60,7 @@ template <int LANES> static __device__ __forceinline__ HrpbScalar VectorAddLanes
 }
 
 /* What lane adds of a row, of LANES lanes. TURNS entries are on their way together */
-template <int LANES, int TURNS> static __device__ __forceinline__ HrpbScalar VectorSumOfLane(const HrpbInt *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *x, int32_t lane)
+template <int LANES, int TURNS, typename Column> static __device__ __forceinline__ HrpbScalar VectorSumOfLane(const Column *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *x, int32_t lane)
 {
   HrpbScalar sum = 0;
 

@@ -24,6 +24,7 @@ enum {
   VECTOR_THREADS = 256,  /* of a thread block */
   VECTOR_PART    = 4096, /* entries of a part of a row that is cut */
   VECTOR_NODE    = 8,    /* the most rows of a node */
+  VECTOR_GROUP   = 32,   /* rows whose short columns begin at the same one */
   VECTOR_BINS    = 6     /* numbers of lanes: 1, 2, 4, ..., 32 */
 };
 
@@ -42,11 +43,16 @@ static VECTOR_BOTH inline int32_t VectorBinEntries(int bin)
    What is known of a pattern, and lives as long as it does. It does not depend on values.
 
    A node is a few rows, one behind the other, that have the same columns, like those of the unknowns at a node of a
-   mesh. Its columns are read once, and so are the numbers of x that they meet. Nodes are there if they pay.
+   mesh. Its columns are read once, and so are the numbers of x that they meet.
+
+   Short columns have 16 bits: what is to be added to a base, one for VECTOR_GROUP rows. Where that does not reach, the
+   base is negative, and columns are those of the CSR.
+
+   Nodes and short columns are there if they were asked for, and pay.
 */
 typedef struct {
   int32_t nrows, ncols;
-  int64_t nnz, longest;            /* entries; entries of the longest row */
+  int64_t first, nnz, longest;     /* the first entry; how many there are, and in the longest row */
   int32_t nonempty;                /* rows with an entry */
   int32_t lanes;                   /* of a row; zero where that follows from its length */
   int32_t long_entries;            /* longer rows are cut */
@@ -54,19 +60,22 @@ typedef struct {
   int32_t nnodes, node_rows;       /* nodes, and the most rows of one; zero without nodes */
   void   *long_rows, *parts;       /* in device memory, NULL where no row is cut */
   void   *nodes;                   /* in device memory: the first row of each node, and nrows */
+  void   *columns, *bases;         /* in device memory: the short column of each entry, and the bases, as int32_t */
   int32_t bin_rows[VECTOR_BINS];   /* where lanes is zero: rows with 1 << bin lanes */
   void   *order;                   /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
   int64_t bytes;                   /* of device memory that all these arrays have */
 } VectorPlan;
 
 /*
-   VectorPlanDevice() finds what each product needs, and reads the row pointers once. VectorNodesDevice() looks for nodes in the plan's
-   matrix, which takes as long as a few products. Both wait for their numbers. HRPB_ERR_OVERFLOW: 2^31 rows or columns,
-   or a row with as many entries. HRPB_ERR_UNSUPPORTED: the device runs none of the kernels. After an error of the
-   first the plan is zeroed; after one of the second it has no nodes
+   VectorPlanDevice() finds what each product needs, and reads the row pointers a few times. VectorNodesDevice() looks
+   for nodes in the plan's matrix, and VectorColumnsDevice() makes short columns. Each takes as long as a few products.
+   All wait for their numbers. HRPB_ERR_OVERFLOW: 2^31 rows or columns, or a row with as many entries.
+   HRPB_ERR_UNSUPPORTED: the device runs none of the kernels. After an error of the first the plan is zeroed; after one
+   of the others it is as it was, without nodes, or without short columns
 */
 HrpbError VectorPlanDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, VectorPlan *);
 HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
+HrpbError VectorColumnsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
 void      VectorPlanDestroyDevice(VectorPlan *, HrpbStream stream);
 
 #ifdef __cplusplus

@@ -177,12 +177,12 @@ static PetscErrorCode TestTransposes(Mat A, const Case *c, PetscBool host)
 }
 
 /*
-   On a device all kernels of ours give the same bits, before and after something is made for the pattern. Nodes are
-   made within 40 products, and not before the tenth
+   On a device all kernels of ours give the same bits, before and after something is made for the pattern. Nothing is
+   made before the tenth product; nodes and short columns are made before the 40th
 */
 static PetscErrorCode TestBits(Mat A, const Case *c)
 {
-  const MatAIJTCUMult mults[] = {MAT_AIJTCU_MULT_CSR, MAT_AIJTCU_MULT_NODES, MAT_AIJTCU_MULT_AUTO};
+  const MatAIJTCUMult mults[] = {MAT_AIJTCU_MULT_CSR, MAT_AIJTCU_MULT_NODES, MAT_AIJTCU_MULT_CSR16, MAT_AIJTCU_MULT_AUTO};
   MatAIJTCUMult       set;
   MatAIJTCUSynergy    s;
   Vec                 x, y, z;
@@ -207,7 +207,7 @@ static PetscErrorCode TestBits(Mat A, const Case *c)
     PetscCall(MatAIJTCUGetSynergy(A, &s));
     if (i == 8 && s.device_bytes != before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: something is made for few products\n", names[c->pattern]));
   }
-  if (cuda && size == 1 && c->pattern == NODES && set == MAT_AIJTCU_MULT_AUTO && s.device_bytes == before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "no nodes are made\n"));
+  if (cuda && size == 1 && (c->pattern == NODES || c->pattern == BAND) && set == MAT_AIJTCU_MULT_AUTO && s.device_bytes == before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nothing is made for many products\n", names[c->pattern]));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mults) && set != MAT_AIJTCU_MULT_CUSPARSE; i++) {
     PetscCall(MatAIJTCUSetMult(A, mults[i]));
     PetscCall(MatMult(A, x, z));
@@ -284,6 +284,6 @@ int main(int argc, char **argv)
   test:
     output_file: output/empty.out
     nsize: {{1 2 4}}
-    args: -a_mat_aijtcu_mult {{auto cusparse csr nodes}} -use_gpu_aware_mpi 0
+    args: -a_mat_aijtcu_mult {{auto cusparse csr nodes csr16}} -use_gpu_aware_mpi 0
 
 TEST*/
