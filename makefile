@@ -45,7 +45,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all example bench bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -209,6 +209,13 @@ COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 bench: $(BUILD)/bin/bench
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/bench-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS) && examples/bench/report "$$table"
+
+bench-parallel: $(BUILD)/bin/parallel $(BUILD)/bin/lobpcg
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/parallel-$(NAME).csv; solves=$(CURDIR)/build/bench/parallel-lobpcg-$(NAME).csv; \
+	  rm -f "$$table" "$$solves"; for n in $(RANKS); do for weak in 0 1; do \
+	    (set -x; $(MPIEXEC) -n $$n $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" -weak $$weak -partitions 2,4,8,16,32,64 $(BENCH_ARGS)) || exit 1; done; \
+	    (set -x; $(MPIEXEC) -n $$n $(BUILD)/bin/lobpcg $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$solves" -types aijtcu -blocks 32 -orthogonalizations chol) || exit 1; done; \
+	  examples/parallel/model $(MODEL_ARGS) "$$table"
 
 # The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them
 TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' TESTS='$(TESTS)' \
