@@ -658,10 +658,10 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   with the matrix. A product with more columns than any before makes them larger. Where one process has no memory for
   that, all make the product of the parent type; `-info` says so.
 
-  With `MAT_AIJTCU_HALO_AUTO` processes on one machine lend each other memory of their devices (CUDA's IPC), and copy the
-  rows from there. Between others, and with `MAT_AIJTCU_HALO_MPI`, messages go: from memory of the device if PETSc says
-  that MPI takes it (`-use_gpu_aware_mpi`), else through page-locked memory of the host. `-info` says how many neighbours
-  there are of each kind.
+  With `MAT_AIJTCU_HALO_AUTO` processes on one machine lend each other memory of their devices (CUDA's IPC), and copy
+  the rows from there. Between others, and with `MAT_AIJTCU_HALO_MPI`, messages go: from memory of the device if PETSc
+  says that MPI takes it (`-use_gpu_aware_mpi`), else through page-locked memory of the host. `-info` says how many
+  neighbours there are of each kind.
 
   All ways give the same bits. `MAT_AIJTCU_HALO_SF` is a reference: it copies all local rows of B, and makes buffers for
   each number of columns.

@@ -19,7 +19,7 @@ typedef struct {
   char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
-/* What a partition lets the processes exchange: rows of B that one of them needs, and processes that it needs them from */
+/* What a partition lets the processes exchange: rows of B that one of them needs, and processes that these come from */
 typedef struct {
   PetscInt ghosts, most_ghosts, most_neighbours;
 } Exchange;
