@@ -17,6 +17,7 @@ make test-petsc   run PETSc's own tests of aijcusparse with our type in its plac
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
+make bench-parallel  time parallel products and LOBPCG on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
@@ -41,12 +42,13 @@ NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
 BENCH_ARGS='-families rmat ...'    make bench, make bench-solve: options of examples/bench or examples/solve, see their -help
+RANKS='1 2' MODEL_ARGS=...         make bench-parallel: numbers of processes; options of examples/parallel/model, see its --help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern; one that matches none is an error
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench bench-solve test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all example bench bench-solve bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -213,6 +215,13 @@ bench: $(BUILD)/bin/bench
 bench-solve: $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)
+
+bench-parallel: $(BUILD)/bin/parallel $(BUILD)/bin/lobpcg
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/parallel-$(NAME).csv; solves=$(CURDIR)/build/bench/parallel-lobpcg-$(NAME).csv; \
+	  rm -f "$$table" "$$solves"; for n in $(or $(RANKS),1 2); do for weak in 0 1; do \
+	    (set -x; $(MPIEXEC) -n $$n $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" -weak $$weak -partitions 2,4,8,16,32,64 $(BENCH_ARGS)) || exit 1; done; \
+	    (set -x; $(MPIEXEC) -n $$n $(BUILD)/bin/lobpcg $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$solves" -types aijtcu -blocks 32 -orthogonalizations chol) || exit 1; done; \
+	  examples/parallel/model $(MODEL_ARGS) "$$table"
 
 # The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them
 TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' TESTS='$(TESTS)' \

@@ -209,7 +209,8 @@ PETSC_EXTERN const char *const MatAIJTCUMults[];
    MatAIJTCUHalo - how the processes of a `MATAIJTCU` exchange rows of the dense matrix
 
    Values:
-+  `MAT_AIJTCU_HALO_AUTO` - the fastest that there is: messages of MPI
++  `MAT_AIJTCU_HALO_AUTO` - from device to device within a machine where CUDA lets processes do so, otherwise messages
+                            of MPI
 .  `MAT_AIJTCU_HALO_MPI`  - messages of MPI between buffers that the matrix keeps
 -  `MAT_AIJTCU_HALO_SF`   - `PetscSF`, as a reference
 

@@ -128,19 +128,26 @@ static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same on all processes. all says whether all have it */
-static PetscErrorCode AIJTCUHaloAllocateAll(Mat A, AIJTCUHalo *h, PetscInt N, PetscBool *all)
+/* The same on all processes. all says whether all have it. An error here is another process's lack of memory */
+static PetscErrorCode AIJTCUHaloAllocateAll(Mat A, AIJTCUHalo *h, PetscBool staged, PetscInt N, PetscBool *all)
 {
-  PetscBool mine;
+  PetscBool      mine;
+  PetscErrorCode ierr = AIJTCUHaloAllocate(h, staged, N, &mine);
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHaloAllocate(h, PETSC_FALSE, N, &mine));
-  PetscCall(AIJTCUHaloAgree(A, mine, all));
+  PetscCall(AIJTCUHaloAgree(A, (PetscBool)(!ierr && mine), all));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloGetBuffers(Mat A, AIJTCUHalo *h, PetscInt N, PetscBool *all)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHaloAllocateAll(A, h, PETSC_FALSE, N, all));
 #if AIJTCU_HAVE_DEVICE
   if (!*all || h->place == AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->engine->direct) PetscCall(AIJTCUHaloDirectOpen(A, h));
-  PetscCall(AIJTCUHaloAllocate(h, PETSC_TRUE, N, &mine));
-  PetscCall(AIJTCUHaloAgree(A, mine, all));
+  PetscCall(AIJTCUHaloAllocateAll(A, h, PETSC_TRUE, N, all));
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,7 +160,7 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
 
   PetscFunctionBegin;
   AIJTCUHaloFree(h);
-  ierr = AIJTCUHaloAllocateAll(A, h, N, &all);
+  ierr = AIJTCUHaloGetBuffers(A, h, N, &all);
   if (ierr || !all) AIJTCUHaloFree(h);
   PetscCall(ierr);
   if (all) h->width = N;

@@ -121,7 +121,7 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
    halodevice.c, where the library has kernels for a device
 
    AIJTCUHaloDeviceSupports()  whether there are kernels for the current device
-   AIJTCUHaloDeviceAllocate()  buffers of so many bytes on the device. What is missing is NULL: there is not enough memory
+   AIJTCUHaloDeviceAllocate()  buffers of so many bytes on the device, or no memory for them
    AIJTCUHaloDeviceStage()     the same for those on the host, unless all neighbours lend each other memory
    AIJTCUHaloDevicePack()      starts to pack, behind the work on the stream of PETSc's current context
    AIJTCUHaloDeviceVacate()    waits until messages may come into the buffer

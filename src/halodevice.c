@@ -175,7 +175,7 @@ PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, PetscInt packed, const PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In staged memory the ghosts of the last product may be on their way to the device; on the device they may be in use */
+/* Staged, the ghosts of the last product may be on their way to the device; on the device they may be in use */
 PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h)
 {
   PetscFunctionBegin;

@@ -218,7 +218,7 @@ PetscErrorCode AIJTCUHaloDirectTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N, cu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All copies are on the stream. Tell their owners, and hear of those who copy from here; the next packing waits for it */
+/* All copies are on the stream. Tell owners of rows, and hear of those who copy from here; the next packing waits */
 PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *h, cudaStream_t stream)
 {
   const MPI_Comm    comm = PetscObjectComm((PetscObject)h->sf);

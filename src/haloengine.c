@@ -5,7 +5,7 @@
 
 #if AIJTCU_HAVE_HALO
 
-/* Hooks for a device. On the host all rows are packed when an engine starts, and the ghosts are where they are needed */
+/* Hooks for a device. On the host all rows are packed when an engine starts, and ghosts are where they are needed */
 static PetscErrorCode AIJTCUVacate(const AIJTCUHalo *h)
 {
   PetscFunctionBegin;

@@ -726,16 +726,21 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   Level: advanced
 
   Notes:
-  A `MATMPIAIJTCU` on the host finds once for a nonzero pattern which rows of B go to which process. A product then
-  makes no `PetscSF` and no communicator, whatever its number of columns, and sends these rows only. Buffers for them
-  are kept with the matrix. A product with more columns than any before makes them larger. Where one process has no
-  memory for that, all make the product of the parent type; `-info` says so.
+  A `MATMPIAIJTCU` finds once for a nonzero pattern which rows of B go to which process. A product then makes no
+  `PetscSF` and no communicator, whatever its number of columns, and sends these rows only. Buffers for them are kept
+  with the matrix. A product with more columns than any before makes them larger. Where one process has no memory for
+  that, all make the product of the parent type; `-info` says so.
+
+  With `MAT_AIJTCU_HALO_AUTO` processes on one machine lend each other memory of their devices (CUDA's IPC), and copy
+  the rows from there. Between others, and with `MAT_AIJTCU_HALO_MPI`, messages go: from memory of the device if PETSc
+  says that MPI takes it (`-use_gpu_aware_mpi`), else through page-locked memory of the host. `-info` says how many
+  neighbours there are of each kind.
 
   All ways give the same bits. `MAT_AIJTCU_HALO_SF` is a reference: it copies all local rows of B, and makes buffers for
   each number of columns.
 
-  On a device, with complex scalars, with PETSc before 3.26, and with `MAT_AIJTCU_PATH_CUSPARSE`, the product is that of
-  the parent type.
+  A matrix on a device with a dense matrix on the host, or the other way round, makes the product of the parent type. So
+  does one with complex scalars, with PETSc before 3.26, and with `MAT_AIJTCU_PATH_CUSPARSE`.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetHalo()`, `MatAIJTCUHalo`
 @*/

@@ -54,8 +54,11 @@ static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, 
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanPrepare(block, plan, d, &usable));
   *err = HRPB_SUCCESS;
-  if (!usable && (tcu || !host)) *err = tcu ? plan->bricks.why : plan->csr.why; /* on the host CSR needs no preparation */
-  else if (d->reordered) *err = HRPB_ERR_UNSUPPORTED;
+  if (d->reordered || (!usable && (tcu || !host))) { /* on the host CSR needs no preparation */
+    const HrpbError why = tcu ? plan->bricks.why : plan->csr.why;
+
+    *err = why && !usable ? why : HRPB_ERR_UNSUPPORTED;
+  }
   else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h->buffers.in, N, C, err));
 #if AIJTCU_HAVE_DEVICE
   else PetscCall(AIJTCUDeviceAdd(block, plan, d, h->buffers.din, N, C, err));

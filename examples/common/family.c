@@ -42,32 +42,50 @@ PetscErrorCode FamilyCheck(PetscInt n, char *const names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of this process, the first of which is first, of a matrix with scale times the rows of a full benchmark */
-PetscErrorCode FamilyRowsHere(MPI_Comm comm, const char name[], PetscReal scale, PetscInt *first, GenerateCSR *csr)
+/* Nodes a side, or rows, with scale times the rows of a full benchmark */
+static PetscErrorCode FamilySize(const char name[], PetscReal scale, GenerateKind *kind, PetscBool *permuted, PetscInt *n, PetscInt *rows, PetscInt *dof)
 {
-  GenerateKind kind;
-  PetscBool    permuted;
-  PetscInt     n, rows, dof, here = PETSC_DECIDE, nodes;
-
   PetscFunctionBegin;
-  PetscCall(FamilyFind(name, &kind, &permuted));
-  n = PetscMax(2, (PetscInt)(sizes[kind] * (GenerateIsGrid(kind) ? cbrt((double)scale) : (double)scale) + 0.5));
-  PetscCall(GenerateRowCount(kind, n, &rows, &dof));
-  nodes = rows / dof;
-  PetscCall(PetscSplitOwnership(comm, &here, &nodes)); /* unknowns of a node stay together */
-  here *= dof;
-  PetscCallMPI(MPI_Scan(&here, first, 1, MPIU_INT, MPI_SUM, comm));
-  *first -= here;
-  PetscCall(GenerateRows(kind, n, permuted, *first, *first + here, csr));
+  PetscCall(FamilyFind(name, kind, permuted));
+  *n = PetscMax(2, (PetscInt)(sizes[*kind] * (GenerateIsGrid(*kind) ? cbrt((double)scale) : (double)scale) + 0.5));
+  PetscCall(GenerateRowCount(*kind, *n, rows, dof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All rows, on each process */
-PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
+/* Where each of so many parts of the rows begins, [parts + 1]. Unknowns of a node stay together */
+PetscErrorCode FamilyStarts(const char name[], PetscReal scale, PetscInt parts, PetscInt starts[])
 {
-  PetscInt first;
+  GenerateKind kind;
+  PetscBool    permuted;
+  PetscInt     n, rows, dof, nodes;
 
   PetscFunctionBegin;
-  PetscCall(FamilyRowsHere(PETSC_COMM_SELF, name, scale, &first, csr));
+  PetscCall(FamilySize(name, scale, &kind, &permuted, &n, &rows, &dof));
+  nodes = rows / dof;
+  for (PetscInt k = 0; k <= parts; k++) starts[k] = dof * (nodes / parts * k + PetscMin(k, nodes % parts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Rows start to end - 1 */
+PetscErrorCode FamilyRowsOf(const char name[], PetscReal scale, PetscInt start, PetscInt end, GenerateCSR *csr)
+{
+  GenerateKind kind;
+  PetscBool    permuted;
+  PetscInt     n, rows, dof;
+
+  PetscFunctionBegin;
+  PetscCall(FamilySize(name, scale, &kind, &permuted, &n, &rows, &dof));
+  PetscCall(GenerateRows(kind, n, permuted, start, end, csr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All rows */
+PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
+{
+  PetscInt starts[2];
+
+  PetscFunctionBegin;
+  PetscCall(FamilyStarts(name, scale, 1, starts));
+  PetscCall(FamilyRowsOf(name, scale, 0, starts[1], csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

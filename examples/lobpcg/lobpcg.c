@@ -179,15 +179,20 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
 {
   GenerateCSR csr;
   Side       *side;
-  PetscInt    first, n;
-  PetscMPIInt size;
+  PetscInt   *starts, n;
+  PetscMPIInt rank, size;
   MatInfo     info;
   char        machine[128];
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(o->types, &side));
-  PetscCall(FamilyRowsHere(PETSC_COMM_WORLD, name, o->scale, &first, &csr));
-  PetscCall(SpringsSetValues(first, &csr));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(size + 1, &starts));
+  PetscCall(FamilyStarts(name, o->scale, size, starts));
+  PetscCall(FamilyRowsOf(name, o->scale, starts[rank], starts[rank + 1], &csr));
+  PetscCall(SpringsSetValues(starts[rank], &csr));
+  PetscCall(PetscFree(starts));
   for (PetscInt k = 0; k < o->types; k++) {
     PetscCall(ExampleCSRMat(PETSC_COMM_WORLD, &csr, PETSC_TRUE, PRODUCTS, o->type[k], &side[k].A));
     PetscCall(MatGetType(side[k].A, &side[k].type));
@@ -196,7 +201,6 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCall(GenerateCSRDestroy(&csr));
   PetscCall(MatGetSize(side[0].A, &n, NULL));
   PetscCall(MatGetInfo(side[0].A, MAT_GLOBAL_SUM, &info));
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %.0f nonzeros", name, n, n, info.nz_used));
   if (size > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %d processes", size));
   PetscCall(ExampleMachine(side[o->types - 1].A, machine, sizeof(machine)));

@@ -1,0 +1,341 @@
+static char help[] = "Products of parallel matrices as a block eigensolver makes them: created, set up, run and cleared each time. Time, what the processes exchange, and how\n"
+                     "long they are seen to wait for it. With -partitions also what is exchanged if there were other numbers of processes.\n\n"
+                     "  mpiexec -n 2 ./parallel -N 32,96 -csv parallel.csv\n"
+                     "  mpiexec -n 4 ./parallel -weak -families stencil27 -partitions 8,16,32,64\n\n";
+
+#include "csv.h"
+#include "family.h"
+#include "machine.h"
+#include "options.h"
+#include "spread.h"
+#include <petscaijtcu.h>
+#include <petsc/private/hashseti.h>
+
+typedef struct {
+  char    **family;
+  PetscInt  families, *N, count, *parts, partitions, repeat;
+  PetscReal scale;
+  PetscBool weak, test;
+  char      csv[PETSC_MAX_PATH_LEN], commit[64];
+} Options;
+
+/* What a partition lets the processes exchange: rows of B that one of them needs, and processes that these come from */
+typedef struct {
+  PetscInt ghosts, most_ghosts, most_neighbours;
+} Exchange;
+
+/* Events of MATAIJTCU, in seconds of the slowest process for a product */
+enum {
+  PACK,
+  EXCHANGE,
+  OFFDIAGONAL,
+  EVENTS
+};
+static const char *const events[EVENTS] = {"MatTCUPack", "MatTCUExchange", "MatTCUOffDiag"};
+
+static const char columns[] = "matrix,processes,measured,weak,rows,nonzeros,N,repeat,product_s,least_s,pack_s,exchange_s,offdiagonal_s,ghosts,most_ghosts,most_neighbours,precision,commit,petsc,cuda,machine";
+
+static PetscErrorCode GetOptions(Options *o)
+{
+  Mat       A;
+  PetscBool device, set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(o, sizeof(*o)));
+  PetscCall(ExampleMachineMat(&A));
+  PetscCall(ExampleMatOnDevice(A, &device));
+  PetscCall(MatDestroy(&A));
+  o->repeat = 20;
+  o->scale  = device ? 1 : (PetscReal)0.01;
+  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of parallel products", NULL);
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list, as for bench", "elasticity", &o->families, &o->family));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-weak", "As many times as many rows as there are processes", &o->weak));
+  PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "32,96", &o->count, &o->N));
+  PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-partitions", "Numbers of processes of which only the exchange is found out, a list; default: none", "1", &o->partitions, &o->parts));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after three to warm up", 1, &o->repeat));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
+  PetscOptionsEnd();
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-partitions", &set));
+  if (!set) o->partitions = 0;
+  PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  PetscCall(FamilyCheck(o->families, o->family));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Count the columns of rows that are outside of rows start to end - 1 of all, and the parts that these are in */
+static PetscErrorCode CountGhosts(const GenerateCSR *csr, const PetscInt starts[], PetscInt part, PetscInt parts, PetscInt *ghosts, PetscInt *neighbours)
+{
+  PetscHSetI seen, owners;
+
+  PetscFunctionBegin;
+  PetscCall(PetscHSetICreate(&seen));
+  PetscCall(PetscHSetICreate(&owners));
+  for (PetscInt k = 0; k < csr->i[csr->m]; k++) {
+    PetscBool missing;
+    PetscInt  owner;
+
+    if (csr->j[k] >= starts[part] && csr->j[k] < starts[part + 1]) continue;
+    PetscCall(PetscHSetIQueryAdd(seen, csr->j[k], &missing));
+    if (!missing) continue;
+    PetscCall(PetscFindInt(csr->j[k], parts + 1, starts, &owner));
+    PetscCall(PetscHSetIAdd(owners, owner < 0 ? -owner - 2 : owner));
+  }
+  PetscCall(PetscHSetIGetSize(seen, ghosts));
+  PetscCall(PetscHSetIGetSize(owners, neighbours));
+  PetscCall(PetscHSetIDestroy(&seen));
+  PetscCall(PetscHSetIDestroy(&owners));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What would be exchanged by that many processes. Those at hand share their parts */
+static PetscErrorCode FindExchange(const char name[], PetscReal scale, PetscInt parts, PetscInt *rows, PetscInt64 *nonzeros, Exchange *x)
+{
+  PetscMPIInt rank, size;
+  PetscInt   *starts;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMemzero(x, sizeof(*x)));
+  PetscCall(PetscMalloc1(parts + 1, &starts));
+  PetscCall(FamilyStarts(name, scale, parts, starts));
+  *rows     = starts[parts];
+  *nonzeros = 0;
+  for (PetscInt part = rank; part < parts; part += size) {
+    GenerateCSR csr;
+    PetscInt    ghosts = 0, neighbours = 0;
+
+    PetscCall(FamilyRowsOf(name, scale, starts[part], starts[part + 1], &csr));
+    PetscCall(CountGhosts(&csr, starts, part, parts, &ghosts, &neighbours));
+    *nonzeros += csr.i[csr.m];
+    PetscCall(GenerateCSRDestroy(&csr));
+    x->ghosts += ghosts;
+    x->most_ghosts     = PetscMax(x->most_ghosts, ghosts);
+    x->most_neighbours = PetscMax(x->most_neighbours, neighbours);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, nonzeros, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &x->ghosts, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &x->most_ghosts, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &x->most_neighbours, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(PetscFree(starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  Spread         product;
+  PetscLogDouble event[EVENTS];
+} Times;
+
+/* The life of a product, except that C stays */
+static PetscErrorCode Product(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatProductCreateWithMat(A, B, NULL, C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(MatProductClear(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EventTimes(PetscLogDouble seconds[])
+{
+  PetscFunctionBegin;
+  for (int e = 0; e < EVENTS; e++) {
+    PetscLogEvent      event;
+    PetscEventPerfInfo info;
+
+    PetscCall(PetscLogEventGetId(events[e], &event));
+    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+    seconds[e] = info.time;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Time products. The slowest process counts each time */
+static PetscErrorCode TimeProducts(const Options *o, Mat A, Mat B, Mat C, Times *t)
+{
+  PetscReal     *seconds;
+  PetscLogDouble before[EVENTS];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(o->repeat, &seconds));
+  for (PetscInt k = -3; k < o->repeat; k++) {
+    PetscLogDouble begin, end;
+
+    if (k == 0) PetscCall(EventTimes(before));
+    PetscCall(ExampleSynchronize(A));
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(ExampleTime(A, &begin));
+    PetscCall(Product(A, B, C));
+    PetscCall(ExampleTime(A, &end));
+    if (k >= 0) seconds[k] = (PetscReal)(end - begin);
+  }
+  PetscCall(EventTimes(t->event));
+  for (int e = 0; e < EVENTS; e++) t->event[e] = (t->event[e] - before[e]) / (PetscLogDouble)o->repeat;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, t->event, EVENTS, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, seconds, (PetscMPIInt)o->repeat, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  PetscCall(SpreadOf(o->repeat, seconds, &t->product));
+  PetscCall(PetscFree(seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Column j of B has the entries GenerateValue(i, -1 - j), on any number of processes */
+static PetscErrorCode CreateB(Mat A, PetscInt N, Mat *B)
+{
+  PetscScalar *b;
+  PetscInt     m, first, lda;
+  VecType      vectype;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &m));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first, NULL));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, vectype, m, PETSC_DECIDE, PETSC_DETERMINE, N, PETSC_DECIDE, NULL, B));
+  PetscCall(MatDenseGetLDA(*B, &lda));
+  PetscCall(MatDenseGetArrayWrite(*B, &b));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < m; i++) b[i + (size_t)j * (size_t)lda] = GenerateValue(first + i, -1 - j);
+  }
+  PetscCall(MatDenseRestoreArrayWrite(*B, &b));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateA(const char name[], PetscReal scale, Mat *A)
+{
+  GenerateCSR csr;
+  PetscMPIInt rank, size;
+  PetscInt   *starts, m;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(size + 1, &starts));
+  PetscCall(FamilyStarts(name, scale, size, starts));
+  m = starts[rank + 1] - starts[rank];
+  PetscCall(FamilyRowsOf(name, scale, starts[rank], starts[rank + 1], &csr));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, m, m, starts[size], starts[size]));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSeqAIJSetPreallocationCSR(*A, csr.i, csr.j, csr.a));
+  PetscCall(MatMPIAIJSetPreallocationCSR(*A, csr.i, csr.j, csr.a));
+  PetscCall(GenerateCSRDestroy(&csr));
+  PetscCall(PetscFree(starts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A row of the table. Without times it is one of a partition that is only thought of */
+static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt processes, PetscInt rows, PetscInt64 nonzeros, PetscInt N, const Times *t, const Exchange *x)
+{
+  const Times none = {.product = {0, 0}};
+  FILE       *fp;
+  Mat         A;
+  char        petsc[32], cuda[16], machine[128];
+
+  PetscFunctionBegin;
+  if (!o->csv[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ExampleMachineMat(&A));
+  PetscCall(ExampleMachine(A, machine, sizeof(machine)));
+  PetscCall(ExampleCUDAVersion(A, cuda, sizeof(cuda)));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", name, processes, t != NULL, o->weak, rows, nonzeros, N, t ? o->repeat : 0));
+  if (!t) t = &none;
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,", (double)t->product.median, (double)t->product.least, t->event[PACK], t->event[EXCHANGE], t->event[OFFDIAGONAL]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,\"%s\"\n", x->ghosts, x->most_ghosts, x->most_neighbours, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrintExchange(PetscInt processes, const Exchange *x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " process%s: rows of others that a process needs: %" PetscInt_FMT " at most, %" PetscInt_FMT " of all, from %" PetscInt_FMT " at most\n", processes, processes == 1 ? "" : "es", x->most_ghosts, x->ghosts, x->most_neighbours));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Measure(const Options *o, const char name[], Mat A, PetscInt N, PetscInt rows, PetscInt64 nonzeros, const Exchange *x)
+{
+  PetscMPIInt size;
+  Times       t;
+  Mat         B, C;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(CreateB(A, N, &B));
+  PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+  PetscCall(TimeProducts(o, A, B, C, &t));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  if (!o->test) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  N %3" PetscInt_FMT ": %.4f ms, least %.4f; of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f\n", N, 1e3 * (double)t.product.median, 1e3 * (double)t.product.least, 1e3 * t.event[PACK], 1e3 * t.event[EXCHANGE], 1e3 * t.event[OFFDIAGONAL]));
+  }
+  PetscCall(AppendCSV(o, name, size, rows, nonzeros, N, &t, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RunFamily(const Options *o, const char name[])
+{
+  PetscMPIInt size;
+  PetscReal   scale;
+  PetscInt    rows;
+  PetscInt64  nonzeros;
+  Exchange    x;
+  Mat         A;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  scale = o->weak ? o->scale * size : o->scale;
+  PetscCall(FindExchange(name, scale, size, &rows, &nonzeros, &x));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt64_FMT " nonzeros\n", name, rows, rows, nonzeros));
+  PetscCall(PrintExchange(size, &x));
+  PetscCall(CreateA(name, scale, &A));
+  for (PetscInt k = 0; k < o->count; k++) PetscCall(Measure(o, name, A, o->N[k], rows, nonzeros, &x));
+  PetscCall(MatDestroy(&A));
+  for (PetscInt k = 0; k < o->partitions; k++) {
+    PetscCall(FindExchange(name, o->weak ? o->scale * (PetscReal)o->parts[k] : o->scale, o->parts[k], &rows, &nonzeros, &x));
+    PetscCall(PrintExchange(o->parts[k], &x));
+    for (PetscInt n = 0; n < o->count; n++) PetscCall(AppendCSV(o, name, o->parts[k], rows, nonzeros, o->N[n], NULL, &x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  Options o;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(GetOptions(&o));
+  for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k]));
+  PetscCall(ExampleListDestroy(o.families, &o.family));
+  PetscCall(PetscFree(o.N));
+  PetscCall(PetscFree(o.parts));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+      suffix: exchange
+      nsize: {{1 3}separate output}
+      args: -test_output -families poisson7,rmat -scale 0.0005 -N 1,5 -repeat 1 -partitions 2,4,7 -csv parallel.csv
+
+   test:
+      suffix: weak
+      nsize: 2
+      args: -test_output -weak -scale 0.0002 -N 3 -repeat 2 -mat_type {{aij aijtcu}}
+
+TEST*/
