@@ -51,7 +51,7 @@ static PetscErrorCode AIJTCUSampledSeenDestroy(PetscCtxRt seen)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSampledRemember(Mat S, Mat C)
+PetscErrorCode AIJTCUSampledRemember(Mat S, Mat C)
 {
   AIJTCUSampledSeen *seen;
 
@@ -80,8 +80,8 @@ static PetscErrorCode AIJTCUSampledWasSeen(Mat S, Mat C, PetscBool *was)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* It is an error on all processes if the patterns of S and C differ on one */
-static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
+/* S and C must have one type and pattern. It is an error on all processes if the patterns differ on one */
+PetscErrorCode AIJTCUSampledCheckSame(Mat S, Mat C)
 {
   Mat             s[2], c[2];
   const PetscInt *sg, *cg;
@@ -89,11 +89,11 @@ static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
   PetscBool       same;
 
   PetscFunctionBegin;
-  PetscCheck(S != C, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_IDN, "C must not be S");
+  PetscCheck(S != C, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_IDN, "The two matrices must not be the same");
   PetscCall(MatGetType(S, &stype));
   PetscCall(MatGetType(C, &ctype));
   PetscCall(PetscStrcmp(stype, ctype, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the type of S, %s, not %s", stype, ctype);
+  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have one type, not %s and %s", stype, ctype);
   PetscCall(AIJTCUSampledWasSeen(S, C, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledBlocks(S, s, &sg));
@@ -102,7 +102,7 @@ static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
   if (same && s[1]) PetscCall(AIJTCUSampledSamePattern(s[1], c[1], &same));
   if (same && s[1]) PetscCall(PetscArraycmp(sg, cg, s[1]->cmap->n, &same));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
-  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the nonzero pattern of S");
+  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have the same nonzero pattern");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,7 +263,7 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
   PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "On each process X must have as many rows as S, and Y as many as the vectors that S multiplies");
   if (reuse == MAT_REUSE_MATRIX) {
     PetscValidHeaderSpecific(*C, MAT_CLASSID, 6);
-    PetscCall(AIJTCUSampledCheckReuse(S, *C));
+    PetscCall(AIJTCUSampledCheckSame(S, *C));
   } else PetscCall(MatDuplicate(S, MAT_DO_NOT_COPY_VALUES, C));
 
 #if AIJTCU_HAVE_DEVICE

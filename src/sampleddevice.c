@@ -251,7 +251,7 @@ static PetscErrorCode AIJTCUSampledAll(Mat S, AIJTCUSampled *p, const PetscInt g
 }
 
 /* Whether S is on a device, with or without a plan. The answer is that of all processes */
-static PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
+PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
 {
   AIJTCUPlan *plan;
   PetscBool   bound, cusparse;

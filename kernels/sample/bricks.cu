@@ -119,13 +119,13 @@ template <int P, int BM, int PITCH> static __device__ __forceinline__ void Sampl
    NT       tiles of 16 columns
    ALIGNED  whether all columns of the right operand are aligned to 16 bytes
    CTAS     thread blocks on a multiprocessor
-   NP       producer warps: one for the patterns, the others for the right operand
+   NP       producer warps: one for all, or one for the patterns and the others for the right operand
 */
 template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) SampleBricks(const __grid_constant__ SampleBricksArgs a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, BM>         Tile;
-  typedef Copies<BM, 16 * NT, NP - 1, ALIGNED, Scalar> COPIES;
+  typedef Copies<BM, 16 * NT, NP == 1 ? 1 : NP - 1, ALIGNED, Scalar> COPIES;
   constexpr int NB     = 16 * NT;
   constexpr int BRICKS = BM == 8 ? 4 : 2; /* of a step */
   constexpr int PITCH  = Pitch(BM);
@@ -145,12 +145,10 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
     WriteShared(begin + stage * a.b.stage_bytes + N * PITCH + at_word * (int32_t)sizeof(Scalar), 0);
   }
   RingInit(ring, a.b.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
-  if (warp == nconsumers) {
-    ProduceApart<BM, NB, NoCopies<Scalar>, PATTERN_RUN>(a.b, ring, 0, lane);
-    return;
-  }
-  if (warp > nconsumers) {
-    ProduceApart<BM, NB, COPIES, NO_RUN>(a.b, ring, warp - nconsumers - 1, lane);
+  if (warp >= nconsumers) {
+    if (NP == 1) ProduceApart<BM, NB, COPIES, PATTERN_RUN>(a.b, ring, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, PATTERN_RUN>(a.b, ring, 0, lane);
+    else ProduceApart<BM, NB, COPIES, NO_RUN>(a.b, ring, warp - nconsumers - 1, lane);
     return;
   }
 
