@@ -376,6 +376,7 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUKSPGetColumns(KSP, PetscInt *, const KSPConvergedReason *[], const PetscInt *[], const PetscReal *[]);
 PETSC_EXTERN PetscErrorCode MatSampledMatTransposeMult(Mat, Mat, Mat, PetscBool, MatReuse, Mat *);
+PETSC_EXTERN PetscErrorCode MatCreateSampledLR(Mat, Mat, Mat, PetscBool, Mat *);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmax(Mat);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmaxGradient(Mat, Mat);
 PETSC_EXTERN PetscErrorCode MatSampledLeakyReLU(Mat, PetscReal);
