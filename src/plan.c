@@ -208,7 +208,8 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   if (AIJTCUBricksFit(&plan->bricks, d, device)) {
-    if (d->op == SPMM_OP_PRODUCT) PetscCall(AIJTCUBricksUpdate(A, plan)); /* sampled products read no values of bricks */
+    /* sampled products read no values of bricks */
+    if (d->op == SPMM_OP_PRODUCT) PetscCall(AIJTCUBricksUpdate(A, plan));
   } else {
     plan->answer.known = PETSC_FALSE;
     PetscCall(AIJTCUBricksCreate(A, plan, d, device));

@@ -6,7 +6,7 @@
 #include "aijtcuimpl.h"
 #include <petscsf.h>
 
-/* sampled.c */
+/* sampledblocks.c */
 PETSC_INTERN PetscErrorCode AIJTCUSampledBlocks(Mat, Mat[2], const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUSampledCheckSame(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRemember(Mat, Mat);

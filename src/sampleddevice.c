@@ -144,7 +144,7 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the product of a block is by bricks. Its plan has them, or the schedule of the CSR kernels, when this returns */
+/* Whether the product of a block is by bricks. When this returns its plan has them, or the schedule of CSR kernels */
 static PetscErrorCode AIJTCUSampledPrepare(Mat S, AIJTCUPlan *plan, const AIJTCUSampledBlock *b, PetscBool *bricks, HrpbError *err)
 {
   AIJTCUDecision d = {.op = SPMM_OP_SAMPLED, .N = b->p->k, .path = MAT_AIJTCU_PATH_CSR};

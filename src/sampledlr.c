@@ -126,8 +126,8 @@ static PetscErrorCode AIJTCUSampledLRDestroy(PetscCtxRt ctx)
   device, for example.
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
-  `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a copy
-  of `S`.
+  `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a
+  copy of `S`.
 
 .seealso: `MATAIJTCU`, `MATSHELL`, `MatSampledMatTransposeMult()`, `MatCreateLRC()`
 @*/

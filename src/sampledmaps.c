@@ -163,8 +163,8 @@ static PetscErrorCode AIJTCUMapRows(SampledMap map, PetscReal slope, Mat in, Mat
   Level: intermediate
 
   Notes:
-  An entry c becomes exp(c - m)/s. m is the largest entry of its row, and s makes the row add up to one. Stored zeros are
-  entries. Rows without entries stay empty. A row with NaN or positive Inf becomes NaN.
+  An entry c becomes exp(c - m)/s. m is the largest entry of its row, and s makes the row add up to one. Stored zeros
+  are entries. Rows without entries stay empty. A row with NaN or positive Inf becomes NaN.
 
   A matrix on a device is mapped there. The result has the same bits on every run.
 

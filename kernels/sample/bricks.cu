@@ -168,7 +168,8 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
       }
     }
     {
-      const int32_t     own[2] = {BM == 8 ? MatrixRow(f, item.panel, warp * BM + g) : row[0], row[1]}; /* rows of the fragments */
+      /* rows of the fragments */
+      const int32_t     own[2] = {BM == 8 ? MatrixRow(f, item.panel, warp * BM + g) : row[0], row[1]};
       const HrpbScalar *from   = s.left + a.n0 * s.ldleft;
 
 #pragma unroll
