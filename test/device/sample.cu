@@ -149,7 +149,7 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
     for (HrpbPrecision precision : {HRPB_FP64}) {
 #endif
       for (const DeviceBricks &b : bricks) {
-        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, NULL, precision);
+        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
         const SpmmFacts    facts = SpmmFactsOf(&M);
         SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
         char               format[64];
@@ -158,7 +158,6 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
 
         M.rowptr = csr->rowptr;
         M.colidx = csr->colidx;
-        M.values = csr->values;
         snprintf(format, sizeof(format), " %d %d %d %d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
         if (precision == HRPB_TF32 && c.special == 2) continue; /* the bound is for sums without cancellation */
         if (k->takes(&facts, &b.h.params, &o, device)) TestKernel(k, &M, A, format, c, left, right, Bound(precision));
@@ -185,6 +184,8 @@ static void TestMatrix(const Matrix *A)
 
     Check(HrpbBuildDevice(A->nrows, A->ncols, csr.rowptr, csr.colidx, d, &formats[0], NULL, &b.h));
     Check(HrpbScheduleDevice(&b.h, NULL, &b.schedule));
+    Check(cudaMalloc(&b.values, sizeof(HrpbScalar) * (HrpbValueCount(&b.h) + 1)));
+    Check(HrpbPackValuesDevice(&b.h, csr.rowptr, csr.colidx, csr.values, NULL, b.values, NULL));
     bricks.push_back(b);
     cudaFree(d);
   }
