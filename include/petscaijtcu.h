@@ -432,6 +432,11 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUKSPGetColumns(KSP, PetscInt *, const KSPConvergedReason *[], const PetscInt *[], const PetscReal *[]);
 PETSC_EXTERN PetscErrorCode MatSampledMatTransposeMult(Mat, Mat, Mat, PetscBool, MatReuse, Mat *);
+PETSC_EXTERN PetscErrorCode MatCreateSampledLR(Mat, Mat, Mat, PetscBool, Mat *);
+PETSC_EXTERN PetscErrorCode MatSampledSoftmax(Mat);
+PETSC_EXTERN PetscErrorCode MatSampledSoftmaxGradient(Mat, Mat);
+PETSC_EXTERN PetscErrorCode MatSampledLeakyReLU(Mat, PetscReal);
+PETSC_EXTERN PetscErrorCode MatSampledLeakyReLUGradient(Mat, PetscReal, Mat);
 
 /* Called by -dll_append; a program that links the library calls it once after PetscInitialize() */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);

@@ -213,9 +213,8 @@ static PetscErrorCode AIJTCUPlanPrepareBricks(Mat A, AIJTCUPlan *plan, AIJTCUDec
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &device));
-  if (AIJTCUBricksFit(&plan->bricks, d, device)) {
-    if (d->op == SPMM_OP_PRODUCT) PetscCall(AIJTCUBricksUpdate(A, plan)); /* sampled products read no values of bricks */
-  } else {
+  if (AIJTCUBricksFit(&plan->bricks, d, device)) PetscCall(AIJTCUBricksUpdate(A, plan));
+  else {
     plan->answer.known = PETSC_FALSE;
     PetscCall(AIJTCUBricksCreate(A, plan, d, device));
     PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d)); /* the size of their blocks is known now */

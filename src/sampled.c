@@ -1,110 +1,11 @@
 /*
    Sampled products: C = S .* (X Y^T), or X Y^T alone, at the entries of a sparse S.
 
-   Where S is on a device, and its kernels take the scalars, sampleddevice.c makes the product. All else is made here, on
-   the host, in PETSc's scalars. This wants no plan: any type of the aij family can go this way, and PETSc brings values
-   from a device and back.
+   Where S is on a device with kernels for these scalars, sampleddevice.c makes the product. All else is made here, on
+   the host. This wants no plan: any type of the aij family can go this way, and PETSc brings values from a device and
+   back.
 */
 #include "sampled.h"
-
-/* The local blocks of the aij matrix A: the diagonal one, and the off-diagonal one with its columns or NULL */
-PetscErrorCode AIJTCUSampledBlocks(Mat A, Mat block[2], const PetscInt **garray)
-{
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  block[0] = A;
-  block[1] = NULL;
-  *garray  = NULL;
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], garray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether A and B have the same local pattern */
-static PetscErrorCode AIJTCUSampledSamePattern(Mat A, Mat B, PetscBool *same)
-{
-  const PetscInt *ai, *aj, *bi, *bj;
-
-  PetscFunctionBegin;
-  *same = (PetscBool)(A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n);
-  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUHostGetCSR(A, &ai, &aj));
-  PetscCall(AIJTCUHostGetCSR(B, &bi, &bj));
-  PetscCall(PetscArraycmp(ai, bi, A->rmap->n + 1, same));
-  if (*same && aj != bj) PetscCall(PetscArraycmp(aj, bj, ai[A->rmap->n], same));
-  PetscCall(AIJTCUHostRestoreCSR(B, &bi, &bj));
-  PetscCall(AIJTCUHostRestoreCSR(A, &ai, &aj));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Composed with C: which patterns of S and C were seen to be the same. So a C that is used again is not looked at again */
-#define SAMPLED_KEY "MatSampled_AIJTCU"
-typedef struct {
-  AIJTCUPatternKey s, c;
-} AIJTCUSampledSeen;
-
-static PetscErrorCode AIJTCUSampledSeenDestroy(PetscCtxRt seen)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*(void **)seen));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUSampledRemember(Mat S, Mat C)
-{
-  AIJTCUSampledSeen *seen;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
-  if (!seen) {
-    PetscCall(PetscNew(&seen));
-    PetscCall(AIJTCUComposeData((PetscObject)C, SAMPLED_KEY, seen, AIJTCUSampledSeenDestroy));
-  }
-  PetscCall(AIJTCUPatternKeyGet(S, &seen->s));
-  PetscCall(AIJTCUPatternKeyGet(C, &seen->c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUSampledWasSeen(Mat S, Mat C, PetscBool *was)
-{
-  AIJTCUSampledSeen *seen;
-  AIJTCUPatternKey   s, c;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
-  PetscCall(AIJTCUPatternKeyGet(S, &s));
-  PetscCall(AIJTCUPatternKeyGet(C, &c));
-  *was = (PetscBool)(seen && AIJTCUPatternKeyEqual(&seen->s, &s) && AIJTCUPatternKeyEqual(&seen->c, &c));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, was, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* It is an error on all processes if the patterns of S and C differ on one */
-static PetscErrorCode AIJTCUSampledCheckReuse(Mat S, Mat C)
-{
-  Mat             s[2], c[2];
-  const PetscInt *sg, *cg;
-  MatType         stype, ctype;
-  PetscBool       same;
-
-  PetscFunctionBegin;
-  PetscCheck(S != C, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_IDN, "C must not be S");
-  PetscCall(MatGetType(S, &stype));
-  PetscCall(MatGetType(C, &ctype));
-  PetscCall(PetscStrcmp(stype, ctype, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the type of S, %s, not %s", stype, ctype);
-  PetscCall(AIJTCUSampledWasSeen(S, C, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledBlocks(S, s, &sg));
-  PetscCall(AIJTCUSampledBlocks(C, c, &cg));
-  PetscCall(AIJTCUSampledSamePattern(s[0], c[0], &same));
-  if (same && s[1]) PetscCall(AIJTCUSampledSamePattern(s[1], c[1], &same));
-  if (same && s[1]) PetscCall(PetscArraycmp(sg, cg, s[1]->cmap->n, &same));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
-  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "C to be reused must have the nonzero pattern of S");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* y has the rows of Y that the columns of S name, one behind the other. The sums go over the columns in their order */
 static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, Mat C)
@@ -138,34 +39,6 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
   PetscCall(MatDenseRestoreArrayRead(X, &x));
   PetscCall(PetscFree(row));
   PetscCall(PetscObjectStateIncrease((PetscObject)C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Rows of Y that other processes own, begun and ended: rows are those that we own, ld scalars each, and ghosts those
-   that garray names. Both are where mem says
-*/
-PetscErrorCode AIJTCUSampledRowsBegin(Mat S, PetscInt nghosts, const PetscInt garray[], PetscInt ld, PetscMemType mem, const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
-{
-  PetscMPIInt count;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMPIIntCast(ld, &count));
-  PetscCallMPI(MPI_Type_contiguous(count, MPIU_SCALAR, unit));
-  PetscCallMPI(MPI_Type_commit(unit));
-  /* The matrix has such a star forest, too, but gives it to nobody before PETSc 3.26 */
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)S), sf));
-  PetscCall(PetscSFSetGraphLayout(*sf, S->cmap, nghosts, NULL, PETSC_OWN_POINTER, garray));
-  PetscCall(PetscSFBcastWithMemTypeBegin(*sf, *unit, mem, rows, mem, ghosts, MPI_REPLACE));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscSFBcastEnd(*sf, *unit, rows, ghosts, MPI_REPLACE));
-  PetscCallMPI(MPI_Type_free(unit));
-  PetscCall(PetscSFDestroy(sf));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -228,10 +101,11 @@ static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, 
 
   Rows i of X and j of Y are x_i and y_j. Complex numbers are not conjugated.
 
-  The product is made where `S` is. Operands that are elsewhere are copied. The result has the same bits on every run. On
-  the host, each sum goes over the columns of `X` and `Y` in their order, whatever the number of processes. On a device,
-  the order depends on the kernel, which is chosen for `S`: tensor cores for a `MATAIJTCU` where bricks are faster. NaN
-  and Inf are those of the host. In single precision `MatAIJTCUSetPrecision()` holds for tensor cores, as in products.
+  The product is made where `S` is. Operands that are elsewhere are copied. The result has the same bits on every run.
+  On the host, each sum goes over the columns of `X` and `Y` in their order, whatever the number of processes. On a
+  device, the order depends on the kernel, which is chosen for `S`: tensor cores for a `MATAIJTCU` where bricks are
+  faster. NaN and Inf are those of the host. In single precision `MatAIJTCUSetPrecision()` holds for tensor cores, as in
+  products.
 
 .seealso: `MATAIJTCU`, `MatMatTransposeMult()`
 @*/
@@ -263,7 +137,7 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
   PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "On each process X must have as many rows as S, and Y as many as the vectors that S multiplies");
   if (reuse == MAT_REUSE_MATRIX) {
     PetscValidHeaderSpecific(*C, MAT_CLASSID, 6);
-    PetscCall(AIJTCUSampledCheckReuse(S, *C));
+    PetscCall(AIJTCUSampledCheckSame(S, *C));
   } else PetscCall(MatDuplicate(S, MAT_DO_NOT_COPY_VALUES, C));
 
 #if AIJTCU_HAVE_DEVICE

@@ -6,12 +6,15 @@
 #include "aijtcuimpl.h"
 #include <petscsf.h>
 
-/* sampled.c */
+/* sampledblocks.c */
 PETSC_INTERN PetscErrorCode AIJTCUSampledBlocks(Mat, Mat[2], const PetscInt **);
+PETSC_INTERN PetscErrorCode AIJTCUSampledCheckSame(Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUSampledRemember(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRowsBegin(Mat, PetscInt, const PetscInt[], PetscInt, PetscMemType, const PetscScalar *, PetscScalar *, PetscSF *, MPI_Datatype *);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *, PetscScalar *, PetscSF *, MPI_Datatype *);
 
 #if AIJTCU_HAVE_DEVICE
 /* sampleddevice.c */
+PETSC_INTERN PetscErrorCode AIJTCUSampledIsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUSampledOnDevice(Mat, Mat, Mat, PetscBool, Mat, PetscBool *);
 #endif

@@ -130,6 +130,7 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
     if (b->bricks) {
       A.hrpb      = &plan->bricks.hrpb;
       A.schedule  = &plan->bricks.schedule;
+      A.brick_values = plan->bricks.values;
       A.precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
     } else A.csr = &plan->csr.schedule;
     PetscCall(AIJTCUSampledRun(&A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
@@ -144,7 +145,7 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the product of a block is by bricks. Its plan has them, or the schedule of the CSR kernels, when this returns */
+/* Whether the product of a block is by bricks. When this returns its plan has them, or the schedule of CSR kernels */
 static PetscErrorCode AIJTCUSampledPrepare(Mat S, AIJTCUPlan *plan, const AIJTCUSampledBlock *b, PetscBool *bricks, HrpbError *err)
 {
   AIJTCUDecision d = {.op = SPMM_OP_SAMPLED, .N = b->p->k, .path = MAT_AIJTCU_PATH_CSR};
@@ -251,7 +252,7 @@ static PetscErrorCode AIJTCUSampledAll(Mat S, AIJTCUSampled *p, const PetscInt g
 }
 
 /* Whether S is on a device, with or without a plan. The answer is that of all processes */
-static PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
+PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
 {
   AIJTCUPlan *plan;
   PetscBool   bound, cusparse;

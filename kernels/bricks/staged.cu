@@ -1,7 +1,8 @@
 /*
    Bricks times rows of B that are staged in shared memory.
 
-   Producer warps keep a ring of stages filled (staged.cuh). The other warps multiply, one or two of them for each strip.
+   Producer warps keep a ring of stages filled (staged.cuh). The other warps multiply, one or two of them for each
+   strip.
 
    Source: cuTeSpMM, section 3: the blocks of a panel in shared memory, and coarsening along N.
 */

@@ -1,6 +1,6 @@
 /*
-   Packed blocks and the rows of B that they need, in a ring of stages in shared memory: the producers' side, for kernels
-   whose other warps multiply.
+   Packed blocks and the rows of B that they need, in a ring of stages in shared memory: the producers' side, for
+   kernels whose other warps multiply.
 
    Thread blocks are persistent: each takes one item of work after the other. A stage holds a packed block and the rows
    of B that the block needs. The rows are column-major, with a pitch that lets the lanes of a fragment hit different

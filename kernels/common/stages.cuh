@@ -94,10 +94,13 @@ static __device__ __forceinline__ void RingLeave(const Ring &r, const RingPlace 
 }
 
 enum {
-  RUN_ARRIVALS = HAVE_COPY_ENGINE /* of a warp in CopyRun() or CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
+  /* Of a warp in CopyRun() or CopyRuns(), beside those of its lanes in BarrierArriveAfterCopies() */
+  RUN_ARRIVALS = HAVE_COPY_ENGINE
 };
 
-/* All lanes of a warp copy a run, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must follow */
+/*
+   All lanes of a warp copy a run, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must follow
+*/
 static __device__ __forceinline__ void CopyRun(uint32_t to, const uint8_t *from, uint32_t bytes, uint32_t barrier, uint32_t lane)
 {
 #if HAVE_COPY_ENGINE

@@ -7,7 +7,8 @@
    bricks of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4).
 
    Products go to the entries of the CSR. No map is needed: entries of a row come in ascending order of columns, in
-   bricks as in the CSR, so a lane counts them as it goes along.
+   bricks as in the CSR, so a lane counts them as it goes along. What they are scaled by comes with the blocks: reads of
+   the CSR's values would be waited for at each step.
 
    Where there are more columns than registers have room for, they are done in several launches, in order. All but the
    last leave the sums so far, which the next one begins with.
@@ -25,7 +26,8 @@ struct SampleBricksArgs {
   StagedArgs<HrpbScalar> b; /* its d.B and d.N are the columns of the right operand in this launch */
   SampleArgs             s; /* all columns */
   int32_t                n0;
-  bool                   more; /* columns come after this launch */
+  bool                   more;   /* columns come after this launch */
+  bool                   scaled; /* in the end products are multiplied by the values of the bricks */
 };
 
 /*
@@ -118,17 +120,19 @@ template <int P, int BM, int PITCH> static __device__ __forceinline__ void Sampl
    BM       rows of a brick
    NT       tiles of 16 columns
    ALIGNED  whether all columns of the right operand are aligned to 16 bytes
+   SCALED   whether products are multiplied by the values of the bricks
    CTAS     thread blocks on a multiprocessor
-   NP       producer warps: one for the patterns, the others for the right operand
+   NP       producer warps: one for all, or one for the patterns and the others for the right operand
 */
-template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) SampleBricks(const __grid_constant__ SampleBricksArgs a)
+template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) SampleBricks(const __grid_constant__ SampleBricksArgs a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, BM>         Tile;
-  typedef Copies<BM, 16 * NT, NP - 1, ALIGNED, Scalar> COPIES;
+  typedef Copies<BM, 16 * NT, NP == 1 ? 1 : NP - 1, ALIGNED, Scalar> COPIES;
   constexpr int NB     = 16 * NT;
   constexpr int BRICKS = BM == 8 ? 4 : 2; /* of a step */
   constexpr int PITCH  = Pitch(BM);
+  constexpr int RUNS   = SCALED ? BOTH_RUNS : PATTERN_RUN;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.b.f;
   const SampleArgs     &s = a.s;
@@ -145,12 +149,10 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
     WriteShared(begin + stage * a.b.stage_bytes + N * PITCH + at_word * (int32_t)sizeof(Scalar), 0);
   }
   RingInit(ring, a.b.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
-  if (warp == nconsumers) {
-    ProduceApart<BM, NB, NoCopies<Scalar>, PATTERN_RUN>(a.b, ring, 0, lane);
-    return;
-  }
-  if (warp > nconsumers) {
-    ProduceApart<BM, NB, COPIES, NO_RUN>(a.b, ring, warp - nconsumers - 1, lane);
+  if (warp >= nconsumers) {
+    if (NP == 1) ProduceApart<BM, NB, COPIES, RUNS>(a.b, ring, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, RUNS>(a.b, ring, 0, lane);
+    else ProduceApart<BM, NB, COPIES, NO_RUN>(a.b, ring, warp - nconsumers - 1, lane);
     return;
   }
 
@@ -170,7 +172,8 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
       }
     }
     {
-      const int32_t     own[2] = {BM == 8 ? MatrixRow(f, item.panel, warp * BM + g) : row[0], row[1]}; /* rows of the fragments */
+      /* rows of the fragments */
+      const int32_t     own[2] = {BM == 8 ? MatrixRow(f, item.panel, warp * BM + g) : row[0], row[1]};
       const HrpbScalar *from   = s.left + a.n0 * s.ldleft;
 
 #pragma unroll
@@ -184,7 +187,7 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
     }
     for (uint32_t nblocks = CountBlocks(item); nblocks > 0; nblocks--) {
       const uint32_t base = begin + at.stage * a.b.stage_bytes, run = base + a.b.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * warp;
-      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), right = base + Tile::NEXT * k * PITCH;
+      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * NB, right = base + Tile::NEXT * k * PITCH;
 
       RingWaitFull(ring, at);
       const uint32_t last = ReadShared16(start + 2);
@@ -194,7 +197,7 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
         uint32_t bits[2] = {}; /* of each row: which of the step's columns have an entry */
         uint32_t y[2] = {};
         HrpbInt  place[4];
-        Scalar   scale[4], sum[2][4] = {};
+        Scalar   scale[4] = {}, sum[2][4] = {};
 
 #pragma unroll
         for (int q = 0; q < BRICKS; q++) {
@@ -204,6 +207,14 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
 #pragma unroll
           for (int j = 0; j < 2; j++) bits[j] |= (in ? packed.Pattern(BM == 8 ? 0 : j) >> (BM == 8 ? 8 * k + 4 * j : 4 * g) & 15 : 0) << 4 * q;
           if (g / 4 == q % 2) y[q / 2] = right + packed.Column(g % 4) * (uint32_t)sizeof(Scalar);
+#pragma unroll
+          for (int i = 0; i < 4; i++) { /* those of the lane's products that are in this brick */
+            const int      half = BM == 8 ? 0 : i / 2;
+            const uint32_t bit  = BM == 8 ? 8 * k + 4 * (i % 2) + g % 4 : 4 * g + 2 * (k % 2) + i % 2;
+            const bool     own  = BM == 8 ? q == (int)(g / 4) + i / 2 * 2 : q == (int)(k / 2);
+
+            if (SCALED && own) scale[i] = ReadSharedIf(in && packed.Pattern(half) >> bit & 1, values + (packed.Value(half) + __popc(packed.Pattern(half) & ((1u << bit) - 1))) * (uint32_t)sizeof(Scalar));
+          }
         }
         /* the lane's products: with bricks of 16 rows two neighbours of each row, with bricks of 8 two apart by 8 */
 #pragma unroll
@@ -212,9 +223,7 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
           const uint32_t column = BM == 8 ? g + 8 * (i / 2) : 2 * k + i % 2;
 
           place[i] = bits[j] >> column & 1 ? entry[j] + (HrpbInt)__popc(bits[j] & ((1u << column) - 1)) : -1;
-          scale[i] = 1;
           if (place[i] >= 0 && a.n0) sum[0][i] = s.out[place[i]];
-          if (place[i] >= 0 && s.values && !a.more) scale[i] = s.values[place[i]];
         }
 #pragma unroll
         for (int t = 0; t < NT; t++) {
@@ -232,7 +241,7 @@ template <int P, int BM, int NT, bool ALIGNED, int CTAS, int NP> static __global
 
           if (place[i] < 0) continue;
           if (!a.more && !IsFinite(product)) product = SampleInOneGo(s.left + row[BM == 8 ? i % 2 : i / 2], s.ldleft, s.right + s.colidx[place[i]], s.ldright, s.N);
-          s.out[place[i]] = s.values && !a.more ? scale[i] * product : product;
+          s.out[place[i]] = SCALED ? scale[i] * product : product;
         }
 #pragma unroll
         for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)__popc(bits[j]);
@@ -249,7 +258,7 @@ static constexpr int SharingFor(int nt)
   return nt <= 2 ? 2 : 1;
 }
 
-template <int P, int BM, int NT, bool ALIGNED> static HrpbError Launch(SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
+template <int P, int BM, int NT, bool ALIGNED, bool SCALED> static HrpbError LaunchKernel(SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
 {
   constexpr int CTAS = SharingFor(NT), NP = 4 - CTAS;
   int           ctas = CTAS;
@@ -258,7 +267,12 @@ template <int P, int BM, int NT, bool ALIGNED> static HrpbError Launch(SampleBri
     a->b.nstages = StagesThatFit(device, ctas, (int)a->b.stage_bytes);
     if (ctas == 1 || a->b.nstages >= 2) break;
   }
-  return LaunchRing(SampleBricks<P, BM, NT, ALIGNED, CTAS, NP>, device, a->b.f.nitems, ctas, (a->b.f.strips + NP) * 32, a->b.nstages * (int)a->b.stage_bytes + RING_BARRIERS, stream, *a);
+  return LaunchRing(SampleBricks<P, BM, NT, ALIGNED, SCALED, CTAS, NP>, device, a->b.f.nitems, ctas, (a->b.f.strips + NP) * 32, a->b.nstages * (int)a->b.stage_bytes + RING_BARRIERS, stream, *a);
+}
+
+template <int P, int BM, int NT, bool ALIGNED> static HrpbError Launch(SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
+{
+  return a->scaled && !a->more ? LaunchKernel<P, BM, NT, ALIGNED, true>(a, device, stream) : LaunchKernel<P, BM, NT, ALIGNED, false>(a, device, stream);
 }
 
 template <int P, int BM, bool ALIGNED> static HrpbError LaunchFor(int nt, SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
@@ -276,20 +290,20 @@ template <int P, int BM, bool ALIGNED> static HrpbError LaunchFor(int nt, Sample
 }
 
 /* Bytes of a stage of nt tiles */
-static void GetSampleStage(const Hrpb *h, int nt, StagedArgs<HrpbScalar> *b)
+static void GetSampleStage(const Hrpb *h, bool scaled, int nt, StagedArgs<HrpbScalar> *b)
 {
-  GetStage(h->params.brick_rows, h->max_pattern, 0, TILE_COLS * nt, b);
+  GetStage(h->params.brick_rows, h->max_pattern, scaled ? h->max_values : 0, TILE_COLS * nt, b);
 }
 
 /* Tiles of a launch: as many as there are columns for, registers have room for, and two stages have */
-static int TilesOfLaunch(const Hrpb *h, int64_t N, const SpmmDevice *device)
+static int TilesOfLaunch(const Hrpb *h, bool scaled, int64_t N, const SpmmDevice *device)
 {
   int nt = 1;
 
   while (nt < MOST_TILES && TILE_COLS * nt < N) {
     StagedArgs<HrpbScalar> b;
 
-    GetSampleStage(h, 2 * nt, &b);
+    GetSampleStage(h, scaled, 2 * nt, &b);
     if (2 * (int64_t)b.stage_bytes > RoomForStages(device, 1)) break;
     nt *= 2;
   }
@@ -300,14 +314,15 @@ static int TilesOfLaunch(const Hrpb *h, int64_t N, const SpmmDevice *device)
 template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperands *o, const SpmmDevice *device, cudaStream_t stream)
 {
   const bool       aligned = ((uintptr_t)o->X.array | o->X.ld * sizeof(HrpbScalar)) % 16 == 0, tall = A->hrpb->params.brick_rows == 16;
-  const int        nt      = TilesOfLaunch(A->hrpb, o->N, device);
+  const int        nt      = TilesOfLaunch(A->hrpb, o->update == SPMM_SCALE, o->N, device);
   SampleBricksArgs a       = {};
 
-  a.b.f      = FormatOf(A->hrpb, A->schedule, (const HrpbScalar *)NULL);
+  a.b.f      = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.b.ncols  = A->hrpb->ncols;
   a.b.ntiles = 1;
   a.s        = SampleArgsOf(A, o);
-  GetSampleStage(A->hrpb, nt, &a.b);
+  a.scaled   = o->update == SPMM_SCALE;
+  GetSampleStage(A->hrpb, a.scaled, nt, &a.b);
   for (int32_t n0 = 0; n0 == 0 || n0 < o->N; n0 += TILE_COLS * nt) {
     a.n0      = n0;
     a.more    = n0 + TILE_COLS * nt < o->N;
@@ -325,7 +340,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
   StagedArgs<HrpbScalar> b;
 
   if (o->X.layout != SPMM_COLUMN_MAJOR || !IsStagedFormat(params)) return false;
-  GetStage(params->brick_rows, facts->max_pattern, 0, TILE_COLS, &b);
+  GetStage(params->brick_rows, facts->max_pattern, o->update == SPMM_SCALE ? facts->max_values : 0, TILE_COLS, &b);
   return 2 * (int64_t)b.stage_bytes <= RoomForStages(device, 1);
 }
 

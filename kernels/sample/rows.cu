@@ -76,7 +76,7 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStr
 
 SPMM_KERNEL(SpmmSampledRows) = {
   .name   = "sampled-rows",
-  .what   = "sampled products, both operands as they are, rows as they come: for short ones whose columns run with them",
+  .what   = "sampled products, both operands as they are: for short rows whose columns run with them",
   .op     = SPMM_OP_SAMPLED,
   .format = SPMM_CSR,
   .takes  = Takes,

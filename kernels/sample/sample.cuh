@@ -23,9 +23,9 @@ static inline SampleArgs SampleArgsOf(const SpmmMatrix *A, const SpmmOperands *o
 }
 
 /*
-   A product as a loop over the columns has it, from a row of each operand and the steps to the next columns. The sums of
-   tensor cores and of several lanes may overflow where this one does not, and a split of Inf is NaN. So what does not
-   come out finite is computed again
+   A product as a loop over the columns has it, from a row of each operand and the steps to the next columns. The sums
+   of tensor cores and of several lanes may overflow where this one does not, and a split of Inf is NaN. So what does
+   not come out finite is computed again
 */
 static __device__ __noinline__ HrpbScalar SampleInOneGo(const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, int32_t N)
 {

@@ -149,7 +149,7 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
     for (HrpbPrecision precision : {HRPB_FP64}) {
 #endif
       for (const DeviceBricks &b : bricks) {
-        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, NULL, precision);
+        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
         const SpmmFacts    facts = SpmmFactsOf(&M);
         SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
         char               format[64];
@@ -158,7 +158,6 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
 
         M.rowptr = csr->rowptr;
         M.colidx = csr->colidx;
-        M.values = csr->values;
         snprintf(format, sizeof(format), " %d %d %d %d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
         if (precision == HRPB_TF32 && c.special == 2) continue; /* the bound is for sums without cancellation */
         if (k->takes(&facts, &b.h.params, &o, device)) TestKernel(k, &M, A, format, c, left, right, Bound(precision));
@@ -185,6 +184,8 @@ static void TestMatrix(const Matrix *A)
 
     Check(HrpbBuildDevice(A->nrows, A->ncols, csr.rowptr, csr.colidx, d, &formats[0], NULL, &b.h));
     Check(HrpbScheduleDevice(&b.h, NULL, &b.schedule));
+    Check(cudaMalloc(&b.values, sizeof(HrpbScalar) * (HrpbValueCount(&b.h) + 1)));
+    Check(HrpbPackValuesDevice(&b.h, csr.rowptr, csr.colidx, csr.values, NULL, b.values, NULL));
     bricks.push_back(b);
     cudaFree(d);
   }
@@ -200,6 +201,73 @@ static void TestMatrix(const Matrix *A)
   TestCase(A, &csr, bricks, {20, 0, 1, false, false, 2});
   for (DeviceBricks &b : bricks) BricksDestroy(&b);
   CsrDestroy(&csr);
+}
+
+/* A map of rows that are in one matrix or two, against the same on the host in long double */
+static void TestMap(const Matrix *A, const Matrix *B, SampledMap map)
+{
+  const Matrix           *M[2]  = {A, B};
+  const HrpbScalar        slope = (HrpbScalar)0.25;
+  std::vector<HrpbScalar> in[2], out[2], result[2];
+  SampledRows             rows = {A->nrows, {}, {}, {}};
+  HrpbScalar             *dout[2], *din[2];
+  HrpbInt                *rowptr[2];
+  bool                    right = true;
+  char                    where[128];
+
+  snprintf(where, sizeof(where), "%s%s, map %d", A->name, B ? " and another" : "", (int)map);
+  for (int b = 0; b < (B ? 2 : 1); b++) {
+    for (size_t e = 0; e < M[b]->colidx.size(); e++) {
+      in[b].push_back(Uniform());
+      out[b].push_back(20 * Uniform());
+    }
+    rows.rowptr[b] = rowptr[b] = Upload(M[b]->rowptr);
+    rows.in[b] = din[b] = Upload(in[b]);
+    rows.out[b] = dout[b] = Upload(out[b]);
+  }
+  Check(SampledMapDevice(map, &rows, (int64_t)(in[0].size() + in[1].size()), slope, NULL));
+  Check(cudaDeviceSynchronize());
+  for (int b = 0; b < (B ? 2 : 1); b++) {
+    result[b] = Download(dout[b], (int64_t)out[b].size());
+    cudaFree(rowptr[b]);
+    cudaFree(din[b]);
+    cudaFree(dout[b]);
+  }
+  for (int64_t i = 0; i < A->nrows; i++) {
+    long double most = -INFINITY, sum = 0, size = 1;
+
+    for (int b = 0; b < (B ? 2 : 1); b++) {
+      for (HrpbInt e = M[b]->rowptr[i]; e < M[b]->rowptr[i + 1]; e++) most = std::max(most, (long double)out[b][e]);
+    }
+    for (int b = 0; b < (B ? 2 : 1); b++) {
+      for (HrpbInt e = M[b]->rowptr[i]; e < M[b]->rowptr[i + 1]; e++) {
+        sum += map == SAMPLED_SOFTMAX ? expl(out[b][e] - most) : (long double)in[b][e] * out[b][e];
+        size += fabsl((long double)in[b][e] * out[b][e]);
+      }
+    }
+    for (int b = 0; b < (B ? 2 : 1); b++) {
+      for (HrpbInt e = M[b]->rowptr[i]; e < M[b]->rowptr[i + 1]; e++) {
+        const long double c = out[b][e], other = in[b][e];
+        const long double y = map == SAMPLED_SOFTMAX ? expl(c - most) / sum : map == SAMPLED_SOFTMAX_GRADIENT ? other * (c - sum) : (map == SAMPLED_LEAKY_RELU ? c : other) > 0 ? c : slope * c;
+
+        if (!(fabsl(y - result[b][e]) <= (sizeof(HrpbScalar) == 8 ? 1e-14 : 1e-5) * (map == SAMPLED_SOFTMAX_GRADIENT ? size : fabsl(y)))) right = false;
+      }
+    }
+  }
+  Report(right, "wrong", where);
+}
+
+static void TestMaps(void)
+{
+  const Matrix rows = Make("dense rows", 300, 100, DenseRows), few = Make("one entry a row", 300, 90, OneEntry), none = Make("no entries", 300, 10, Nothing);
+
+  for (SampledMap map : {SAMPLED_SOFTMAX, SAMPLED_SOFTMAX_GRADIENT, SAMPLED_LEAKY_RELU, SAMPLED_LEAKY_RELU_GRADIENT}) {
+    TestMap(&rows, NULL, map);
+    TestMap(&rows, &few, map);
+    TestMap(&few, NULL, map);
+    TestMap(&none, &few, map);
+    TestMap(&none, NULL, map);
+  }
 }
 
 int main(int argc, char **argv)
@@ -226,6 +294,7 @@ int main(int argc, char **argv)
     matrices.push_back(RMat(512, 8));
   }
   for (const Matrix &A : matrices) TestMatrix(&A);
+  TestMaps();
   printf("sample: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;
 }

@@ -1,0 +1,132 @@
+/*
+   What sampled products and maps of rows share: the local blocks of a matrix, which patterns are the same, and rows of
+   a dense matrix that other processes own.
+*/
+#include "sampled.h"
+
+/* The local blocks of the aij matrix A: the diagonal one, and the off-diagonal one with its columns or NULL */
+PetscErrorCode AIJTCUSampledBlocks(Mat A, Mat block[2], const PetscInt **garray)
+{
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  block[0] = A;
+  block[1] = NULL;
+  *garray  = NULL;
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], garray));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether A and B have the same local pattern */
+static PetscErrorCode AIJTCUSampledSamePattern(Mat A, Mat B, PetscBool *same)
+{
+  const PetscInt *ai, *aj, *bi, *bj;
+
+  PetscFunctionBegin;
+  *same = (PetscBool)(A->rmap->n == B->rmap->n && A->cmap->n == B->cmap->n);
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHostGetCSR(A, &ai, &aj));
+  PetscCall(AIJTCUHostGetCSR(B, &bi, &bj));
+  PetscCall(PetscArraycmp(ai, bi, A->rmap->n + 1, same));
+  if (*same && aj != bj) PetscCall(PetscArraycmp(aj, bj, ai[A->rmap->n], same));
+  PetscCall(AIJTCUHostRestoreCSR(B, &bi, &bj));
+  PetscCall(AIJTCUHostRestoreCSR(A, &ai, &aj));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Composed with C: which patterns of S and C were seen to be the same. So these are not compared again */
+#define SAMPLED_KEY "MatSampled_AIJTCU"
+typedef struct {
+  AIJTCUPatternKey s, c;
+} AIJTCUSampledSeen;
+
+static PetscErrorCode AIJTCUSampledSeenDestroy(PetscCtxRt seen)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(*(void **)seen));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUSampledRemember(Mat S, Mat C)
+{
+  AIJTCUSampledSeen *seen;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
+  if (!seen) {
+    PetscCall(PetscNew(&seen));
+    PetscCall(AIJTCUComposeData((PetscObject)C, SAMPLED_KEY, seen, AIJTCUSampledSeenDestroy));
+  }
+  PetscCall(AIJTCUPatternKeyGet(S, &seen->s));
+  PetscCall(AIJTCUPatternKeyGet(C, &seen->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledWasSeen(Mat S, Mat C, PetscBool *was)
+{
+  AIJTCUSampledSeen *seen;
+  AIJTCUPatternKey   s, c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
+  PetscCall(AIJTCUPatternKeyGet(S, &s));
+  PetscCall(AIJTCUPatternKeyGet(C, &c));
+  *was = (PetscBool)(seen && AIJTCUPatternKeyEqual(&seen->s, &s) && AIJTCUPatternKeyEqual(&seen->c, &c));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, was, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* S and C must have one type and pattern. It is an error on all processes if the patterns differ on one */
+PetscErrorCode AIJTCUSampledCheckSame(Mat S, Mat C)
+{
+  Mat             s[2], c[2];
+  const PetscInt *sg, *cg;
+  MatType         stype, ctype;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  PetscCheck(S != C, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_IDN, "The two matrices must not be the same");
+  PetscCall(MatGetType(S, &stype));
+  PetscCall(MatGetType(C, &ctype));
+  PetscCall(PetscStrcmp(stype, ctype, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have one type, not %s and %s", stype, ctype);
+  PetscCall(AIJTCUSampledWasSeen(S, C, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSampledBlocks(S, s, &sg));
+  PetscCall(AIJTCUSampledBlocks(C, c, &cg));
+  PetscCall(AIJTCUSampledSamePattern(s[0], c[0], &same));
+  if (same && s[1]) PetscCall(AIJTCUSampledSamePattern(s[1], c[1], &same));
+  if (same && s[1]) PetscCall(PetscArraycmp(sg, cg, s[1]->cmap->n, &same));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
+  PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have the same nonzero pattern");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Rows of Y that other processes own, begun and ended: rows are those that we own, ld scalars each, and ghosts those
+   that garray names. Both are where mem says
+*/
+PetscErrorCode AIJTCUSampledRowsBegin(Mat S, PetscInt nghosts, const PetscInt garray[], PetscInt ld, PetscMemType mem, const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
+{
+  PetscMPIInt count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMPIIntCast(ld, &count));
+  PetscCallMPI(MPI_Type_contiguous(count, MPIU_SCALAR, unit));
+  PetscCallMPI(MPI_Type_commit(unit));
+  /* The matrix has such a star forest, too, but gives it to nobody before PETSc 3.26 */
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)S), sf));
+  PetscCall(PetscSFSetGraphLayout(*sf, S->cmap, nghosts, NULL, PETSC_OWN_POINTER, garray));
+  PetscCall(PetscSFBcastWithMemTypeBegin(*sf, *unit, mem, rows, mem, ghosts, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastEnd(*sf, *unit, rows, ghosts, MPI_REPLACE));
+  PetscCallMPI(MPI_Type_free(unit));
+  PetscCall(PetscSFDestroy(sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

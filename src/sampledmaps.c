@@ -1,0 +1,249 @@
+/*
+   Maps of the rows of sparse matrices, in place: softmax and leaky ReLU, and their gradients. A row of a parallel
+   matrix is in two blocks, and both are mapped together.
+
+   A matrix on a device is mapped there, and its values stay there.
+*/
+#include "sampled.h"
+#include <sample/sample.h>
+
+/* A map, with the blocks of what it changes and of what it reads. There may be one block, and nothing to read */
+typedef struct {
+  SampledMap map;
+  PetscReal  slope;
+  Mat        out[2], in[2];
+} AIJTCUMap;
+
+/* Rows of a matrix as arrays of the host */
+typedef struct {
+  const PetscInt    *rowptr[2], *colidx[2];
+  PetscScalar       *out[2];
+  const PetscScalar *in[2];
+} AIJTCUMapArrays;
+
+#if !PetscDefined(USE_COMPLEX)
+static void AIJTCUMapRow(const AIJTCUMap *m, const AIJTCUMapArrays *a, PetscInt row)
+{
+  PetscScalar most = PETSC_NINFINITY, sum = 0;
+
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    for (PetscInt e = a->rowptr[b][row]; e < a->rowptr[b][row + 1]; e++) {
+      if (m->map == SAMPLED_SOFTMAX) most = PetscMax(most, a->out[b][e]);
+      if (m->map == SAMPLED_SOFTMAX_GRADIENT) sum += a->in[b][e] * a->out[b][e];
+    }
+  }
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    for (PetscInt e = a->rowptr[b][row]; e < a->rowptr[b][row + 1]; e++) {
+      PetscScalar *c = &a->out[b][e];
+
+      switch (m->map) {
+      case SAMPLED_SOFTMAX:
+        sum += *c = PetscExpScalar(*c - most);
+        break;
+      case SAMPLED_SOFTMAX_GRADIENT:
+        *c = a->in[b][e] * (*c - sum);
+        break;
+      case SAMPLED_LEAKY_RELU:
+        if (!(*c > 0)) *c *= m->slope;
+        break;
+      case SAMPLED_LEAKY_RELU_GRADIENT:
+        if (!(a->in[b][e] > 0)) *c *= m->slope;
+        break;
+      }
+    }
+  }
+  if (m->map != SAMPLED_SOFTMAX) return;
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    for (PetscInt e = a->rowptr[b][row]; e < a->rowptr[b][row + 1]; e++) a->out[b][e] /= sum;
+  }
+}
+
+static PetscErrorCode AIJTCUMapOnHost(const AIJTCUMap *m)
+{
+  AIJTCUMapArrays a;
+
+  PetscFunctionBegin;
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    PetscCall(AIJTCUHostGetCSR(m->out[b], &a.rowptr[b], &a.colidx[b]));
+    PetscCall(MatSeqAIJGetArray(m->out[b], &a.out[b]));
+    if (m->in[b]) PetscCall(MatSeqAIJGetArrayRead(m->in[b], &a.in[b]));
+  }
+  for (PetscInt i = 0; i < m->out[0]->rmap->n; i++) AIJTCUMapRow(m, &a, i);
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    if (m->in[b]) PetscCall(MatSeqAIJRestoreArrayRead(m->in[b], &a.in[b]));
+    PetscCall(MatSeqAIJRestoreArray(m->out[b], &a.out[b]));
+    PetscCall(AIJTCUHostRestoreCSR(m->out[b], &a.rowptr[b], &a.colidx[b]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+#if AIJTCU_HAVE_DEVICE
+static HrpbError AIJTCUMapOnStream(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz, struct CUstream_st *stream)
+{
+  return SampledMapDevice(m->map, rows, nz, (HrpbScalar)m->slope, stream);
+}
+
+static PetscErrorCode AIJTCUMapLaunch(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz)
+{
+  struct CUstream_st *stream = NULL;
+  HrpbError           err    = HRPB_SUCCESS;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, ((err = AIJTCUMapOnStream(m, rows, nz, stream)), AIJTCUCheckDevice(err)));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMapOnDevice(const AIJTCUMap *m)
+{
+  SampledRows            rows = {.nrows = m->out[0]->rmap->n};
+  const AIJTCUDeviceInt *i[2], *j[2];
+  PetscInt               all = 0;
+  PetscErrorCode         ierr;
+
+  PetscFunctionBegin;
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    MatInfo info;
+
+    PetscCall(MatGetInfo(m->out[b], MAT_LOCAL, &info));
+    if (!info.nz_used) continue; /* PETSc may have nothing on the device */
+    all += (PetscInt)info.nz_used;
+    AIJTCUCallParent(m->out[b], MatSeqAIJCUSPARSEGetIJ(m->out[b], PETSC_FALSE, &i[b], &j[b]));
+    AIJTCUCallParent(m->out[b], MatSeqAIJCUSPARSEGetArray(m->out[b], &rows.out[b]));
+    if (m->in[b]) AIJTCUCallParent(m->in[b], MatSeqAIJCUSPARSEGetArrayRead(m->in[b], &rows.in[b]));
+    rows.rowptr[b] = (const HrpbInt *)i[b];
+  }
+  ierr = AIJTCUMapLaunch(m, &rows, all);
+  for (int b = 0; b < 2 && m->out[b]; b++) {
+    if (!rows.rowptr[b]) continue;
+    if (m->in[b]) AIJTCUCallParent(m->in[b], MatSeqAIJCUSPARSERestoreArrayRead(m->in[b], &rows.in[b]));
+    AIJTCUCallParent(m->out[b], MatSeqAIJCUSPARSERestoreArray(m->out[b], &rows.out[b]));
+    AIJTCUCallParent(m->out[b], MatSeqAIJCUSPARSERestoreIJ(m->out[b], PETSC_FALSE, &i[b], &j[b]));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode AIJTCUMapRows(SampledMap map, PetscReal slope, Mat in, Mat out)
+{
+  AIJTCUMap       m      = {.map = map, .slope = slope};
+  PetscBool       device = PETSC_FALSE, aij;
+  const PetscInt *garray;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)out, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCheck(aij, PetscObjectComm((PetscObject)out), PETSC_ERR_SUP, "The matrix must be of type aij, aijcusparse or aijtcu, not %s", ((PetscObject)out)->type_name);
+  PetscCheck(!PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)out), PETSC_ERR_SUP, "Complex numbers have no order");
+  PetscCheck(out->assembled, PetscObjectComm((PetscObject)out), PETSC_ERR_ARG_WRONGSTATE, "The matrix must be assembled");
+  if (in) PetscCall(AIJTCUSampledCheckSame(in, out));
+  PetscCall(AIJTCUSampledBlocks(out, m.out, &garray));
+  if (in) PetscCall(AIJTCUSampledBlocks(in, m.in, &garray));
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUSampledIsOnDevice(out, &device));
+  if (device) PetscCall(AIJTCUMapOnDevice(&m));
+#endif
+#if !PetscDefined(USE_COMPLEX)
+  if (!device) PetscCall(AIJTCUMapOnHost(&m));
+#endif
+  if (in) PetscCall(AIJTCUSampledRemember(in, out));
+  if (m.out[1]) PetscCall(PetscObjectStateIncrease((PetscObject)out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledSoftmax - Replaces the nonzeros of each row of a sparse matrix by their softmax
+
+  Collective
+
+  Input Parameter:
+. C - the matrix, of type `MATAIJ`, `MATAIJCUSPARSE` or `MATAIJTCU`
+
+  Level: intermediate
+
+  Notes:
+  An entry c becomes exp(c - m)/s. m is the largest entry of its row, and s makes the row add up to one. Stored zeros
+  are entries. Rows without entries stay empty. A row with NaN or positive Inf becomes NaN.
+
+  A matrix on a device is mapped there. The result has the same bits on every run.
+
+.seealso: `MATAIJTCU`, `MatSampledSoftmaxGradient()`, `MatSampledLeakyReLU()`, `MatSampledMatTransposeMult()`
+@*/
+PetscErrorCode MatSampledSoftmax(Mat C)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(C, MAT_CLASSID, 1);
+  PetscCall(AIJTCUMapRows(SAMPLED_SOFTMAX, 0, NULL, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledSoftmaxGradient - The gradient of `MatSampledSoftmax()`
+
+  Collective
+
+  Input Parameters:
++ P - what `MatSampledSoftmax()` has made
+- D - the gradient with respect to the entries of `P`, with type and nonzero pattern of `P`; becomes the gradient with
+      respect to the entries that `P` was made of
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatSampledSoftmax()`, `MatSampledLeakyReLUGradient()`
+@*/
+PetscErrorCode MatSampledSoftmaxGradient(Mat P, Mat D)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(P, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(D, MAT_CLASSID, 2);
+  PetscCall(AIJTCUMapRows(SAMPLED_SOFTMAX_GRADIENT, 0, P, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledLeakyReLU - Multiplies the nonzeros of a sparse matrix that are not positive by a number
+
+  Logically Collective
+
+  Input Parameters:
++ C     - the matrix, of type `MATAIJ`, `MATAIJCUSPARSE` or `MATAIJTCU`
+- slope - the number
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatSampledLeakyReLUGradient()`, `MatSampledSoftmax()`, `MatSampledMatTransposeMult()`
+@*/
+PetscErrorCode MatSampledLeakyReLU(Mat C, PetscReal slope)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(C, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(C, slope, 2);
+  PetscCall(AIJTCUMapRows(SAMPLED_LEAKY_RELU, slope, NULL, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledLeakyReLUGradient - The gradient of `MatSampledLeakyReLU()`
+
+  Collective
+
+  Input Parameters:
++ C     - the matrix before or, with a positive `slope`, after `MatSampledLeakyReLU()`
+. slope - the number that entries that are not positive are multiplied by
+- D     - the gradient with respect to the result, with type and nonzero pattern of `C`; becomes the gradient with
+          respect to the entries before
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatSampledLeakyReLU()`, `MatSampledSoftmaxGradient()`
+@*/
+PetscErrorCode MatSampledLeakyReLUGradient(Mat C, PetscReal slope, Mat D)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(C, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(C, slope, 2);
+  PetscValidHeaderSpecific(D, MAT_CLASSID, 3);
+  PetscCall(AIJTCUMapRows(SAMPLED_LEAKY_RELU_GRADIENT, slope, C, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,211 @@
+static char help[] = "The operator S .* (X Y^T) against its entries, and in a solve. Prints on error only.\n\n";
+
+#include <petscaijtcu.h>
+#include <petscksp.h>
+
+#define ROWS    20 /* on each process */
+#define COLUMNS 6
+
+static PetscScalar Operand(PetscInt i, PetscInt l, PetscInt round)
+{
+  return (PetscScalar)((i * 7 + l * 3 + round) % 11 - 5) / 8 + (l == 0 ? 2 : 0);
+}
+
+static PetscScalar Entry(PetscInt i, PetscInt j)
+{
+  return i == j ? 40 : (PetscScalar)((i + 3 * j) % 4) / 2;
+}
+
+static PetscErrorCode Fill(Mat D, PetscInt round)
+{
+  PetscInt r0, r1, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(D, &r0, &r1));
+  PetscCall(MatGetSize(D, NULL, &N));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt l = 0; l < N; l++) PetscCall(MatSetValue(D, i, l, Operand(i, l, round), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(D, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(D, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Dense(const char type[], PetscInt N, PetscInt round, Mat *D)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, D));
+  PetscCall(MatSetSizes(*D, ROWS, PETSC_DECIDE, PETSC_DETERMINE, N));
+  PetscCall(MatSetType(*D, type));
+  PetscCall(MatSetUp(*D));
+  PetscCall(Fill(*D, round));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same operator with its entries computed one by one */
+static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yround, Mat *E)
+{
+  PetscInt r0, r1;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(S, MATAIJ, MAT_INITIAL_MATRIX, E));
+  PetscCall(MatGetOwnershipRange(S, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    const PetscInt *j;
+    PetscInt        n;
+
+    PetscCall(MatGetRow(S, i, &n, &j, NULL));
+    for (PetscInt e = 0; e < n; e++) {
+      PetscScalar sum = 0;
+
+      for (PetscInt l = 0; l < k; l++) sum += Operand(i, l, xround) * Operand(j[e], l, yround);
+      PetscCall(MatSetValue(*E, i, j[e], sum * Entry(i, j[e]), INSERT_VALUES));
+    }
+    PetscCall(MatRestoreRow(S, i, &n, &j, NULL));
+  }
+  PetscCall(MatAssemblyBegin(*E, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*E, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Near(Mat A, Mat B, const char what[])
+{
+  PetscReal norm, size;
+  Mat       D;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &size));
+  PetscCall(MatAXPY(D, -1, B, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
+  if (norm > 50 * PETSC_MACHINE_EPSILON * size || size == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: differs by %g of %g\n", what, (double)norm, (double)size));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products of M and its transpose with Z are those of E */
+static PetscErrorCode Check(Mat M, Mat E, Mat Z)
+{
+  Mat       R, right;
+  Vec       x, y, wanted;
+  PetscReal norm, size;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < 2; k++) {
+    PetscCall(MatMatMult(M, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &R));
+    PetscCall(MatMatMult(M, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
+    PetscCall(MatMatMult(E, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &right));
+    PetscCall(Near(R, right, "product"));
+    PetscCall(MatDestroy(&R));
+    PetscCall(MatDestroy(&right));
+  }
+  PetscCall(MatTransposeMatMult(M, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &R));
+  PetscCall(MatTransposeMatMult(E, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &right));
+  PetscCall(Near(R, right, "transposed product"));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&right));
+  PetscCall(MatCreateVecs(M, &x, &y));
+  PetscCall(VecDuplicate(y, &wanted));
+  PetscCall(VecSet(x, 0.5));
+  PetscCall(MatMult(M, x, y));
+  PetscCall(MatMult(E, x, wanted));
+  PetscCall(VecNorm(wanted, NORM_2, &size));
+  PetscCall(VecAXPY(y, -1, wanted));
+  PetscCall(VecNorm(y, NORM_2, &norm));
+  if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatMult() differs by %g of %g\n", (double)norm, (double)size));
+  PetscCall(MatMultTranspose(M, y, x));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&wanted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* M x = b by a method that wants products and the diagonal */
+static PetscErrorCode Solve(Mat M)
+{
+  KSP                ksp;
+  PC                 pc;
+  Vec                x, b;
+  PetscReal          error;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(M, &x, &b));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(M, x, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, M, M));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(KSPSetTolerances(ksp, PetscSqrtReal(PETSC_MACHINE_EPSILON), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(VecShift(x, -1));
+  PetscCall(VecNorm(x, NORM_INFINITY, &error));
+  if (reason < 0 || error > 1e-2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve: %s, error %g\n", KSPConvergedReasons[reason], (double)error));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Mat      S, X, Y, Z, M, E;
+  PetscInt r0, r1, N;
+  char     type[64] = MATDENSE;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", type, sizeof(type), NULL));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &S));
+  PetscCall(MatSetSizes(S, ROWS, ROWS, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(S, MATAIJ));
+  PetscCall(MatSetFromOptions(S));
+  PetscCall(MatSetUp(S));
+  PetscCall(MatGetSize(S, NULL, &N));
+  PetscCall(MatGetOwnershipRange(S, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt e = 0; e < 4; e++) PetscCall(MatSetValue(S, i, (i + e * e * 3) % N, Entry(i, (i + e * e * 3) % N), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(Dense(type, COLUMNS, 0, &X));
+  PetscCall(Dense(type, COLUMNS, 1, &Y));
+  PetscCall(Dense(type, 5, 2, &Z));
+  PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
+  for (PetscInt round = 0; round < 2; round++) { /* another X the second time */
+    if (round) PetscCall(Fill(X, 3));
+    PetscCall(Explicit(S, COLUMNS, round ? 3 : 0, 1, &E));
+    PetscCall(Check(M, E, Z));
+    PetscCall(MatDestroy(&E));
+  }
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatCreateSampledLR(S, X, X, PETSC_TRUE, &M)); /* a dominant diagonal */
+  PetscCall(Solve(M));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscCall(MatDestroy(&Z));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+
+    test:
+      nsize: {{1 3}}
+      args: -mat_type {{aij aijtcu}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      nsize: {{1 2}}
+      args: -mat_type {{aijcusparse aijtcu}} -dense_type {{dense densecuda}} -use_gpu_aware_mpi 0
+
+TEST*/
