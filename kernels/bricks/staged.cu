@@ -340,7 +340,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for the blocks */
+  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {

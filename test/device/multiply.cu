@@ -106,8 +106,8 @@ static void TestFormats(const Matrix *A, const int32_t *order)
 static bool Uneven(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) < 3 || (i % 128 < 40 && j % 2 == i % 2 && j < (i / 128 * 5 % 7) * (i / 128 * 5 % 7) * 120); }
 
 /*
-   The items of work have each block of a panel once, in its place. Parts have slots of their own. The other sequence has
-   the same items, the longest first
+   The items of work have each block of a panel once, in its place. Parts have slots of their own. The other sequence
+   has the same items, the longest first
 */
 static void TestSchedule(const Matrix *A, const HrpbParams &params, bool cut, bool sorted)
 {
