@@ -143,8 +143,8 @@ HrpbError SpmmGetDevice(const SpmmDevice **);
 /* Whether the matrix has so few panels of HrpbStagedParams() that shorter ones, of which there are more, are faster */
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *);
 
-/* Whether windows half as wide stage fewer rows of B, by a tenth or more */
-bool SpmmWantsNarrowWindows(const HrpbSurvey *);
+/* Columns of a window that suit the matrix: fewer where wide windows stage many rows of B that no entry needs */
+int32_t SpmmWindowColumns(const HrpbSurvey *);
 
 /* The format of bricks for a matrix of which none was set, from its survey */
 HrpbParams SpmmBrickFormat(const SpmmFacts *, const SpmmDevice *);

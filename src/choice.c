@@ -138,12 +138,13 @@ PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
 HrpbParams AIJTCUFormat(int k)
 {
   const HrpbParams staged = HrpbStagedParams(), brief = HrpbShortParams();
-  const HrpbParams formats[AIJTCU_NFORMATS] = {
+  const HrpbParams formats[] = {
     staged,
     {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
     {brief.brick_rows, brief.panel_rows, brief.block_cols, 2 * brief.window_cols},
     brief,
-    HrpbGatherParams()};
+    HrpbGatherParams(),
+    {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 4}}; /* only in double */
 
   return formats[k];
 }

@@ -47,7 +47,7 @@ template <int P, int BM, int NT, int WN, bool ALIGNED, int CTAS, int NP, bool HA
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for the blocks */
+  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
     Scalar sum[NT][SUMS] = {};
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
@@ -234,8 +234,8 @@ static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
 {
   const HrpbSurvey *s = &facts->survey;
 
-  if (!device->model->narrow_windows_save || SpmmHasFewPanels(facts->nrows, device) || !SpmmWantsNarrowWindows(s)) return (double)s->staged_rows;
-  return (double)(s->staged_rows + s->needed_rows) / 2;
+  if (!device->model->narrow_windows_save || SpmmHasFewPanels(facts->nrows, device)) return (double)s->staged_rows;
+  return (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * SpmmWindowColumns(s) / HrpbStagedParams().window_cols;
 }
 
 /*

@@ -30,12 +30,17 @@ bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
 }
 
 /*
-   Whether windows half as wide stage a tenth fewer rows of B, or more. About half of the rows that no entry needs are
-   in windows whose other half has no entry either, in matrices of all kinds
+   Columns of a window, where windows of HrpbStagedParams() stage so many rows of B that no entry needs. Windows half as
+   wide then stage a tenth fewer rows, or more. About half of the rows that are not needed are in windows whose other
+   half has no entry either, in matrices of all kinds. So windows a quarter as wide are for matrices that need less than
+   six tenths. A window has 16 bytes of each column of B at least
 */
-bool SpmmWantsNarrowWindows(const HrpbSurvey *survey)
+int32_t SpmmWindowColumns(const HrpbSurvey *survey)
 {
-  return 5 * survey->needed_rows < 4 * survey->staged_rows;
+  const int32_t most = HrpbStagedParams().window_cols, least = 16 / (int32_t)sizeof(HrpbScalar);
+
+  if (5 * survey->needed_rows >= 4 * survey->staged_rows) return most;
+  return 5 * survey->needed_rows < 3 * survey->staged_rows && most / 4 >= least ? most / 4 : most / 2;
 }
 
 /*
@@ -54,6 +59,6 @@ HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)
   if (!SpmmColumnsRun(&facts->survey)) return HrpbGatherParams();
   if (SpmmHasFewPanels(facts->nrows, device)) return HrpbShortParams();
   if (FillsBricksOf8(&facts->survey)) return (HrpbParams){8, 64, HRPB_SHORT_COLS, 8};
-  if (SpmmWantsNarrowWindows(&facts->survey)) staged.window_cols /= 2;
+  staged.window_cols = SpmmWindowColumns(&facts->survey);
   return staged;
 }

@@ -6,6 +6,7 @@
      test-multiply -gathered  of these the bricks that are gathered, in which racecheck finds no hazards that are none
      test-multiply -accuracy  errors relative to |A||B| beside those of cuSPARSE
 */
+#include "bricks/brick.cuh"
 #include "matrices.cuh"
 
 static bool gathered_only;
@@ -99,6 +100,46 @@ static void TestFormats(const Matrix *A, const int32_t *order)
       TestProduct(A, kernel, multiply, 7, 0, 0, 5, bound, tf32);
     });
   }
+}
+
+/* Panels of 128 rows, whose chains of blocks are of very different length */
+static bool Uneven(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) < 3 || (i % 128 < 40 && j % 2 == i % 2 && j < (i / 128 * 5 % 7) * (i / 128 * 5 % 7) * 120); }
+
+/*
+   The items of work have each block of a panel once, in its place. Parts have slots of their own. The other sequence
+   has the same items, the longest first
+*/
+static void TestSchedule(const Matrix *A, const HrpbParams &params, bool cut, bool sorted)
+{
+  HrpbSchedule s;
+  Hrpb         h;
+  HrpbScalar  *values = BuildOnDevice(A, &params, NULL, &h);
+
+  Check(HrpbScheduleDevice(&h, NULL, &s));
+  const std::vector<uint32_t> start = Download(h.blocked_row_ptr, h.npanels + 1);
+  std::vector<WorkItem>       items = s.items ? Download((const WorkItem *)s.items, s.nitems) : std::vector<WorkItem>(), longest = s.longest ? Download((const WorkItem *)s.longest, s.nitems) : items;
+  const auto                  before = [](const WorkItem &a, const WorkItem &b) { return a.begin != b.begin ? a.begin < b.begin : a.panel < b.panel; };
+  uint32_t                    next = 0;
+  int32_t                     slot = 0;
+  bool                        ok   = s.nitems == (s.items ? (int32_t)items.size() : h.npanels);
+
+  Report(cut == (s.nsplit > 0) && cut == (s.items != NULL) && sorted == (s.longest != NULL), "panels are cut, or sorted, where they should not be, or the other way round", A->name);
+  for (size_t i = 1; i < longest.size() && s.longest; i++) ok = ok && longest[i - 1].end - longest[i - 1].begin >= longest[i].end - longest[i].begin;
+  for (std::vector<WorkItem> *all : {&items, &longest}) {
+    std::sort(all->begin(), all->end(), before);
+    next = 0;
+    slot = 0;
+    for (const WorkItem &w : *all) {
+      ok   = ok && w.begin == next && w.begin <= w.end && start[w.panel] <= w.begin && w.end <= start[w.panel + 1];
+      ok   = ok && (w.end - w.begin == start[w.panel + 1] - start[w.panel] ? w.slot == -1 : w.slot == slot++);
+      next = w.end;
+    }
+    ok = ok && (all->empty() || (next == (uint32_t)h.nblocks && slot == s.nslots));
+  }
+  Report(ok, "items of work are not the blocks", A->name);
+  HrpbScheduleDestroyDevice(&s, NULL);
+  HrpbDestroyDevice(&h, NULL);
+  cudaFree(values);
 }
 
 /*
@@ -224,7 +265,15 @@ int main(int argc, char **argv)
   matrices.push_back(Make("one brick", 40, 50, OneBrick));
   matrices.push_back(Make("empty panels", 700, 200, Gaps));
   matrices.push_back(Make("no entries", 30, 30, Nothing));
+  matrices.push_back(Make("uneven panels", 900, 4400, Uneven));
   for (const Matrix &A : matrices) TestFormats(&A, NULL);
+  TestSchedule(&matrices.back(), HrpbStagedParams(), true, false);
+  TestSchedule(&matrices[0], HrpbStagedParams(), false, false);
+  {
+    const Matrix steps = Make("steps", 600 * 16, 330, [](int64_t i, int64_t j, const Matrix *) { return j < (i / 16 * 7 % 5 + 1) * 64; });
+
+    TestSchedule(&steps, {16, 16, 64, 8}, false, true);
+  }
   {
     const Matrix              &A     = matrices[0];
     const std::vector<int64_t> order = RandomOrder(A.nrows);
