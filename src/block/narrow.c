@@ -69,9 +69,9 @@ static PetscErrorCode LeaveX(AIJTCUBlockKSP *s)
 }
 
 /*
-   Narrow the block if enough columns have ended so many calls ago. X becomes a narrow block, and the nkept work blocks keep what is in
-   the columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is there until the
-   next call
+   Narrow the block if enough columns have ended so many calls ago. X becomes a narrow block, and the nkept work blocks
+   keep what is in the columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is
+   there until the next call
 */
 PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, PetscInt patience, Mat *X, PetscInt nkept, const PetscInt kept[], const PetscInt *from[])
 {
