@@ -145,7 +145,7 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUTestBCGS(ksp, s, i, host));
     if (i + 1 >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i + 1, KSP_DIVERGED_ITS));
     if (right) continue; /* Y has what all columns get at the end */
-    PetscCall(AIJTCUColumnsNarrow(ksp, s, &X, 4, (PetscInt[]){BLOCK_R, BLOCK_RP, BLOCK_P, BLOCK_Z}, &from));
+    PetscCall(AIJTCUColumnsNarrow(ksp, s, AIJTCU_PATIENCE, &X, 4, (PetscInt[]){BLOCK_R, BLOCK_RP, BLOCK_P, BLOCK_Z}, &from));
     if (!from) continue;
     PetscCall(AIJTCUBlocksBCGS(ctx, right, &R, &RP, &P, &S, W, Z));
     V = Z[0];

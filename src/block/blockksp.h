@@ -38,6 +38,7 @@ typedef struct {
   PetscInt            first;   /* which of all right-hand sides the first column of the block was */
   PetscInt           *column;  /* which column of the block at the beginning each is */
   PetscInt           *from;    /* for narrow.c */
+  PetscInt            waited;  /* for as many iterations the block could have been narrow */
   PetscReal           largest; /* norm of those that have left */
   PetscScalar        *active;
   PetscInt           *its;
@@ -159,7 +160,11 @@ PETSC_INTERN PetscErrorCode AIJTCUResultsGive(KSP, const AIJTCUResults *);
 PETSC_INTERN PetscErrorCode AIJTCUResultsFree(AIJTCUResults *);
 
 /* narrow.c */
-PETSC_INTERN PetscErrorCode AIJTCUColumnsNarrow(KSP, AIJTCUBlockKSP *, Mat *, PetscInt, const PetscInt[], const PetscInt *[]);
+enum {
+  AIJTCU_PATIENCE = 4 /* iterations of a method that may narrow in each */
+};
+
+PETSC_INTERN PetscErrorCode AIJTCUColumnsNarrow(KSP, AIJTCUBlockKSP *, PetscInt, Mat *, PetscInt, const PetscInt[], const PetscInt *[]);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsWiden(AIJTCUBlockKSP *);
 
 /* cg.c: settings of PETSc's cg that a block form lacks, for all methods that are made of it */

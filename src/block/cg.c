@@ -192,7 +192,7 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));
     if (i >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i, KSP_DIVERGED_ITS));
     if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
-    PetscCall(AIJTCUColumnsNarrow(ksp, s, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_Z, BLOCK_P}, &from));
+    PetscCall(AIJTCUColumnsNarrow(ksp, s, AIJTCU_PATIENCE, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_Z, BLOCK_P}, &from));
     if (from) PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -80,6 +80,7 @@ PetscErrorCode AIJTCUColumnsBegin(KSP ksp, AIJTCUBlockKSP *s, PetscInt first, Pe
   c->narrow     = PETSC_FALSE;
   c->first      = first;
   c->largest    = 0;
+  c->waited     = 0;
   if (!s->method->matsolve && ksp->converged == KSPConvergedDefault && ksp->normtype != KSP_NORM_NONE && !ksp->guess_zero && !((KSPConvergedDefaultCtx *)ksp->cnvP)->initialrtol) {
     PetscCall(AIJTCUColumnsCompareWith(ksp, s, B));
   }

@@ -393,7 +393,7 @@ static PetscErrorCode AIJTCUNarrowGMRES(KSP ksp, AIJTCUBlockKSP *s, Mat *B, Mat 
   PetscCall(AIJTCUBlockWork(s->ctx, kept, B));
   own = (PetscBool)(*B == given);
   *B  = given;
-  PetscCall(AIJTCUColumnsNarrow(ksp, s, X, own ? 1 : 0, &kept, &from));
+  PetscCall(AIJTCUColumnsNarrow(ksp, s, 0, X, own ? 1 : 0, &kept, &from));
   if (!from) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBlockWork(s->ctx, kept, B));
   if (!own) PetscCall(AIJTCUBlockMove(s->ctx, c->N, from, given, NULL, *B));

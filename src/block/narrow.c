@@ -1,6 +1,10 @@
 /*
    A block solve goes on with fewer columns when half of them or more have ended.
 
+   Columns often end one soon after the other. To narrow costs some iterations: blocks are moved, and a preconditioner
+   may make others. So a method waits as many iterations first as its patience is. gmres narrows at restarts only, and
+   then at once.
+
    There are few widths: the whole, half of it, half of that. Work blocks are the first columns of what they were, so
    nothing is allocated but one block for X. A method says which work blocks it still needs the columns of, and asks for
    all of them anew. Products of narrower blocks are decided as for all columns: AIJTCUDecideColumns (plan.c). So the
@@ -65,18 +69,19 @@ static PetscErrorCode LeaveX(AIJTCUBlockKSP *s)
 }
 
 /*
-   Narrow the block if enough columns have ended. X becomes a narrow block, and the nkept work blocks keep what is in
-   the columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is there until the
-   next call
+   Narrow the block if enough columns have ended so many calls ago. X becomes a narrow block, and the nkept work blocks
+   keep what is in the columns that stay. from has the numbers of these before, NULL if the block stays as it is. It is
+   there until the next call
 */
-PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, Mat *X, PetscInt nkept, const PetscInt kept[], const PetscInt *from[])
+PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, PetscInt patience, Mat *X, PetscInt nkept, const PetscInt kept[], const PetscInt *from[])
 {
   AIJTCUColumns *c = &s->columns;
   const PetscInt N = NarrowWidth(c);
 
   PetscFunctionBegin;
   *from = NULL;
-  if (!c->nactive || N == c->N) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!c->nactive || N == c->N || c->waited++ < patience) PetscFunctionReturn(PETSC_SUCCESS);
+  c->waited = 0;
   PetscCall(PetscInfo(ksp, "aijtcu: goes on with a block of %" PetscInt_FMT " right-hand sides in place of %" PetscInt_FMT "\n", N, c->N));
   PetscCall(AIJTCUColumnsSave(s));
   if (c->narrow) PetscCall(LeaveX(s));

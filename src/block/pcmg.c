@@ -10,6 +10,8 @@
    - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths, if they fit.
    - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
      other sign, too, and its solution is subtracted. No bit of the result depends on that.
+   - A coarse solve of few rows on one process, whose KSP applies a factor once, is made a matrix: what it does to the
+     identity. Triangular solves with so few rows would wait for one row after the other.
 
    What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
 
@@ -24,7 +26,8 @@
   #define MG_KEY "MatAIJTCUMultigrid"
 
 enum {
-  WIDTHS = 2 /* a method that narrows its block, and comes back to the full width, uses two */
+  COARSE = 512, /* the most rows of a coarse solve that is made a matrix */
+  WIDTHS = 2    /* a method that narrows its block, and comes back to the full width, uses two */
 };
 
 /* A matrix of PCMG, and what tells whether it is still as it was when something was made for it */
@@ -32,6 +35,12 @@ typedef struct {
   Mat              mat;
   PetscObjectState state;
 } Given;
+
+typedef enum { /* what such a matrix is for */
+  OPERATOR,
+  TRANSFER,
+  FACTOR
+} What;
 
 /* A transfer between two levels: what PCMG has, and what is multiplied with. That is the same, a transpose or a copy */
 typedef struct {
@@ -58,6 +67,7 @@ typedef struct {
 } Blocks;
 
 typedef struct {
+  PetscBool  coarse; /* the coarse x is a product: s->coarse b */
   Mat        finest; /* tells a width: r of the finest level. NULL where nothing is kept */
   PetscInt   decide; /* AIJTCUDecideColumns */
   PetscInt64 used;   /* when it was last used */
@@ -70,10 +80,13 @@ typedef struct {
   PetscErrorCode (*destroy)(PC);
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscErrorCode (*matapplyrichardson)(PC, Mat, Mat, Mat, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
+  PetscBool  taken;   /* block solves are: on a device, or always */
   PetscInt   nlevels; /* of what is kept */
   PetscInt64 applied;
   char       elsewhere[32]; /* type of blocks that are not where the products are made */
   Operators  operators[PETSC_MG_MAXLEVELS];
+  Mat        coarse;    /* the coarse solve as a matrix, NULL if it is not made one */
+  Given      coarse_of; /* its factor */
   Width      widths[WIDTHS];
 } Multigrid;
 
@@ -91,6 +104,7 @@ static PetscErrorCode WidthDrop(Width *width)
   for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
     Blocks *level = &width->level[l];
 
+    if (level->r) PetscCall(MatProductClear(level->r)); /* e of a product with r is an operand of that */
     PetscCall(MatDestroy(&level->b));
     PetscCall(MatDestroy(&level->x));
     PetscCall(MatDestroy(&level->r));
@@ -108,10 +122,22 @@ static PetscErrorCode TransferDrop(Transfer *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CoarseDrop(Multigrid *s)
+{
+  PetscFunctionBegin;
+  if (s->coarse) { /* products with it */
+    for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(WidthDrop(&s->widths[i]));
+  }
+  PetscCall(MatDestroy(&s->coarse));
+  PetscCall(MatDestroy(&s->coarse_of.mat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Give back all that is kept. The products among it have references to PETSc's levels */
 static PetscErrorCode MultigridDrop(Multigrid *s)
 {
   PetscFunctionBegin;
+  PetscCall(CoarseDrop(s));
   for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(WidthDrop(&s->widths[i]));
   for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
     PetscCall(MatDestroy(&s->operators[l].A.mat));
@@ -198,35 +224,35 @@ static PetscErrorCode Lacks(PC pc, const char **why)
 
 /*
    What changes with a matrix. For an operator, and a transfer with a plan, it is the pattern: products and transposes
-   take new values. Of another transfer there is a copy, of its values, too
+   take new values. Of another transfer there is a copy, of its values, too. A factor has other values, too
 */
-static PetscErrorCode GivenState(Mat A, PetscBool pattern, PetscObjectState *state)
+static PetscErrorCode GivenState(Mat A, What what, PetscObjectState *state)
 {
-  AIJTCUPlan *plan;
+  AIJTCUPlan *plan = NULL;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan || pattern) PetscCall(MatGetNonzeroState(A, state));
+  if (what == TRANSFER) PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan || what == OPERATOR) PetscCall(MatGetNonzeroState(A, state));
   else PetscCall(PetscObjectStateGet((PetscObject)A, state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The reference keeps the address from being another matrix's */
-static PetscErrorCode GivenSet(Given *given, Mat A, PetscBool pattern)
+static PetscErrorCode GivenSet(Given *given, Mat A, What what)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)A));
   given->mat = A;
-  PetscCall(GivenState(A, pattern, &given->state));
+  PetscCall(GivenState(A, what, &given->state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GivenIs(const Given *given, Mat A, PetscBool pattern, PetscBool *is)
+static PetscErrorCode GivenIs(const Given *given, Mat A, What what, PetscBool *is)
 {
   PetscObjectState state;
 
   PetscFunctionBegin;
-  PetscCall(GivenState(A, pattern, &state));
+  PetscCall(GivenState(A, what, &state));
   *is = (PetscBool)(*is && given->mat == A && given->state == state);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -237,9 +263,9 @@ static PetscErrorCode OperatorsAre(const Multigrid *s, const PC_MG *mg, PetscBoo
   PetscFunctionBegin;
   *are = (PetscBool)(s->nlevels == mg->levels[0]->levels);
   for (PetscInt l = 1; l < s->nlevels && *are; l++) {
-    PetscCall(GivenIs(&s->operators[l].A, mg->levels[l]->A, PETSC_TRUE, are));
-    PetscCall(GivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, PETSC_FALSE, are));
-    PetscCall(GivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, PETSC_FALSE, are));
+    PetscCall(GivenIs(&s->operators[l].A, mg->levels[l]->A, OPERATOR, are));
+    PetscCall(GivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, TRANSFER, are));
+    PetscCall(GivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, TRANSFER, are));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -254,7 +280,7 @@ static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transpose, M
   Mat         T;
 
   PetscFunctionBegin;
-  PetscCall(GivenSet(&t->given, given, PETSC_FALSE));
+  PetscCall(GivenSet(&t->given, given, TRANSFER));
   PetscCall(AIJTCUGetPlan(given, &plan));
   if (plan) {
     PetscCall(PetscObjectReference((PetscObject)given));
@@ -304,7 +330,7 @@ static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
     const PetscInt      fine  = level->A->rmap->N;
     Operators          *op    = &s->operators[l];
 
-    PetscCall(GivenSet(&op->A, level->A, PETSC_TRUE));
+    PetscCall(GivenSet(&op->A, level->A, OPERATOR));
     PetscCall(TransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->cmap->N != fine), type));
     PetscCall(TransferSet(&op->up, level->interpolate, (PetscBool)(level->interpolate->rmap->N != fine), type));
   }
@@ -319,6 +345,79 @@ static PetscErrorCode ProductCreate(Mat A, Mat B, Mat *C)
   PetscCall(MatProductSetType(*C, MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(*C));
   PetscCall(MatProductSymbolic(*C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The factor, if all that a solve does is to apply it once: that is a matrix. NULL if it does something else */
+static PetscErrorCode FactorOf(KSP ksp, Mat *F)
+{
+  PetscBool preonly, factor, bjacobi, nonzero;
+  PetscInt  n = 0;
+  PC        pc;
+  KSP      *sub;
+
+  PetscFunctionBegin;
+  *F = NULL;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &preonly));
+  PetscCall(KSPGetInitialGuessNonzero(ksp, &nonzero));
+  if (!preonly || nonzero) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &factor, PCLU, PCCHOLESKY, PCILU, PCICC, ""));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &bjacobi));
+  if (factor) PetscCall(PCFactorGetMatrix(pc, F));
+  if (bjacobi) PetscCall(PCBJacobiGetSubKSP(pc, &n, NULL, &sub));
+  if (n == 1) PetscCall(FactorOf(sub[0], F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The coarse solve of the identity, as a sparse matrix, for products with blocks like X. NULL if the solve fails */
+static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, Mat *coarse)
+{
+  const PetscInt     n = A->rmap->N;
+  Mat                identity, inverse;
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateDense(PetscObjectComm((PetscObject)A), n, n, n, n, NULL, &identity));
+  PetscCall(MatShift(identity, 1));
+  PetscCall(MatConvert(identity, ((PetscObject)X)->type_name, MAT_INPLACE_MATRIX, &identity));
+  PetscCall(MatDuplicate(identity, MAT_DO_NOT_COPY_VALUES, &inverse));
+  PetscCall(KSPMatSolve(ksp, identity, inverse));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(MatDestroy(&identity));
+  if (reason > 0) {
+    PetscCall(MatConvert(inverse, MATDENSE, MAT_INPLACE_MATRIX, &inverse));
+    PetscCall(MatConvert(inverse, MATAIJ, MAT_INITIAL_MATRIX, coarse));
+    PetscCall(MatConvert(*coarse, type, MAT_INPLACE_MATRIX, coarse));
+  }
+  PetscCall(MatDestroy(&inverse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let s->coarse be the coarse solve as it is now, if it is made a matrix: where blocks are taken, on one process */
+static PetscErrorCode CoarseSync(PC pc, Multigrid *s, Mat X)
+{
+  const KSP   ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
+  PetscBool   is  = PETSC_TRUE;
+  PetscMPIInt size;
+  MatType     type;
+  Mat         A, F;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (size > 1 || !s->taken) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPSetUpOnBlocks(ksp));
+  PetscCall(KSPGetOperators(ksp, NULL, &A));
+  PetscCall(FactorOf(ksp, &F));
+  if (F && A->rmap->N > COARSE) F = NULL;
+  if (F && s->coarse_of.mat) PetscCall(GivenIs(&s->coarse_of, F, FACTOR, &is));
+  if (is && F == s->coarse_of.mat) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CoarseDrop(s));
+  if (!F) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetType(pc->pmat, &type));
+  PetscCall(CoarseSolveIdentity(ksp, A, type, X, &s->coarse));
+  PetscCall(GivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -353,13 +452,15 @@ static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, Petsc
 
     PetscCall(ProductCreate(op->A.mat, l == finest ? X : fine->x, &fine->r));
     PetscCall(ProductCreate(op->down.used, fine->r, &coarse->b));
-    PetscCall(MatDuplicate(coarse->b, MAT_DO_NOT_COPY_VALUES, &coarse->x));
+    if (l == 1 && s->coarse) PetscCall(ProductCreate(s->coarse, coarse->b, &coarse->x));
+    else PetscCall(MatDuplicate(coarse->b, MAT_DO_NOT_COPY_VALUES, &coarse->x));
     PetscCall(ProductCreate(op->up.used, coarse->x, &fine->e));
     PetscCall(SameType(fine->r, X, usable));
     if (*usable) PetscCall(SameType(coarse->b, X, usable));
     if (*usable) PetscCall(SameType(fine->e, X, usable));
   }
   width->finest = width->level[finest].r;
+  width->coarse = (PetscBool)(s->coarse != NULL);
   width->decide = AIJTCUDecideColumns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -513,6 +614,12 @@ static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat
   const PetscInt      cycles = l == 1 ? 1 : (PetscInt)level->cycles; /* the coarsest level is solved once */
 
   PetscFunctionBegin;
+  if (!l && width->coarse) {
+    PetscCall(EventBegin(level->eventsmoothsolve));
+    PetscCall(MatProductNumeric(X));
+    PetscCall(EventEnd(level->eventsmoothsolve));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(Smooth(pc, level, level->smoothd, zero, B, X));
   if (!l) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(EventBegin(level->eventresidual));
@@ -617,6 +724,7 @@ static PetscErrorCode CycleGet(PC pc, Mat B, Mat X, Multigrid **s, Width **width
     PetscCall(SameType(B, X, &same));
     if (same) {
       PetscCall(OperatorsSync(pc, *s));
+      PetscCall(CoarseSync(pc, *s, X));
       PetscCall(WidthGet(*s, X, width));
     }
     if (!*width) why = "its right-hand sides or solutions are not where its operator is";
@@ -694,7 +802,6 @@ static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
 {
   Multigrid  *s;
   AIJTCUPlan *plan;
-  PetscBool   taken = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MultigridGet(pc, &s));
@@ -702,10 +809,10 @@ static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(MultigridDrop(s));
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
-  if (plan) PetscCall(AIJTCUOnDevice(pc->pmat, plan, &taken));
-  if (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS) taken = PETSC_TRUE;
+  s->taken = (PetscBool)(plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS);
+  if (plan && !s->taken) PetscCall(AIJTCUOnDevice(pc->pmat, plan, &s->taken));
   /* Not for a cycle with which PETSc does not iterate so */
-  pc->ops->matapplyrichardson = taken && pc->ops->applyrichardson ? PCMatApplyRichardson_AIJTCU_MG : s->matapplyrichardson;
+  pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_AIJTCU_MG : s->matapplyrichardson;
   pc->ops->matapply           = plan ? PCMatApply_AIJTCU_MG : s->matapply;
   if (!plan) PetscCall(MultigridDrop(s));
   PetscFunctionReturn(PETSC_SUCCESS);

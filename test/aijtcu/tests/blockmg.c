@@ -254,7 +254,7 @@ static PetscErrorCode Operators(KSP ksp, Mat A, Mat P, void *ctx)
 int main(int argc, char **argv)
 {
   char      dense[32]   = MATDENSE;
-  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE;
+  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE, device;
   PetscInt  dof = 1, products = 0;
   DM        da;
   KSP       ksp;
@@ -281,6 +281,14 @@ int main(int argc, char **argv)
   PetscCall(DMSetFromOptions(da));
   PetscCall(DMSetUp(da));
   PetscCall(CreateOperator(da, 0, &A));
+  PetscCall(IsOnDevice(A, &device));
+#if PetscDefined(HAVE_CUDA)
+  if (device) { /* with -dm_mat_type alone PETSc mixes vectors of the host and of the device */
+    PetscCall(DMSetVecType(da, VECCUDA));
+    PetscCall(MatDestroy(&A));
+    PetscCall(CreateOperator(da, 0, &A));
+  }
+#endif
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, da));
   if (from_dm) PetscCall(KSPSetComputeOperators(ksp, Operators, NULL));
@@ -328,6 +336,10 @@ int main(int argc, char **argv)
       suffix: cycles
       args: -pc_type gamg -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -pc_mg_distinct_smoothup {{0 1}} -pc_mg_multiplicative_cycles {{1 2}}
 
+    test: # the coarse solve is made a matrix
+      suffix: coarse
+      args: -mat_aijtcu_block_solvers always -pc_type gamg -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -mg_coarse_sub_pc_type {{lu cholesky}}
+
     test: # PETSc's way
       suffix: others
       args: -pc_type gamg -pc_mg_type {{additive full}}
@@ -347,7 +359,7 @@ int main(int argc, char **argv)
     test:
       suffix: from_dm_sor
       requires: !cuda
-      args: -pc_type mg -pc_mg_levels 3 -from_dm -mg_levels_ksp_type richardson
+      args: -pc_type mg -pc_mg_levels 3 -from_dm -mg_levels_ksp_type richardson -mg_levels_pc_type jacobi
 
   test: # one product before the coarse level and two after it, and the residual
     suffix: products
@@ -359,7 +371,7 @@ int main(int argc, char **argv)
     suffix: steady
     output_file: output/empty.out
     requires: !cuda
-    args: -pc_type gamg -mg_levels_ksp_type cgs -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -steady
+    args: -pc_type gamg -mg_levels_ksp_type cgs -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -steady -mat_aijtcu_block_solvers {{auto always}}
 
   testset:
     output_file: output/empty.out
@@ -370,6 +382,10 @@ int main(int argc, char **argv)
       suffix: cuda
       nsize: {{1 2}}
       args: -pc_type gamg -mg_levels_ksp_type {{chebyshev richardson}} -interpolation
+
+    test:
+      suffix: cuda_coarse
+      args: -pc_type gamg -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -mg_coarse_sub_pc_type {{lu cholesky}}
 
     test:
       suffix: cuda_grid
