@@ -93,7 +93,7 @@ struct _n_AIJTCUHalo {
 static inline PetscInt AIJTCUHaloPieces(AIJTCUHaloPlace place, PetscInt nrows, PetscInt N)
 {
   enum {
-    LEAST = 1 << 16 /* scalars of a piece */
+    LEAST = 1 << 17 /* scalars of a piece */
   };
   const PetscInt64 pieces = place == AIJTCU_HALO_HOST ? 1 : (PetscInt64)nrows * N / LEAST;
 

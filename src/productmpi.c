@@ -84,7 +84,7 @@ static PetscErrorCode AIJTCUAddAnyway(Mat block, AIJTCUPlan *plan, AIJTCUDecisio
   PetscCall(PetscInfo(block, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
   PetscCall(AIJTCUHaloDeviceGhosts(h, N, &ghosts));
   ierr = AIJTCUAddOnHost(block, plan, d, ghosts, N, C, err);
-  free(ghosts);
+  PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
   if (!*err) AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -370,6 +370,7 @@ static PetscErrorCode TestCounts(Problem *p)
 
     PetscCall(CreateB(p, widths[k], &B));
     PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+    PetscCall(MatZeroEntries(C)); /* it has its memory before the product */
     bytes    = 0;
     nmade    = 0;
     lowest   = NULL;
