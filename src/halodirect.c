@@ -15,10 +15,10 @@
 
 /* What an owner lends, and what it is lent in return */
 typedef struct {
-  PetscBool             lent;
-  cudaIpcMemHandle_t    out;
-  cudaIpcEventHandle_t  ready;
-  PetscInt              first; /* row of out that is the borrower's first */
+  PetscBool            lent;
+  cudaIpcMemHandle_t   out;
+  cudaIpcEventHandle_t ready;
+  PetscInt             first; /* row of out that is the borrower's first */
 } Loan;
 
 typedef struct {
