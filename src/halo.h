@@ -44,7 +44,7 @@ typedef struct {
   PetscBool receives; /* some ghosts come with messages: not all processes lend their memory */
   PetscInt *rows;     /* those of the halo */
 
-  /* Events. Before: B is there, and the ghosts of the last product are not needed any more. Came: the ghosts are in din */
+  /* Before: B is there, and the ghosts of the last product are not needed any more. Came: the ghosts are in din */
   struct CUevent_st *before, *came;
   struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece of out, and of the last one in use */
 } AIJTCUHaloDevice;
