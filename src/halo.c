@@ -19,11 +19,11 @@ static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supp
 {
   PetscFunctionBegin;
   *supports = PETSC_TRUE;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (plan->device) PetscCall(AIJTCUHaloDeviceSupports(supports));
-#else
+  #else
   (void)plan;
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -86,12 +86,12 @@ PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
 static void AIJTCUHaloFree(AIJTCUHalo *h)
 {
   h->width = 0;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
     AIJTCUHaloDeviceFree(h);
     return;
   }
-#endif
+  #endif
   free(h->buffers.out);
   free(h->buffers.in);
   memset(&h->buffers, 0, sizeof(h->buffers));
@@ -114,13 +114,13 @@ static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscI
   PetscFunctionBegin;
   *have = (PetscBool)(AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
     if (staged) PetscCall(AIJTCUHaloDeviceStage(h, out, in, have));
     else PetscCall(AIJTCUHaloDeviceAllocate(h, out, in, have));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-#endif
+  #endif
   if (staged) PetscFunctionReturn(PETSC_SUCCESS);
   h->buffers.out = (PetscScalar *)malloc(out);
   h->buffers.in  = (PetscScalar *)malloc(in);
@@ -144,11 +144,11 @@ static PetscErrorCode AIJTCUHaloGetBuffers(Mat A, AIJTCUHalo *h, PetscInt N, Pet
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUHaloAllocateAll(A, h, PETSC_FALSE, N, all));
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (!*all || h->place == AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->engine->direct) PetscCall(AIJTCUHaloDirectOpen(A, h));
   PetscCall(AIJTCUHaloAllocateAll(A, h, PETSC_TRUE, N, all));
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,11 +175,11 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
 static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBool device)
 {
   if (!device) return AIJTCU_HALO_HOST;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (engine->messages && use_gpu_aware_mpi) return AIJTCU_HALO_DEVICE;
-#else
+  #else
   (void)engine;
-#endif
+  #endif
   return AIJTCU_HALO_STAGED;
 }
 
@@ -215,12 +215,12 @@ static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, const PetscScalar *b, PetscI
   const PetscInt packed = AIJTCUHaloPacked(h);
 
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
     PetscCall(AIJTCUHaloDevicePack(h, packed, b, ldb, N));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-#endif
+  #endif
   HaloPackHost(h->engine->messages ? h->rows : NULL, packed, N, b, ldb, h->buffers.out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -255,9 +255,9 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
   finish = (*h->engine->finish)(h, N);
   PetscCall(start);
   PetscCall(finish);
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceEnd(h));
-#endif
+  #endif
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Exchange, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -266,9 +266,9 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
 void AIJTCUHaloDestroy(AIJTCUHalo *h)
 {
   AIJTCUHaloFree(h);
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   AIJTCUHaloDeviceDestroy(&h->device);
-#endif
+  #endif
   (void)PetscFree(h->requests);
   if (h->row_N) (void)MPI_Type_free(&h->row);
   if (h->sf) (void)PetscSFDestroy(&h->sf);

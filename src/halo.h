@@ -40,11 +40,13 @@ typedef struct {
 
 /* halodevice.c: what a halo has on a device beside buffers */
 typedef struct {
-  PetscBool          used, receives; /* whether messages come with ghosts: not all processes lend their memory */
-  PetscInt          *rows;   /* those of the halo */
-  struct CUevent_st *before; /* earlier work is done: B is there, and the ghosts of the last product are not needed */
-  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* the last of those that are in use */
-  struct CUevent_st *came;   /* the ghosts are in din */
+  PetscBool used;
+  PetscBool receives; /* some ghosts come with messages: not all processes lend their memory */
+  PetscInt *rows;     /* those of the halo */
+
+  /* Before: B is there, and the ghosts of the last product are not needed any more. Came: the ghosts are in din */
+  struct CUevent_st *before, *came;
+  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece of out, and of the last one in use */
 } AIJTCUHaloDevice;
 
 /* halodirect.c: what another process has lent, as long as it has. Without an event there are messages instead */
@@ -67,16 +69,16 @@ struct _n_AIJTCUHalo {
 
   /* The graph: a root for each local row of B, a leaf for each ghost. It owns the five arrays below */
   PetscSF            sf;
-  PetscMPIInt        nto, nfrom;   /* processes that need rows, and those that own ghosts */
+  PetscMPIInt        nto, nfrom; /* processes that need rows, and those that own ghosts */
   const PetscMPIInt *to, *from;
   const PetscInt    *tostart, *fromstart; /* [nto + 1], [nfrom + 1]: where in the buffers each of them begins */
-  const PetscInt    *rows;         /* [tostart[nto]] local rows that others need */
+  const PetscInt    *rows;                /* [tostart[nto]] local rows that others need */
   PetscInt           nlocal, nghosts;
 
-  const AIJTCUHaloEngine *engine;  /* that the buffers are for */
+  const AIJTCUHaloEngine *engine; /* that the buffers are for */
   AIJTCUHaloPlace         place;
-  PetscInt                width;   /* columns that there is room for */
-  PetscInt                failed;  /* fewest columns that there was no memory for; 0 while there always was */
+  PetscInt                width;  /* columns that there is room for */
+  PetscInt                failed; /* fewest columns that there was no memory for; 0 while there always was */
   AIJTCUHaloBuffers       buffers;
   AIJTCUHaloDevice        device;
   AIJTCUHaloDirect        direct;
@@ -84,16 +86,16 @@ struct _n_AIJTCUHalo {
   PetscMPIInt  tag, backtag; /* of messages in the direction of the rows, and of those against it */
   PetscMPIInt  nrequests;    /* of the receives, then of the sends */
   PetscBool    posted;       /* all of them are under way */
-  MPI_Request *requests; /* [(nfrom + nto) * AIJTCU_HALO_PIECES] */
-  MPI_Datatype row;      /* N scalars, for PetscSF */
-  PetscInt     row_N;    /* 0 while there is none */
+  MPI_Request *requests;     /* [(nfrom + nto) * AIJTCU_HALO_PIECES] */
+  MPI_Datatype row;          /* N scalars, for PetscSF */
+  PetscInt     row_N;        /* 0 while there is none */
 };
 
-/* Cut a range of rows in pieces, so that packing, copies and messages overlap. The first row of piece k is that of k */
+/* Cut a range of rows in pieces, so that packing, copies and messages overlap. The second gives the first row of one */
 static inline PetscInt AIJTCUHaloPieces(AIJTCUHaloPlace place, PetscInt nrows, PetscInt N)
 {
   enum {
-    LEAST = 1 << 16 /* scalars of a piece */
+    LEAST = 1 << 17 /* scalars of a piece */
   };
   const PetscInt64 pieces = place == AIJTCU_HALO_HOST ? 1 : (PetscInt64)nrows * N / LEAST;
 

@@ -227,18 +227,17 @@ PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of the ghosts on the host, from malloc() */
+/* A copy of the ghosts on the host. PetscFree() it */
 PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *h, PetscInt N, PetscScalar **ghosts)
 {
   const size_t bytes = sizeof(PetscScalar) * (size_t)h->nghosts * (size_t)N;
   cudaError_t  err;
 
   PetscFunctionBegin;
-  *ghosts = (PetscScalar *)malloc(bytes);
-  PetscCheck(*ghosts, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for a copy of %" PetscInt_FMT " rows", h->nghosts);
+  PetscCall(PetscMalloc(bytes, ghosts));
   err = cudaEventSynchronize(h->device.came);
   if (err == cudaSuccess) err = cudaMemcpy(*ghosts, h->buffers.din, bytes, cudaMemcpyDeviceToHost);
-  if (err != cudaSuccess) free(*ghosts);
+  if (err != cudaSuccess) PetscCall(PetscFree(*ghosts));
   PetscCallCUDA(err);
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -15,10 +15,10 @@
 
 /* What an owner lends, and what it is lent in return */
 typedef struct {
-  PetscBool             lent;
-  cudaIpcMemHandle_t    out;
-  cudaIpcEventHandle_t  ready;
-  PetscInt              first; /* row of out that is the borrower's first */
+  PetscBool            lent;
+  cudaIpcMemHandle_t   out;
+  cudaIpcEventHandle_t ready;
+  PetscInt             first; /* row of out that is the borrower's first */
 } Loan;
 
 typedef struct {
@@ -226,11 +226,11 @@ PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *h, cudaStream_t stream)
   cudaError_t       err  = d->taken ? cudaEventRecord(d->taken, stream) : cudaSuccess;
 
   PetscFunctionBegin;
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    if (d->to[i].event) PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, h->to[i], h->backtag, comm, &d->empty[i]));
-  }
   for (PetscMPIInt i = 0; i < h->nfrom; i++) {
     if (d->from[i].event) PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, h->from[i], h->backtag, comm, &d->empty[h->nto + i]));
+  }
+  for (PetscMPIInt i = 0; i < h->nto; i++) {
+    if (d->to[i].event) PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, h->to[i], h->backtag, comm, &d->empty[i]));
   }
   PetscCallCUDA(err);
   PetscFunctionReturn(PETSC_SUCCESS);

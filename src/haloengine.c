@@ -9,33 +9,33 @@
 static PetscErrorCode AIJTCUVacate(const AIJTCUHalo *h)
 {
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceVacate(h));
-#else
+  #else
   (void)h;
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUWaitForRows(const AIJTCUHalo *h, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWait(h, end, N));
-#else
+  #else
   (void)h, (void)end, (void)N;
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUCopyGhosts(const AIJTCUHalo *h, PetscInt first, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceCopy(h, first, end, N));
-#else
+  #else
   (void)h, (void)first, (void)end, (void)N;
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,22 +48,22 @@ static PetscBool AIJTCUIsDirect(const AIJTCULender lenders[], PetscMPIInt i)
 static PetscErrorCode AIJTCUTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N)
 {
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUHaloDeviceTake(h, i, N));
-#else
+  #else
   (void)h, (void)i, (void)N;
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h)
 {
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (h->direct.open) PetscCall(AIJTCUHaloDeviceTaken(h));
-#else
+  #else
   (void)h;
-#endif
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,8 +75,8 @@ static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, PetscInt N)
 {
   const MPI_Comm       comm    = PetscObjectComm((PetscObject)h->sf);
   const PetscErrorCode vacated = AIJTCUVacate(h);
-  PetscErrorCode       ierr = PETSC_SUCCESS;
-  PetscMPIInt          n    = 0;
+  PetscErrorCode       ierr    = PETSC_SUCCESS;
+  PetscMPIInt          n       = 0;
 
   PetscFunctionBegin;
   for (PetscMPIInt i = 0; i < h->nfrom; i++) {
@@ -182,6 +182,7 @@ static const AIJTCUHaloEngine starforest = {PETSC_FALSE, PETSC_FALSE, AIJTCUSFSt
 
 const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo)
 {
-  return halo == MAT_AIJTCU_HALO_SF ? &starforest : halo == MAT_AIJTCU_HALO_MPI ? &messages : &nearest;
+  return halo == MAT_AIJTCU_HALO_SF ? &starforest : halo == MAT_AIJTCU_HALO_MPI ? &messages
+                                                                                : &nearest;
 }
 #endif

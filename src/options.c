@@ -734,7 +734,8 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   With `MAT_AIJTCU_HALO_AUTO` processes on one machine lend each other memory of their devices (CUDA's IPC), and copy
   the rows from there. Between others, and with `MAT_AIJTCU_HALO_MPI`, messages go: from memory of the device if PETSc
   says that MPI takes it (`-use_gpu_aware_mpi`), else through page-locked memory of the host. `-info` says how many
-  neighbours there are of each kind.
+  neighbours there are of each kind. `MatDestroy()` then waits for all processes of the matrix, as memory that is lent
+  must come back first.
 
   All ways give the same bits. `MAT_AIJTCU_HALO_SF` is a reference: it copies all local rows of B, and makes buffers for
   each number of columns.

@@ -58,11 +58,10 @@ static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, 
     const HrpbError why = tcu ? plan->bricks.why : plan->csr.why;
 
     *err = why && !usable ? why : HRPB_ERR_UNSUPPORTED;
-  }
-  else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h->buffers.in, N, C, err));
-#if AIJTCU_HAVE_DEVICE
+  } else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h->buffers.in, N, C, err));
+  #if AIJTCU_HAVE_DEVICE
   else PetscCall(AIJTCUDeviceAdd(block, plan, d, h->buffers.din, N, C, err));
-#endif
+  #endif
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   if (tcu) AIJTCUGetCounts(plan)->tcu++;
   else AIJTCUGetCounts(plan)->csr++;
@@ -73,7 +72,7 @@ static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
 /* The same where there is no memory for it on the device */
 static PetscErrorCode AIJTCUAddAnyway(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
 {
@@ -84,12 +83,12 @@ static PetscErrorCode AIJTCUAddAnyway(Mat block, AIJTCUPlan *plan, AIJTCUDecisio
   PetscCall(PetscInfo(block, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
   PetscCall(AIJTCUHaloDeviceGhosts(h, N, &ghosts));
   ierr = AIJTCUAddOnHost(block, plan, d, ghosts, N, C, err);
-  free(ghosts);
+  PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
   if (!*err) AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-#endif
+  #endif
 
 /* The same by the path that is decided for it. After an error that is no error of PETSc C is as it was */
 static PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, PetscInt N, Mat C)
@@ -112,9 +111,9 @@ static PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, PetscInt N
     d.path = MAT_AIJTCU_PATH_CSR;
     PetscCall(AIJTCUAdd(block, plan, &d, h, N, C, &err));
   }
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (err && h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUAddAnyway(block, plan, &d, h, N, C, &err));
-#endif
+  #endif
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_OffDiagonal, block, C, 0, 0));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_MEM, "Product of an off-diagonal block: %s", HrpbErrorString(err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -126,11 +125,11 @@ static PetscErrorCode AIJTCUMultiplyDiagonal(Mat A, PetscBool device, Mat B, Mat
   PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUMultiplyOnce(A, B, C, &done));
-#else
+  #else
   (void)device;
-#endif
+  #endif
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatProductClear(C));
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));

@@ -13,7 +13,7 @@ enum {
 static __global__ void __launch_bounds__(THREADS) Pack(const HrpbInt *rows, int64_t nrows, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *to)
 {
   __shared__ HrpbScalar tile[SIDE][SIDE + 1];
-  const int64_t         i0 = (int64_t)blockIdx.x * SIDE;
+  const int64_t         i0   = (int64_t)blockIdx.x * SIDE;
   const int             lane = threadIdx.x % SIDE, warp = threadIdx.x / SIDE;
   const int64_t         row = i0 + lane < nrows ? (rows ? (int64_t)rows[i0 + lane] : i0 + lane) : -1;
 

@@ -20,7 +20,8 @@ static std::vector<HrpbInt> Rows(int kind, int64_t nrows, int64_t nlocal)
 {
   std::vector<HrpbInt> rows;
 
-  for (int64_t i = 0; kind && i < nrows; i++) rows.push_back((HrpbInt)(kind == 1 ? 3 * i % nlocal : kind == 2 ? nlocal - 1 : (int64_t)(Random() % (uint64_t)nlocal)));
+  for (int64_t i = 0; kind && i < nrows; i++) rows.push_back((HrpbInt)(kind == 1 ? 3 * i % nlocal : kind == 2 ? nlocal - 1
+                                                                                                              : (int64_t)(Random() % (uint64_t)nlocal)));
   return rows;
 }
 

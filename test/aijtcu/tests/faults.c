@@ -309,6 +309,10 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_call
       args: -fail call
+    test:
+      suffix: cuda_parallel
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -fail memory -only "first product"
 
   testset: # bricks of the reordered matrix
     requires: cuda !complex

@@ -1,6 +1,6 @@
 static char help[] = "Products of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
 Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\
--dense_type: where dense matrices are; default: where A is.\n\n";
+-dense_type: where dense matrices are; default: where A is. -refuse: the second process cannot use memory that it is lent.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscmat.h>
@@ -43,6 +43,16 @@ INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p
 INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), nmade += counting)
 INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), nmade += counting)
 INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), nmade += counting)
+
+static PetscBool refuse; /* -refuse: the second process can use nothing that it is lent, so there are messages, too */
+
+PETSC_EXTERN cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t handle, unsigned int flags)
+{
+  static cudaError_t (*next)(void **, cudaIpcMemHandle_t, unsigned int);
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaIpcOpenMemHandle");
+  return refuse ? cudaErrorMapBufferObjectFailed : (*next)(p, handle, flags);
+}
 #endif
 
 /* How rows and entries are shared */
@@ -370,6 +380,7 @@ static PetscErrorCode TestCounts(Problem *p)
 
     PetscCall(CreateB(p, widths[k], &B));
     PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+    PetscCall(MatZeroEntries(C)); /* it has its memory before the product */
     bytes    = 0;
     nmade    = 0;
     lowest   = NULL;
@@ -409,6 +420,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-shape", Shapes, (PetscEnum *)&p.shape, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &p.n, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-counts", &counts, NULL));
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-refuse", &refuse, NULL));
+  refuse = (PetscBool)(refuse && rank == 1);
+#endif
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", dense_type, sizeof(dense_type), NULL));
   if (counts) {
     if (!PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestCounts(&p));
@@ -465,6 +480,12 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: 2
       args: -use_gpu_aware_mpi 0 -shape ghosts -dense_type mpidense
+
+    test:
+      suffix: cuda_refuse
+      requires: cuda
+      nsize: 3
+      args: -use_gpu_aware_mpi 0 -shape {{even ghosts}} -refuse
 
     test:
       suffix: cuda_pieces
