@@ -26,9 +26,9 @@ enum {
   LEAST_PART     = 8,    /* blocks of the shortest part */
   MOST_PANELS    = 4096, /* more panels than this keep all thread blocks busy as they are */
   LEAST_GAIN     = 20,   /* a cut, or another sequence, saves at least one of so many blocks */
-  STORE_BLOCKS   = 1,    /* to store the sums of a panel takes as long as such a number of blocks; */
-  PARTIAL_BLOCKS = 4,    /* so does to store those of a part, and to add them to the others; */
-  COMBINE_BLOCKS = 4,    /* and the kernel that adds */
+  STORE_BLOCKS   = 2,    /* to store the sums of a panel takes as long as such a number of blocks; */
+  PARTIAL_BLOCKS = 6,    /* so does to store those of a part, and to add them to the others; */
+  COMBINE_BLOCKS = 6,    /* and the kernel that adds */
 
   COMBINE_THREADS = 256,
   COMBINE_SUMS    = 4
