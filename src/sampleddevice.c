@@ -128,10 +128,10 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
   PetscFunctionBegin;
   if (plan) {
     if (b->bricks) {
-      A.hrpb      = &plan->bricks.hrpb;
-      A.schedule  = &plan->bricks.schedule;
+      A.hrpb         = &plan->bricks.hrpb;
+      A.schedule     = &plan->bricks.schedule;
       A.brick_values = plan->bricks.values;
-      A.precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
+      A.precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
     } else A.csr = &plan->csr.schedule;
     PetscCall(AIJTCUSampledRun(&A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -43,7 +43,7 @@ static __global__ void __launch_bounds__(CSR_ROWS) SampleRows(const __grid_const
 
 #pragma unroll
       for (int u = 0; u < ROWS_ENTRIES; u++) y[u] = a.right + columns[k + u < end ? k + u : k];
-#pragma unroll 4
+#pragma unroll 2
       for (int32_t l = 0; l < a.N; l++) {
         const HrpbScalar left = __ldg(x + l * a.ldleft);
 
