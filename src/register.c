@@ -148,6 +148,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
   PetscCall(PetscLogEventRegister("MatTCUCSR", MAT_CLASSID, &MAT_AIJTCU_CSR));
   PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
+  PetscCall(PetscLogEventRegister("MatTCUSampled", MAT_CLASSID, &MAT_AIJTCU_Sampled));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
   /* This comes last and tells a further call that all is done. After an error that call begins again */

@@ -204,6 +204,10 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   ierr = AIJTCUDeviceCall(S, plan, p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN, AIJTCUSampledBlockOnStream, &b, err);
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
   PetscCall(ierr);
+  if (plan && !*err) {
+    if (b.bricks) AIJTCUGetCounts(plan)->sampled_tcu++;
+    else AIJTCUGetCounts(plan)->sampled_csr++;
+  }
   if (!*err) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)nz * (PetscLogDouble)p->k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -400,6 +400,11 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
   return 2 * (int64_t)b.stage_bytes <= RoomForStages(device, 1);
 }
 
+static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  return SpmmBricksStaged.seconds(facts, params, precision, N, device);
+}
+
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)
 {
   const SpmmDevice *device;
@@ -417,10 +422,11 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStr
 }
 
 SPMM_KERNEL(SpmmSampledBricks) = {
-  .name   = "sampled-bricks",
-  .what   = "sampled products on tensor cores, with the rows of the right operand that a block needs in shared memory",
-  .op     = SPMM_OP_SAMPLED,
-  .format = SPMM_BRICKS,
-  .takes  = Takes,
-  .run    = Run
+  .name    = "sampled-bricks",
+  .what    = "sampled products on tensor cores, with the rows of the right operand that a block needs in shared memory",
+  .op      = SPMM_OP_SAMPLED,
+  .format  = SPMM_BRICKS,
+  .takes   = Takes,
+  .seconds = Seconds,
+  .run     = Run
 };
