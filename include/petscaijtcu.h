@@ -313,11 +313,13 @@ typedef struct {
    MatAIJTCUCounts - what happened to the plans of a `MATAIJTCU` on this process so far
 
    Fields:
-+  builds    - how often bricks were built
-.  refreshes - how often only packed values were renewed; the first packing of a build is not counted
-.  tcu       - products that took bricks
-.  csr       - products that took the CSR path
--  cusparse  - products left to the parent type: as set or, on a device, because no kernel could be had
++  builds      - how often bricks were built
+.  refreshes   - how often only packed values were renewed; the first packing of a build is not counted
+.  tcu         - products that took bricks
+.  csr         - products that took the CSR path
+.  cusparse    - products left to the parent type: as set or, on a device, because no kernel could be had
+.  sampled_tcu - sampled products on a device that took bricks
+-  sampled_csr - sampled products on a device that took the CSR path
 
    Level: developer
 
@@ -327,7 +329,7 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, csr, cusparse;
+  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr;
 } MatAIJTCUCounts;
 
 /*S

@@ -148,6 +148,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
   PetscCall(PetscLogEventRegister("MatTCUCSR", MAT_CLASSID, &MAT_AIJTCU_CSR));
   PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
+  PetscCall(PetscLogEventRegister("MatTCUSampled", MAT_CLASSID, &MAT_AIJTCU_Sampled));
   PetscCall(PetscLogEventRegister("MatTCUPack", MAT_CLASSID, &MAT_AIJTCU_Pack));
   PetscCall(PetscLogEventRegister("MatTCUExchange", MAT_CLASSID, &MAT_AIJTCU_Exchange));
   PetscCall(PetscLogEventRegister("MatTCUOffDiag", MAT_CLASSID, &MAT_AIJTCU_OffDiagonal));

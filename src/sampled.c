@@ -140,10 +140,12 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
     PetscCall(AIJTCUSampledCheckSame(S, *C));
   } else PetscCall(MatDuplicate(S, MAT_DO_NOT_COPY_VALUES, C));
 
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, S, X, Y, *C));
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUSampledOnDevice(S, X, Y, scale, *C, &done));
 #endif
   if (!done) PetscCall(AIJTCUSampledOnHost(S, X, Y, scale, *C));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, S, X, Y, *C));
   PetscCall(AIJTCUSampledRemember(S, *C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

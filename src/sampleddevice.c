@@ -128,10 +128,10 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
   PetscFunctionBegin;
   if (plan) {
     if (b->bricks) {
-      A.hrpb      = &plan->bricks.hrpb;
-      A.schedule  = &plan->bricks.schedule;
+      A.hrpb         = &plan->bricks.hrpb;
+      A.schedule     = &plan->bricks.schedule;
       A.brick_values = plan->bricks.values;
-      A.precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
+      A.precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
     } else A.csr = &plan->csr.schedule;
     PetscCall(AIJTCUSampledRun(&A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -204,6 +204,10 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   ierr = AIJTCUDeviceCall(S, plan, p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN, AIJTCUSampledBlockOnStream, &b, err);
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
   PetscCall(ierr);
+  if (plan && !*err) {
+    if (b.bricks) AIJTCUGetCounts(plan)->sampled_tcu++;
+    else AIJTCUGetCounts(plan)->sampled_csr++;
+  }
   if (!*err) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)nz * (PetscLogDouble)p->k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,7 +4,8 @@
    Producer warps bring the patterns of blocks and the rows of the right operand that a block needs into a ring of
    stages (bricks/staged.cuh). The other warps have a strip each. The strip's rows of the left operand are in registers,
    as fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two
-   bricks of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4).
+   bricks of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has four
+   bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other.
 
    Products go to the entries of the CSR. No map is needed: entries of a row come in ascending order of columns, in
    bricks as in the CSR, so a lane counts them as it goes along. What they are scaled by comes with the blocks: reads of
@@ -81,38 +82,100 @@ template <int BM> struct LeftTile<HRPB_FP64, BM> {
 
 /*
    sum += step number u of a tile. y has the addresses of what the lane reads of the right operand, in the step's first
-   column; with bricks of 16 rows there is only y[0].
+   column: of two bricks, and of the two after them, which are left out unless TWO.
 
-   A tensor core truncates where it adds in single, so each step starts from zero: see mma.cuh. In double there are two
-   sums, so that one instruction need not wait for the one before
+   A tensor core truncates where it adds in single, so each step starts from zero: see mma.cuh. Bricks of 16 rows have a
+   sum for each pair of bricks. Bricks of 8 rows have one for all four, and in double a second one, so that an
+   instruction need not wait for the one before
 */
-template <int P, int BM, int PITCH> static __device__ __forceinline__ void SampleStep(float (&sum)[2][4], const LeftTile<P, BM> &left, int u, const uint32_t (&y)[2])
+template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(float (&sum)[2][4], const LeftTile<P, 16> &left, int u, const uint32_t (&y)[2])
 {
-  float part[4] = {};
-
-  if constexpr (BM == 8) {
-    Fragment<P, 4> right;
-
-    right.Set(0, ReadShared(y[0]));
-    right.Set(1, ReadShared(y[1]));
-    right.Set(2, ReadShared(y[0] + PITCH));
-    right.Set(3, ReadShared(y[1] + PITCH));
-    MmaSplit<P>(part, right, left.f[u]);
-  } else {
+#pragma unroll
+  for (int e = 0; e < (TWO ? 2 : 1); e++) {
     Fragment<P, 2> right;
+    float          part[4] = {};
 
-    right.Set(0, ReadShared(y[0]));
-    right.Set(1, ReadShared(y[0] + PITCH));
+    right.Set(0, ReadShared(y[e]));
+    right.Set(1, ReadShared(y[e] + PITCH));
     MmaSplit<P>(part, left.f[u], right);
+#pragma unroll
+    for (int i = 0; i < 4; i++) sum[e][i] += part[i];
   }
+}
+
+template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(float (&sum)[2][4], const LeftTile<P, 8> &left, int u, const uint32_t (&y)[2])
+{
+  Fragment<P, 4> right;
+  float          part[4] = {};
+
+  right.Set(0, ReadShared(y[0]));
+  right.Set(1, TWO ? ReadShared(y[1]) : 0);
+  right.Set(2, ReadShared(y[0] + PITCH));
+  right.Set(3, TWO ? ReadShared(y[1] + PITCH) : 0);
+  MmaSplit<P>(part, right, left.f[u]);
 #pragma unroll
   for (int i = 0; i < 4; i++) sum[0][i] += part[i];
 }
 
-template <int P, int BM, int PITCH> static __device__ __forceinline__ void SampleStep(double (&sum)[2][4], const LeftTile<P, BM> &left, int u, const uint32_t (&y)[2])
+template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(double (&sum)[2][4], const LeftTile<P, 16> &left, int u, const uint32_t (&y)[2])
 {
-  if constexpr (BM == 8) MmaFp64(sum[u % 2], ReadShared(y[0]), ReadShared(y[1]), left.a[u][0]);
-  else MmaFp64(sum[u % 2], left.a[u][0], left.a[u][1], ReadShared(y[0]));
+  MmaFp64(sum[0], left.a[u][0], left.a[u][1], ReadShared(y[0]));
+  if (TWO) MmaFp64(sum[1], left.a[u][0], left.a[u][1], ReadShared(y[1]));
+}
+
+template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(double (&sum)[2][4], const LeftTile<P, 8> &left, int u, const uint32_t (&y)[2])
+{
+  MmaFp64(sum[u % 2], ReadShared(y[0]), TWO ? ReadShared(y[1]) : 0, left.a[u][0]);
+}
+
+/* The lane's products with all columns: first index a pair of bricks, second a row of two, third a column of two or one */
+template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], Scalar (&product)[2][2][BM / 8])
+{
+  typedef LeftTile<P, BM> Tile;
+  Scalar sum[2][4] = {};
+
+#pragma unroll
+  for (int t = 0; t < NT; t++) {
+#pragma unroll
+    for (int u = 0; u < Tile::STEPS; u++) {
+      const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * Pitch(BM), from[2] = {y[0] + columns, y[1] + columns};
+
+      SampleStep<P, Pitch(BM), TWO>(sum, left[t], u, from);
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+#pragma unroll
+      for (int c = 0; c < BM / 8; c++) product[e][j][c] = BM == 8 ? sum[0][2 * e + j] + sum[1][2 * e + j] : sum[e][2 * j + c];
+    }
+  }
+}
+
+/* A product with those of earlier launches, and in the last one as a loop over all columns has it if it is not finite */
+static __device__ __noinline__ HrpbScalar Finished(const SampleBricksArgs &a, int32_t row, HrpbInt place, HrpbScalar product)
+{
+  const SampleArgs &s = a.s;
+
+  if (a.n0) product += s.out[place];
+  if (a.more || IsFinite(product)) return product;
+  return SampleInOneGo(s.left + row, s.ldleft, s.right + s.colidx[place], s.ldright, s.N);
+}
+
+/* The row of a panel that product row j of a lane = 4*g + k of a strip is in */
+template <int BM> static __device__ __forceinline__ int32_t RowOfProduct(uint32_t strip, uint32_t g, uint32_t k, int j)
+{
+  return (int32_t)(strip * BM + (BM == 8 ? 2 * k + j : g + 8 * j));
+}
+
+/* Where the value of the slot is that meets product (row j, column c) of a lane = 4*g + k */
+template <int BM> static __device__ __forceinline__ uint32_t PlaceOfValue(const PackedBrick &packed, uint32_t g, uint32_t k, int j, int c)
+{
+  const int      half = BM == 8 ? 0 : j;
+  const uint32_t bit  = BM == 8 ? 8 * k + 4 * j + g % 4 : 4 * g + 2 * (k % 2) + c;
+
+  return packed.Value(half) + __popc(packed.Pattern(half) & ((1u << bit) - 1));
 }
 
 /*
@@ -122,58 +185,54 @@ template <int P, int BM, int PITCH> static __device__ __forceinline__ void Sampl
    ALIGNED  whether all columns of the right operand are aligned to 16 bytes
    SCALED   whether products are multiplied by the values of the bricks
    CTAS     thread blocks on a multiprocessor
-   NP       producer warps: one for all, or one for the patterns and the others for the right operand
+   NP       producer warps: one for the packed blocks, the others for the right operand
 */
 template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) SampleBricks(const __grid_constant__ SampleBricksArgs a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, BM>         Tile;
-  typedef Copies<BM, 16 * NT, NP == 1 ? 1 : NP - 1, ALIGNED, Scalar> COPIES;
-  constexpr int NB     = 16 * NT;
-  constexpr int BRICKS = BM == 8 ? 4 : 2; /* of a step */
-  constexpr int PITCH  = Pitch(BM);
-  constexpr int RUNS   = SCALED ? BOTH_RUNS : PATTERN_RUN;
+  typedef Copies<BM, 16 * NT, NP - 1, ALIGNED, Scalar> COPIES;
+  constexpr int BRICKS = 4; /* that a warp multiplies together */
+  constexpr int NB     = 16 * NT, PITCH = Pitch(BM), RUNS = SCALED ? BOTH_RUNS : PATTERN_RUN;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.b.f;
   const SampleArgs     &s = a.s;
-  const int32_t  N = a.b.d.N, tiles = (N + TILE_COLS - 1) / TILE_COLS;
+  const int32_t  N = a.b.d.N;
   const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP, g = lane / 4, k = lane % 4;
   const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* the shuffle keeps it in a register */
   const Ring     ring  = RingAt(begin, begin + a.b.nstages * a.b.stage_bytes);
   RingPlace      at;
 
   /* Columns beyond the last stay zero: nobody copies there, and zero times what may be left there might be NaN */
-  for (int32_t i = threadIdx.x; i < a.b.nstages * (tiles * TILE_COLS - N) * (int32_t)(PITCH / sizeof(Scalar)); i += blockDim.x) {
+  for (int32_t i = threadIdx.x; i < a.b.nstages * (NB - N) * (int32_t)(PITCH / sizeof(Scalar)); i += blockDim.x) {
     const int32_t stage = i % a.b.nstages, at_word = i / a.b.nstages;
 
     WriteShared(begin + stage * a.b.stage_bytes + N * PITCH + at_word * (int32_t)sizeof(Scalar), 0);
   }
   RingInit(ring, a.b.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
   if (warp >= nconsumers) {
-    if (NP == 1) ProduceApart<BM, NB, COPIES, RUNS>(a.b, ring, 0, lane);
-    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, RUNS>(a.b, ring, 0, lane);
+    if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, RUNS>(a.b, ring, 0, lane);
     else ProduceApart<BM, NB, COPIES, NO_RUN>(a.b, ring, warp - nconsumers - 1, lane);
     return;
   }
 
   for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems; w = PairAfter(w, a.b.back)) {
     const WorkItem item = GetItem(f, w);
-    int32_t        row[2]; /* of the lane's two rows of products */
-    HrpbInt        entry[2]; /* the next of each */
+    HrpbInt        entry[2]; /* the next of each of the lane's two rows of products */
     Tile           left[NT];
 
     if (item.begin == item.end) continue;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-      row[j]   = MatrixRow(f, item.panel, warp * BM + (BM == 8 ? 2 * k + j : g + 8 * j));
-      entry[j] = row[j] < 0 ? 0 : s.rowptr[row[j]];
-      if (row[j] >= 0 && item.begin != f.blocked_row_ptr[item.panel]) {
-        entry[j] = (HrpbInt)HrpbLowerBound(s.colidx, entry[j], s.rowptr[row[j] + 1], (int64_t)f.windows[f.window_ptr[item.begin]] << f.window_shift);
+      const int32_t row = MatrixRow(f, item.panel, RowOfProduct<BM>(warp, g, k, j));
+
+      entry[j] = row < 0 ? 0 : s.rowptr[row];
+      if (row >= 0 && item.begin != f.blocked_row_ptr[item.panel]) {
+        entry[j] = (HrpbInt)HrpbLowerBound(s.colidx, entry[j], s.rowptr[row + 1], (int64_t)f.windows[f.window_ptr[item.begin]] << f.window_shift);
       }
     }
     {
-      /* rows of the fragments */
-      const int32_t     own[2] = {BM == 8 ? MatrixRow(f, item.panel, warp * BM + g) : row[0], row[1]};
+      const int32_t     row[2] = {MatrixRow(f, item.panel, warp * BM + g), MatrixRow(f, item.panel, warp * BM + g + 8)};
       const HrpbScalar *from   = s.left + a.n0 * s.ldleft;
 
 #pragma unroll
@@ -181,7 +240,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
         left[t].Set([&](int half, int32_t column) {
           const int32_t n = TILE_COLS * t + Tile::NEXT * (int32_t)k + column;
 
-          return own[half] >= 0 && n < N ? from[own[half] + n * s.ldleft] : (Scalar)0;
+          return row[half] >= 0 && n < N ? from[row[half] + n * s.ldleft] : (Scalar)0;
         });
       }
     }
@@ -194,54 +253,51 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
 
 #pragma unroll 1
       for (uint32_t brick = ReadShared16(start); brick < last; brick += BRICKS) {
-        uint32_t bits[2] = {}; /* of each row: which of the step's columns have an entry */
-        uint32_t y[2] = {};
-        HrpbInt  place[4];
-        Scalar   scale[4] = {}, sum[2][4] = {};
+        const int n       = min((int)(last - brick), BRICKS);
+        uint32_t  bits[2] = {}; /* of each row: which of the bricks' 16 columns have an entry */
+        uint32_t  y[2]    = {};
+        Scalar    product[2][2][BM / 8], all = 0;
 
 #pragma unroll
         for (int q = 0; q < BRICKS; q++) {
-          const bool        in = brick + q < last;
-          const PackedBrick packed(bricks + (in ? brick + q : brick) * (uint32_t)sizeof(HrpbBrick));
+          const PackedBrick packed(bricks + (q < n ? brick + q : brick) * (uint32_t)sizeof(HrpbBrick));
 
 #pragma unroll
-          for (int j = 0; j < 2; j++) bits[j] |= (in ? packed.Pattern(BM == 8 ? 0 : j) >> (BM == 8 ? 8 * k + 4 * j : 4 * g) & 15 : 0) << 4 * q;
+          for (int j = 0; j < 2; j++) bits[j] |= (packed.Pattern(BM == 8 ? 0 : j) >> (BM == 8 ? 8 * k + 4 * j : 4 * g) & 15) << 4 * q;
           if (g / 4 == q % 2) y[q / 2] = right + packed.Column(g % 4) * (uint32_t)sizeof(Scalar);
+        }
 #pragma unroll
-          for (int i = 0; i < 4; i++) { /* those of the lane's products that are in this brick */
-            const int      half = BM == 8 ? 0 : i / 2;
-            const uint32_t bit  = BM == 8 ? 8 * k + 4 * (i % 2) + g % 4 : 4 * g + 2 * (k % 2) + i % 2;
-            const bool     own  = BM == 8 ? q == (int)(g / 4) + i / 2 * 2 : q == (int)(k / 2);
+        for (int j = 0; j < 2; j++) bits[j] &= (1u << 4 * n) - 1;
+        if (n > 2) SampleTiles<P, BM, NT, true>(left, y, product);
+        else SampleTiles<P, BM, NT, false>(left, y, product);
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+#pragma unroll
+          for (int c = 0; c < BM / 8; c++) all += product[e][0][c] + product[e][1][c];
+        }
+        /* one look at all of them: what is not finite shows in the sum */
+        const bool look = a.n0 || !IsFinite(all);
 
-            if (SCALED && own) scale[i] = ReadSharedIf(in && packed.Pattern(half) >> bit & 1, values + (packed.Value(half) + __popc(packed.Pattern(half) & ((1u << bit) - 1))) * (uint32_t)sizeof(Scalar));
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+          const uint32_t    mine = brick + 2 * e + (BM == 8 ? g : k * 2) / 4;
+          const PackedBrick packed(bricks + (SCALED && mine < last ? mine : brick) * (uint32_t)sizeof(HrpbBrick));
+
+#pragma unroll
+          for (int j = 0; j < 2; j++) {
+#pragma unroll
+            for (int c = 0; c < BM / 8; c++) {
+              const uint32_t column = 8 * e + (BM == 8 ? g : 2 * k + c);
+
+              if (!(bits[j] >> column & 1)) continue;
+              const HrpbInt place = entry[j] + (HrpbInt)__popc(bits[j] & ((1u << column) - 1));
+              Scalar        p     = product[e][j][c];
+
+              if (look) p = Finished(a, MatrixRow(f, item.panel, RowOfProduct<BM>(warp, g, k, j)), place, p);
+              if (SCALED) p *= ReadShared(values + PlaceOfValue<BM>(packed, g, k, j, c) * (uint32_t)sizeof(Scalar));
+              s.out[place] = p;
+            }
           }
-        }
-        /* the lane's products: with bricks of 16 rows two neighbours of each row, with bricks of 8 two apart by 8 */
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          const int      j = BM == 8 ? i % 2 : i / 2;
-          const uint32_t column = BM == 8 ? g + 8 * (i / 2) : 2 * k + i % 2;
-
-          place[i] = bits[j] >> column & 1 ? entry[j] + (HrpbInt)__popc(bits[j] & ((1u << column) - 1)) : -1;
-          if (place[i] >= 0 && a.n0) sum[0][i] = s.out[place[i]];
-        }
-#pragma unroll
-        for (int t = 0; t < NT; t++) {
-          if (t >= tiles) break;
-#pragma unroll
-          for (int u = 0; u < Tile::STEPS; u++) {
-            const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * PITCH, from[2] = {y[0] + columns, y[1] + columns};
-
-            SampleStep<P, BM, PITCH>(sum, left[t], u, from);
-          }
-        }
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-          Scalar product = sum[0][i] + sum[1][i];
-
-          if (place[i] < 0) continue;
-          if (!a.more && !IsFinite(product)) product = SampleInOneGo(s.left + row[BM == 8 ? i % 2 : i / 2], s.ldleft, s.right + s.colidx[place[i]], s.ldright, s.N);
-          s.out[place[i]] = SCALED ? scale[i] * product : product;
         }
 #pragma unroll
         for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)__popc(bits[j]);
@@ -253,14 +309,14 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
 }
 
 /* Thread blocks that share a multiprocessor, by the registers that fragments take */
-static constexpr int SharingFor(int nt)
+static constexpr int SharingFor(int brick_rows, int nt)
 {
-  return nt <= 2 ? 2 : 1;
+  return brick_rows * nt <= 32 ? 2 : 1;
 }
 
 template <int P, int BM, int NT, bool ALIGNED, bool SCALED> static HrpbError LaunchKernel(SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
 {
-  constexpr int CTAS = SharingFor(NT), NP = 4 - CTAS;
+  constexpr int CTAS = SharingFor(BM, NT), NP = 4 - CTAS;
   int           ctas = CTAS;
 
   for (;; ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
@@ -344,6 +400,11 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
   return 2 * (int64_t)b.stage_bytes <= RoomForStages(device, 1);
 }
 
+static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  return SpmmBricksStaged.seconds(facts, params, precision, N, device);
+}
+
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)
 {
   const SpmmDevice *device;
@@ -361,10 +422,11 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStr
 }
 
 SPMM_KERNEL(SpmmSampledBricks) = {
-  .name   = "sampled-bricks",
-  .what   = "sampled products on tensor cores, with the rows of the right operand that a block needs in shared memory",
-  .op     = SPMM_OP_SAMPLED,
-  .format = SPMM_BRICKS,
-  .takes  = Takes,
-  .run    = Run
+  .name    = "sampled-bricks",
+  .what    = "sampled products on tensor cores, with the rows of the right operand that a block needs in shared memory",
+  .op      = SPMM_OP_SAMPLED,
+  .format  = SPMM_BRICKS,
+  .takes   = Takes,
+  .seconds = Seconds,
+  .run     = Run
 };

@@ -138,6 +138,11 @@ static HrpbError Work(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
   return HRPB_SUCCESS;
 }
 
+static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  return SpmmCsrCopy.seconds(facts, params, precision, N, device);
+}
+
 template <int V> static HrpbError Launch(const SampleCopyArgs &a, HrpbStream stream)
 {
   return LaunchAfter(SampleCopy<V>, dim3(a.part_blocks + HrpbGrid(a.s.nrows, GROUPS)), CSR_THREADS, 0, stream, a);
@@ -167,12 +172,13 @@ HrpbError SampledRowMajorDevice(int64_t nrows, int64_t N, const HrpbScalar *from
 }
 
 SPMM_KERNEL(SpmmSampledCopy) = {
-  .name   = "sampled-copy",
-  .what   = "sampled products with a row-major copy of the right operand",
-  .op     = SPMM_OP_SAMPLED,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .work   = Work,
-  .copies = LeadingDimension,
-  .run    = Run
+  .name    = "sampled-copy",
+  .what    = "sampled products with a row-major copy of the right operand",
+  .op      = SPMM_OP_SAMPLED,
+  .format  = SPMM_CSR,
+  .takes   = Takes,
+  .work    = Work,
+  .seconds = Seconds,
+  .copies  = LeadingDimension,
+  .run     = Run
 };

@@ -43,7 +43,7 @@ static __global__ void __launch_bounds__(CSR_ROWS) SampleRows(const __grid_const
 
 #pragma unroll
       for (int u = 0; u < ROWS_ENTRIES; u++) y[u] = a.right + columns[k + u < end ? k + u : k];
-#pragma unroll 4
+#pragma unroll 2
       for (int32_t l = 0; l < a.N; l++) {
         const HrpbScalar left = __ldg(x + l * a.ldleft);
 
@@ -65,6 +65,11 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
   return facts->rows_entries && o->X.layout == SPMM_COLUMN_MAJOR;
 }
 
+static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  return SpmmCsrRows.seconds(facts, params, precision, N, device);
+}
+
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)
 {
   const SampleRowsArgs a = {SampleArgsOf(A, o), A->csr->rows_entries};
@@ -75,10 +80,11 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStr
 }
 
 SPMM_KERNEL(SpmmSampledRows) = {
-  .name   = "sampled-rows",
-  .what   = "sampled products, both operands as they are: for short rows whose columns run with them",
-  .op     = SPMM_OP_SAMPLED,
-  .format = SPMM_CSR,
-  .takes  = Takes,
-  .run    = Run
+  .name    = "sampled-rows",
+  .what    = "sampled products, both operands as they are: for short rows whose columns run with them",
+  .op      = SPMM_OP_SAMPLED,
+  .format  = SPMM_CSR,
+  .takes   = Takes,
+  .seconds = Seconds,
+  .run     = Run
 };

@@ -84,6 +84,46 @@ static AIJTCUDecision Decide(const Question *q, PetscInt N)
   return AIJTCUDecide(SPMM_OP_PRODUCT, &q->o, &q->f, N, q->device);
 }
 
+/* Sampled products: bricks as in products, but never reordered, and those that are there are taken */
+static PetscErrorCode TestSampled(void)
+{
+  const struct {
+    const Matrix *m;
+    MatAIJTCUPath path;
+    const char   *kernel;
+  } right[] = {
+    {&elasticity, MAT_AIJTCU_PATH_TCU, "sampled-bricks"},
+    {&poisson7,   MAT_AIJTCU_PATH_CSR, "sampled-rows"  },
+    {&uniform,    MAT_AIJTCU_PATH_CSR, "sampled-copy"  },
+    {&permuted,   MAT_AIJTCU_PATH_CSR, "sampled-copy"  }
+  };
+  Question       q;
+  AIJTCUDecision d;
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(right); i++) {
+    for (int reorder = 0; reorder < 2; reorder++) {
+      q           = Ask(right[i].m);
+      q.o.reorder = reorder ? MAT_AIJTCU_REORDER_ALWAYS : MAT_AIJTCU_REORDER_AUTO;
+      q.o.tune    = MAT_AIJTCU_TUNE_PROXY;
+      d           = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+      PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", right[i].kernel, &same));
+      if (d.path != right[i].path || d.need || d.reordered || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: %s (%s), kernel %s, need %d, not %s\n", right[i].m->name, MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason], d.kernel ? d.kernel->name : "none", (int)d.need, right[i].kernel));
+    }
+  }
+  q                      = Ask(&elasticity);
+  q.f.bricks_state       = AIJTCU_READY;
+  q.f.bricks_format      = (HrpbParams){8, 64, 64, 8};
+  q.f.bricks_max_pattern = 10;
+  d                      = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  if (!d.kernel || d.format.brick_rows != 8) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled: not the bricks that are there\n"));
+  q.f.bricks_reordered = PETSC_TRUE;
+  d                    = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  if (d.kernel) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled: bricks of the reordered matrix\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Check the path for N columns, and its reason */
 static PetscErrorCode CheckPath(const Question *q, PetscInt N, MatAIJTCUPath path, AIJTCUReason reason, const char what[])
 {
@@ -508,6 +548,7 @@ int main(int argc, char **argv)
     PetscCall(TestGraph(&rmat));
     PetscCall(TestGraph(&uniform));
     PetscCall(TestFewRows());
+    PetscCall(TestSampled());
     PetscCall(TestReordering());
     PetscCall(TestForced());
     PetscCall(TestTunedOrder());

@@ -128,6 +128,8 @@ int main(int argc, char **argv)
   Mat            S, X, Y, C;
   PetscInt       m, n, r0, r1, M, N;
   PetscMPIInt    rank;
+  char           expect[16];
+  PetscBool      set;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
@@ -171,6 +173,15 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(TestErrors(S, m, n));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-expect", expect, sizeof(expect), &set));
+  if (set) { /* the path of all products */
+    MatAIJTCUCounts counts;
+    PetscBool       tcu;
+
+    PetscCall(PetscStrcmp(expect, "tcu", &tcu));
+    PetscCall(MatAIJTCUGetCounts(S, &counts));
+    if (!(tcu ? counts.sampled_tcu : counts.sampled_csr) || (tcu ? counts.sampled_csr : counts.sampled_tcu)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt64_FMT " products by bricks, %" PetscInt64_FMT " with CSR\n", counts.sampled_tcu, counts.sampled_csr));
+  }
   PetscCall(MatDestroy(&S));
   PetscCall(PetscFinalize());
   return 0;
@@ -193,7 +204,12 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_paths
       requires: cuda
-      args: -mat_type aijtcu -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -mat_aijtcu_format {{16,32,16,4 8,24,8,4 8,8,256,1}}
+      args: -mat_type aijtcu -dense_type densecuda -mat_aijtcu_path tcu -mat_aijtcu_format {{16,32,16,4 8,24,8,4}} -expect tcu
+
+    test: # the format is none that the kernel takes
+      suffix: cuda_csr
+      requires: cuda
+      args: -mat_type aijtcu -dense_type densecuda -mat_aijtcu_path {{tcu csr}} -mat_aijtcu_format 8,8,256,1 -expect csr
 
     test:
       suffix: cuda_parallel
