@@ -78,6 +78,23 @@ HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbSt
 HrpbError VectorColumnsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
 void      VectorPlanDestroyDevice(VectorPlan *, HrpbStream stream);
 
+/* The transpose, with the plan of its pattern. values are those of the last VectorTransposeValuesDevice() */
+typedef struct {
+  HrpbInt    *rowptr, *colidx;
+  HrpbScalar *values;
+  int32_t    *map; /* the entry of the matrix that each entry is, less the first */
+  VectorPlan  plan;
+  int64_t     bytes;
+} VectorTranspose;
+
+/*
+   The transpose of the plan's matrix takes as long as some tens of products. HRPB_ERR_OVERFLOW: 2^31 entries. New
+   values take about as long as a product. first is that of the matrix's plan
+*/
+HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *, VectorTranspose *);
+HrpbError VectorTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *);
+void      VectorTransposeDestroyDevice(VectorTranspose *, HrpbStream stream);
+
 #ifdef __cplusplus
 }
 #endif
