@@ -6,11 +6,11 @@
    current one, and work goes to stream. The CSR is trusted, rows need not be sorted, and may have several entries in a
    column.
 
-   All kernels give the same bits. A row has a number of lanes, the same for all rows of the matrix, or, where lengths of
-   rows differ much, one that follows from its length: VectorBinEntries(). Lane l adds entries l, l + lanes, l + 2 lanes,
-   ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A row of more than long_entries
-   is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS lanes. Warps, and then parts, are added in
-   their order. A sum that is not finite is made again, entry by entry, as MATAIJ adds them.
+   All kernels give the same bits. A row has a number of lanes: the same for all rows of the matrix, or, where lengths
+   of rows differ much, one that follows from its length, see VectorBinEntries(). Lane l adds entries l, l + lanes,
+   l + 2 lanes, ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A row of more than
+   long_entries is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS lanes. Warps, and then parts,
+   are added in their order. A sum that is not finite is made again, entry by entry, as MATAIJ adds them.
 */
 #pragma once
 

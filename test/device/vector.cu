@@ -258,7 +258,7 @@ static Matrix Runs(const char *name, int64_t nruns, int64_t most, int64_t ncols,
   return A;
 }
 
-/* Every so many rows there is one with columns that lie 70000 apart, with which the base of its group reaches no other */
+/* Every 33 rows, for the first of them, there is one whose columns lie too far apart for a base */
 static Matrix FarApart(int64_t rows)
 {
   Matrix A = {"columns far apart", 1000, 100000, {0}, {}, {}};
