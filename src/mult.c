@@ -164,14 +164,28 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of a parallel matrix get their plans here, as for products with a dense matrix */
+/*
+   The blocks of a parallel matrix get their plans here, as for products with a dense matrix. Attaching takes as long as
+   a small product, so it is left out where it would change nothing
+*/
 static PetscErrorCode AIJTCUMultBlocks(Mat A)
 {
   AIJTCUPlan *plan;
+  Mat         blocks[2];
+  PetscBool   attached = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->kind == AIJTCU_KIND_MPI && plan->device) PetscCall(AIJTCUAttachBlocks(A));
+  if (plan->kind != AIJTCU_KIND_MPI || !plan->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2; i++) {
+    AIJTCUPlan *block = NULL;
+
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUGetPlan(blocks[i], &block));
+    if (!block || block->owner != plan || blocks[i]->ops->mult != MatMult_AIJTCU) attached = PETSC_FALSE;
+  }
+  if (!attached) PetscCall(AIJTCUAttachBlocks(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
