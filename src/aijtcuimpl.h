@@ -104,6 +104,7 @@ struct _n_AIJTCUPlan {
   AIJTCUSurvey     survey;
   AIJTCUCsr        csr;
   AIJTCUVector     vector;
+  AIJTCUTranspose  transpose;
   AIJTCUOrder      order;
   AIJTCUBricks     bricks;
   AIJTCUTunings    tunings;

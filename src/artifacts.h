@@ -40,6 +40,15 @@ typedef struct {
   MatAIJTCUMult improved_for;
 } AIJTCUVector;
 
+/* vector.c: the transpose, on a device */
+typedef struct {
+  AIJTCUState      state;
+  HrpbError        why;
+  VectorTranspose  matrix;
+  PetscInt         products; /* with it so far, until it is made */
+  PetscObjectState values_state;
+} AIJTCUTranspose;
+
 /* order.c: the reordered matrix, on a device */
 typedef struct {
   AIJTCUState   state;
@@ -96,6 +105,10 @@ PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUVectorImprove(Mat, AIJTCUPlan *, MatAIJTCUMult);
 PETSC_INTERN void           AIJTCUVectorDestroy(AIJTCUVector *);
 PETSC_INTERN PetscInt64     AIJTCUVectorBytes(const AIJTCUVector *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUTransposeDestroy(AIJTCUTranspose *);
+PETSC_INTERN PetscInt64     AIJTCUTransposeBytes(const AIJTCUTranspose *);
 
 PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, PetscInt, PetscBool);
 PETSC_INTERN void           AIJTCUOrderDestroy(AIJTCUOrder *);

@@ -1,8 +1,9 @@
 /*
    Products with one vector: MatMult(), MatMultAdd() and their transposes.
 
-   On a device a kernel of ours makes A x and y + A x, and A^T x where A is known to be symmetric. All that our kernels
-   give has the same bits, so nothing depends on which of them it is. The parent makes everything else. A parallel
+   On a device kernels of ours make A x and y + A x. All of them give the same bits, so nothing depends on which of them
+   it is. A^T x is A x where A is known to be symmetric. Otherwise the transpose is made, once the products of the
+   parent, which are slow, have taken as long as that takes. The parent makes everything else. A parallel
    matrix is multiplied by the parent, which multiplies its two blocks: those come here.
 */
 #include "aijtcuimpl.h"
@@ -15,11 +16,13 @@
    Matrices that are multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
 */
 enum {
-  PRODUCTS_BEFORE = 30
+  PRODUCTS_BEFORE   = 30,
+  TRANSPOSES_BEFORE = 10 /* the same for the transpose */
 };
 
-/* z = A x, or z = y + A x, which may be in place */
+/* z = op(A) x, or z = y + op(A) x, which may be in place */
 typedef struct {
+  PetscBool          transposed;
   const PetscScalar *x, *y;
   PetscScalar       *z;
 } AIJTCUMultArrays;
@@ -28,9 +31,12 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
 {
   const MatAIJTCUMult     mult     = AIJTCUGetOptions(plan)->mult;
   const AIJTCUMultArrays *a        = (const AIJTCUMultArrays *)ctx;
-  const SpmmMatrix        matrix   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
+  const VectorTranspose  *t        = &plan->transpose.matrix;
+  const SpmmMatrix        itself   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
+  const SpmmMatrix        other    = {.nrows = A->cmap->n, .ncols = A->rmap->n, .rowptr = t->rowptr, .colidx = t->colidx, .values = t->values, .vector = &t->plan};
+  const SpmmMatrix        matrix   = a->transposed ? other : itself;
   SpmmFacts               facts    = SpmmFactsOf(&matrix);
-  SpmmOperands            operands = SpmmPlain(1, a->x, A->cmap->n, a->z, A->rmap->n);
+  SpmmOperands            operands = SpmmPlain(1, a->x, matrix.ncols, a->z, matrix.nrows);
   const SpmmKernel       *kernel;
   const SpmmDevice       *device;
   size_t                  bytes;
@@ -39,7 +45,7 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   PetscFunctionBegin;
   if (a->y) {
     operands.update = SPMM_ADD;
-    operands.Y0     = (SpmmIn){a->y, A->rmap->n, SPMM_COLUMN_MAJOR};
+    operands.Y0     = (SpmmIn){a->y, matrix.nrows, SPMM_COLUMN_MAJOR};
   }
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
@@ -73,7 +79,7 @@ static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUMultArrays *
     if (y) PetscCall(VecCUDAGetArrayRead(y, &a->y));
     PetscCall(VecCUDAGetArrayWrite(z, &a->z));
   }
-  ierr = AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUMultRun, a, err);
+  ierr = AIJTCUDeviceCall(A, plan, a->transposed ? AIJTCU_CSR_NOTHING : AIJTCU_CSR_VALUES, AIJTCUMultRun, a, err);
   if (y == z) PetscCall(VecCUDARestoreArray(z, &a->z));
   else {
     PetscCall(VecCUDARestoreArrayWrite(z, &a->z));
@@ -83,9 +89,9 @@ static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUMultArrays *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMultArraysOf(Mat A, AIJTCUPlan *plan, Vec x, Vec y, Vec z, HrpbError *err)
+static PetscErrorCode AIJTCUMultArraysOf(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, HrpbError *err)
 {
-  AIJTCUMultArrays a = {NULL, NULL, NULL};
+  AIJTCUMultArrays a = {transposed, NULL, NULL, NULL};
   PetscErrorCode   ierr;
 
   PetscFunctionBegin;
@@ -96,8 +102,19 @@ static PetscErrorCode AIJTCUMultArraysOf(Mat A, AIJTCUPlan *plan, Vec x, Vec y, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUMultPrepareTranspose(Mat A, AIJTCUPlan *plan, PetscBool *usable)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
+  if (t->state == AIJTCU_EMPTY && (AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO || t->products++ >= TRANSPOSES_BEFORE)) PetscCall(AIJTCUTransposeCreate(A, plan));
+  *usable = (PetscBool)(t->state == AIJTCU_READY);
+  if (*usable) PetscCall(AIJTCUTransposeUpdate(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether a kernel of ours can multiply: what it needs of the pattern is there then */
-static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, Vec x, Vec y, Vec z, PetscBool *usable)
+static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *usable)
 {
   const MatAIJTCUMult mult    = AIJTCUGetOptions(plan)->mult;
   const Vec           all[3]  = {x, y, z};
@@ -113,15 +130,16 @@ static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, Vec x, Vec y, V
   PetscCall(AIJTCUPlanSync(A, plan));
   if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
   *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
-  if (!*usable || mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*usable && transposed) PetscCall(AIJTCUMultPrepareTranspose(A, plan, usable));
+  if (!*usable || transposed || mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
   if (mult != MAT_AIJTCU_MULT_AUTO || v->products >= PRODUCTS_BEFORE) PetscCall(AIJTCUVectorImprove(A, plan, mult));
   else v->products++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
-/* z = A x, or z = y + A x if there is a y, by a kernel of ours. done says whether it was */
-static PetscErrorCode AIJTCUMultOwn(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
+/* z = op(A) x, or z = y + op(A) x if there is a y, by a kernel of ours. done says whether it was */
+static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
@@ -130,14 +148,15 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
   HrpbError   err;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUMultPrepare(A, plan, x, y, z, done));
+  PetscCall(AIJTCUMultPrepare(A, plan, transposed, x, y, z, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUMultArraysOf(A, plan, x, y, z, &err));
+  PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));
   *done = (PetscBool)!err;
   if (err) PetscCall(PetscInfo(A, "aijtcu: the parent makes a product with one vector: %s\n", HrpbErrorString(err)));
-  else PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)plan->vector.plan.nonempty)));
+  else PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(transposed ? plan->transpose.matrix.plan.nonempty : plan->vector.plan.nonempty))));
 #else
   (void)A;
+  (void)transposed;
   (void)x;
   (void)y;
   (void)z;
@@ -145,14 +164,28 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks of a parallel matrix get their plans here, as for products with a dense matrix */
+/*
+   The blocks of a parallel matrix get their plans here, as for products with a dense matrix. Attaching takes as long as
+   a small product, so it is left out where it would change nothing
+*/
 static PetscErrorCode AIJTCUMultBlocks(Mat A)
 {
   AIJTCUPlan *plan;
+  Mat         blocks[2];
+  PetscBool   attached = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->kind == AIJTCU_KIND_MPI && plan->device) PetscCall(AIJTCUAttachBlocks(A));
+  if (plan->kind != AIJTCU_KIND_MPI || !plan->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2; i++) {
+    AIJTCUPlan *block = NULL;
+
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUGetPlan(blocks[i], &block));
+    if (!block || block->owner != plan || blocks[i]->ops->mult != MatMult_AIJTCU) attached = PETSC_FALSE;
+  }
+  if (!attached) PetscCall(AIJTCUAttachBlocks(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -161,7 +194,7 @@ static PetscErrorCode MatMult_OnDevice(Mat A, const Vec v[])
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUMultOwn(A, v[0], NULL, v[1], &done));
+  PetscCall(AIJTCUMultOwn(A, PETSC_FALSE, v[0], NULL, v[1], &done));
   if (!done) AIJTCUCallParentOp(A, mult, A, v[0], v[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,7 +204,7 @@ static PetscErrorCode MatMultAdd_OnDevice(Mat A, const Vec v[])
   PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUMultOwn(A, v[0], v[1], v[2], &done));
+  PetscCall(AIJTCUMultOwn(A, PETSC_FALSE, v[0], v[1], v[2], &done));
   if (!done) AIJTCUCallParentOp(A, multadd, A, v[0], v[1], v[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -210,10 +243,13 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
 
 /* y = op(A) x, and z = y + op(A) x, for a transpose. known says whether op(A) is A */
 #define MULT(op, name, known) \
-  static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
+  static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
   { \
+    PetscBool done; \
+\
     PetscFunctionBegin; \
-    AIJTCUCallParentOp(A, op, A, v[0], v[1]); \
+    PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], NULL, v[1], &done)); \
+    if (!done) AIJTCUCallParentOp(A, op, A, v[0], v[1]); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   PetscErrorCode name(Mat A, Vec x, Vec y) \
@@ -224,14 +260,20 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     PetscFunctionBegin; \
     PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
     if (own) PetscCall(MatMult_AIJTCU(A, x, y)); \
-    else PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, name##_Parent)); \
+    else { \
+      PetscCall(AIJTCUMultBlocks(A)); \
+      PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, name##_OnDevice)); \
+    } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 #define MULTADD(op, name, known) \
-  static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
+  static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
   { \
+    PetscBool done; \
+\
     PetscFunctionBegin; \
-    AIJTCUCallParentOp(A, op, A, v[0], v[1], v[2]); \
+    PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], v[1], v[2], &done)); \
+    if (!done) AIJTCUCallParentOp(A, op, A, v[0], v[1], v[2]); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
@@ -242,7 +284,10 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     PetscFunctionBegin; \
     PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
     if (own) PetscCall(MatMultAdd_AIJTCU(A, x, y, z)); \
-    else PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, name##_Parent)); \
+    else { \
+      PetscCall(AIJTCUMultBlocks(A)); \
+      PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, name##_OnDevice)); \
+    } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 #define HERMITIAN (PetscDefined(USE_COMPLEX) ? A->hermitian : A->symmetric)

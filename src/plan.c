@@ -37,6 +37,7 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   AIJTCUOrderDestroy(&plan->order); /* after the bricks, which may be of the reordered matrix */
   AIJTCUCsrDestroy(&plan->csr);
   AIJTCUVectorDestroy(&plan->vector);
+  AIJTCUTransposeDestroy(&plan->transpose);
   AIJTCUSurveyDestroy(&plan->survey);
   PetscCall(AIJTCUTuningDestroy(&plan->tunings));
 #if AIJTCU_HAVE_HALO
@@ -297,7 +298,7 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
 /* Bytes of device memory in the artifacts */
 PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {
-  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUOrderBytes(&plan->order);
+  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUOrderBytes(&plan->order);
 
 #if AIJTCU_HAVE_BRICKS
   if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);

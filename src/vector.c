@@ -1,5 +1,5 @@
 /*
-   What products with one vector need of a pattern, and what makes them faster.
+   What products with one vector need of a pattern, what makes them faster, and the transpose.
 */
 #include "aijtcuimpl.h"
 
@@ -84,4 +84,84 @@ void AIJTCUVectorDestroy(AIJTCUVector *v)
 PetscInt64 AIJTCUVectorBytes(const AIJTCUVector *v)
 {
   return v->state == AIJTCU_READY ? v->plan.bytes : 0;
+}
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUTransposeCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  AIJTCUCallDevice(*err, VectorTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  t->state = AIJTCU_READY;
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the transpose, without its values. What products need of the matrix itself must be there */
+PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
+  AIJTCUTransposeDestroy(t);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUTransposeCreateOnDevice, NULL, &t->why));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  if (t->why) {
+    t->state = AIJTCU_REFUSED;
+    PetscCall(PetscInfo(A, "aijtcu: products of the transpose with one vector are left to the parent: %s\n", HrpbErrorString(t->why)));
+  } else PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with one vector\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposeUpdateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  PetscCall(PetscLogGpuTimeBegin());
+  *err = VectorTransposeValuesDevice(plan->vector.plan.first, csr->values, csr->stream, &plan->transpose.matrix);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let the transpose have the matrix's values. An object's state is never zero */
+PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+  PetscObjectState state;
+  HrpbError        err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (state == t->values_state) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTransposeUpdateOnDevice, NULL, &err));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(err));
+  t->values_state = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+void AIJTCUTransposeDestroy(AIJTCUTranspose *t)
+{
+#if AIJTCU_HAVE_DEVICE
+  if (t->state == AIJTCU_READY) {
+    VectorTransposeDestroyDevice(&t->matrix, AIJTCUDeviceStreamBehind());
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  memset(t, 0, sizeof(*t));
+}
+
+/* Bytes of device memory */
+PetscInt64 AIJTCUTransposeBytes(const AIJTCUTranspose *t)
+{
+  return t->state == AIJTCU_READY ? t->matrix.bytes : 0;
 }

@@ -22,7 +22,7 @@ template <int LANES, bool SHORT> static __global__ void __launch_bounds__(VECTOR
   const HrpbInt begin  = row < a.nrows ? __ldg(a.rowptr + row) : 0;
   const int32_t length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
   const bool    whole  = length <= a.long_entries;
-  const int32_t base   = SHORT && row < a.nrows ? __ldg(a.bases + row / VECTOR_GROUP) : -1; /* the same for all lanes of a warp */
+  const int32_t base   = SHORT && row < a.nrows ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
   HrpbScalar    sum;
 
   if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, VECTOR_TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);

@@ -6,11 +6,11 @@
    current one, and work goes to stream. The CSR is trusted, rows need not be sorted, and may have several entries in a
    column.
 
-   All kernels give the same bits. A row has a number of lanes, the same for all rows of the matrix, or, where lengths of
-   rows differ much, one that follows from its length: VectorBinEntries(). Lane l adds entries l, l + lanes, l + 2 lanes,
-   ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A row of more than long_entries
-   is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS lanes. Warps, and then parts, are added in
-   their order. A sum that is not finite is made again, entry by entry, as MATAIJ adds them.
+   All kernels give the same bits. A row has a number of lanes: the same for all rows of the matrix, or, where lengths
+   of rows differ much, one that follows from its length, see VectorBinEntries(). Lane l adds entries l, l + lanes,
+   l + 2 lanes, ... in this order, with fused multiply-add, and the sums of lanes are added pairwise. A row of more than
+   long_entries is cut into parts of VECTOR_PART entries, each of which has VECTOR_THREADS lanes. Warps, and then parts,
+   are added in their order. A sum that is not finite is made again, entry by entry, as MATAIJ adds them.
 */
 #pragma once
 
@@ -77,6 +77,23 @@ HrpbError VectorPlanDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, 
 HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
 HrpbError VectorColumnsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
 void      VectorPlanDestroyDevice(VectorPlan *, HrpbStream stream);
+
+/* The transpose, with the plan of its pattern. values are those of the last VectorTransposeValuesDevice() */
+typedef struct {
+  HrpbInt    *rowptr, *colidx;
+  HrpbScalar *values;
+  int32_t    *map; /* the entry of the matrix that each entry is, less the first */
+  VectorPlan  plan;
+  int64_t     bytes;
+} VectorTranspose;
+
+/*
+   The transpose of the plan's matrix takes as long as some tens of products. HRPB_ERR_OVERFLOW: 2^31 entries. New
+   values take about as long as a product. first is that of the matrix's plan
+*/
+HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *, VectorTranspose *);
+HrpbError VectorTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *);
+void      VectorTransposeDestroyDevice(VectorTranspose *, HrpbStream stream);
 
 #ifdef __cplusplus
 }

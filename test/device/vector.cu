@@ -137,6 +137,30 @@ static void TestNodes(const Matrix *A, const VectorPlan *plan)
   Report(ok, "wrong nodes", A->name);
 }
 
+/* The transpose is A's entries by columns, in the order of rows; new values come to their places */
+static void TestTranspose(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
+{
+  VectorTranspose                                  t;
+  std::vector<std::vector<std::pair<HrpbInt, HrpbScalar>>> columns((size_t)A->ncols);
+  bool                                             ok = true;
+  size_t                                           at = 0;
+
+  Check(VectorTransposeDevice(rowptr, colidx, NULL, plan, &t));
+  Check(VectorTransposeValuesDevice(plan->first, values, NULL, &t));
+  for (int64_t i = 0; i < A->nrows; i++) {
+    for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) columns[A->colidx[k]].push_back({(HrpbInt)i, A->values[k]});
+  }
+  const std::vector<HrpbInt>    found_rowptr = Download(t.rowptr, A->ncols + 1), found_colidx = Download(t.colidx, plan->nnz);
+  const std::vector<HrpbScalar> found_values = Download(t.values, plan->nnz);
+
+  for (int64_t j = 0; j < A->ncols && ok; j++) {
+    ok = found_rowptr[j] == (HrpbInt)at;
+    for (size_t e = 0; e < columns[j].size() && ok; e++, at++) ok = found_colidx[at] == columns[j][e].first && SameBits(&found_values[at], &columns[j][e].second, 1);
+  }
+  Report(ok && found_rowptr[A->ncols] == (HrpbInt)plan->nnz && t.plan.nnz == plan->nnz, "wrong transpose", A->name);
+  VectorTransposeDestroyDevice(&t, NULL);
+}
+
 enum Kind {
   PLAIN,
   NODES, /* rows come in nodes that pay */
@@ -192,6 +216,7 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
     }
     for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
   }
+  TestTranspose(&A, &plan, rowptr, colidx, values);
   VectorPlanDestroyDevice(&plan, NULL);
   cudaFree(rowptr);
   cudaFree(colidx);
@@ -233,7 +258,7 @@ static Matrix Runs(const char *name, int64_t nruns, int64_t most, int64_t ncols,
   return A;
 }
 
-/* Every so many rows there is one with columns that lie 70000 apart, with which the base of its group reaches no other */
+/* Every 33 rows, for the first of them, there is one whose columns lie too far apart for a base */
 static Matrix FarApart(int64_t rows)
 {
   Matrix A = {"columns far apart", 1000, 100000, {0}, {}, {}};

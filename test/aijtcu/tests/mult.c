@@ -242,6 +242,7 @@ static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
   }
   c.special = PETSC_FALSE;
   PetscCall(TestBits(A, &c));
+  for (int i = 0; i < 4; i++) PetscCall(TestTransposes(A, &c, PETSC_FALSE)); /* the transpose is made meanwhile */
   /* new values, by the device and by the host */
   PetscCall(MatScale(A, 0.75));
   c.scale = (PetscReal)0.75;

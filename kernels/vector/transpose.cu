@@ -1,0 +1,114 @@
+/*
+   The transpose of a CSR matrix, as CSR: rows of the transpose have their entries in the order of the matrix's rows.
+*/
+#include <string.h>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "vector.cuh"
+#include "../common/launch.cuh"
+
+namespace {
+struct Sort {
+  uint32_t *column, *sorted;
+  int32_t  *entry;
+  uint8_t  *temporary;
+};
+} // namespace
+
+/* The row that entry k belongs to: the last that begins at k or before, and has an entry */
+static __device__ int32_t RowOf(const HrpbInt *rowptr, int32_t nrows, int64_t k)
+{
+  int32_t begin = 0;
+
+  for (int32_t end = nrows; end - begin > 1;) {
+    const int32_t middle = begin + (end - begin) / 2;
+
+    if (rowptr[middle] <= k) begin = middle;
+    else end = middle;
+  }
+  return begin;
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) ListEntries(const HrpbInt *colidx, int64_t first, int64_t nnz, uint32_t *column, int32_t *entry)
+{
+  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) {
+    column[k] = (uint32_t)colidx[first + k];
+    entry[k]  = (int32_t)k;
+  }
+}
+
+/* Columns of the transpose, and where its rows begin: rows behind the last sorted column, up to this one, begin here */
+static __global__ void __launch_bounds__(HRPB_THREADS) MakeRows(const HrpbInt *rowptr, int32_t nrows, int32_t ncols, int64_t nnz, const uint32_t *sorted, const int32_t *map, HrpbInt *to_rowptr, HrpbInt *to_colidx)
+{
+  const HrpbInt first = rowptr[0];
+
+  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k <= nnz; k += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int64_t before = k > 0 ? (int64_t)sorted[k - 1] : -1, row = k < nnz ? (int64_t)sorted[k] : ncols;
+
+    for (int64_t r = before + 1; r <= row; r++) to_rowptr[r] = (HrpbInt)k;
+    if (k < nnz) to_colidx[k] = (HrpbInt)RowOf(rowptr, nrows, first + map[k]);
+  }
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const HrpbScalar *values, int64_t nnz, const int32_t *map, HrpbScalar *to)
+{
+  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to[k] = values[map[k]];
+}
+
+static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sort *s, cudaStream_t stream, const VectorPlan *v, VectorTranspose *t)
+{
+  const unsigned grid  = HrpbGrid(v->nnz + 1, HRPB_THREADS);
+  size_t         bytes = 0;
+  int            bits  = 1;
+
+  while (bits < 31 && v->ncols > 1ll << bits) bits++;
+  HrpbCall(HrpbAllocate(&t->rowptr, (int64_t)v->ncols + 1, stream));
+  HrpbCall(HrpbAllocate(&t->colidx, v->nnz, stream));
+  HrpbCall(HrpbAllocate(&t->map, v->nnz, stream));
+  HrpbCall(HrpbAllocate(&t->values, v->nnz, stream));
+  HrpbCall(HrpbAllocate(&s->column, v->nnz, stream));
+  HrpbCall(HrpbAllocate(&s->sorted, v->nnz, stream));
+  HrpbCall(HrpbAllocate(&s->entry, v->nnz, stream));
+  ListEntries<<<grid, HRPB_THREADS, 0, stream>>>(colidx, v->first, v->nnz, s->column, s->entry);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(NULL, bytes, s->column, s->sorted, s->entry, t->map, v->nnz, 0, bits, stream));
+  HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
+  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(s->temporary, bytes, s->column, s->sorted, s->entry, t->map, v->nnz, 0, bits, stream));
+  MakeRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->ncols, v->nnz, s->sorted, t->map, t->rowptr, t->colidx);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, const VectorPlan *v, VectorTranspose *t)
+{
+  Sort      s = {};
+  HrpbError err;
+
+  memset(t, 0, sizeof(*t));
+  if (v->nnz >= INT32_MAX) return HRPB_ERR_OVERFLOW;
+  err = MakeTranspose(rowptr, colidx, &s, stream, v, t);
+  err = HrpbFree(s.column, err, stream);
+  err = HrpbFree(s.sorted, err, stream);
+  err = HrpbFree(s.entry, err, stream);
+  err = HrpbFree(s.temporary, err, stream);
+  if (!err) err = VectorPlanDevice(v->ncols, v->nrows, t->rowptr, stream, &t->plan);
+  if (!err) err = VectorNodesDevice(t->rowptr, t->colidx, stream, &t->plan);
+  if (!err && !t->plan.nnodes) err = VectorColumnsDevice(t->rowptr, t->colidx, stream, &t->plan);
+  t->bytes = t->plan.bytes + (int64_t)sizeof(HrpbInt) * (v->ncols + 1 + v->nnz) + (int64_t)(sizeof(int32_t) + sizeof(HrpbScalar)) * v->nnz;
+  if (err) VectorTransposeDestroyDevice(t, stream);
+  return err;
+}
+
+HrpbError VectorTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *t)
+{
+  TakeValues<<<HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(values + first, t->plan.nnz, t->map, t->values);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+void VectorTransposeDestroyDevice(VectorTranspose *t, HrpbStream stream)
+{
+  VectorPlanDestroyDevice(&t->plan, stream);
+  for (void *p : {(void *)t->rowptr, (void *)t->colidx, (void *)t->map, (void *)t->values}) (void)HrpbFree(p, HRPB_SUCCESS, stream);
+  memset(t, 0, sizeof(*t));
+}
