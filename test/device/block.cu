@@ -347,7 +347,10 @@ static void TestSmooths(const Case &c)
   const HrpbScalar numbers[5][3] = {{0, 0, (HrpbScalar)0.7}, {0, 1, (HrpbScalar)-0.4}, {(HrpbScalar)-0.3, (HrpbScalar)1.3, (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
 
   for (int k = 0; k < 5; k++) {
-    for (int place = 0; place < 3; place++) TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place);
+    for (int place = 0; place < 3; place++) {
+      if (c.n > 13000 && k != 2) continue; /* takes long */
+      TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place);
+    }
   }
 }
 
