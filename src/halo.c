@@ -262,6 +262,13 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bytes of device memory */
+PetscInt64 AIJTCUHaloBytes(const AIJTCUHalo *h)
+{
+  if (h->place == AIJTCU_HALO_HOST || !h->width) return 0;
+  return (PetscInt64)sizeof(PetscScalar) * h->width * ((PetscInt64)AIJTCUHaloPacked(h) + h->nghosts) + (PetscInt64)sizeof(PetscInt) * (h->nto ? h->tostart[h->nto] : 0);
+}
+
 /* Errors of what goes away are not looked at: the rest of the plan must go, too */
 void AIJTCUHaloDestroy(AIJTCUHalo *h)
 {

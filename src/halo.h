@@ -162,4 +162,5 @@ PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, Pets
 PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, PetscInt);
 PETSC_INTERN PetscInt       AIJTCUHaloPacked(const AIJTCUHalo *);
+PETSC_INTERN PetscInt64     AIJTCUHaloBytes(const AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDestroy(AIJTCUHalo *);

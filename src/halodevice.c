@@ -52,7 +52,7 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The driver's pool has no memory that can be lent */
+/* Memory of the driver's pool cannot be lent, and not every MPI takes it */
 static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, size_t out, size_t in, cudaStream_t stream)
 {
   AIJTCUHaloBuffers *b = &h->buffers;
@@ -60,7 +60,7 @@ static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, size_t out
   PetscFunctionBegin;
   PetscCall(AIJTCUHaloDeviceCreate(h, stream));
   PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&b->dout, out), &b->dout));
-  PetscCall(AIJTCUDeviceMalloc(in, stream, (void **)&b->din));
+  PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&b->din, in), &b->din));
   if (h->place == AIJTCU_HALO_DEVICE) {
     b->out = b->dout;
     b->in  = b->din;
@@ -95,16 +95,16 @@ PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, size_t out, size_t in, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory of the host goes at once, and copies may be under way */
+/* All of it goes at once, and copies may be under way */
 void AIJTCUHaloDeviceFree(AIJTCUHalo *h)
 {
   const cudaStream_t stream = AIJTCUDeviceStreamBehind();
   AIJTCUHaloBuffers *b      = &h->buffers;
 
   AIJTCUHaloDirectClose(h);
-  if (b->dout || b->out || b->in) (void)AIJTCUForgetError(cudaStreamSynchronize(stream));
+  if (b->dout || b->din || b->out || b->in) (void)AIJTCUForgetError(cudaStreamSynchronize(stream));
   if (b->dout) (void)AIJTCUForgetError(cudaFree(b->dout));
-  if (b->din) (void)AIJTCUForgetError(cudaFreeAsync(b->din, stream));
+  if (b->din) (void)AIJTCUForgetError(cudaFree(b->din));
   if (h->place == AIJTCU_HALO_STAGED) {
     (void)AIJTCUForgetError(cudaFreeHost(b->out));
     (void)AIJTCUForgetError(cudaFreeHost(b->in));

@@ -117,6 +117,9 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   PetscCall(AIJTCUSynergyFromCounts(nnz, cols8, cols16, synergy));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUThreshold(plan, &synergy->threshold));
+#if AIJTCU_HAVE_HALO
+  synergy->device_bytes = AIJTCUHaloBytes(&plan->halo);
+#endif
   PetscCall(AIJTCUGetBlocks(A, blocks));
   synergy->csr_bytes = nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));
   for (PetscInt i = 0; i < 2; i++) {
