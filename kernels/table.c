@@ -73,10 +73,10 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.rows_entries   = A->csr->rows_entries;
   }
   if (A->vector) {
-    f.nnz     = A->vector->nnz;
-    f.longest = A->vector->longest;
-    f.nodes   = A->vector->nnodes;
-    f.bins    = A->vector->nrows > 0 && A->vector->lanes == 0;
+    f.nnz           = A->vector->nnz;
+    f.longest       = A->vector->longest;
+    f.nodes         = A->vector->nnodes;
+    f.bins          = A->vector->nrows > 0 && A->vector->lanes == 0;
     f.short_columns = A->vector->columns != NULL;
   }
   if (A->hrpb) {

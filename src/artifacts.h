@@ -32,11 +32,11 @@ typedef struct {
 
 /* vector.c: what products with one vector need on a device. Their kernels read the matrix itself */
 typedef struct {
-  AIJTCUState state;
-  HrpbError   why;
-  VectorPlan  plan;
-  PetscInt    products; /* with one vector so far, until it is improved */
-  PetscBool   improved; /* nodes were looked for, or short columns made, as was set then */
+  AIJTCUState   state;
+  HrpbError     why;
+  VectorPlan    plan;
+  PetscInt      products; /* with one vector so far, until it is improved */
+  PetscBool     improved; /* nodes were looked for, or short columns made, as was set then */
   MatAIJTCUMult improved_for;
 } AIJTCUVector;
 

@@ -116,9 +116,9 @@ static PetscErrorCode AIJTCUMultPrepareTranspose(Mat A, AIJTCUPlan *plan, PetscB
 /* Whether a kernel of ours can multiply: what it needs of the pattern is there then */
 static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *usable)
 {
-  const MatAIJTCUMult mult    = AIJTCUGetOptions(plan)->mult;
-  const Vec           all[3]  = {x, y, z};
-  AIJTCUVector       *v       = &plan->vector;
+  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
+  const Vec           all[3] = {x, y, z};
+  AIJTCUVector       *v      = &plan->vector;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, usable));

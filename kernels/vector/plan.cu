@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountNeeds(const HrpbInt 
 static __global__ void __launch_bounds__(HRPB_THREADS) ListLongRows(const HrpbInt *rowptr, int32_t nrows, int32_t long_entries, Cut *listed, VectorLongRow *rows, VectorPart *parts)
 {
   for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
-    const HrpbInt begin  = rowptr[row], end = rowptr[row + 1];
+    const HrpbInt begin = rowptr[row], end = rowptr[row + 1];
     const int32_t nparts = PartsOf(end - begin, long_entries);
 
     if (!nparts) continue;
@@ -384,8 +384,8 @@ static int ChooseKind(const NodeCounts *total)
 
 static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search *s, cudaStream_t stream, VectorPlan *v)
 {
-  const Differs is      = {NULL};
-  size_t        bytes   = 0;
+  const Differs is    = {NULL};
+  size_t        bytes = 0;
   int32_t       nruns;
   int32_t      *nodes;
   int           kind;

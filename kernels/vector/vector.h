@@ -52,18 +52,18 @@ static VECTOR_BOTH inline int32_t VectorBinEntries(int bin)
 */
 typedef struct {
   int32_t nrows, ncols;
-  int64_t first, nnz, longest;     /* the first entry; how many there are, and in the longest row */
-  int32_t nonempty;                /* rows with an entry */
-  int32_t lanes;                   /* of a row; zero where that follows from its length */
-  int32_t long_entries;            /* longer rows are cut */
-  int32_t nlong, nparts;           /* rows that are cut, and their parts */
-  int32_t nnodes, node_rows;       /* nodes, and the most rows of one; zero without nodes */
-  void   *long_rows, *parts;       /* in device memory, NULL where no row is cut */
-  void   *nodes;                   /* in device memory: the first row of each node, and nrows */
-  void   *columns, *bases;         /* in device memory: the short column of each entry, and the bases, as int32_t */
-  int32_t bin_rows[VECTOR_BINS];   /* where lanes is zero: rows with 1 << bin lanes */
-  void   *order;                   /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
-  int64_t bytes;                   /* of device memory that all these arrays have */
+  int64_t first, nnz, longest;   /* the first entry; how many there are, and in the longest row */
+  int32_t nonempty;              /* rows with an entry */
+  int32_t lanes;                 /* of a row; zero where that follows from its length */
+  int32_t long_entries;          /* longer rows are cut */
+  int32_t nlong, nparts;         /* rows that are cut, and their parts */
+  int32_t nnodes, node_rows;     /* nodes, and the most rows of one; zero without nodes */
+  void   *long_rows, *parts;     /* in device memory, NULL where no row is cut */
+  void   *nodes;                 /* in device memory: the first row of each node, and nrows */
+  void   *columns, *bases;       /* in device memory: the short column of each entry, and the bases, as int32_t */
+  int32_t bin_rows[VECTOR_BINS]; /* where lanes is zero: rows with 1 << bin lanes */
+  void   *order;                 /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
+  int64_t bytes;                 /* of device memory that all these arrays have */
 } VectorPlan;
 
 /*

@@ -97,7 +97,7 @@ static PetscErrorCode Check(const Case *c, Vec z, PetscBool transposed, PetscBoo
   PetscCall(VecGetArrayRead(z, &array));
   for (PetscInt i = begin; i < end; i++) {
     const PetscReal found = PetscRealPart(array[i - begin]);
-    long double     sum   = adds ? Y(i) : 0, size = fabsl(sum);
+    long double     sum = adds ? Y(i) : 0, size = fabsl(sum);
 
     for (PetscInt k = 0; k < others; k++) {
       if (transposed ? Has(c, k, i) : Has(c, i, k)) {
