@@ -32,7 +32,8 @@ enum {
   MOST_BLOCKS = 65535, /* of a grid, in its second dimension */
   MOST_X      = 32,    /* blocks that one kernel works with */
   MOST_MOVED  = 128,   /* columns that one kernel moves */
-  COLUMNS     = 8      /* that share what is read of D */
+  COLUMNS     = 8,     /* that share what is read of D */
+  SHARED      = 48 << 10 /* bytes that a thread block may always have */
 };
 
 /* Moves of 16 bytes. The compiler would take a store of a vector apart */
@@ -202,6 +203,12 @@ struct SmoothArgs {
   int64_t     n, N;
 };
 
+struct InvertArgs {
+  BlockInvert t;
+  int64_t     N;
+  bool        shared; /* the matrix is worked on in shared memory, else where the results go */
+};
+
 struct ScaleArgs {
   BlockIn           X;
   BlockOut          Y;
@@ -325,6 +332,42 @@ static __global__ void __launch_bounds__(THREADS) MoveKernel(const __grid_consta
 static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op, int64_t N, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
 {
   for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (HrpbScalar)0;
+}
+
+/* One thread block. As on the host, with all entries of a sweep at once */
+static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_constant__ InvertArgs a)
+{
+  extern __shared__ HrpbScalar square[];
+  const BlockInvert           &t = a.t;
+  const int64_t                N = a.N, n = t.rank, size = N * N;
+  HrpbScalar *const            A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
+  bool                         good = true;
+
+  for (int64_t e = threadIdx.x; e < N; e += THREADS) t.pivots[e] = 1;
+  for (int64_t e = threadIdx.x; e < size; e += THREADS) A[e] = (t.H[e] + t.H[e % N * N + e / N]) / 2;
+  __syncthreads();
+  for (int64_t k = 0; k < n && good; k++) {
+    const HrpbScalar pivot = A[k * N + k], over = 1 / pivot;
+
+    for (int64_t i = threadIdx.x; i < n; i += THREADS) column[i] = A[k * N + i];
+    if (threadIdx.x == 0) t.pivots[k] = pivot;
+    good = pivot > 0;
+    __syncthreads();
+    for (int64_t e = threadIdx.x; e < n * n; e += THREADS) {
+      const int64_t i = e % n, j = e / n;
+
+      A[j * N + i] = BlockSweep(A[j * N + i], column[i], column[j], over, i == k, j == k);
+    }
+    __syncthreads();
+  }
+  for (int64_t e = threadIdx.x; e < size; e += THREADS) t.inverse[e] = good && e % N < n && e / N < n ? -A[e] : (HrpbScalar)0;
+  __syncthreads();
+  for (int64_t e = threadIdx.x; e < size; e += THREADS) {
+    HrpbScalar sum = 0;
+
+    for (int64_t k = 0; k < n && good; k++) sum += t.inverse[k * N + e % N] * t.C[e / N * N + k];
+    t.step[e] = sum;
+  }
 }
 
 /* COLUMNS columns with the same entries of a diagonal, which stay in registers */
@@ -568,6 +611,17 @@ static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar
   return HRPB_SUCCESS;
 }
 
+static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
+{
+  const size_t     bytes = sizeof(HrpbScalar) * (size_t)(s->N * s->N + s->N);
+  const InvertArgs a     = {*t, s->N, bytes <= SHARED};
+
+  if (s->N == 0) return HRPB_SUCCESS;
+  InvertKernel<<<1, THREADS, a.shared ? bytes : 0, s->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
 static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
 {
   const ScaleArgs a = {X, Y, D, s->n, s->N, dblock, transpose ? dblock : 1, transpose ? 1 : dblock};
@@ -590,5 +644,6 @@ const BlockOps BlockOpsDevice = {
   .zero    = Zero,
   .move    = Move,
   .scalars = Scalars,
+  .invert  = Invert,
   .scale   = Scale
 };

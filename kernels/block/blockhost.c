@@ -180,6 +180,41 @@ static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar
   return HRPB_SUCCESS;
 }
 
+/* Sweeps: each takes one row and column. After all of them there is the inverse with the other sign */
+static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
+{
+  const int64_t N = s->N, n = t->rank;
+  HrpbScalar   *A = t->inverse, *column = t->step;
+  bool          good = true;
+
+  for (int64_t j = 0; j < N; j++) {
+    t->pivots[j] = 1;
+    for (int64_t i = 0; i < N; i++) A[j * N + i] = (t->H[j * N + i] + t->H[i * N + j]) / 2;
+  }
+  for (int64_t k = 0; k < n && good; k++) {
+    const HrpbScalar pivot = A[k * N + k], over = 1 / pivot;
+
+    t->pivots[k] = pivot;
+    good         = pivot > 0;
+    memcpy(column, A + k * N, sizeof(HrpbScalar) * (size_t)n);
+    for (int64_t j = 0; j < n; j++) {
+      for (int64_t i = 0; i < n; i++) A[j * N + i] = BlockSweep(A[j * N + i], column[i], column[j], over, i == k, j == k);
+    }
+  }
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < N; i++) A[j * N + i] = good && i < n && j < n ? -A[j * N + i] : 0;
+  }
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < N; i++) {
+      HrpbScalar sum = 0;
+
+      for (int64_t k = 0; k < n && good; k++) sum += A[k * N + i] * t->C[j * N + k];
+      t->step[j * N + i] = sum;
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
 static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y)
 {
   const int64_t row = transpose ? dblock : 1, column = transpose ? 1 : dblock;
@@ -213,4 +248,5 @@ const BlockOps BlockOpsHost = {
   .zero    = Zero,
   .move    = Move,
   .scalars = Scalars,
+  .invert  = Invert,
   .scale   = Scale};

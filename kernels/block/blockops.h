@@ -61,6 +61,14 @@ typedef struct {
   BlockOut          Y;
 } BlockSmooth;
 
+/* Square matrices of N rows, each column after the other, where the blocks are */
+typedef struct {
+  int64_t           rank; /* rows and columns that are inverted: the first of H */
+  const HrpbScalar *H, *C;
+  HrpbScalar       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C */
+  HrpbScalar       *pivots;         /* N of the elimination */
+} BlockInvert;
+
 /* Operations on arrays of N scalars */
 typedef enum {
   BLOCK_MULTIPLY, /* x y */
@@ -99,6 +107,12 @@ typedef struct {
   HrpbError (*scalars)(const BlockShape *, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y);
 
   /*
+     Invert a positive definite matrix. It is one if all pivots are positive; those behind the rank are one. With any
+     other, inverse and step are zero, and pivots end with one that is not positive or NaN
+  */
+  HrpbError (*invert)(const BlockShape *, const BlockInvert *);
+
+  /*
      Y = D X, or D^T X, with a diagonal D (dblock 1), or blocks of dblock rows along it. They lie one after the other,
      each column-major. n is a multiple of dblock. Y may be X where dblock is 1
   */
@@ -113,6 +127,18 @@ HRPB_INLINE HrpbScalar BlockScalar(BlockScalarOp op, HrpbScalar x, HrpbScalar y)
   if (op == BLOCK_MULTIPLY) return x * y;
   if (op == BLOCK_DIVIDE) return y == 0 ? 0 : x / y;
   return (x > 0 && y > 0) || (x < 0 && y < 0) ? x : 0;
+}
+
+/*
+   An entry x of a symmetric matrix after a sweep, with its row's and its column's entry of the pivot's column, and one
+   over the pivot. Symmetric entries get the same bits
+*/
+HRPB_INLINE HrpbScalar BlockSweep(HrpbScalar x, HrpbScalar row, HrpbScalar column, HrpbScalar over, bool in_row, bool in_column)
+{
+  if (in_row && in_column) return -over;
+  if (in_row) return column * over;
+  if (in_column) return row * over;
+  return x - row * column * over;
 }
 
 #ifdef __cplusplus

@@ -16,8 +16,11 @@
    most is counted for each column. A column whose norm might be another one does not end. When all others have ended,
    and these seem to have converged, the residual is computed anew, and the iteration begins again.
 
-   Q is kept as Qn and a factor F: Q = Qn F. Matrices of N rows and columns are on the host, each column after the
-   other.
+   Q is kept as Qn and a factor F: Q = Qn F. Small matrices have N rows and columns, each column after the other. C,
+   Zeta and F are found on the host, and H is inverted where the blocks are. So on a device an iteration waits for one
+   copy to the host and sends one. On more than one process a sum over them is a wait, too.
+
+   A block of one column is cg's.
 */
 #include "blockksp.h"
 
@@ -29,7 +32,27 @@ enum {
   QN_NEXT,
   DIRECTION,
   DIRECTION_NEXT,
-  PRODUCT /* with a small matrix */
+  BLOCKS
+};
+
+/* Scalars. Those of each column come before the small matrices */
+enum {
+  NORM = AIJTCU_SCALARS_OWN,
+  PIVOTS, /* of H. From here on what the host gets */
+  SQUARES
+};
+
+/* Small matrices where the blocks are */
+enum {
+  SQUARE_H,
+  SQUARE_GRAM,    /* Qn^T M Qn */
+  SQUARE_NORMS,   /* the products that norms are computed from */
+  SQUARE_F,       /* from here on what the host sends */
+  SQUARE_ZETA,
+  SQUARE_C,       /* without the columns that have ended */
+  SQUARE_INVERSE, /* of H */
+  SQUARE_STEP,    /* H^-1 C */
+  SQUARES_END
 };
 
 /* Square matrices of N rows, and what is found of the block */
@@ -38,13 +61,12 @@ typedef struct {
 
   PetscInt     N;
   PetscInt     rank;
-  PetscScalar *C, *F, *zeta, *H, *G, *temp;
+  PetscScalar *C, *G, *norms, *temp;
+  PetscScalar *F, *zeta, *left; /* one after the other; left is C without the columns that have ended */
   PetscInt    *pivot;
   PetscBool   *known;   /* norms of R are right */
   PetscReal   *dropped; /* norms of what is left out of the columns of Qn */
   PetscReal   *lost;    /* most that is missing of each column of R, in the natural norm */
-  Mat          small;   /* one of them where the blocks are */
-  Mat          gram;    /* the same, the result of a product */
 } AIJTCUBCG;
 
 static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
@@ -52,95 +74,41 @@ static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
   AIJTCUBCG *b = (AIJTCUBCG *)s->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree7(b->C, b->F, b->zeta, b->H, b->G, b->temp, b->pivot));
+  PetscCall(PetscFree6(b->C, b->G, b->norms, b->temp, b->F, b->pivot));
   PetscCall(PetscFree3(b->known, b->dropped, b->lost));
-  PetscCall(MatDestroy(&b->small));
-  PetscCall(MatDestroy(&b->gram));
   b->N = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s, Mat X)
+static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s)
 {
   AIJTCUBCG     *b = (AIJTCUBCG *)s->data;
   const PetscInt N = s->columns.N, size = N * N;
-  Mat            x;
-  PetscBool      same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLocalMatrix(X, &x));
-  if (b->N == N) PetscCall(PetscObjectTypeCompare((PetscObject)b->small, ((PetscObject)x)->type_name, &same));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  if (b->N == N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUResetBCG(s));
-  PetscCall(PetscMalloc7(size, &b->C, size, &b->F, size, &b->zeta, size, &b->H, size, &b->G, size, &b->temp, N, &b->pivot));
+  PetscCall(PetscMalloc6(size, &b->C, size, &b->G, size, &b->norms, size, &b->temp, 3 * size, &b->F, N, &b->pivot));
   PetscCall(PetscMalloc3(N, &b->known, N, &b->dropped, N, &b->lost));
-  PetscCall(MatCreate(PETSC_COMM_SELF, &b->small));
-  PetscCall(MatSetSizes(b->small, N, N, N, N));
-  PetscCall(MatSetType(b->small, ((PetscObject)x)->type_name));
-  PetscCall(MatSetUp(b->small));
-  b->N = N;
+  b->zeta = b->F + size;
+  b->left = b->zeta + size;
+  b->N    = N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* G = X^T Y over all processes, which would be symmetric without rounding */
-static PetscErrorCode AIJTCUGram(AIJTCUBCG *b, Mat X, Mat Y, PetscScalar *G)
+static PetscScalar *AIJTCUSquare(AIJTCUBlockKSP *s, PetscInt k)
 {
-  const PetscScalar *g;
-  Mat                x, y;
-  PetscInt           ld;
-  PetscMPIInt        size;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLocalMatrix(X, &x));
-  PetscCall(MatDenseGetLocalMatrix(Y, &y));
-  PetscCall(MatTransposeMatMult(x, y, b->gram ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_DETERMINE, &b->gram));
-  PetscCall(MatDenseGetLDA(b->gram, &ld));
-  PetscCall(MatDenseGetArrayRead(b->gram, &g));
-  for (PetscInt j = 0; j < b->N; j++) PetscCall(PetscArraycpy(G + j * b->N, g + j * ld, b->N));
-  PetscCall(MatDenseRestoreArrayRead(b->gram, &g));
-  PetscCall(PetscMPIIntCast(b->N * b->N, &size));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, G, size, MPIU_SCALAR, MPIU_SUM, PetscObjectComm((PetscObject)X)));
-  for (PetscInt j = 0; j < b->N; j++) {
-    for (PetscInt i = 0; i < j; i++) G[j * b->N + i] = G[i * b->N + j] = (G[j * b->N + i] + G[i * b->N + j]) / 2;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return AIJTCUBlockScalars(s->ctx, SQUARES + k * s->columns.N);
 }
 
-/* Y = X K, where Y is no result of another product */
-static PetscErrorCode AIJTCUTimes(AIJTCUBCG *b, Mat X, const PetscScalar *K, Mat Y)
-{
-  PetscScalar *k;
-  Mat          x, y;
-  PetscInt     ld;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(b->small, &ld));
-  PetscCall(MatDenseGetArrayWrite(b->small, &k));
-  for (PetscInt j = 0; j < b->N; j++) PetscCall(PetscArraycpy(k + j * ld, K + j * b->N, b->N));
-  PetscCall(MatDenseRestoreArrayWrite(b->small, &k));
-  PetscCall(MatAssemblyBegin(b->small, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(b->small, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatDenseGetLocalMatrix(X, &x));
-  PetscCall(MatDenseGetLocalMatrix(Y, &y));
-  if (!y->product) {
-    PetscCall(MatProductCreateWithMat(x, b->small, NULL, y));
-    PetscCall(MatProductSetType(y, MATPRODUCT_AB));
-    PetscCall(MatProductSetFromOptions(y));
-    PetscCall(MatProductSymbolic(y));
-  } else PetscCall(MatProductReplaceMats(x, b->small, NULL, y));
-  PetscCall(MatProductNumeric(y));
-  PetscCall(PetscObjectStateIncrease((PetscObject)Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Z = X Y for small matrices, or X^T Y */
-static void AIJTCUSmallTimes(PetscInt N, PetscBool transpose, const PetscScalar *X, const PetscScalar *Y, PetscScalar *Z)
+/* Z = X Y for small matrices */
+static void AIJTCUSmallTimes(PetscInt N, const PetscScalar *X, const PetscScalar *Y, PetscScalar *Z)
 {
   for (PetscInt j = 0; j < N; j++) {
     for (PetscInt i = 0; i < N; i++) {
       PetscScalar sum = 0;
 
-      for (PetscInt k = 0; k < N; k++) sum += (transpose ? X[i * N + k] : X[k * N + i]) * Y[j * N + k];
+      for (PetscInt k = 0; k < N; k++) sum += X[k * N + i] * Y[j * N + k];
       Z[j * N + i] = sum;
     }
   }
@@ -203,40 +171,6 @@ static PetscBool AIJTCUFactor(AIJTCUBCG *b)
   return PETSC_TRUE;
 }
 
-/* H <- H^-1 on its leading block of the rank, zero elsewhere. Returns false if that is not positive definite */
-static PetscBool AIJTCUInvert(AIJTCUBCG *b)
-{
-  const PetscInt N = b->N, n = b->rank;
-  PetscScalar   *H = b->H, *L = b->temp;
-
-  (void)PetscArrayzero(L, N * N);
-  for (PetscInt k = 0; k < n; k++) { /* H = L L^T */
-    for (PetscInt i = k; i < n; i++) {
-      PetscScalar sum = H[k * N + i];
-
-      for (PetscInt q = 0; q < k; q++) sum -= L[q * N + i] * L[q * N + k];
-      if (i == k && !(PetscRealPart(sum) > 0)) return PETSC_FALSE;
-      L[k * N + i] = i == k ? PetscSqrtReal(PetscRealPart(sum)) : sum / L[k * N + k];
-    }
-  }
-  (void)PetscArrayzero(H, N * N);
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = 0; i < n; i++) { /* L y = e_j */
-      PetscScalar sum = i == j ? 1 : 0;
-
-      for (PetscInt q = 0; q < i; q++) sum -= L[q * N + i] * H[j * N + q];
-      H[j * N + i] = sum / L[i * N + i];
-    }
-    for (PetscInt i = n - 1; i >= 0; i--) { /* L^T x = y */
-      PetscScalar sum = H[j * N + i];
-
-      for (PetscInt q = i + 1; q < n; q++) sum -= L[i * N + q] * H[j * N + q];
-      H[j * N + i] = sum / L[i * N + i];
-    }
-  }
-  return PETSC_TRUE;
-}
-
 /* The block is not what a positive definite A and M give. NaN of a column is in all of them by now */
 static PetscErrorCode AIJTCUBreakDown(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, const PetscScalar *small, KSPConvergedReason reason)
 {
@@ -253,13 +187,44 @@ static PetscErrorCode AIJTCUBreakDown(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeta and F of Qn, with Z = M Qn. Columns end if there are none */
-static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, Mat Qn, Mat Z)
+/* Y = (X + X^T) / 2 for small matrices: what would be symmetric without rounding */
+static void AIJTCUSymmetric(PetscInt N, const PetscScalar *X, PetscScalar *Y)
+{
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i <= j; i++) Y[j * N + i] = Y[i * N + j] = (X[j * N + i] + X[i * N + j]) / 2;
+  }
+}
+
+/*
+   Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
+   ends if that broke down. This is the wait of an iteration
+*/
+static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, PetscInt its, Mat Qn, Mat Z)
+{
+  AIJTCUBCG         *b     = (AIJTCUBCG *)s->data;
+  const PetscInt     N     = b->N;
+  const PetscBool    plain = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED), more = (PetscBool)(plain || ksp->normtype == KSP_NORM_PRECONDITIONED);
+  const Mat          X[2]  = {plain ? Z : Qn, plain ? Qn : Z};
+  const PetscScalar *host, *squares;
+  PetscBool          good = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGram(s->ctx, more ? 2 : 1, X, plain ? Qn : Z, AIJTCUSquare(s, SQUARE_GRAM)));
+  PetscCall(AIJTCUColumnsFetch(s, PIVOTS, SQUARES - PIVOTS + (SQUARE_GRAM + (more ? 2 : 1)) * N, &host));
+  squares = host + (SQUARES - PIVOTS) * N;
+  for (PetscInt k = 0; k < N && !first; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
+  if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
+  AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
+  if (more) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeta and F of Qn. Columns end if there are none */
+static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
 {
   AIJTCUBCG *b = (AIJTCUBCG *)s->data;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGram(b, Qn, Z, b->G));
   for (PetscInt k = 0; k < b->N * b->N; k++) {
     if (!PetscIsInfOrNanScalar(b->G[k])) continue;
     PetscCall(AIJTCUBreakDown(ksp, s, its, b->G, KSP_DIVERGED_NANORINF));
@@ -272,19 +237,14 @@ static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Norms of the columns of R = Qn C, from products of Qn or Z = M Qn. Natural ones are those of the columns of Zeta C.
-   known says which are right to a hundredth
-*/
-static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s, Mat Qn, Mat Z)
+/* Norms of the columns of R = Qn C. Natural ones are those of the columns of Zeta C. known says which are right to a hundredth */
+static void AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
 {
-  AIJTCUBCG      *b              = (AIJTCUBCG *)s->data;
-  AIJTCUColumns  *c              = &s->columns;
-  const PetscInt  N              = b->N;
-  const PetscBool preconditioned = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED);
+  AIJTCUBCG     *b = (AIJTCUBCG *)s->data;
+  AIJTCUColumns *c = &s->columns;
+  const PetscInt N = b->N;
 
-  PetscFunctionBegin;
-  AIJTCUSmallTimes(N, PETSC_FALSE, b->zeta, b->C, b->temp);
+  AIJTCUSmallTimes(N, b->zeta, b->C, b->temp);
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
@@ -292,16 +252,14 @@ static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s, Mat Qn, Mat Z)
     c->norm[j]  = PetscSqrtReal(sum);
     b->known[j] = (PetscBool)(b->lost[j] <= 0.01 * c->norm[j]);
   }
-  if (ksp->normtype == KSP_NORM_NATURAL) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUGram(b, preconditioned ? Z : Qn, preconditioned ? Z : Qn, b->G));
-  AIJTCUSmallTimes(N, PETSC_FALSE, b->G, b->C, b->temp);
+  if (ksp->normtype == KSP_NORM_NATURAL) return;
+  AIJTCUSmallTimes(N, b->norms, b->C, b->temp);
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
     for (PetscInt i = 0; i < N; i++) sum += PetscRealPart(b->C[j * N + i] * b->temp[j * N + i]);
     c->norm[j] = PetscSqrtReal(PetscMax(sum, 0));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -330,43 +288,33 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
 }
 
 /* An iteration: its direction from Z = M Qn and the last one, the step of X, and the next Qn */
-static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, PetscInt its, Mat Z, Mat Qn[2], Mat S[2], Mat X)
+static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2], Mat X)
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
   const PetscInt       N   = b->N;
-  Mat                  T, P, last = S[0];
+  PetscScalar *const   F = AIJTCUSquare(s, SQUARE_F), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE), *const step = AIJTCUSquare(s, SQUARE_STEP);
+  Mat                  T, last = S[0];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockWork(ctx, RESULT, &T));
-  PetscCall(AIJTCUBlockWork(ctx, PRODUCT, &P));
-  AIJTCUSmallTimes(N, PETSC_FALSE, b->zeta, b->C, b->temp);
+  AIJTCUSmallTimes(N, b->zeta, b->C, b->temp);
   PetscCall(PetscArraycpy(b->C, b->temp, N * N));
-  PetscCall(AIJTCUTimes(b, Z, b->F, S[1])); /* s <- z f + s zeta^T */
-  if (!first) {
-    for (PetscInt j = 0; j < N; j++) {
-      for (PetscInt i = 0; i < N; i++) b->temp[j * N + i] = b->zeta[i * N + j];
-    }
-    PetscCall(AIJTCUTimes(b, last, b->temp, P));
-    PetscCall(AIJTCUBlockAXPBY(ctx, S[1], NULL, P, NULL));
+  for (PetscInt j = 0; j < N; j++) {
+    if (s->columns.reason[j]) PetscCall(PetscArrayzero(b->left + j * N, N));
+    else PetscCall(PetscArraycpy(b->left + j * N, b->C + j * N, N));
   }
+  PetscCall(AIJTCUBlockToScalars(ctx, 3 * N, b->F, F));
+  PetscCall(AIJTCUBlockTimes(ctx, 1, Z, PETSC_FALSE, F, PETSC_FALSE, S[1])); /* s <- z f + s zeta^T */
+  if (!first) PetscCall(AIJTCUBlockTimes(ctx, 1, last, PETSC_TRUE, AIJTCUSquare(s, SQUARE_ZETA), PETSC_TRUE, S[1]));
   S[0] = S[1];
   S[1] = last;
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
-  PetscCall(AIJTCUGram(b, S[0], T, b->H));
-  if (!AIJTCUInvert(b)) {
-    PetscCall(AIJTCUBreakDown(ksp, s, its, b->H, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  AIJTCUSmallTimes(N, PETSC_FALSE, b->H, b->C, b->temp);
-  for (PetscInt j = 0; j < N; j++) {
-    if (s->columns.reason[j]) PetscCall(PetscArrayzero(b->temp + j * N, N));
-  }
-  PetscCall(AIJTCUTimes(b, S[0], b->temp, P)); /* x <- x + s h^-1 c */
-  PetscCall(AIJTCUBlockAXPBY(ctx, X, NULL, P, NULL));
-  PetscCall(AIJTCUTimes(b, T, b->H, P)); /* qn <- qn f - t h^-1 */
-  PetscCall(AIJTCUTimes(b, Qn[0], b->F, Qn[1]));
-  PetscCall(AIJTCUBlockAXPBY(ctx, Qn[1], AIJTCUBlockScalars(ctx, AIJTCU_SCALARS_MINUS), P, NULL));
+  PetscCall(AIJTCUBlockGram(ctx, 1, &S[0], T, AIJTCUSquare(s, SQUARE_H)));
+  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, step, AIJTCUBlockScalars(ctx, PIVOTS)));
+  PetscCall(AIJTCUBlockTimes(ctx, 1, S[0], PETSC_FALSE, step, PETSC_TRUE, X));         /* x <- x + s h^-1 c */
+  PetscCall(AIJTCUBlockTimes(ctx, 1, Qn[0], PETSC_FALSE, F, PETSC_FALSE, Qn[1]));      /* qn <- qn f - t h^-1 */
+  PetscCall(AIJTCUBlockTimes(ctx, -1, T, PETSC_FALSE, inverse, PETSC_TRUE, Qn[1]));
   last  = Qn[0];
   Qn[0] = Qn[1];
   Qn[1] = last;
@@ -380,7 +328,7 @@ static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, Mat r)
   const PetscReal *norm;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUColumnsNorms(s, r, AIJTCU_SCALARS_OWN, &norm));
+  PetscCall(AIJTCUColumnsNorms(s, r, NORM, &norm));
   for (PetscInt j = 0; j < c->N; j++) {
     c->rnorm[j] = norm[j];
     if (PetscIsInfOrNanReal(norm[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, 0));
@@ -416,16 +364,19 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     PetscBool again;
 
     PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
-    PetscCall(AIJTCUNormalize(ksp, s, *its, Qn[0], Z));
+    PetscCall(AIJTCUFetchBCG(ksp, s, first, *its, Qn[0], Z));
+    if (c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
     for (PetscInt j = 0; j < N; j++) c->norm[j] = 0;
-    if (ksp->normtype != KSP_NORM_NONE) PetscCall(AIJTCUNormsBCG(ksp, s, Qn[0], Z));
+    if (ksp->normtype != KSP_NORM_NONE) AIJTCUNormsBCG(ksp, s);
     for (PetscInt j = 0; j < N; j++) b->known[j] = (PetscBool)(b->known[j] || first || ksp->normtype == KSP_NORM_NONE);
     PetscCall(AIJTCUTestBCG(ksp, s, *its, b->known, &again));
     if (again) break;
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));
-    if (c->nactive) PetscCall(AIJTCUIterateBCG(ksp, s, first, ++*its, Z, Qn, S, X));
+    if (!c->nactive) break;
+    PetscCall(AIJTCUIterateBCG(ksp, s, first, Z, Qn, S, X));
+    ++*its;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -433,24 +384,26 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
 static PetscErrorCode AIJTCUSolveBCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   PetscInt its = 0;
-  Mat      W, w;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUSetUpBCG(s, X));
-  while (s->columns.nactive) PetscCall(AIJTCUCycleBCG(ksp, s, &its, B, X));
-  /* Products of blocks hold each other */
-  for (PetscInt k = QN; k <= PRODUCT; k++) {
-    PetscCall(AIJTCUBlockWork(s->ctx, k, &W));
-    PetscCall(MatDenseGetLocalMatrix(W, &w));
-    PetscCall(MatProductClear(w));
+  if (s->columns.N == 1) {
+    PetscCall((*AIJTCUBlockCG.solve)(ksp, s, B, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(AIJTCUSetUpBCG(s));
+  while (s->columns.nactive) PetscCall(AIJTCUCycleBCG(ksp, s, &its, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Enough for cg's solve as well */
 static AIJTCUBlockNeeds AIJTCUNeedsBCG(KSP ksp)
 {
-  (void)ksp;
-  return (AIJTCUBlockNeeds){.nscalars = AIJTCU_SCALARS_OWN + 1, .nblocks = PRODUCT + 1};
+  AIJTCUBlockNeeds needs = (*AIJTCUBlockCG.needs)(ksp);
+
+  needs.nscalars = PetscMax(needs.nscalars, SQUARES);
+  needs.nblocks  = PetscMax(needs.nblocks, BLOCKS);
+  needs.nsquares = SQUARES_END;
+  return needs;
 }
 
 static PetscErrorCode (*original)(KSP);

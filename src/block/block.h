@@ -59,6 +59,11 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
 
+/* Square matrices of N rows are N arrays of scalars, each column after the other. Sums are over all ranks */
+PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockTimes(AIJTCUBlockCtx, PetscReal, Mat, PetscBool, const PetscScalar *, PetscBool, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx, PetscInt, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *);
+
 /* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */
 PETSC_INTERN PetscErrorCode AIJTCUBlockScale(Vec, PetscInt, PetscBool, Mat, Mat);
 

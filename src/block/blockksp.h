@@ -71,6 +71,7 @@ typedef struct {
 /* What a solve needs: arrays of scalars, and work blocks */
 typedef struct {
   PetscInt nscalars, nblocks;
+  PetscInt nsquares; /* matrices with as many rows and columns as the block has columns, behind the scalars */
 } AIJTCUBlockNeeds;
 
 /* Where the blocks of the last solve were: of B and X */

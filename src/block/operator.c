@@ -166,8 +166,9 @@ static PetscErrorCode AIJTCUBlockTakePlace(AIJTCUBlockKSP *s, const Mat given[2]
 /* B and X where A works: at[0] and at[1], which may be B and X, and a place for the solve. usable: it can be had */
 PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at[2], PetscBool *usable)
 {
-  const Mat   given[2] = {B, X};
-  Mat         A;
+  const Mat        given[2] = {B, X};
+  AIJTCUBlockNeeds needs    = (*s->method->needs)(ksp);
+  Mat              A;
   AIJTCUPlan *plan;
   PetscBool   device, fits = PETSC_FALSE;
 
@@ -176,7 +177,8 @@ PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCheck(plan, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "The operator was an aijtcu when the KSP was set up, and is none now");
   PetscCall(AIJTCUOnDevice(A, plan, &device));
-  PetscCall(AIJTCUBlockSamePlace(s, given, device, (*s->method->needs)(ksp), usable, &fits));
+  needs.nscalars += needs.nsquares * X->cmap->N;
+  PetscCall(AIJTCUBlockSamePlace(s, given, device, needs, usable, &fits));
   if (!*usable) PetscCall(AIJTCUBlockTakePlace(s, given, device, fits, usable));
   if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < 2; i++) {

@@ -8,6 +8,7 @@
 #include "block.h"
 
 #if AIJTCU_HAVE_BLOCK
+  #include <petscblaslapack.h>
   #if AIJTCU_HAVE_DEVICE
     #include <petscdevice_cuda.h>
   #endif
@@ -58,16 +59,19 @@ typedef struct _n_AIJTCUBlockCall AIJTCUBlockCall;
 struct _n_AIJTCUBlockCall {
   HrpbError (*run)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *);
   PetscInt           noperands, nx;
+  PetscErrorCode (*blas)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *); /* in place of run */
   PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
   PetscInt           flops; /* for each entry of a block */
   AIJTCUScalarOp     op;
   PetscReal          sign;
   PetscInt           dblock;
   PetscBool          transpose;
+  PetscBool          add; /* to what is in Y */
   PetscInt           nmoved; /* columns that are moved, and where */
   const PetscInt    *from, *to;
   BlockStepKind      step;
   BlockSmooth        smooth; /* its numbers */
+  BlockInvert        invert;
   const PetscScalar *a, *b, *active;
   const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
   PetscScalar       *out;
@@ -374,6 +378,15 @@ static PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUBlockCallRun(AIJTCUBlockCtx ctx, const BlockShape *shape, const AIJTCUBlockCall *call, HrpbError *err)
+{
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  if (call->blas) PetscCall((*call->blas)(ctx, shape, call));
+  else *err = (*call->run)(ctx, shape, call);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
   #if AIJTCU_HAVE_DEVICE
 /* The bytes of narrays arrays of scalars. They must fit into the buffer on the host */
 static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narrays, size_t *bytes)
@@ -414,7 +427,7 @@ static PetscErrorCode AIJTCUBlockUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscS
 
 static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  const size_t bytes = call->nsums ? (*ctx->ops->work)(ctx->n, ctx->N, call->nsums) : 0;
+  const size_t bytes = call->nsums && call->run ? (*ctx->ops->work)(ctx->n, ctx->N, call->nsums) : 0;
   HrpbError    err;
 
   PetscFunctionBegin;
@@ -423,7 +436,7 @@ static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape 
     PetscCheck(shape->work, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory on the device for %zu bytes of sums", bytes);
   }
   PetscCall(PetscLogGpuTimeBegin());
-  err = (*call->run)(ctx, shape, call);
+  PetscCall(AIJTCUBlockCallRun(ctx, shape, call, &err));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
@@ -458,7 +471,7 @@ static PetscErrorCode AIJTCUBlockCompute(AIJTCUBlockCtx ctx, const AIJTCUBlockCa
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
-  err = (*call->run)(ctx, &shape, call);
+  PetscCall(AIJTCUBlockCallRun(ctx, &shape, call, &err));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_LIB, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
   if (call->nsums && ctx->nranks > 1) PetscCall(AIJTCUBlockSum(ctx, call->nsums, call->out));
   PetscCall(PetscLogFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
@@ -736,6 +749,105 @@ static HrpbError AIJTCURunScalarOp(const struct _n_AIJTCUBlockCtx *ctx, const Bl
 PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
 {
   const AIJTCUBlockCall call = {.run = AIJTCURunScalarOp, .op = op, .active = active, .out = out, .a = x, .b = y};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = alpha op(A) op(B) + beta C */
+static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, PetscBool ta, PetscBool tb, const PetscInt mnk[3], PetscScalar alpha, BlockIn A, BlockIn B, PetscScalar beta, BlockOut C)
+{
+  PetscBLASInt m, n, k, lda, ldb, ldc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(mnk[0], &m));
+  PetscCall(PetscBLASIntCast(mnk[1], &n));
+  PetscCall(PetscBLASIntCast(mnk[2], &k));
+  PetscCall(PetscBLASIntCast((PetscInt)A.ld, &lda));
+  PetscCall(PetscBLASIntCast((PetscInt)B.ld, &ldb));
+  PetscCall(PetscBLASIntCast((PetscInt)C.ld, &ldc));
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    const cublasOperation_t opa = ta ? CUBLAS_OP_T : CUBLAS_OP_N, opb = tb ? CUBLAS_OP_T : CUBLAS_OP_N;
+    cublasHandle_t          handle;
+
+    PetscCall(PetscCUBLASGetHandle(&handle));
+    #if PetscDefined(USE_REAL_SINGLE)
+    PetscCallCUBLAS(cublasSgemm(handle, opa, opb, (int)m, (int)n, (int)k, &alpha, A.array, (int)lda, B.array, (int)ldb, &beta, C.array, (int)ldc));
+    #else
+    PetscCallCUBLAS(cublasDgemm(handle, opa, opb, (int)m, (int)n, (int)k, &alpha, A.array, (int)lda, B.array, (int)ldb, &beta, C.array, (int)ldc));
+    #endif
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCallBLAS("BLASgemm", BLASgemm_(ta ? "T" : "N", tb ? "T" : "N", &m, &n, &k, &alpha, A.array, &lda, B.array, &ldb, &beta, C.array, &ldc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCURunGram(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  const PetscInt N = ctx->N;
+
+  PetscFunctionBegin;
+  (void)shape;
+  if (!ctx->n) { /* the BLAS need not take matrices without rows */
+    #if AIJTCU_HAVE_DEVICE
+    if (ctx->device) {
+      PetscCallCUDA(cudaMemsetAsync(call->out, 0, (size_t)(call->nsums * N) * sizeof(*call->out), shape->stream));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    #endif
+    PetscCall(PetscArrayzero(call->out, call->nsums * N));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt i = 0; i < call->nx; i++) PetscCall(AIJTCUBlockGemm(ctx, PETSC_TRUE, PETSC_FALSE, (PetscInt[]){N, N, ctx->n}, 1, ctx->in[i], ctx->in[call->nx], 0, (BlockOut){call->out + i * N * N, N}));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Square matrices of N rows, one after the other: X[i]^T Y. Y may be among X */
+PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *G)
+{
+  const AIJTCUBlockCall call = {.blas = AIJTCURunGram, .noperands = nx + 1, .nx = nx, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .out = G};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
+  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_READ);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCURunTimes(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  PetscFunctionBegin;
+  (void)shape;
+  if (ctx->n) PetscCall(AIJTCUBlockGemm(ctx, PETSC_FALSE, call->transpose, (PetscInt[]){ctx->n, ctx->N, ctx->N}, call->sign, ctx->in[0], (BlockIn){call->a, ctx->N}, call->add ? 1 : 0, AIJTCUBlockOut(ctx, 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = sign X K or sign X K^T, or that is added to Y. K is a square matrix of N rows. Y is not X */
+PetscErrorCode AIJTCUBlockTimes(AIJTCUBlockCtx ctx, PetscReal sign, Mat X, PetscBool transpose, const PetscScalar *K, PetscBool add, Mat Y)
+{
+  const AIJTCUBlockCall call = {.blas = AIJTCURunTimes, .noperands = 2, .flops = 2 * ctx->N, .sign = sign, .transpose = transpose, .add = add, .a = K};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 2));
+  AIJTCUBlockOperandSet(ctx, 0, X, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunInvert(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  return (*ctx->ops->invert)(shape, &call->invert);
+}
+
+/* See BlockOps.invert() */
+PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx ctx, PetscInt rank, const PetscScalar *H, const PetscScalar *C, PetscScalar *inverse, PetscScalar *step, PetscScalar *pivots)
+{
+  const AIJTCUBlockCall call = {.run = AIJTCURunInvert, .invert = {.rank = rank, .H = H, .C = C, .inverse = inverse, .step = step, .pivots = pivots}};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockRun(ctx, &call));

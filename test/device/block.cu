@@ -480,6 +480,88 @@ static void TestScalars(bool device, int64_t N)
   }
 }
 
+/* H = G^T G + 1 and a part that is not symmetric, which is to be left out. fault: which pivot is negative or NaN; -1 for none */
+static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, HrpbScalar with)
+{
+  const size_t size = (size_t)(N * N);
+  Numbers      G = RandomNumbers(N * N), H(size), C = RandomNumbers(N * N), inverse(size + 1, guard), step(size + 1, guard), pivots((size_t)N + 1, guard);
+  const auto   at    = [N](const Numbers &x, int64_t i, int64_t j) { return x[(size_t)(i + j * N)]; };
+  bool         right = true;
+  char         where[128];
+
+  snprintf(where, sizeof(where), "%s, N %ld, rank %ld, fault %ld", device ? "device" : "host", (long)N, (long)rank, (long)fault);
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < N; i++) {
+      long double sum = i == j;
+
+      for (int64_t k = 0; k < N; k++) sum += (long double)at(G, k, i) * at(G, k, j);
+      H[(size_t)(i + j * N)] = (HrpbScalar)sum;
+    }
+  }
+  if (fault >= 0) H[(size_t)(fault * (N + 1))] = with;
+  const Numbers symmetric = H;
+
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < j; i++) {
+      H[(size_t)(i + j * N)] += (HrpbScalar)0.25;
+      H[(size_t)(j + i * N)] -= (HrpbScalar)0.25;
+    }
+  }
+  for (int64_t k = rank; k < N; k++) { /* nothing behind the rank is used but in C */
+    for (int64_t i = 0; i < N; i++) H[(size_t)(i + k * N)] = H[(size_t)(k + i * N)] = nan_value;
+  }
+  const Numbers H0 = H, C0 = C;
+  const auto    call = [&](const BlockOps *ops, const BlockShape *s, BlockOut *, HrpbScalar **x) {
+    const BlockInvert t = {rank, x[0], x[1], x[2], x[3], x[4]};
+
+    return ops->invert(s, &t);
+  };
+
+  Run(device, 5, N, 0, {}, {&H, &C, &inverse, &step, &pivots}, call);
+  Report(Same(H, H0) && Same(C, C0) && inverse.back() == guard && step.back() == guard && pivots.back() == guard, "invert: wrote elsewhere", where);
+  for (int64_t i = 0; i < N; i++) {
+    if (fault >= 0 && i == fault) right = right && !(pivots[(size_t)i] > 0);
+    else if (i >= rank || (fault >= 0 && i > fault)) right = right && pivots[(size_t)i] == 1;
+    else right = right && pivots[(size_t)i] > 0;
+  }
+  Report(right, "invert: wrong pivots", where);
+  right = true;
+  for (int64_t j = 0; j < N; j++) {
+    for (int64_t i = 0; i < N; i++) {
+      long double one = 0, size_one = 0, sum = 0, size_sum = 0;
+
+      if (fault >= 0 || i >= rank || j >= rank) right = right && at(inverse, i, j) == 0;
+      if (fault >= 0 || i >= rank) right = right && at(step, i, j) == 0;
+      if (fault >= 0) continue;
+      right = right && at(inverse, i, j) == at(inverse, j, i);
+      for (int64_t k = 0; k < rank; k++) {
+        if (i < rank && j < rank) {
+          one += (long double)at(symmetric, i, k) * at(inverse, k, j);
+          size_one += fabsl((long double)at(symmetric, i, k) * at(inverse, k, j));
+        }
+        sum += (long double)at(inverse, i, k) * at(C0, k, j);
+        size_sum += fabsl((long double)at(inverse, i, k) * at(C0, k, j));
+      }
+      right = right && Near(at(step, i, j), sum, size_sum, (double)N + 2);
+      if (i < rank && j < rank) right = right && fabsl(one - (i == j)) <= 64 * (double)N * eps * (1 + size_one);
+    }
+  }
+  Report(right, "invert: wrong", where);
+}
+
+static void TestInverts(bool device)
+{
+  for (int64_t N : {1, 2, 7, 32, 77, 120}) { /* the last two beside shared memory, or just in it */
+    if (small_run && N > 7) continue;
+    TestInvert(device, N, N, -1, 0);
+    TestInvert(device, N, N / 2, -1, 0);
+    for (HrpbScalar with : {(HrpbScalar)-1, nan_value}) {
+      TestInvert(device, N, N, N / 2, with);
+      TestInvert(device, N, N, N - 1, with);
+    }
+  }
+}
+
 static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_t shift)
 {
   Case c = {device, n, N, padding, shift, ""};
@@ -527,6 +609,7 @@ int main(int argc, char **argv)
       TestMAXPY(c, nx, true, 1);
     }
     for (int64_t N : {1, 25, 3000}) TestScalars(device, N);
+    TestInverts(device);
   }
   printf("block: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;
