@@ -157,10 +157,16 @@ PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *, struct CUstream_
 PETSC_INTERN PetscBool      AIJTCUHaloIsTaken(const AIJTCUHalo *, PetscInt, PetscInt);
 PETSC_INTERN void           AIJTCUHaloDirectClose(AIJTCUHalo *);
 
+/* Rows that are packed: those that others need, or all */
+static inline PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
+{
+  if (!h->engine->messages) return h->nlocal;
+  return h->nto ? h->tostart[h->nto] : 0;
+}
+
 /* halo.c. The first three are collective */
 PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, PetscInt);
-PETSC_INTERN PetscInt       AIJTCUHaloPacked(const AIJTCUHalo *);
 PETSC_INTERN PetscInt64     AIJTCUHaloBytes(const AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDestroy(AIJTCUHalo *);
