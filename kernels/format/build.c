@@ -1,4 +1,7 @@
-/* The builder of bricks on the host: one walk over panels and blocks, made twice, first to count and then to fill. */
+/*
+   The builder of bricks on the host: one walk over panels and blocks, made twice, first to count and then to fill. Where
+   blocks are cut they are counted once more.
+*/
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +19,7 @@ typedef struct {
   int32_t        nrows, ncols;
   HrpbParams     params;
   int32_t        window_shift; /* column >> window_shift is its window: window_cols is a power of two */
+  uint32_t       most_values;  /* blocks with more are cut */
 
   /* the panel at hand; arrays have as many items as the matrix has windows */
   int32_t  nwindows;
@@ -152,15 +156,25 @@ static void PackStrip(Builder *w, int32_t strip, int32_t first)
   }
 }
 
-/* The block of the panel's active windows first, first + 1, ... */
-static void PackBlock(Builder *w, int32_t first)
+/* Entries of the panel in the active windows first to end - 1, which are those that are not yet in a block */
+static uint32_t CountValues(const Builder *w, int32_t end)
 {
-  const int32_t left = w->nwindows - first, most = w->params.block_cols >> w->window_shift;
+  uint32_t n = 0;
+
+  for (int32_t i = 0; i < w->panel_rows; i++) {
+    for (HrpbInt k = w->next[i]; k < w->end[i] && w->position[(int32_t)w->colidx[k] >> w->window_shift] < end; k++) n++;
+  }
+  return n;
+}
+
+/* The block of the panel's active windows first, first + 1, ..., end - 1 */
+static void PackBlock(Builder *w, int32_t first, int32_t end)
+{
   const int32_t nstrips = w->params.panel_rows / w->params.brick_rows;
 
   memset(&w->header, 0, sizeof(w->header));
   memset(w->used, 0, sizeof(w->used));
-  w->header.nwindows = (uint32_t)(left < most ? left : most);
+  w->header.nwindows = (uint32_t)(end - first);
   for (int32_t strip = 0; strip < nstrips; strip++) {
     w->strip_start[strip] = (uint16_t)w->header.nbricks;
     PackStrip(w, strip, first);
@@ -205,21 +219,34 @@ static void AddBlock(const Builder *w, HrpbTotals *t)
   if (t->max_values < values) t->max_values = values;
 }
 
+static int32_t Least(int32_t a, int32_t b)
+{
+  return a < b ? a : b;
+}
+
 /* Walk all blocks in order, summing up in t; h, unless NULL, has its arrays and is filled on the way */
 static void Walk(Builder *w, int32_t npanels, HrpbTotals *t, Hrpb *h)
 {
+  const int32_t most = w->params.block_cols >> w->window_shift;
+
   memset(t, 0, sizeof(*t));
   for (int32_t p = 0; p < npanels; p++) {
     if (h) h->blocked_row_ptr[p] = (uint32_t)t->nblocks;
     BeginPanel(w, p);
-    for (int32_t first = 0; first < w->nwindows; first += (int32_t)w->header.nwindows) {
-      PackBlock(w, first);
-      if (h) {
-        StorePointers(t, h);
-        StoreBlock(w, h->pattern + (size_t)t->pattern * HRPB_PATTERN_UNIT);
-        memcpy(h->windows + t->nwindows, w->windows + first, sizeof(*w->windows) * w->header.nwindows);
+    for (int32_t begin = 0, end; begin < w->nwindows; begin = end) {
+      int32_t width;
+
+      end   = begin + Least(most, w->nwindows - begin);
+      width = (int32_t)HrpbBlockWindows((uint32_t)(end - begin), CountValues(w, end), w->most_values);
+      for (int32_t first = begin; first < end; first += width) {
+        PackBlock(w, first, Least(first + width, end));
+        if (h) {
+          StorePointers(t, h);
+          StoreBlock(w, h->pattern + (size_t)t->pattern * HRPB_PATTERN_UNIT);
+          memcpy(h->windows + t->nwindows, w->windows + first, sizeof(*w->windows) * w->header.nwindows);
+        }
+        AddBlock(w, t);
       }
-      AddBlock(w, t);
     }
     EndPanel(w);
   }
@@ -261,7 +288,10 @@ static HrpbError Build(Builder *w, Hrpb *h)
   h->nnz     = (int64_t)w->rowptr[w->nrows] - w->rowptr[0];
   h->npanels = (int32_t)(((int64_t)w->nrows + w->params.panel_rows - 1) / w->params.panel_rows);
 
+  w->most_values = UINT32_MAX;
   Walk(w, h->npanels, &t, NULL);
+  w->most_values = HrpbMostValues(&w->params, h->nnz, t.nwindows);
+  if (t.max_values * HRPB_VALUE_UNIT > w->most_values) Walk(w, h->npanels, &t, NULL);
   if (!HrpbTotalsFit(&t)) return HRPB_ERR_OVERFLOW;
   h->nblocks       = (int32_t)t.nblocks;
   h->nbricks       = t.nbricks;

@@ -328,20 +328,82 @@ static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
   return HRPB_SUCCESS;
 }
 
-/* Make pattern_ptr, value_ptr and pattern */
-static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
+/* The pieces that each block is cut into. count has what SumStrips() left there */
+static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(Hrpb h, const uint32_t *count, uint32_t most_values, uint32_t *pieces)
+{
+  const int32_t nstrips = h.params.panel_rows / h.params.brick_rows;
+
+  for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
+    const uint32_t nvalues  = count[block * (nstrips + 1) + nstrips] & ((1u << VALUE_BITS) - 1);
+    const uint32_t nwindows = h.window_ptr[block + 1] - h.window_ptr[block], width = HrpbBlockWindows(nwindows, nvalues, most_values);
+
+    pieces[block] = (nwindows + width - 1) / width;
+  }
+}
+
+/* Where the windows of the pieces begin, and the blocks of panels. first [nblocks + 1] has the first piece of each block */
+static __global__ void __launch_bounds__(HRPB_THREADS) PlacePieces(Hrpb h, const uint32_t *first, uint32_t *window_ptr)
+{
+  for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block <= h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
+    const uint32_t window0 = h.window_ptr[block], npieces = block < h.nblocks ? first[block + 1] - first[block] : 1;
+    const uint32_t width   = block < h.nblocks ? (h.window_ptr[block + 1] - window0 + npieces - 1) / npieces : 0;
+
+    for (uint32_t i = 0; i < npieces; i++) window_ptr[first[block] + i] = window0 + i * width;
+  }
+  for (int64_t p = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; p <= h.npanels; p += (int64_t)gridDim.x * HRPB_THREADS) h.blocked_row_ptr[p] = first[h.blocked_row_ptr[p]];
+}
+
+static HrpbError FindPieces(const Workspace *w, Hrpb *h, uint32_t most_values, uint32_t *first, HrpbStream stream)
+{
+  const int64_t n = (int64_t)h->nblocks + 1;
+  uint32_t     *window_ptr, nblocks;
+
+  HrpbCallCuda(cudaMemsetAsync(first + n - 1, 0, sizeof(*first), stream));
+  CountPieces<<<HrpbGrid(n - 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, w->count, most_values, first);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbExclusiveSum(first, n, stream));
+  HrpbCallCuda(cudaMemcpyAsync(&nblocks, first + n - 1, sizeof(nblocks), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
+  HrpbCall(HrpbAllocate(&window_ptr, (int64_t)nblocks + 1, stream));
+  PlacePieces<<<HrpbGrid(n > h->npanels ? n : h->npanels + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, first, window_ptr);
+  HrpbCall(HrpbFree(h->window_ptr, HRPB_SUCCESS, stream));
+  h->window_ptr = window_ptr;
+  h->nblocks    = (int32_t)nblocks;
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+/* Cut the blocks that have more values */
+static HrpbError CutBlocks(const Workspace *w, Hrpb *h, uint32_t most_values, HrpbStream stream)
+{
+  uint32_t *first;
+
+  HrpbCall(HrpbAllocate(&first, (int64_t)h->nblocks + 1, stream));
+  return HrpbFree(first, FindPieces(w, h, most_values, first, stream), stream);
+}
+
+/* Free an array, so that it can be allocated with another size */
+static HrpbError Renew(uint32_t **array, HrpbStream stream)
+{
+  uint32_t *old = *array;
+
+  *array = NULL;
+  return HrpbFree(old, HRPB_SUCCESS, stream);
+}
+
+/* Count bricks and values of all blocks: count, used, pattern_ptr and value_ptr before they are summed up */
+static HrpbError CountBlocks(Workspace *w, Hrpb *h, HrpbStream stream, BrickTotals *totals)
 {
   const int32_t nstrips = h->params.panel_rows / h->params.brick_rows;
   const int64_t n       = (int64_t)h->nblocks + 1;
-  BrickTotals   totals;
 
   /*
      the starts of strips alone, two bytes each, would be too long a pattern. Checked here, because the next arrays are
      as long
   */
   if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
-  w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
-  HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
+  for (uint32_t **array : {&w->count, &w->used, &h->pattern_ptr, &h->value_ptr}) HrpbCall(Renew(array, stream));
   HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1), stream));
   HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words, stream));
   HrpbCall(HrpbAllocate(&h->pattern_ptr, n, stream));
@@ -351,8 +413,24 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
   HrpbCall(ForParams(CountBricks, h, w->words, w, h, stream));
   SumStrips<<<HrpbGrid(n - 1, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*h, w->count, w->used, w->words, w->brick_totals);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&totals, w->brick_totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(totals, w->brick_totals, sizeof(*totals), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
+  return HRPB_SUCCESS;
+}
+
+/* Make pattern_ptr, value_ptr and pattern; where blocks are cut, blocked_row_ptr and window_ptr, too */
+static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
+{
+  const uint32_t most_values = HrpbMostValues(&h->params, h->nnz, h->nwindows);
+  BrickTotals    totals;
+
+  w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
+  HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
+  HrpbCall(CountBlocks(w, h, stream, &totals));
+  if (totals.max_values * HRPB_VALUE_UNIT > most_values) {
+    HrpbCall(CutBlocks(w, h, most_values, stream));
+    HrpbCall(CountBlocks(w, h, stream, &totals));
+  }
   if (totals.pattern > UINT32_MAX || totals.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
   h->nbricks       = (int64_t)totals.nbricks;
   h->nbrick_cols   = (int64_t)totals.nbrick_cols;
@@ -360,6 +438,8 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
   h->value_count   = (int64_t)totals.values * HRPB_VALUE_UNIT;
   h->max_pattern   = totals.max_pattern;
   h->max_values    = totals.max_values;
+
+  const int64_t n = (int64_t)h->nblocks + 1;
 
   HrpbCallCuda(cudaMemsetAsync(h->pattern_ptr + n - 1, 0, sizeof(*h->pattern_ptr), stream));
   HrpbCallCuda(cudaMemsetAsync(h->value_ptr + n - 1, 0, sizeof(*h->value_ptr), stream));

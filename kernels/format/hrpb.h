@@ -17,8 +17,9 @@
              windows are active columns. Wider windows suit matrices whose columns come in runs. The last window may
              reach beyond the last column of the matrix
      block   the next block_cols/window_cols active windows of a panel, in ascending order. The last block of a panel
-             may be narrower. A panel without entries has no block. Local column w*TW + c of a block (uint8) is column c
-             of its window w
+             may be narrower. A block of wide windows (TW > 1) with many more values than the mean is cut into 2, 4, ...
+             narrower ones: see HrpbMostValues(). A panel without entries has no block. Local column w*TW + c of a block
+             (uint8) is column c of its window w
      strip   brick_rows (BM, 8 or 16) rows of a panel. In each block a strip has its own active columns. They are in
              ascending order, cut into groups of HRPB_BRICK_COLS. With TM = BM this is the compaction of the paper. With
              taller panels bricks stay as full as they are in short ones
@@ -150,6 +151,25 @@ HRPB_INLINE size_t HrpbOffsetBricks(int32_t nstrips) /* strips of a panel */
 HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* bytes of the whole run */
 {
   return HrpbOffsetBricks(p->panel_rows / p->brick_rows) + sizeof(HrpbBrick) * nbricks;
+}
+
+/*
+   How blocks are cut. A kernel that stages blocks in shared memory has room in each stage for the fullest of the matrix.
+
+   HrpbMostValues()    values that a block may have: twice as many as one of TK columns has on average. nwindows are the
+                       active windows of all panels
+   HrpbBlockWindows()  windows of each piece of a block that may have more. The last piece has what is left
+*/
+HRPB_INLINE uint32_t HrpbMostValues(const HrpbParams *p, int64_t nnz, int64_t nwindows)
+{
+  return p->window_cols == 1 || !nwindows ? UINT32_MAX : (uint32_t)(2 * ((nnz * (p->block_cols / p->window_cols) + nwindows - 1) / nwindows));
+}
+HRPB_INLINE uint32_t HrpbBlockWindows(uint32_t nwindows, uint32_t nvalues, uint32_t most_values)
+{
+  uint32_t pieces = 1;
+
+  while (pieces < nwindows && nvalues > (uint64_t)most_values * pieces) pieces *= 2;
+  return (nwindows + pieces - 1) / pieces;
 }
 
 /* What an error code means, to be put into a message; never NULL */
