@@ -2,9 +2,9 @@
    Sampled products on tensor cores: a brick says which entries of a tile of B X^T are wanted.
 
    Producer warps bring the patterns of blocks and the rows of the right operand that a block needs into a ring of
-   stages (bricks/staged.cuh). The other warps have a strip each. Its rows of the left operand are in registers,
-   as fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two
-   bricks of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has four
+   stages (bricks/staged.cuh). The other warps have a strip each. Its rows of the left operand are in registers, as
+   fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two bricks
+   of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has four
    bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other.
 
    Products go to the entries of the CSR. No map is needed: entries of a row come in ascending order of columns, in
