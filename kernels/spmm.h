@@ -81,7 +81,10 @@ typedef struct {
   int32_t           dblock; /* rows of a block, 1 for a diagonal; nrows is a multiple of it */
 } SpmmOperands;
 
-/* The matrix as kernels see it. What a format does not have is NULL. Sampled products on bricks read CSR's pattern */
+/*
+   The matrix as kernels see it. What a format does not have is NULL. Sampled products by bricks read the pattern of the
+   CSR, too
+*/
 typedef struct {
   int64_t             nrows, ncols;
   const HrpbInt      *rowptr, *colidx;

@@ -21,14 +21,14 @@ typedef struct {
   const PetscScalar *in[2];
 } AIJTCUMapArrays;
 
-#if !PetscDefined(USE_COMPLEX)
 static void AIJTCUMapRow(const AIJTCUMap *m, const AIJTCUMapArrays *a, PetscInt row)
 {
-  PetscScalar most = PETSC_NINFINITY, sum = 0;
+  PetscReal   most = PETSC_NINFINITY;
+  PetscScalar sum  = 0;
 
   for (int b = 0; b < 2 && m->out[b]; b++) {
     for (PetscInt e = a->rowptr[b][row]; e < a->rowptr[b][row + 1]; e++) {
-      if (m->map == SAMPLED_SOFTMAX) most = PetscMax(most, a->out[b][e]);
+      if (m->map == SAMPLED_SOFTMAX) most = PetscMax(most, PetscRealPart(a->out[b][e]));
       if (m->map == SAMPLED_SOFTMAX_GRADIENT) sum += a->in[b][e] * a->out[b][e];
     }
   }
@@ -44,10 +44,10 @@ static void AIJTCUMapRow(const AIJTCUMap *m, const AIJTCUMapArrays *a, PetscInt 
         *c = a->in[b][e] * (*c - sum);
         break;
       case SAMPLED_LEAKY_RELU:
-        if (!(*c > 0)) *c *= m->slope;
+        if (!(PetscRealPart(*c) > 0)) *c *= m->slope;
         break;
       case SAMPLED_LEAKY_RELU_GRADIENT:
-        if (!(a->in[b][e] > 0)) *c *= m->slope;
+        if (!(PetscRealPart(a->in[b][e]) > 0)) *c *= m->slope;
         break;
       }
     }
@@ -76,7 +76,6 @@ static PetscErrorCode AIJTCUMapOnHost(const AIJTCUMap *m)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-#endif
 
 #if AIJTCU_HAVE_DEVICE
 static HrpbError AIJTCUMapOnStream(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz, struct CUstream_st *stream)
@@ -144,9 +143,7 @@ static PetscErrorCode AIJTCUMapRows(SampledMap map, PetscReal slope, Mat in, Mat
   PetscCall(AIJTCUSampledIsOnDevice(out, &device));
   if (device) PetscCall(AIJTCUMapOnDevice(&m));
 #endif
-#if !PetscDefined(USE_COMPLEX)
   if (!device) PetscCall(AIJTCUMapOnHost(&m));
-#endif
   if (in) PetscCall(AIJTCUSampledRemember(in, out));
   if (m.out[1]) PetscCall(PetscObjectStateIncrease((PetscObject)out));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,10 +2,10 @@
    Sampled products on tensor cores: a brick says which entries of a tile of B X^T are wanted.
 
    Producer warps bring the patterns of blocks and the rows of the right operand that a block needs into a ring of
-   stages (bricks/staged.cuh). The other warps have a strip each. The strip's rows of the left operand are in registers,
-   as fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two
-   bricks of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has
-   four bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other.
+   stages (bricks/staged.cuh). The other warps have a strip each. Its rows of the left operand are in registers, as
+   fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two bricks
+   of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has four
+   bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other.
 
    Products go to the entries of the CSR. No map is needed: entries of a row come in ascending order of columns, in
    bricks as in the CSR, so a lane counts them as it goes along. What they are scaled by comes with the blocks: reads of
@@ -128,7 +128,7 @@ template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void Sam
   MmaFp64(sum[u % 2], ReadShared(y[0]), TWO ? ReadShared(y[1]) : 0, left.a[u][0]);
 }
 
-/* The lane's products with all columns: first index a pair of bricks, second one of two rows, third a column */
+/* The lane's products with all columns. Indices: a pair of bricks, a row of two, and with 16 rows a column of two */
 template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], Scalar (&product)[2][2][BM / 8])
 {
   typedef LeftTile<P, BM> Tile;
@@ -153,7 +153,7 @@ template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __
   }
 }
 
-/* A product with those of earlier launches; in the last one as a loop over all columns has it if it is not finite */
+/* A product with those of earlier launches. If it is not finite in the last one: as a loop over all columns has it */
 static __device__ __noinline__ HrpbScalar Finished(const SampleBricksArgs &a, int32_t row, HrpbInt place, HrpbScalar product)
 {
   const SampleArgs &s = a.s;

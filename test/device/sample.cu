@@ -1,8 +1,10 @@
 /*
    The kernels of sampled products against sums in long double on the host, with plain arrays. No PETSc.
 
-     test-sample         all tests
-     test-sample -small  few and small ones, for the emulator and compute-sanitizer
+     test-sample            all tests
+     test-sample -small     few and small ones, for the emulator and compute-sanitizer
+     test-sample -csv FILE  times the kernels beside cuSPARSE's, seconds; appends to the table FILE
+       [-commit X]          what the table says of the version
 */
 #include "matrices.cuh"
 #include "sample/sample.h"
@@ -270,10 +272,151 @@ static void TestMaps(void)
   }
 }
 
+/*
+   Milliseconds of cuSPARSE's sampled product, which does not scale, with operands as PETSc has them or row-major. The
+   product goes into y
+*/
+static double CusparseSampled(const Matrix *A, const DeviceCsr *csr, int64_t N, HrpbScalar *left, HrpbScalar *right, HrpbScalar *y, bool rows)
+{
+  const HrpbScalar one = 1, zero = 0;
+  Cusparse         s = CusparseCreate(A, csr->rowptr, csr->colidx, y, N, right, left, rows); /* its B and C are ours */
+  size_t           bytes;
+  void            *buffer;
+  double           ms;
+
+  Check(cusparseSDDMM_bufferSize(s.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE, &one, s.c, s.b, &zero, s.a, scalar_type, CUSPARSE_SDDMM_ALG_DEFAULT, &bytes));
+  Check(cudaMalloc(&buffer, bytes + 1));
+  Check(cusparseSDDMM_preprocess(s.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE, &one, s.c, s.b, &zero, s.a, scalar_type, CUSPARSE_SDDMM_ALG_DEFAULT, buffer));
+  ms = Median(5, [&] { Check(cusparseSDDMM(s.handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE, &one, s.c, s.b, &zero, s.a, scalar_type, CUSPARSE_SDDMM_ALG_DEFAULT, buffer)); });
+  cudaFree(buffer);
+  CusparseDestroy(&s);
+  return ms;
+}
+
+/* The largest difference of the first numbers of two arrays, scaled by values if there are such */
+static double Differ(const HrpbScalar *a, const HrpbScalar *b, const HrpbScalar *values, int64_t n)
+{
+  n = std::min(n, (int64_t)1 << 22);
+
+  const std::vector<HrpbScalar> x = Download(a, n), y = Download(b, n), v = Download(values ? values : b, n);
+  double                        worst = 0;
+
+  for (int64_t e = 0; e < n; e++) worst = std::max(worst, fabs((double)x[e] - (double)y[e] * (values ? (double)v[e] : 1.0)));
+  return worst;
+}
+
+/* Time a kernel, and add its line to the table */
+static void TimeKernel(FILE *f, const char *line, const SpmmKernel *k, const SpmmMatrix *M, const Matrix *A, const SpmmOperands *o, const HrpbScalar *wanted, const HrpbScalar *values, const char *format)
+{
+  static const char *const precisions[] = {"FP64", "3xTF32", "TF32"};
+  const double             nnz          = (double)A->colidx.size();
+  size_t                   bytes;
+  void                    *work;
+  double                   ms;
+
+  Check(SpmmWork(k, M, o, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  ms = Median(9, [&] { Check(SpmmRun(k, M, o, work, NULL)); });
+  fprintf(f, "%s,%s,%s,%s,%d,%.5f,%.3e\n", line, k->name, format, k->format == SPMM_BRICKS ? precisions[M->precision] : "full", o->update == SPMM_SCALE, ms, Differ(o->Y.array, wanted, o->update == SPMM_SCALE ? values : NULL, (int64_t)nnz));
+  fflush(f);
+  cudaFree(work);
+}
+
+/* Times of all kernels for a matrix and N columns, with both formats of bricks, scaled and not */
+static void TimeMatrix(FILE *f, const char *commit, const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, int64_t N)
+{
+  const size_t            nnz = A->colidx.size();
+  std::vector<HrpbScalar> random((size_t)(A->nrows + A->ncols));
+  HrpbScalar             *left, *right, *y, *wanted;
+  const SpmmDevice       *device;
+  char                    line[256];
+  double                  rows;
+
+  Check(SpmmGetDevice(&device));
+  for (HrpbScalar &x : random) x = Uniform();
+  Check(cudaMalloc(&left, sizeof(HrpbScalar) * (size_t)(A->nrows * N)));
+  Check(cudaMalloc(&right, sizeof(HrpbScalar) * (size_t)(A->ncols * N)));
+  for (int64_t l = 0; l < N; l++) { /* columns differ in where they begin */
+    Check(cudaMemcpy(left + l * A->nrows, random.data() + l, sizeof(HrpbScalar) * (size_t)A->nrows, cudaMemcpyHostToDevice));
+    Check(cudaMemcpy(right + l * A->ncols, random.data() + 2 * l + 1, sizeof(HrpbScalar) * (size_t)A->ncols, cudaMemcpyHostToDevice));
+  }
+  Check(cudaMalloc(&y, sizeof(HrpbScalar) * (nnz + 1)));
+  Check(cudaMalloc(&wanted, sizeof(HrpbScalar) * (nnz + 1)));
+  rows = CusparseSampled(A, csr, N, left, right, wanted, true);
+  snprintf(line, sizeof(line), "%s,%s,%ld,%zu,%ld,%.5f,%.5f", commit, A->name, (long)A->nrows, nnz, (long)N, CusparseSampled(A, csr, N, left, right, wanted, false), rows);
+  for (int i = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel *k = SpmmKernelGet(i);
+
+    if (k->op != SPMM_OP_SAMPLED || k->host) continue;
+    for (bool scale : {false, true}) {
+      const SpmmOperands o = SpmmSampled(N, left, A->nrows, right, A->ncols, scale, y);
+
+      if (k->format == SPMM_CSR) {
+        const SpmmMatrix M     = CsrMatrix(&csr->schedule, csr->rowptr, csr->colidx, csr->values);
+        const SpmmFacts  facts = SpmmFactsOf(&M);
+
+        if (k->takes(&facts, NULL, &o, device)) TimeKernel(f, line, k, &M, A, &o, wanted, csr->values, "-");
+        continue;
+      }
+      for (const DeviceBricks &b : bricks) {
+#if defined(HRPB_USE_SINGLE)
+        const HrpbPrecision precisions[] = {HRPB_3XTF32, HRPB_TF32};
+#else
+        const HrpbPrecision precisions[] = {HRPB_FP64};
+#endif
+
+        for (HrpbPrecision precision : precisions) {
+          SpmmMatrix      M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
+          const SpmmFacts facts = SpmmFactsOf(&M);
+          char            format[32];
+
+          M.rowptr = csr->rowptr;
+          M.colidx = csr->colidx;
+          snprintf(format, sizeof(format), "%d/%d/%d/%d", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols);
+          if (k->takes(&facts, &b.h.params, &o, device)) TimeKernel(f, line, k, &M, A, &o, wanted, csr->values, format);
+        }
+      }
+    }
+  }
+  cudaFree(left);
+  cudaFree(right);
+  cudaFree(y);
+  cudaFree(wanted);
+}
+
+static void Times(const char *file, const char *commit)
+{
+  const HrpbParams formats[] = {HrpbStagedParams(), HrpbShortParams()};
+  FILE            *f         = fopen(file, "a");
+
+  if (!f) {
+    fprintf(stderr, "cannot write %s\n", file);
+    exit(2);
+  }
+  if (ftell(f) == 0) fprintf(f, "commit,matrix,rows,nonzeros,k,cusparse_ms,cusparse_row_major_ms,kernel,format,precision,scaled,ms,difference\n");
+  for (int m = 0; m < 4; m++) {
+    const Matrix A   = m == 0 ? Grid("elasticity-like", 64, 3, true) : m == 1 ? Grid("27-point", 96, 1, true) : m == 2 ? Grid("7-point", 128, 1, false) : Scattered(1 << 19, 16);
+    DeviceCsr    csr = CsrOnDevice(&A);
+    std::vector<DeviceBricks> bricks;
+
+    for (const HrpbParams &params : formats) { /* bricks of scattered columns take very long, and are not chosen */
+      if (m < 3) bricks.push_back(BricksOnDevice(A.nrows, A.ncols, csr.rowptr, csr.colidx, NULL, csr.values, &params));
+    }
+    for (int64_t N : {32, 128}) TimeMatrix(f, commit, &A, &csr, bricks, N);
+    for (DeviceBricks &b : bricks) BricksDestroy(&b);
+    CsrDestroy(&csr);
+  }
+  fclose(f);
+}
+
 int main(int argc, char **argv)
 {
   std::vector<Matrix> matrices;
 
+  if (argc > 2 && !strcmp(argv[1], "-csv")) {
+    Times(argv[2], argc > 4 && !strcmp(argv[3], "-commit") ? argv[4] : "unknown");
+    return 0;
+  }
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   matrices.push_back(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil));
   matrices.push_back(Make("random", small_run ? 140 : 500, small_run ? 90 : 400, Sparse));
