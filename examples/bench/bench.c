@@ -28,7 +28,7 @@ typedef struct {
   char    **family, **file, **variant;
   PetscInt  families, files, variants, *N, Ns, most; /* the largest N */
   PetscReal scale, tolerance;                        /* scale; 0 to follow the machine */
-  PetscBool test;                                    /* -test_output */
+  PetscBool test, vector;                            /* -test_output, -vector */
   Table     table;
 } Options;
 
@@ -51,10 +51,12 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->table.file, sizeof(o->table.file), NULL));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->table.commit, sizeof(o->table.commit), NULL));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-vector", "MatMult() in place of C = A B: with -N 1", &o->vector));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
   PetscCall(OperandMostColumns(o->Ns, o->N, &o->most));
+  PetscCheck(!o->vector || o->most == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-vector multiplies with one vector: it needs -N 1");
   PetscCall(FamilyCheck(o->families, o->family));
   for (PetscInt k = 0; k < o->variants; k++) {
     const Variant *variant;
@@ -76,7 +78,8 @@ static PetscErrorCode DestroyOptions(Options *o)
 
 /* What the products of one matrix share */
 typedef struct {
-  const Options   *o;
+  const Options    *o;
+  const Operations *operations;
   const Machine   *machine;
   const char      *name;
   PetscLogDouble   start;
@@ -116,7 +119,7 @@ static PetscErrorCode SetUpSubjects(Run *r)
     PetscCall(VariantCreateMat(s->variant, &r->csr, parent, &s->A));
     PetscCall(MatGetType(s->A, &s->type));
     PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
-    PetscCall(TimeSetUp(s, B));
+    PetscCall(TimeSetUp(s, B, r->operations));
     PetscCall(MatDestroy(&s->C));
     if (!s->variant->ours) continue;
     PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
@@ -192,10 +195,17 @@ static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B)
   PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
   PetscCall(VecSet(r->c->all, (PetscScalar)1e30)); /* another variant's product is there, and it is right */
   PetscCall(ExamplePathCounts(s->A, &before));
-  PetscCall(ProductBegin(s, B));
+  PetscCall((*r->operations->begin)(s, B));
   PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
+  if (r->o->vector && s->variant->ours) {
+    MatAIJTCUMult mult;
+
+    PetscCall(MatAIJTCUGetMult(s->A, &mult));
+    PetscCall(PetscStrncpy(s->path, MatAIJTCUMults[mult], sizeof(s->path)));
+  }
   PetscCall(ReferenceError(&r->reference, s->C, &s->error));
-  PetscCall(TimeOnce(s, B, ProductNumeric, &s->once));
+  for (PetscInt k = 0; k < r->operations->before; k++) PetscCall((*r->operations->numeric)(s, B));
+  PetscCall(TimeOnce(s, B, r->operations->numeric, &s->once));
   if (!s->variant->ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
   PetscCall(MatAIJTCUGetFacts(s->A, N, &s->facts));
@@ -212,12 +222,12 @@ static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
   PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
   PetscCall(ReferenceSetColumns(&r->reference, N));
   for (PetscInt v = 0; v < r->n; v++) PetscCall(Prepare(r, &r->subject[v], N, B));
-  PetscCall(TimeInTurn(r->n, r->subject, B, ProductNumeric, spread));
+  PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->numeric, spread));
   for (PetscInt v = 0; v < r->n; v++) {
     r->subject[v].steady = spread[v];
-    PetscCall(ProductEnd(&r->subject[v], B));
+    PetscCall((*r->operations->end)(&r->subject[v], B));
   }
-  PetscCall(TimeInTurn(r->n, r->subject, B, ProductCycle, spread));
+  PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->cycle, spread));
   for (PetscInt v = 0; v < r->n; v++) {
     r->subject[v].cycle = spread[v];
     PetscCall(MatDestroy(&r->subject[v].C));
@@ -271,6 +281,7 @@ int main(int argc, char **args)
 
     PetscCall(PetscMemzero(&r, sizeof(r)));
     r.o       = &o;
+    r.operations = o.vector ? &VectorOperations : &ProductOperations;
     r.machine = &machine;
     r.b       = &b;
     r.c       = &c;
@@ -305,6 +316,11 @@ int main(int argc, char **args)
       suffix: files
       args: -test_output -f rectangle.mtx -N 1,3 -variants auto,tcu -csv bench.csv
       localrunfiles: rectangle.mtx
+
+   test:
+      suffix: vector
+      args: -test_output -scale 0.0005 -N 1 -vector -variants auto -families elasticity,dof8,rmat -mat_aijtcu_mult {{auto csr}}
+      output_file: output/bench_vector.out
 
    test: # all files of a list, which is as long as it is
       suffix: list

@@ -71,15 +71,15 @@ static PetscErrorCode MeasureTensor(Machine *machine)
   PetscCall(AllowTF32(machine, PETSC_TRUE));
   s.A = M[0];
   s.C = M[2];
-  PetscCall(ProductBegin(&s, M[1]));
+  PetscCall((*ProductOperations.begin)(&s, M[1]));
   machine->tensor = 0;
   for (PetscInt k = 0; k < REPEATS; k++) {
     PetscReal seconds;
 
-    PetscCall(TimeOnce(&s, M[1], ProductNumeric, &seconds));
+    PetscCall(TimeOnce(&s, M[1], ProductOperations.numeric, &seconds));
     machine->tensor = PetscMax(machine->tensor, 2 * (PetscReal)n * n * n / seconds);
   }
-  PetscCall(ProductEnd(&s, M[1]));
+  PetscCall((*ProductOperations.end)(&s, M[1]));
   PetscCall(AllowTF32(machine, PETSC_FALSE));
   for (int k = 2; k >= 0; k--) {
     PetscCall(MatDestroy(&M[k]));

@@ -10,7 +10,7 @@ enum {
 static const PetscReal enough = 0.02; /* seconds to spend on one operation, repeated from LEAST to MOST times */
 
 /* C = A B with all that comes before: what MatMatMult() does */
-PetscErrorCode ProductBegin(Subject *s, Mat B)
+static PetscErrorCode ProductBegin(Subject *s, Mat B)
 {
   PetscFunctionBegin;
   PetscCall(MatProductCreateWithMat(s->A, B, NULL, s->C));
@@ -21,7 +21,7 @@ PetscErrorCode ProductBegin(Subject *s, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ProductNumeric(Subject *s, Mat B)
+static PetscErrorCode ProductNumeric(Subject *s, Mat B)
 {
   PetscFunctionBegin;
   (void)B; /* C holds a reference to it */
@@ -29,7 +29,7 @@ PetscErrorCode ProductNumeric(Subject *s, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ProductEnd(Subject *s, Mat B)
+static PetscErrorCode ProductEnd(Subject *s, Mat B)
 {
   PetscFunctionBegin;
   (void)B;
@@ -38,13 +38,39 @@ PetscErrorCode ProductEnd(Subject *s, Mat B)
 }
 
 /* What SLEPc does at every product */
-PetscErrorCode ProductCycle(Subject *s, Mat B)
+static PetscErrorCode ProductCycle(Subject *s, Mat B)
 {
   PetscFunctionBegin;
   PetscCall(ProductBegin(s, B));
   PetscCall(ProductEnd(s, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+const Operations ProductOperations = {ProductBegin, ProductNumeric, ProductEnd, ProductCycle, 0};
+
+static PetscErrorCode VectorNumeric(Subject *s, Mat B)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetColumnVecRead(B, 0, &x));
+  PetscCall(MatDenseGetColumnVecWrite(s->C, 0, &y));
+  PetscCall(MatMult(s->A, x, y));
+  PetscCall(MatDenseRestoreColumnVecWrite(s->C, 0, &y));
+  PetscCall(MatDenseRestoreColumnVecRead(B, 0, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VectorEnd(Subject *s, Mat B)
+{
+  PetscFunctionBegin;
+  (void)s;
+  (void)B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -mat_aijtcu_mult auto makes its preparations within the first products of a pattern, which TimeSetUp() begins with */
+const Operations VectorOperations = {VectorNumeric, VectorNumeric, VectorEnd, VectorNumeric, 40};
 
 PetscErrorCode TimeOnce(Subject *s, Mat B, Operation f, PetscReal *seconds)
 {
@@ -59,21 +85,21 @@ PetscErrorCode TimeOnce(Subject *s, Mat B, Operation f, PetscReal *seconds)
 }
 
 /* Measure the cost of a new pattern and of new values. There must have been no product with A before */
-PetscErrorCode TimeSetUp(Subject *s, Mat B)
+PetscErrorCode TimeSetUp(Subject *s, Mat B, const Operations *o)
 {
   PetscReal seconds[PetscMax(LEAST, REFRESHES)];
   Spread    steady, refreshed;
 
   PetscFunctionBegin;
-  PetscCall(TimeOnce(s, B, ProductBegin, &s->first));
-  for (PetscInt k = 0; k < LEAST; k++) PetscCall(TimeOnce(s, B, ProductNumeric, &seconds[k]));
+  PetscCall(TimeOnce(s, B, o->begin, &s->first));
+  for (PetscInt k = 0; k < LEAST; k++) PetscCall(TimeOnce(s, B, o->numeric, &seconds[k]));
   PetscCall(SpreadOf(LEAST, seconds, &steady));
   for (PetscInt k = 0; k < REFRESHES; k++) {
     PetscCall(MatScale(s->A, -1));
-    PetscCall(TimeOnce(s, B, ProductNumeric, &seconds[k]));
+    PetscCall(TimeOnce(s, B, o->numeric, &seconds[k]));
   }
   PetscCall(SpreadOf(REFRESHES, seconds, &refreshed));
-  PetscCall(ProductEnd(s, B));
+  PetscCall((*o->end)(s, B));
   s->setup   = PetscMax(0, s->first - steady.median);
   s->refresh = PetscMax(0, refreshed.median - steady.median);
   PetscFunctionReturn(PETSC_SUCCESS);

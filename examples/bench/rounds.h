@@ -23,10 +23,14 @@ typedef struct {
 
 typedef PetscErrorCode (*Operation)(Subject *, Mat);
 
-PETSC_INTERN PetscErrorCode ProductBegin(Subject *, Mat);
-PETSC_INTERN PetscErrorCode ProductNumeric(Subject *, Mat);
-PETSC_INTERN PetscErrorCode ProductEnd(Subject *, Mat);
-PETSC_INTERN PetscErrorCode ProductCycle(Subject *, Mat);
+/* What is timed: C = A B, or MatMult() with their only columns */
+typedef struct {
+  Operation begin, numeric, end, cycle;
+  PetscInt  before; /* how often it is repeated before it is timed */
+} Operations;
+
+PETSC_INTERN const Operations ProductOperations, VectorOperations;
+
 PETSC_INTERN PetscErrorCode TimeOnce(Subject *, Mat, Operation, PetscReal *);
-PETSC_INTERN PetscErrorCode TimeSetUp(Subject *, Mat);
+PETSC_INTERN PetscErrorCode TimeSetUp(Subject *, Mat, const Operations *);
 PETSC_INTERN PetscErrorCode TimeInTurn(PetscInt, Subject[], Mat, Operation, Spread[]);

@@ -89,12 +89,12 @@ static PetscErrorCode TimeCandidates(const Operand *c, const GenerateCSR *csr, M
     PetscCall(CreateCandidate(csr, &tuning->variant[k], &candidate[k]));
     PetscCall(OperandCreateMat(c, csr->m, N, &s->C));
     PetscCall(ExamplePathCounts(s->A, &before));
-    PetscCall(ProductBegin(s, B));
+    PetscCall((*ProductOperations.begin)(s, B));
     PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
-    PetscCall(TimeOnce(s, B, ProductNumeric, &s->once));
+    PetscCall(TimeOnce(s, B, ProductOperations.numeric, &s->once));
     subject[k] = *s;
   }
-  PetscCall(TimeInTurn(n, subject, B, ProductNumeric, spread));
+  PetscCall(TimeInTurn(n, subject, B, ProductOperations.numeric, spread));
   for (PetscInt k = 0; k < n; k++) {
     Subject  *s = &candidate[k].subject;
     PetscBool as_set;
@@ -102,7 +102,7 @@ static PetscErrorCode TimeCandidates(const Operand *c, const GenerateCSR *csr, M
     PetscCall(PetscStrcmp(s->path, MatAIJTCUPaths[candidate[k].variant.path], &as_set));
     candidate[k].proxy = tuning->variant[k].seconds;
     candidate[k].full  = as_set ? spread[k].median : 0;
-    PetscCall(ProductEnd(s, B));
+    PetscCall((*ProductOperations.end)(s, B));
     PetscCall(MatDestroy(&s->C));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -238,8 +238,8 @@ static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const 
   PetscCall(VariantCreateMat(tuned.variant, csr, MATSEQAIJ, &tuned.A));
   PetscCall(OperandCreateMat(b, csr->n, N, &B));
   PetscCall(OperandCreateMat(c, csr->m, N, &tuned.C));
-  PetscCall(ProductBegin(&tuned, B));
-  PetscCall(ProductEnd(&tuned, B));
+  PetscCall((*ProductOperations.begin)(&tuned, B));
+  PetscCall((*ProductOperations.end)(&tuned, B));
   PetscCall(MatAIJTCUGetTuning(tuned.A, N, &tuning));
   if (tuning.winner >= 0) {
     PetscCall(AddFormats(&tuning, variant, &all));
