@@ -761,6 +761,7 @@ static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, Petsc
   PetscBLASInt m, n, k, lda, ldb, ldc;
 
   PetscFunctionBegin;
+  (void)ctx;
   PetscCall(PetscBLASIntCast(mnk[0], &m));
   PetscCall(PetscBLASIntCast(mnk[1], &n));
   PetscCall(PetscBLASIntCast(mnk[2], &k));
