@@ -33,7 +33,7 @@ enum {
   MOST_X      = 32,    /* blocks that one kernel works with */
   MOST_MOVED  = 128,   /* columns that one kernel moves */
   COLUMNS     = 8,     /* that share what is read of D */
-  SHARED      = 48 << 10 /* bytes that a thread block may always have */
+  SHARED      = 49152  /* bytes that a thread block may always have */
 };
 
 /* Moves of 16 bytes. The compiler would take a store of a vector apart */

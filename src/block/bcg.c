@@ -45,9 +45,9 @@ enum {
 /* Small matrices where the blocks are */
 enum {
   SQUARE_H,
-  SQUARE_GRAM,    /* Qn^T M Qn */
-  SQUARE_NORMS,   /* the products that norms are computed from */
-  SQUARE_F,       /* from here on what the host sends */
+  SQUARE_GRAM,  /* Qn^T M Qn */
+  SQUARE_NORMS, /* the products that norms are computed from */
+  SQUARE_F,     /* from here on what the host sends */
   SQUARE_ZETA,
   SQUARE_C,       /* without the columns that have ended */
   SQUARE_INVERSE, /* of H */
@@ -204,7 +204,7 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first
   AIJTCUBCG         *b     = (AIJTCUBCG *)s->data;
   const PetscInt     N     = b->N;
   const PetscBool    plain = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED), more = (PetscBool)(plain || ksp->normtype == KSP_NORM_PRECONDITIONED);
-  const Mat          X[2]  = {plain ? Z : Qn, plain ? Qn : Z};
+  const Mat          X[2] = {plain ? Z : Qn, plain ? Qn : Z};
   const PetscScalar *host, *squares;
   PetscBool          good = PETSC_TRUE;
 
@@ -237,7 +237,10 @@ static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norms of the columns of R = Qn C. Natural ones are those of the columns of Zeta C. known says which are right to a hundredth */
+/*
+   Norms of the columns of R = Qn C. Natural ones are those of the columns of Zeta C. known says which are right to a
+   hundredth
+*/
 static void AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
 {
   AIJTCUBCG     *b = (AIJTCUBCG *)s->data;
@@ -293,8 +296,8 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
   const PetscInt       N   = b->N;
-  PetscScalar *const   F = AIJTCUSquare(s, SQUARE_F), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE), *const step = AIJTCUSquare(s, SQUARE_STEP);
-  Mat                  T, last = S[0];
+  PetscScalar *const F = AIJTCUSquare(s, SQUARE_F), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE), *const step = AIJTCUSquare(s, SQUARE_STEP);
+  Mat T, last = S[0];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockWork(ctx, RESULT, &T));
@@ -312,8 +315,8 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
   PetscCall(AIJTCUBlockGram(ctx, 1, &S[0], T, AIJTCUSquare(s, SQUARE_H)));
   PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, step, AIJTCUBlockScalars(ctx, PIVOTS)));
-  PetscCall(AIJTCUBlockTimes(ctx, 1, S[0], PETSC_FALSE, step, PETSC_TRUE, X));         /* x <- x + s h^-1 c */
-  PetscCall(AIJTCUBlockTimes(ctx, 1, Qn[0], PETSC_FALSE, F, PETSC_FALSE, Qn[1]));      /* qn <- qn f - t h^-1 */
+  PetscCall(AIJTCUBlockTimes(ctx, 1, S[0], PETSC_FALSE, step, PETSC_TRUE, X));    /* x <- x + s h^-1 c */
+  PetscCall(AIJTCUBlockTimes(ctx, 1, Qn[0], PETSC_FALSE, F, PETSC_FALSE, Qn[1])); /* qn <- qn f - t h^-1 */
   PetscCall(AIJTCUBlockTimes(ctx, -1, T, PETSC_FALSE, inverse, PETSC_TRUE, Qn[1]));
   last  = Qn[0];
   Qn[0] = Qn[1];

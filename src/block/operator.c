@@ -169,8 +169,8 @@ PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at
   const Mat        given[2] = {B, X};
   AIJTCUBlockNeeds needs    = (*s->method->needs)(ksp);
   Mat              A;
-  AIJTCUPlan *plan;
-  PetscBool   device, fits = PETSC_FALSE;
+  AIJTCUPlan      *plan;
+  PetscBool        device, fits = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));

@@ -58,8 +58,8 @@ struct _n_AIJTCUBlockCtx {
 typedef struct _n_AIJTCUBlockCall AIJTCUBlockCall;
 struct _n_AIJTCUBlockCall {
   HrpbError (*run)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *);
+  PetscErrorCode (*blas)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *); /* if run is NULL */
   PetscInt           noperands, nx;
-  PetscErrorCode (*blas)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *); /* in place of run */
   PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
   PetscInt           flops; /* for each entry of a block */
   AIJTCUScalarOp     op;
@@ -761,6 +761,7 @@ static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, Petsc
   PetscBLASInt m, n, k, lda, ldb, ldc;
 
   PetscFunctionBegin;
+  (void)ctx;
   PetscCall(PetscBLASIntCast(mnk[0], &m));
   PetscCall(PetscBLASIntCast(mnk[1], &n));
   PetscCall(PetscBLASIntCast(mnk[2], &k));
@@ -792,12 +793,12 @@ static PetscErrorCode AIJTCURunGram(const struct _n_AIJTCUBlockCtx *ctx, const B
   PetscFunctionBegin;
   (void)shape;
   if (!ctx->n) { /* the BLAS need not take matrices without rows */
-    #if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
     if (ctx->device) {
       PetscCallCUDA(cudaMemsetAsync(call->out, 0, (size_t)(call->nsums * N) * sizeof(*call->out), shape->stream));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    #endif
+  #endif
     PetscCall(PetscArrayzero(call->out, call->nsums * N));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

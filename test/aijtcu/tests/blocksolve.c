@@ -474,6 +474,32 @@ static PetscErrorCode Widths(Mat A, Mat T, const Params *given, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A block of one column has the bits of cg's, and as many iterations */
+static PetscErrorCode OneColumn(Mat A, Mat T, const Params *p)
+{
+  Mat       b, x[2];
+  KSP       ksp[2];
+  PetscInt  its[2];
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(CreateBlock(A, 1, 0, p, &b));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(CreateSolver(T, p, &ksp[i]));
+    if (i) PetscCall(KSPSetType(ksp[i], KSPCG));
+    PetscCall(CreateBlock(A, 1, 1, p, &x[i]));
+    PetscCall(KSPMatSolve(ksp[i], b, x[i]));
+    PetscCall(KSPGetIterationNumber(ksp[i], &its[i]));
+    PetscCall(KSPDestroy(&ksp[i]));
+  }
+  PetscCall(SameBits(x[0], x[1], &same));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PETSC_COMM_WORLD));
+  if (!same || its[0] != its[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s than with cg: %" PetscInt_FMT " iterations, with cg %" PetscInt_FMT "\n", same ? "Other iterations" : "Other bits", its[0], its[1]));
+  PetscCall(MatDestroy(&b));
+  for (int i = 0; i < 2; i++) PetscCall(MatDestroy(&x[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Many columns, most of which end early. Those that do not have the bits that they have without the others */
 static PetscErrorCode Narrow(Mat A, Mat T, const Params *p)
 {
@@ -799,7 +825,7 @@ static PetscErrorCode TakenByItself(Mat T, PetscBool *taken)
 
 int main(int argc, char **argv)
 {
-  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow"};
+  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow", "one"};
   PetscInt          scenario    = 0;
   Params            p;
   Mat               A, T, B, X0;
@@ -831,6 +857,7 @@ int main(int argc, char **argv)
   else if (scenario == 7) PetscCall(Quiet(T, &p, B, X0));
   else if (scenario == 8) PetscCall(Memory(A, T, &p, B, X0));
   else if (scenario == 9) PetscCall(Narrow(A, T, &p));
+  else if (scenario == 10) PetscCall(OneColumn(A, T, &p));
   else {
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));
@@ -965,6 +992,11 @@ int main(int argc, char **argv)
       args: -ksp_type bcg -pc_type bjacobi -fewer -scenario {{exchange widths columns}}
 
     test:
+      suffix: bcg_one
+      nsize: {{1 2}}
+      args: -ksp_type bcg -pc_type jacobi -ksp_norm_type {{preconditioned natural}} -nonzero {{0 1}} -scenario one
+
+    test:
       suffix: singular
       nsize: 2
       args: -ksp_type {{cg gmres chebyshev bcgs}} -pc_type jacobi -shape singular -ksp_max_it 12
@@ -1030,6 +1062,12 @@ int main(int argc, char **argv)
       suffix: cuda_bcg
       requires: cuda
       args: -ksp_type bcg -pc_type jacobi -block densecuda -nonzero -with_nan -fewer -dependent
+
+    test:
+      suffix: cuda_bcg_scenarios
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type bcg -pc_type jacobi -block densecuda -fewer -scenario {{exchange widths one}}
 
     test:
       suffix: cuda_factors
