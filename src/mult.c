@@ -152,7 +152,7 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));
   *done = (PetscBool)!err;
-  if (err) PetscCall(PetscInfo(A, "aijtcu: the parent makes a product with one vector: %s\n", HrpbErrorString(err)));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no product with one vector by our kernels, the parent makes it: %s\n", HrpbErrorString(err)));
   else PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(transposed ? plan->transpose.matrix.plan.nonempty : plan->vector.plan.nonempty))));
 #else
   (void)A;

@@ -26,7 +26,7 @@ PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorCreateOnDevice, NULL, &v->why));
   if (v->why) {
     v->state = AIJTCU_REFUSED;
-    PetscCall(PetscInfo(A, "aijtcu: products with one vector are left to the parent: %s\n", HrpbErrorString(v->why)));
+    PetscCall(PetscInfo(A, "aijtcu: no products with one vector by our kernels, the parent makes them: %s\n", HrpbErrorString(v->why)));
   } else
     PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d lanes for a row (0: by its length); %d rows are cut into %d parts\n", (int)p->lanes, (int)p->nlong, (int)p->nparts));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -62,7 +62,7 @@ PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-  if (err) PetscCall(PetscInfo(A, "aijtcu: products with one vector stay as they are: %s\n", HrpbErrorString(err)));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes and short columns, products with one vector stay as they are: %s\n", HrpbErrorString(err)));
   else
     PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d nodes of up to %d rows, and %s columns\n", (int)p->nnodes, (int)p->node_rows, p->columns ? "short" : "no short"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,7 +113,7 @@ PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan)
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   if (t->why) {
     t->state = AIJTCU_REFUSED;
-    PetscCall(PetscInfo(A, "aijtcu: products of the transpose with one vector are left to the parent: %s\n", HrpbErrorString(t->why)));
+    PetscCall(PetscInfo(A, "aijtcu: no transpose, the parent makes its products with one vector: %s\n", HrpbErrorString(t->why)));
   } else PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with one vector\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -116,7 +116,8 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (!ierr && cuda_error) Complain(s, k, "an error of CUDA is left to others");
   cuda_error = 0;
   fails      = (PetscBool)(ierr != PETSC_SUCCESS);
-  half       = (PetscBool)(half || (fails && s->act == DoDestroy));
+  /* The parent leaves the exchange of a parallel matrix open where the product of a block fails */
+  half       = (PetscBool)(half || (fails && (s->act == DoDestroy || (size > 1 && (s->act == DoMult || s->act == DoOtherMults)))));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fails, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
   if (half) { /* a matrix that was half made or half destroyed can be used for nothing, not even destroyed */
