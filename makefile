@@ -16,6 +16,7 @@ make test-emulated  run the kernels for a GPU on this machine's processor, where
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
+make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
@@ -39,13 +40,13 @@ PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
-BENCH_ARGS='-families rmat ...'    make bench: options of examples/bench, see its -help
+BENCH_ARGS='-families rmat ...'    make bench, make bench-solve: options of examples/bench or examples/solve, see their -help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern; one that matches none is an error
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all example bench bench-solve test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -209,6 +210,9 @@ COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 bench: $(BUILD)/bin/bench
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/bench-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS) && examples/bench/report "$$table"
+bench-solve: $(BUILD)/bin/solve
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
+	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)
 
 # The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them
 TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' TESTS='$(TESTS)' \

@@ -218,11 +218,29 @@ typedef struct { /* what KSPCHEBYSHEV works with */
   const PetscReal *betas;
 } AIJTCUChebyshev;
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+
+  #if AIJTCU_HAVE_DEVICE
+typedef enum {
+  AIJTCU_FACTOR_LU,  /* L, whose diagonal is ones, below U in one matrix */
+  AIJTCU_FACTOR_LLT, /* L, with numbers above it that do not belong to it */
+  AIJTCU_FACTOR_UTDU /* U, whose diagonal is ones, and the inverse of D */
+} AIJTCUTrianglesKind;
+typedef struct { /* triangular factors on a device, in CSR */
+  AIJTCUTrianglesKind   kind;
+  size_t             index_size; /* of an entry of these: */
+  const void        *rowptr, *colidx;
+  const PetscScalar *values, *diagonal;
+  PetscBool          permuted; /* rows or columns were, before the matrix was factored */
+} AIJTCUTriangles;
+PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *);
+  #endif
 #endif
 
 /* upstreamproduct.c: workarounds for defects in products */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUProductIsSparse(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductOfReplaced(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
 
 /* wrap.c: what stands in for the parent's functions */
@@ -342,6 +360,11 @@ PETSC_INTERN PetscBool           AIJTCUForgetError(int);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceFits(size_t, PetscBool *);
 PETSC_INTERN void           AIJTCUWorkspaceUser(PetscBool);
 PETSC_INTERN PetscReal      AIJTCUWorkspaceMax; /* MiB; zero or less for the default */
+#endif
+
+#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
+/* block/matsolve.c */
+PETSC_INTERN PetscErrorCode AIJTCUMatSolveEnter(Mat, IS, IS);
 #endif
 
 /* factor.c */

@@ -20,6 +20,7 @@ typedef struct {
   PetscErrorCode (*numeric)(Mat);
   AIJTCUPatternKey key;   /* pattern of A in the symbolic phase */
   PetscObjectState state; /* state of A's values then */
+  PetscObjectId operand[3]; /* the operands then, 0 for one that is not there */
 } AIJTCUDelegated;
 
 static PetscErrorCode AIJTCUDelegatedDestroy(PetscCtxRt ctx)
@@ -40,6 +41,18 @@ static PetscErrorCode AIJTCUDelegatedGet(Mat C, AIJTCUDelegated **dp)
     PetscCall(PetscNew(dp));
     PetscCall(AIJTCUComposeData((PetscObject)C, PRODUCT_KEY, *dp, AIJTCUDelegatedDestroy));
   } else PetscCall(PetscContainerGetPointer(container, dp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUOperandIds(Mat C, PetscObjectId id[3])
+{
+  const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    id[i] = 0;
+    if (operand[i]) PetscCall(PetscObjectGetId((PetscObject)operand[i], &id[i]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,6 +162,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Delegated(Mat C)
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   PetscCall(AIJTCUPatternKeyGet(C->product->A, &dp->key));
   PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &dp->state));
+  PetscCall(AIJTCUOperandIds(C, dp->operand));
   dp->numeric            = C->ops->productnumeric;
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Delegated;
   PetscCall(AIJTCUInheritFromOperands(C));
@@ -362,10 +376,24 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
   Mat              A = C->product->A;
   AIJTCUDelegated *dp;
   AIJTCUPlan      *plan;
+  PetscObjectId    now[3];
   PetscBool        dense, bysymmetry, parallel, stale;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan && plan->device) {
+    PetscCall(AIJTCUDelegatedGet(C, &dp));
+    PetscCall(AIJTCUOperandIds(C, now));
+    if (dp->numeric && memcmp(now, dp->operand, sizeof(now))) {
+      PetscBool sparse;
+
+      PetscCall(AIJTCUProductIsSparse(C, &sparse));
+      if (sparse) {
+        PetscCall(AIJTCUProductOfReplaced(C));
+        PetscFunctionReturn(PETSC_SUCCESS);
+      }
+    }
+  }
   parallel = (PetscBool)(plan && plan->kind == AIJTCU_KIND_MPI);
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   PetscCall(AIJTCUProductSymmetryChanged(C, &stale));

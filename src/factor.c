@@ -37,9 +37,10 @@ static PetscErrorCode AIJTCUFactorOps(Mat F, struct _MatOps **ops)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUFactorWrap(Mat);
+static PetscErrorCode AIJTCUFactorWrap(Mat, IS, IS);
 
-  #define SYMBOLIC(op, name, formal, actual) \
+  /* r and c are the orders of rows and columns, NULL if they stay */
+  #define STEP(op, name, formal, actual, r, c) \
     static PetscErrorCode name formal \
     { \
       struct _MatOps *ops; \
@@ -47,16 +48,16 @@ static PetscErrorCode AIJTCUFactorWrap(Mat);
       PetscFunctionBegin; \
       PetscCall(AIJTCUFactorOps(F, &ops)); \
       AIJTCUCallParentBare(A, (*ops->op)actual); \
-      PetscCall(AIJTCUFactorWrap(F)); \
+      PetscCall(AIJTCUFactorWrap(F, r, c)); \
       PetscFunctionReturn(PETSC_SUCCESS); \
     }
-SYMBOLIC(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info))
-SYMBOLIC(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info))
-SYMBOLIC(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info))
-SYMBOLIC(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info))
-SYMBOLIC(lufactornumeric, MatLUFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
-SYMBOLIC(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info))
-  #undef SYMBOLIC
+STEP(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info), r, c)
+STEP(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info), r, c)
+STEP(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info), r, r)
+STEP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info), r, r)
+STEP(lufactornumeric, MatLUFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
+STEP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
+  #undef STEP
 
   #define SOLVE(op, name) \
     static PetscErrorCode name##_Parent(Mat F, const Vec v[]) \
@@ -81,7 +82,7 @@ SOLVE(solvetranspose, MatSolveTranspose_AIJTCU)
   #undef SOLVE
 
 /* Every step of the parent may set the operations of the next */
-static PetscErrorCode AIJTCUFactorWrap(Mat F)
+static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
 {
   struct _MatOps *ops;
 
@@ -101,6 +102,12 @@ static PetscErrorCode AIJTCUFactorWrap(Mat F)
   WRAP(solve, MatSolve_AIJTCU)
   WRAP(solvetranspose, MatSolveTranspose_AIJTCU)
   #undef WRAP
+  #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUMatSolveEnter(F, r, c));
+  #else
+  (void)r;
+  (void)c;
+  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +122,7 @@ static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
   if (plan && !plan->device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
   else PetscCall((*getfactor)(A, ftype, F));
-  if (plan && *F) PetscCall(AIJTCUFactorWrap(*F));
+  if (plan && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -4,10 +4,10 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
                      "  ./bench -f one.mtx,two.mtx -csv results.csv\n"
                      "  ./bench -f @list.txt -csv results.csv        the files that a text file names, one a line\n\n";
 
+#include "csrmat.h"
 #include "family.h"
 #include "limit.h"
 #include "machine.h"
-#include "matload.h"
 #include "operand.h"
 #include "options.h"
 #include "pathtaken.h"
@@ -71,34 +71,6 @@ static PetscErrorCode DestroyOptions(Options *o)
   PetscCall(ExampleListDestroy(o->files, &o->file));
   PetscCall(ExampleListDestroy(o->variants, &o->variant));
   PetscCall(PetscFree(o->N));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Load(const char file[], GenerateCSR *csr)
-{
-  Mat                A;
-  const PetscInt    *i, *j;
-  const PetscScalar *a;
-  PetscBool          done;
-
-  PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
-  PetscCall(MatSetType(A, MATSEQAIJ));
-  PetscCall(ExampleMatLoad(PETSC_COMM_SELF, file, A));
-  PetscCall(MatGetSize(A, NULL, &csr->n));
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &i, &j, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access");
-  PetscCall(MatSeqAIJGetArrayRead(A, &a));
-  PetscCall(PetscMalloc1(csr->m + 1, &csr->i));
-  PetscCall(PetscMalloc1(i[csr->m], &csr->j));
-  PetscCall(PetscMalloc1(i[csr->m], &csr->a));
-  PetscCall(PetscArraycpy(csr->i, i, csr->m + 1));
-  PetscCall(PetscArraycpy(csr->j, j, i[csr->m]));
-  PetscCall(PetscArraycpy(csr->a, a, i[csr->m]));
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &csr->m, &i, &j, &done));
-  PetscCall(MatGetSize(A, &csr->m, NULL));
-  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,7 +282,7 @@ int main(int argc, char **args)
       char *base = strrchr(o.file[k - o.families], '/');
 
       r.name = base ? base + 1 : o.file[k - o.families];
-      PetscCall(Load(o.file[k - o.families], &r.csr));
+      PetscCall(ExampleCSRLoad(o.file[k - o.families], &r.csr));
     }
     PetscCall(RunMatrix(&r, &wrong));
   }

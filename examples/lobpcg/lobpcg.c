@@ -3,6 +3,7 @@ static char help[] = "Iterations of LOBPCG with matrices of several types, the s
                      "  ./lobpcg -families elasticity,dof8 -blocks 16,32 -orthogonalizations chol -eps_max_it 20\n"
                      "  ./lobpcg -types aij,aijtcu -scale 0.01 -blocks 8\n\n";
 
+#include "csrmat.h"
 #include "csv.h"
 #include "family.h"
 #include "machine.h"
@@ -10,6 +11,10 @@ static char help[] = "Iterations of LOBPCG with matrices of several types, the s
 #include "springs.h"
 #include "trial.h"
 #include <petscaijtcu.h>
+
+enum {
+  PRODUCTS = 100 /* a solve has 40 iterations with about two products each */
+};
 
 typedef struct {
   char    **family, **type, **orthogonalization;
@@ -180,7 +185,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCall(SpringsSetValues(&csr));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros", name, csr.m, csr.n, csr.i[csr.m]));
   for (PetscInt k = 0; k < o->types; k++) {
-    PetscCall(SpringsCreateMat(&csr, o->type[k], &side[k].A));
+    PetscCall(ExampleCSRMat(&csr, PETSC_TRUE, PRODUCTS, o->type[k], &side[k].A));
     PetscCall(MatGetType(side[k].A, &side[k].type));
     PetscCall(TrialStart(side[k].A, o->most, &side[k].start));
   }

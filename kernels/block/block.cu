@@ -8,6 +8,7 @@
      axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
      maxpy    (nx + 2) s          Y is read and written once for MOST_X blocks X
      cg_step  6 s                 4 are read, 2 written; 7 s with Z. The sums cost nothing more
+     smooth   5 s, and D as below
      scale    2 s, and D N/COLUMNS times, from L2 where it fits
 
    A tile is TILE rows of a column. A thread block does one tile at a time, and each thread has ENTRIES numbers of it in
@@ -187,6 +188,11 @@ struct StepArgs {
   int64_t     n, N;
 };
 
+struct SmoothArgs {
+  BlockSmooth t;
+  int64_t     n, N;
+};
+
 struct ScaleArgs {
   BlockIn           X;
   BlockOut          Y;
@@ -317,6 +323,45 @@ static __global__ void __launch_bounds__(THREADS) DiagonalKernel(const __grid_co
   }
 }
 
+/* The same for a step of a smoother */
+static __global__ void __launch_bounds__(THREADS) SmoothKernel(const __grid_constant__ SmoothArgs s)
+{
+  const int64_t      i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+  const BlockSmooth &t              = s.t;
+  HrpbScalar         d[ENTRIES] = {}, x[ENTRIES], y[ENTRIES];
+
+  if (t.c != 0) Load(t.D + i0, rows, d);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) d[e] *= t.c;
+  for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
+    for (int64_t j = j0; j < j0 + COLUMNS && j < s.N; j++) {
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) y[e] = 0;
+      if (t.c != 0) {
+        Load(t.B.array + j * t.B.ld + i0, rows, y);
+        if (t.W.array) {
+          Load(t.W.array + j * t.W.ld + i0, rows, x);
+#pragma unroll
+          for (int e = 0; e < ENTRIES; e++) y[e] -= x[e];
+        }
+#pragma unroll
+        for (int e = 0; e < ENTRIES; e++) y[e] *= d[e];
+      }
+      if (t.b != 0) {
+        Load(t.X.array + j * t.X.ld + i0, rows, x);
+#pragma unroll
+        for (int e = 0; e < ENTRIES; e++) y[e] += t.b * x[e];
+      }
+      if (t.a != 0) {
+        Load(t.Y0.array + j * t.Y0.ld + i0, rows, x);
+#pragma unroll
+        for (int e = 0; e < ENTRIES; e++) y[e] += t.a * x[e];
+      }
+      Store(t.Y.array + j * t.Y.ld + i0, rows, y);
+    }
+  }
+}
+
 /* A row of blocks for each thread, and COLUMNS columns. Neighbours read the same entries of X, which come from L1 */
 static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_constant__ ScaleArgs s)
 {
@@ -432,6 +477,16 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
 }
 
+static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
+{
+  const SmoothArgs a = {*t, s->n, s->N};
+
+  if (IsEmpty(s)) return HRPB_SUCCESS;
+  SmoothKernel<<<Grid(s, COLUMNS), THREADS, 0, s->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
 /* Copies in two dimensions are limited in the distance of the columns */
 static bool InTwoDimensions(int64_t ld)
 {
@@ -489,6 +544,7 @@ const BlockOps BlockOpsDevice = {
   .axpby   = AXPBY,
   .maxpy   = MAXPY,
   .cg_step = CGStep,
+  .smooth  = Smooth,
   .copy    = Copy,
   .zero    = Zero,
   .scalars = Scalars,

@@ -135,6 +135,24 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   return HRPB_SUCCESS;
 }
 
+static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    const HrpbScalar *y0 = t->Y0.array + j * t->Y0.ld, *x = t->X.array + j * t->X.ld, *b = t->B.array + j * t->B.ld, *w = t->W.array ? t->W.array + j * t->W.ld : NULL;
+    HrpbScalar       *y = t->Y.array + j * t->Y.ld;
+
+    for (int64_t i = 0; i < s->n; i++) {
+      HrpbScalar sum = 0;
+
+      if (t->c != 0) sum = t->c * t->D[i] * (w ? b[i] - w[i] : b[i]);
+      if (t->b != 0) sum += t->b * x[i];
+      if (t->a != 0) sum += t->a * y0[i];
+      y[i] = sum;
+    }
+  }
+  return HRPB_SUCCESS;
+}
+
 static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
 {
   if (X.array == Y.array || s->n == 0) return HRPB_SUCCESS;
@@ -183,6 +201,7 @@ const BlockOps BlockOpsHost = {
   .axpby   = BlockAXPBY,
   .maxpy   = MAXPY,
   .cg_step = CGStep,
+  .smooth  = Smooth,
   .copy    = Copy,
   .zero    = Zero,
   .scalars = Scalars,

@@ -50,6 +50,17 @@ typedef struct {
   BlockOut          Z;
 } BlockStep;
 
+/*
+   A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose
+   number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X
+*/
+typedef struct {
+  HrpbScalar        a, b, c;
+  BlockIn           Y0, X, B, W;
+  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
+  BlockOut          Y;
+} BlockSmooth;
+
 /* Operations on arrays of N scalars */
 typedef enum {
   BLOCK_MULTIPLY, /* x y */
@@ -72,6 +83,8 @@ typedef struct {
 
   /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
   HrpbError (*cg_step)(const BlockShape *, const BlockStep *, HrpbScalar *sums);
+
+  HrpbError (*smooth)(const BlockShape *, const BlockSmooth *);
 
   HrpbError (*copy)(const BlockShape *, BlockIn X, BlockOut Y);
   HrpbError (*zero)(const BlockShape *, BlockOut Y);

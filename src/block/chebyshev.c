@@ -2,7 +2,8 @@
    KSPCHEBYSHEV for a block. The bounds of the eigenvalues are PETSc's.
 
    The first kind is the recurrence of KSPSolve_Chebyshev_FirstKind() for the steps d = x_k+1 - x_k, so that X stays
-   where it is. Without norms no process waits for another or for the device.
+   where it is. Without norms no process waits for another or for the device. A smoother has none, and most have a
+   diagonal as preconditioner: then a step is a product and one pass over the blocks.
 */
 #include "blockksp.h"
 
@@ -49,13 +50,23 @@ static PetscErrorCode AIJTCUStepChebyshev(KSP ksp, AIJTCUBlockKSP *s, PetscInt n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The numbers of the first kind: a step is x_n = omega x_n-1 + (1 - omega) x_n-2 + omega scale M r_n-1; omega_1 is 1 */
+static PetscReal AIJTCUOmega(PetscReal alpha, PetscReal c[2])
+{
+  const PetscReal next = 2 / alpha * c[1] - c[0], omega = 2 / alpha * c[1] / next;
+
+  c[0] = c[1];
+  c[1] = next;
+  return omega;
+}
+
 static PetscErrorCode AIJTCUSolveChebyshevFirst(KSP ksp, AIJTCUBlockKSP *s, const AIJTCUChebyshev *bounds, Mat B, Mat X)
 {
   const AIJTCUBlockCtx ctx   = s->ctx;
-  const PetscReal      scale = 2 / (bounds->emax + bounds->emin), alpha = 1 - scale * bounds->emin, mu = 1 / alpha;
+  const PetscReal      scale = 2 / (bounds->emax + bounds->emin), alpha = 1 - scale * bounds->emin;
   const PetscBool      norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE);
   PetscScalar *const   value = AIJTCUBlockScalars(ctx, COEFFICIENTS);
-  PetscReal            c = mu, cold = 1;
+  PetscReal            c[2]  = {1, 1 / alpha};
   Mat                  d[2], R, r;
 
   PetscFunctionBegin;
@@ -71,7 +82,7 @@ static PetscErrorCode AIJTCUSolveChebyshevFirst(KSP ksp, AIJTCUBlockKSP *s, cons
       PetscCall(AIJTCUColumnsScaled(s, 1, (PetscScalar[]){scale}, COEFFICIENTS));
       PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, value, d));
     } else {
-      const PetscReal cnew = 2 * mu * c - cold, omega = 2 / alpha * c / cnew;
+      const PetscReal omega = AIJTCUOmega(alpha, c);
 
       PetscCall(AIJTCUColumnsScaled(s, 2, (PetscScalar[]){(omega - 1) * (n == 2 ? scale : 1), omega * scale}, COEFFICIENTS));
       if (last && !norms) PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 2, value, d));
@@ -79,12 +90,32 @@ static PetscErrorCode AIJTCUSolveChebyshevFirst(KSP ksp, AIJTCUBlockKSP *s, cons
         PetscCall(AIJTCUBlockAXPBY(ctx, d[0], AIJTCUBlockScalars(ctx, COEFFICIENTS + 1), d[1], value));
         PetscCall(AIJTCUBlockAXPBY(ctx, X, NULL, d[0], NULL));
       }
-      cold = c;
-      c    = cnew;
     }
     if (!last || norms) PetscCall(AIJTCUBlockResidual(ksp, s, PETSC_FALSE, B, X, R, &r));
     PetscCall(AIJTCUStepChebyshev(ksp, s, n, r, d[1]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first kind without norms, with the diagonal D. x_n comes to T and to X in turns, the last to X */
+static PetscErrorCode AIJTCUSmoothChebyshev(KSP ksp, AIJTCUBlockKSP *s, const AIJTCUChebyshev *bounds, Vec D, Mat B, Mat X)
+{
+  const PetscReal scale = 2 / (bounds->emax + bounds->emin), alpha = 1 - scale * bounds->emin;
+  PetscReal       c[2] = {1, 1 / alpha};
+  Mat             T, W;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_TEMP, &T));
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_OWN, &W));
+  for (PetscInt n = 1; n <= ksp->max_it; n++) {
+    const Mat       from = n % 2 ? X : T, before = n % 2 ? T : X, to = n == ksp->max_it ? X : before;
+    const PetscReal omega = n == 1 ? 1 : AIJTCUOmega(alpha, c);
+    const PetscInt  known = n - (ksp->guess_zero ? 1 : 0); /* how many of x_n-1, x_n-2, ... are not zero, or there */
+
+    if (known) PetscCall(AIJTCUBlockMatMult(ksp, s, from, W));
+    PetscCall(AIJTCUBlockSmooth(s->ctx, to, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, omega * scale, D, B, known ? W : NULL));
+  }
+  PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -125,10 +156,13 @@ static PetscErrorCode AIJTCUSolveChebyshev(KSP ksp, AIJTCUBlockKSP *s, Mat B, Ma
 {
   AIJTCUChebyshev bounds;
   PetscBool       known;
+  Vec             D;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUChebyshevGet(ksp, &bounds, &known));
-  if (bounds.kind == KSP_CHEBYSHEV_FIRST) PetscCall(AIJTCUSolveChebyshevFirst(ksp, s, &bounds, B, X));
+  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &D));
+  if (D && bounds.kind == KSP_CHEBYSHEV_FIRST) PetscCall(AIJTCUSmoothChebyshev(ksp, s, &bounds, D, B, X));
+  else if (bounds.kind == KSP_CHEBYSHEV_FIRST) PetscCall(AIJTCUSolveChebyshevFirst(ksp, s, &bounds, B, X));
   else PetscCall(AIJTCUSolveChebyshevFourth(ksp, s, &bounds, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

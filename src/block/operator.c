@@ -53,8 +53,10 @@ static PetscErrorCode AIJTCUBlockMove(Mat X, Mat Y)
   for (PetscInt j = 0; j < X->cmap->N; j++) PetscCall(PetscArraycpy(y + j * ldy, x + j * ldx, X->rmap->n));
   PetscCall(MatDenseRestoreArrayWrite(Y, &y));
   PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  if (!Y->assembled) { /* with a reduction */
+    PetscCall(MatAssemblyBegin(Y, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(Y, MAT_FINAL_ASSEMBLY));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,6 +297,18 @@ PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
   if (!*D) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBlockCtxTakes(s->ctx, *D, &takes));
   if (dblock > 1 || !takes) *D = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same for a smoother, whose steps are AIJTCUBlockSmooth(): NULL where there are norms, which need the residual, or
+   no steps, or where the preconditioner has failed
+*/
+PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
+{
+  PetscFunctionBegin;
+  *D = NULL;
+  if (ksp->normtype == KSP_NORM_NONE && ksp->max_it > 0 && ksp->reason != KSP_DIVERGED_PC_FAILED) PetscCall(AIJTCUBlockPCDiagonal(ksp, s, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -12,6 +12,9 @@
      other sign, too, and its solution is subtracted. No bit of the result depends on that.
 
    What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
+
+   KSPRICHARDSON has PCMG iterate by itself, and goes column by column where there is nothing for blocks. Where block
+   solves are taken there is: PCApplyRichardson_MG() with these cycles and the Frobenius norm.
 */
 #include "block.h"
 
@@ -65,6 +68,7 @@ typedef struct {
   PetscErrorCode (*reset)(PC);
   PetscErrorCode (*destroy)(PC);
   PetscErrorCode (*matapply)(PC, Mat, Mat);
+  PetscErrorCode (*matapplyrichardson)(PC, Mat, Mat, Mat, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
   PetscInt   nlevels; /* of what is kept */
   PetscInt64 applied;
   char       elsewhere[32]; /* type of blocks that are not where the products are made */
@@ -452,8 +456,55 @@ static PetscErrorCode Smooth(PC pc, const PC_MG_Levels *level, KSP smoother, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One cycle for A X = B on level l and those below */
-static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat B, Mat X)
+/* The iterations of a PCMG that stands alone, until the residual of all columns is small enough */
+typedef struct {
+  AIJTCUBlockCtx              norms; /* NULL where nothing is tested */
+  PetscReal                   tolerance, abstol;
+  PCRichardsonConvergedReason reason;
+} Iterations;
+
+/* The Frobenius norm. MatNorm() would bring a block of the device to the host */
+static PetscErrorCode BlockNorm(AIJTCUBlockCtx ctx, Mat X, PetscReal *norm)
+{
+  const PetscInt N   = X->cmap->N;
+  PetscReal      sum = 0;
+  PetscScalar   *squares;
+  PetscBool      usable;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockCtxSetUp(ctx, X, 1, &usable));
+  if (!usable) {
+    PetscCall(MatNorm(X, NORM_FROBENIUS, norm));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUBlockDots(ctx, 1, &X, X, AIJTCUBlockScalars(ctx, 0)));
+  PetscCall(PetscMalloc1(N, &squares));
+  PetscCall(AIJTCUBlockToHost(ctx, 1, AIJTCUBlockScalars(ctx, 0), squares));
+  for (PetscInt j = 0; j < N; j++) sum += PetscRealPart(squares[j]);
+  PetscCall(PetscFree(squares));
+  *norm = PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the residual R ends the iterations */
+static PetscErrorCode TestResidual(PC pc, Iterations *test, Mat R)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(BlockNorm(test->norms, R, &norm));
+  if (norm <= test->tolerance) {
+    test->reason = norm < test->abstol ? PCRICHARDSON_CONVERGED_ATOL : PCRICHARDSON_CONVERGED_RTOL;
+    PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns have converged. Norm of all residuals %g, tolerance %g\n", R->cmap->N, (double)norm, (double)test->tolerance));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   One cycle for A X = B on level l and those below. The residual after the first smoother of the finest level is
+   tested, where there is a test
+*/
+static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat B, Mat X, Iterations *test)
 {
   const PC_MG_Levels *level = ((PC_MG *)pc->data)->levels[l];
   Blocks             *fine = &width->level[l], *coarse = l ? &width->level[l - 1] : NULL;
@@ -466,10 +517,14 @@ static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat
   PetscCall(MatProductNumeric(fine->r));
   PetscCall(MatAXPY(fine->r, -1, B, SAME_NONZERO_PATTERN));
   PetscCall(EventEnd(level->eventresidual));
+  if (test && test->norms) {
+    PetscCall(TestResidual(pc, test, fine->r));
+    if (test->reason) PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(EventBegin(level->eventinterprestrict));
   PetscCall(MatProductNumeric(coarse->b));
   PetscCall(EventEnd(level->eventinterprestrict));
-  for (PetscInt i = 0; i < cycles; i++) PetscCall(Cycle(pc, width, l - 1, (PetscBool)(i == 0), coarse->b, coarse->x));
+  for (PetscInt i = 0; i < cycles; i++) PetscCall(Cycle(pc, width, l - 1, (PetscBool)(i == 0), coarse->b, coarse->x, NULL));
   PetscCall(EventBegin(level->eventinterprestrict));
   PetscCall(MatProductNumeric(fine->e));
   PetscCall(MatAXPY(X, -1, fine->e, SAME_NONZERO_PATTERN));
@@ -478,51 +533,157 @@ static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All cycles. X is an operand of the product with the finest level's A for as long */
-static PetscErrorCode Cycles(PC pc, Width *width, Mat B, Mat X)
+/* So many cycles at most; done says how many were gone through. zero says that X stands for zero at first */
+static PetscErrorCode Cycles(PC pc, Width *width, PetscInt most, PetscBool zero, Mat B, Mat X, Iterations *test, PetscInt *done)
 {
-  const PC_MG   *mg     = (PC_MG *)pc->data;
-  const PetscInt finest = mg->levels[0]->levels - 1;
-  Blocks        *fine   = &width->level[finest];
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  const PetscInt finest = ((PC_MG *)pc->data)->levels[0]->levels - 1;
 
   PetscFunctionBegin;
-  PetscCall(MatProductReplaceMats(NULL, X, NULL, fine->r));
-  for (PetscInt i = 0; i < mg->cyclesperpcapply && !ierr; i++) ierr = Cycle(pc, width, finest, (PetscBool)(i == 0), B, X);
-  PetscCall(MatProductReplaceMats(NULL, fine->e, NULL, fine->r)); /* the caller's X is not kept */
-  PetscCall(ierr);
+  for (*done = 0; *done < most; ++*done) {
+    PetscCall(Cycle(pc, width, finest, (PetscBool)(zero && *done == 0), B, X, test));
+    if (test && test->reason) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCApplyRichardson_MG() from where the levels have their operators */
+static PetscErrorCode Iterate(PC pc, Width *width, PetscReal rtol, PetscReal abstol, PetscInt most, PetscBool zero, Mat B, Mat X, Iterations *test, PetscInt *done)
+{
+  PC_MG         *mg     = (PC_MG *)pc->data;
+  const PetscInt finest = mg->levels[0]->levels - 1;
+  const Mat      R      = width->level[finest].r;
+  PetscReal      norm;
+
+  PetscFunctionBegin;
+  test->tolerance = test->abstol = abstol;
+  if (rtol && zero) PetscCall(BlockNorm(test->norms, B, &norm));
+  else if (rtol) {
+    PetscCall(MatProductNumeric(R));
+    PetscCall(MatAXPY(R, -1, B, SAME_NONZERO_PATTERN));
+    PetscCall(BlockNorm(test->norms, R, &norm));
+  }
+  if (rtol) test->tolerance = PetscMax(rtol * norm, abstol);
+  if (!test->tolerance) PetscCall(AIJTCUBlockCtxDestroy(&test->norms));
+  /* Smoothers go on from where they are, and the residual may be small */
+  for (PetscInt l = 1; l <= finest; l++) {
+    const PC_MG_Levels *level = mg->levels[l];
+
+    PetscCall(KSPSetTolerances(level->smoothu, 0, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+    if (level->smoothu == level->smoothd) continue;
+    PetscCall(KSPSetInitialGuessNonzero(level->smoothd, PETSC_TRUE));
+    PetscCall(KSPSetTolerances(level->smoothd, 0, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  }
+  PetscCall(Cycles(pc, width, most, zero, B, X, test, done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X is an operand of the product with the finest level's A from Begin() to End(). So the caller's X is not kept */
+static PetscErrorCode Begin(PC pc, const Width *width, Mat X)
+{
+  const PC_MG *mg = (PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductReplaceMats(NULL, X, NULL, width->level[mg->levels[0]->levels - 1].r));
+  PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns by a cycle for blocks\n", X->cmap->N));
+  if (mg->stageApply) PetscCall(PetscLogStagePush(mg->stageApply));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode End(PC pc, const Width *width)
+{
+  const PC_MG  *mg   = (PC_MG *)pc->data;
+  const Blocks *fine = &width->level[mg->levels[0]->levels - 1];
+
+  PetscFunctionBegin;
+  if (mg->stageApply) PetscCall(PetscLogStagePop());
+  PetscCall(MatProductReplaceMats(NULL, fine->e, NULL, fine->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The blocks for B and X. There are none where the cycle is PETSc's; the log says why */
+static PetscErrorCode CycleGet(PC pc, Mat B, Mat X, Multigrid **s, Width **width)
+{
+  const char *why;
+  PetscBool   same;
+
+  PetscFunctionBegin;
+  *width = NULL;
+  PetscCall(MultigridGet(pc, s));
+  PetscCall(CompleteLevels((PC_MG *)pc->data));
+  PetscCall(Lacks(pc, &why));
+  if (!why) {
+    PetscCall(SameType(B, X, &same));
+    if (same) {
+      PetscCall(OperatorsSync(pc, *s));
+      PetscCall(WidthGet(*s, X, width));
+    }
+    if (!*width) why = "its right-hand sides or solutions are not where its operator is";
+  }
+  if (why) PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns by PETSc's cycle: %s\n", X->cmap->N, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCMatApply_AIJTCU_MG(PC pc, Mat B, Mat X)
 {
-  PC_MG      *mg = (PC_MG *)pc->data;
-  Multigrid  *s;
-  Width      *width = NULL;
-  const char *why;
-  PetscBool   same;
+  Multigrid     *s;
+  Width         *width;
+  PetscErrorCode ierr;
+  PetscInt       done;
 
   PetscFunctionBegin;
-  PetscCall(MultigridGet(pc, &s));
-  PetscCall(CompleteLevels(mg));
-  PetscCall(Lacks(pc, &why));
-  if (!why) {
-    PetscCall(SameType(B, X, &same));
-    if (same) {
-      PetscCall(OperatorsSync(pc, s));
-      PetscCall(WidthGet(s, X, &width));
-    }
-    if (!width) why = "its right-hand sides or solutions are not where its operator is";
-  }
-  if (why) {
-    PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns by PETSc's cycle: %s\n", X->cmap->N, why));
+  PetscCall(CycleGet(pc, B, X, &s, &width));
+  if (!width) {
     PetscCall((*s->matapply)(pc, B, X));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns by a cycle for blocks\n", X->cmap->N));
-  if (mg->stageApply) PetscCall(PetscLogStagePush(mg->stageApply));
-  PetscCall(Cycles(pc, width, B, X));
-  if (mg->stageApply) PetscCall(PetscLogStagePop());
+  PetscCall(Begin(pc, width, X));
+  ierr = Cycles(pc, width, ((PC_MG *)pc->data)->cyclesperpcapply, PETSC_TRUE, B, X, NULL, &done);
+  PetscCall(End(pc, width));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One column after the other, as KSPMatSolve_Richardson() does it for a preconditioner that has nothing for blocks */
+static PetscErrorCode RichardsonColumns(PC pc, Mat B, Mat X, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt most, PetscBool zero, PetscInt *its, PCRichardsonConvergedReason *reason)
+{
+  Vec b, x, w;
+
+  PetscFunctionBegin;
+  *its    = 0;
+  *reason = PCRICHARDSON_CONVERGED_ITS;
+  for (PetscInt j = 0; j < X->cmap->N; j++) {
+    PetscCall(MatDenseGetColumnVecRead(B, j, &b));
+    PetscCall(MatDenseGetColumnVec(X, j, &x));
+    PetscCall(VecDuplicate(b, &w));
+    PetscCall(PCApplyRichardson(pc, b, x, w, rtol, abstol, dtol, most, zero, its, reason));
+    PetscCall(VecDestroy(&w));
+    PetscCall(MatDenseRestoreColumnVec(X, j, &x));
+    PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCMatApplyRichardson_AIJTCU_MG(PC pc, Mat B, Mat X, Mat W, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt most, PetscBool zero, PetscInt *its, PCRichardsonConvergedReason *reason)
+{
+  Iterations     test = {.reason = PCRICHARDSON_NOT_SET};
+  Multigrid     *s;
+  Width         *width;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  (void)W;
+  PetscCall(CycleGet(pc, B, X, &s, &width));
+  if (!width) {
+    PetscCall(RichardsonColumns(pc, B, X, rtol, abstol, dtol, most, zero, its, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUBlockCtxCreate(&test.norms));
+  PetscCall(Begin(pc, width, X));
+  ierr = Iterate(pc, width, rtol, abstol, most, zero, B, X, &test, its);
+  PetscCall(End(pc, width));
+  PetscCall(AIJTCUBlockCtxDestroy(&test.norms));
+  PetscCall(ierr);
+  *reason = test.reason ? test.reason : PCRICHARDSON_CONVERGED_ITS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -531,6 +692,7 @@ static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
 {
   Multigrid  *s;
   AIJTCUPlan *plan;
+  PetscBool   taken = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(MultigridGet(pc, &s));
@@ -538,11 +700,12 @@ static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
   if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(MultigridDrop(s));
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
-  if (plan) pc->ops->matapply = PCMatApply_AIJTCU_MG;
-  else {
-    pc->ops->matapply = s->matapply;
-    PetscCall(MultigridDrop(s));
-  }
+  if (plan) PetscCall(AIJTCUOnDevice(pc->pmat, plan, &taken));
+  if (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS) taken = PETSC_TRUE;
+  /* Not for a cycle with which PETSc does not iterate so */
+  pc->ops->matapplyrichardson = taken && pc->ops->applyrichardson ? PCMatApplyRichardson_AIJTCU_MG : s->matapplyrichardson;
+  pc->ops->matapply           = plan ? PCMatApply_AIJTCU_MG : s->matapply;
+  if (!plan) PetscCall(MultigridDrop(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -585,6 +748,8 @@ static PetscErrorCode Wrap(PC pc, PetscErrorCode (*create)(PC))
   s->reset    = pc->ops->reset;
   s->destroy  = pc->ops->destroy;
   s->matapply = pc->ops->matapply;
+
+  s->matapplyrichardson = pc->ops->matapplyrichardson;
   PetscCall(AIJTCUComposeData((PetscObject)pc, MG_KEY, s, MultigridFree));
   pc->ops->setup   = PCSetUp_AIJTCU_MG;
   pc->ops->reset   = PCReset_AIJTCU_MG;

@@ -60,16 +60,30 @@ static PetscErrorCode AIJTCUComposeRichardson(KSP ksp, AIJTCUBlockKSP *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether KSPMatSolve_Richardson() would have the preconditioner iterate, which has iterations of its own */
+static PetscErrorCode AIJTCURichardsonOwn(KSP ksp, const AIJTCURichardson *rich, PetscBool *own, PetscBool *block)
+{
+  Mat          P;
+  MatNullSpace nullsp;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetOperators(ksp->pc, NULL, &P));
+  PetscCall(MatGetNullSpace(P, &nullsp));
+  PetscCall(PCApplyRichardsonExists(ksp->pc, own));
+  PetscCall(PCMatApplyRichardsonExists(ksp->pc, block));
+  *own = (PetscBool)((*own || *block) && ksp->max_it > 0 && rich->scale == 1.0 && (ksp->converged == KSPConvergedDefault || ksp->converged == KSPConvergedSkip) && !nullsp);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCULacksRichardson(KSP ksp, AIJTCUBlockKSP *s, const char **why)
 {
   const AIJTCURichardson *rich = (const AIJTCURichardson *)s->data;
-  PetscBool               one, block;
+  PetscBool               own, block;
 
   PetscFunctionBegin;
-  PetscCall(PCApplyRichardsonExists(ksp->pc, &one));
-  PetscCall(PCMatApplyRichardsonExists(ksp->pc, &block));
+  PetscCall(AIJTCURichardsonOwn(ksp, rich, &own, &block));
   if (rich->self_scale) *why = "richardson scales itself";
-  else if (one || block) *why = "the preconditioner has iterations of its own for richardson";
+  else if (own && !block) *why = "the preconditioner has iterations of its own for richardson, for one vector";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,14 +115,54 @@ static PetscErrorCode AIJTCUTestRichardson(KSP ksp, AIJTCUBlockKSP *s, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The preconditioner's own iterations */
+static PetscErrorCode AIJTCUIterateRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
+{
+  PetscInt                    its;
+  PCRichardsonConvergedReason reason;
+  Mat                         work;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_TEMP, &work));
+  PetscCall(PCMatApplyRichardson(ksp->pc, B, X, work, ksp->rtol, ksp->abstol, ksp->divtol, ksp->max_it, ksp->guess_zero, &its, &reason));
+  PetscCall(AIJTCUColumnsStop(ksp, s, its, (KSPConvergedReason)reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A smoother with the diagonal D: a step is a product and one pass over the blocks */
+static PetscErrorCode AIJTCUSmoothRichardson(KSP ksp, AIJTCUBlockKSP *s, Vec D, Mat B, Mat X)
+{
+  const AIJTCURichardson *rich = (const AIJTCURichardson *)s->data;
+  Mat                     W;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_OWN, &W));
+  for (PetscInt n = 0; n < ksp->max_it; n++) {
+    const PetscBool zero = (PetscBool)(!n && ksp->guess_zero);
+
+    if (!zero) PetscCall(AIJTCUBlockMatMult(ksp, s, X, W));
+    PetscCall(AIJTCUBlockSmooth(s->ctx, X, 0, NULL, zero ? 0 : 1, X, rich->scale, D, B, zero ? NULL : W));
+  }
+  PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSolveRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
   const AIJTCUBlockCtx    ctx   = s->ctx;
   const AIJTCURichardson *rich  = (const AIJTCURichardson *)s->data;
   const PetscBool         norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE), early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED);
+  PetscBool               own, block;
   Mat                     R, Z, r;
+  Vec                     D;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCURichardsonOwn(ksp, rich, &own, &block));
+  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &D));
+  if (own || D) {
+    PetscCall(own ? AIJTCUIterateRichardson(ksp, s, B, X) : AIJTCUSmoothRichardson(ksp, s, D, B, X));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_OWN, &R));
   PetscCall(AIJTCUColumnsScaled(s, 1, (PetscScalar[]){rich->scale}, SCALE));

@@ -63,6 +63,7 @@ struct _n_AIJTCUBlockCall {
   PetscInt           dblock;
   PetscBool          transpose;
   BlockStepKind      step;
+  BlockSmooth        smooth; /* its numbers */
   const PetscScalar *a, *b, *active;
   const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
   PetscScalar       *out;
@@ -598,6 +599,41 @@ PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a,
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
   AIJTCUBlockOperandSet(ctx, 4, Z, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y, and those blocks that are read: a term that is left out has no operand. They are in this order */
+static HrpbError AIJTCURunSmooth(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockSmooth   t   = call->smooth;
+  PetscInt      k   = 1;
+  const BlockIn in0 = ctx->in[0];
+
+  t.D  = call->D;
+  t.Y  = AIJTCUBlockOut(ctx, 0);
+  t.Y0 = t.a != 0 ? ctx->in[k++] : in0;
+  t.X  = t.b != 0 ? ctx->in[k++] : in0;
+  t.B  = t.c != 0 ? ctx->in[k++] : in0;
+  t.W  = k < call->noperands ? ctx->in[k] : (BlockIn){NULL, 0};
+  return (*ctx->ops->smooth)(shape, &t);
+}
+
+/*
+   A step of a smoother: Y = a Y0 + b X + c D (B - W), for all columns the same. D is a diagonal as in
+   AIJTCUBlockCGStepScaled(). A term whose number is zero is left out, and so is W if it is NULL. Y may be Y0 or X
+*/
+PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx ctx, Mat Y, PetscScalar a, Mat Y0, PetscScalar b, Mat X, PetscScalar c, Vec D, Mat B, Mat W)
+{
+  AIJTCUBlockCall call = {.run = AIJTCURunSmooth, .smooth = {.a = a, .b = b, .c = c}, .flops = 6};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 5));
+  AIJTCUBlockOperandSet(ctx, call.noperands++, Y, Y == Y0 || Y == X ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
+  if (a != 0) AIJTCUBlockOperandSet(ctx, call.noperands++, Y0, AIJTCU_BLOCK_READ);
+  if (b != 0) AIJTCUBlockOperandSet(ctx, call.noperands++, X, AIJTCU_BLOCK_READ);
+  if (c != 0) AIJTCUBlockOperandSet(ctx, call.noperands++, B, AIJTCU_BLOCK_READ);
+  if (c != 0 && W) AIJTCUBlockOperandSet(ctx, call.noperands++, W, AIJTCU_BLOCK_READ);
   PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -290,6 +290,48 @@ static Numbers Dots(bool device, std::vector<Vectors *> X, Vectors *Y)
   return dots;
 }
 
+/* place: which of 0, Y0 (1) and X (2) Y is. A term whose number is zero is NaN */
+static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place)
+{
+  Vectors d[5] = {New(c), New(c), New(c), New(c), New(c)}; /* Y0, X, B, W, Y */
+  Numbers D     = RandomNumbers(c.n);
+  bool    right = true;
+
+  for (int64_t j = 0; j < c.N; j++) {
+    if (a == 0) Fill(&d[0], j, nan_value);
+    if (b == 0) Fill(&d[1], j, nan_value);
+    if (f == 0) Fill(&d[2], j, nan_value);
+    if (f == 0 || !has_w) Fill(&d[3], j, nan_value);
+  }
+  std::vector<Vectors> before(d, d + 5);
+  const int            out = place ? place - 1 : 4;
+
+  Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, HrpbScalar **x) {
+    const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], k[out]};
+
+    return ops->smooth(s, &t);
+  });
+  for (int k = 0; k < 5; k++) Report(k == out ? Inside(before[(size_t)k], d[k]) : Same(before[(size_t)k].values, d[k].values), "smooth: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) {
+      const long double w = has_w ? before[3].At(i, j) : 0, ay = a == 0 ? 0 : (long double)a * before[0].At(i, j), bx = b == 0 ? 0 : (long double)b * before[1].At(i, j);
+      const long double r = f == 0 ? 0 : (long double)f * D[(size_t)i] * (before[2].At(i, j) - w), size = f == 0 ? 0 : fabsl((long double)f * D[(size_t)i]) * (fabsl(before[2].At(i, j)) + fabsl(w));
+
+      right = right && Near(d[out].At(i, j), ay + bx + r, fabsl(ay) + fabsl(bx) + size, 5);
+    }
+  }
+  Report(right, "smooth: wrong", c.where);
+}
+
+static void TestSmooths(const Case &c)
+{
+  const HrpbScalar numbers[5][3] = {{0, 0, (HrpbScalar)0.7}, {0, 1, (HrpbScalar)-0.4}, {(HrpbScalar)-0.3, (HrpbScalar)1.3, (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
+
+  for (int k = 0; k < 5; k++) {
+    for (int place = 0; place < 3; place++) TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place);
+  }
+}
+
 static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind kind)
 {
   const size_t nsums = (size_t)c.N * (kind ? 2 : 1);
@@ -430,6 +472,7 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);
   }
+  TestSmooths(c);
   TestCopyAndZero(c);
   for (int32_t dblock : {2, 3, 6, 17}) {
     if (n % dblock == 0) TestScale(c, dblock, true, false);

@@ -5,6 +5,7 @@ static char help[] = "Tests PCMatApply() of PCJACOBI and PCPBJACOBI against PCAp
 
 #include <petscksp.h>
 #include <../src/block/block.h>
+#include "kind.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcimpl.h>
@@ -83,17 +84,16 @@ static PetscErrorCode Check(const Test *t, PC pc, PetscBool ours, PetscReal boun
   PetscCall(MatSetRandom(X, random));
   PetscCall(PetscRandomDestroy(&random));
   PetscCall(MatDuplicate(X, MAT_COPY_VALUES, &Y)); /* what is in Y does not count */
-  PetscCall(MatCreateVecs(A, NULL, &expected));
+  PetscCall(MatCreateVecs(A, &x, &expected));
   for (int transpose = 0; transpose < 2; transpose++) {
     if (transpose) PetscCall(PCMatApplyTranspose(pc, X, Y));
     else PetscCall(PCMatApply(pc, X, Y));
     for (PetscInt j = 0; j < N; j++) {
       PetscReal error;
 
-      PetscCall(MatDenseGetColumnVecRead(X, j, &x));
+      PetscCall(CopyColumn(X, j, x));
       if (transpose) PetscCall(PCApplyTranspose(pc, x, expected));
       else PetscCall(PCApply(pc, x, expected));
-      PetscCall(MatDenseRestoreColumnVecRead(X, j, &x));
       PetscCall(MatDenseGetColumnVecRead(Y, j, &y));
       PetscCall(Difference(y, expected, &error));
       PetscCall(MatDenseRestoreColumnVecRead(Y, j, &y));
@@ -101,6 +101,7 @@ static PetscErrorCode Check(const Test *t, PC pc, PetscBool ours, PetscReal boun
     }
   }
   if ((pc->ops->matapply != NULL) != ours || (pc->ops->matapplytranspose != NULL) != ours) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: blocks are%s taken as a whole\n", what, ours ? " not" : ""));
+  PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&expected));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));
@@ -138,12 +139,15 @@ static PetscErrorCode TestJacobi(const Test *t)
 /* What changes between two blocks */
 static PetscErrorCode TestChanges(const Test *t, PCType type, PetscReal bound)
 {
-  PC  pc;
-  Mat A, plain;
+  PC        pc;
+  Mat       A, plain;
+  PetscBool device, host;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrcmp(t->dense, MATDENSE, &host));
   PetscCall(CreateOperator(t, t->type, PETSC_FALSE, &A));
-  PetscCall(CreateOperator(t, MATAIJ, PETSC_FALSE, &plain));
+  PetscCall(IsOnDevice(A, &device)); /* PETSc's PCPBJACOBI does not get back from there, and takes no columns of the host */
+  PetscCall(CreateOperator(t, device ? MATAIJCUSPARSE : MATAIJ, PETSC_FALSE, &plain));
   PetscCall(MatScale(plain, 3));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetType(pc, type));
@@ -155,7 +159,7 @@ static PetscErrorCode TestChanges(const Test *t, PCType type, PetscReal bound)
   PetscCall(PCSetReusePreconditioner(pc, PETSC_FALSE));
   PetscCall(Check(t, pc, PETSC_TRUE, bound, "new values"));
   PetscCall(PCSetOperators(pc, plain, plain));
-  PetscCall(Check(t, pc, PETSC_FALSE, bound, "an operator of another type"));
+  if (!device || !host) PetscCall(Check(t, pc, PETSC_FALSE, bound, "an operator of another type"));
   PetscCall(PCSetOperators(pc, plain, A));
   PetscCall(Check(t, pc, PETSC_TRUE, bound, "the preconditioner is made of ours"));
   PetscCall(PCReset(pc));

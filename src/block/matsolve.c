@@ -1,0 +1,413 @@
+/*
+   MatMatSolve() with a factor of cuSPARSE, for a block on the device: MatMatSolve_AIJTCU().
+
+   PETSc's factor solves with one vector at a time (upstream.c). Here a block goes through the same triangular matrices
+   by cusparseSpSM_solve(). What that needs is made when a block of some width first comes, and kept for WIDTHS widths
+   until the matrix is factored anew: an analysis of each triangle, its buffer, and work blocks.
+
+   Blocks on the host, and those for which there is no memory, go column by column as in PETSc. The log says so.
+*/
+#include "block.h"
+
+#if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+  #define MATSOLVE_KEY "MatAIJTCUMatSolve"
+
+enum {
+  WIDTHS    = 2, /* a method that narrows its block, and comes back to the full width, uses two */
+  TRIANGLES = 2
+};
+
+/* Solve with this matrix, or its transpose */
+typedef struct {
+  cusparseSpMatDescr_t matrix;
+  cusparseOperation_t  operation;
+} Triangle;
+
+typedef struct {
+  cusparseSpSMDescr_t analysis;
+  void               *buffer; /* cusparseSpSM_solve() uses it without being given it */
+} Analysed;
+
+/* What is kept for blocks of N columns */
+typedef struct {
+  PetscInt     N; /* 0 where there is nothing */
+  PetscInt64   used;
+  Analysed     analysed[TRIANGLES];
+  PetscScalar *between;  /* what the first triangle gives */
+  PetscScalar *permuted; /* B in the order of the factor, then X. NULL where that is the order of the matrix */
+} Width;
+
+typedef struct {
+  IS               rows, columns; /* the orders in which the matrix was factored */
+  PetscBool        ready, known;  /* what follows is that of the factor as it is; it can be worked with */
+  AIJTCUTriangles  factor;
+  PetscInt         m, nnz;
+  PetscInt         ld; /* of the work blocks */
+  cusparseHandle_t handle;
+  Triangle         triangle[TRIANGLES];
+  int32_t         *order[2]; /* of B's rows, and of X's */
+  PetscInt64       solved;
+  Width            widths[WIDTHS];
+} MatSolveData;
+
+  #if PetscDefined(USE_REAL_SINGLE)
+    #define SCALAR_TYPE CUDA_R_32F
+  #else
+    #define SCALAR_TYPE CUDA_R_64F
+  #endif
+
+static const PetscScalar one = 1;
+
+/* Errors are not reported where something is given back: nobody needs it any more */
+static void Free(void *p)
+{
+  if (p) (void)AIJTCUForgetError(cudaFreeAsync(p, AIJTCUDeviceStreamBehind()));
+}
+
+static void WidthDrop(Width *width)
+{
+  for (int i = 0; i < TRIANGLES; i++) {
+    if (width->analysed[i].analysis) (void)cusparseSpSM_destroyDescr(width->analysed[i].analysis);
+    Free(width->analysed[i].buffer);
+  }
+  Free(width->between);
+  Free(width->permuted);
+  memset(width, 0, sizeof(*width));
+}
+
+/* Forget what was made for the factor as it was */
+static void Drop(MatSolveData *s)
+{
+  for (int i = 0; i < WIDTHS; i++) WidthDrop(&s->widths[i]);
+  for (int i = 0; i < TRIANGLES; i++) {
+    if (s->triangle[i].matrix) (void)cusparseDestroySpMat(s->triangle[i].matrix);
+    s->triangle[i].matrix = NULL;
+  }
+  for (int i = 0; i < 2; i++) {
+    Free(s->order[i]);
+    s->order[i] = NULL;
+  }
+  s->ready = PETSC_FALSE;
+}
+
+static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
+{
+  MatSolveData *s = *(MatSolveData **)ctx;
+
+  PetscFunctionBegin;
+  Drop(s);
+  if (s->handle) (void)cusparseDestroy(s->handle);
+  PetscCall(ISDestroy(&s->rows));
+  PetscCall(ISDestroy(&s->columns));
+  PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A triangle of the factor's matrix, for which cuSPARSE keeps nothing of another product or solve */
+static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseOperation_t operation, Triangle *t)
+{
+  const AIJTCUTriangles    *f    = &s->factor;
+  const cusparseIndexType_t type = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+
+  PetscFunctionBegin;
+  PetscCallCUSPARSE(cusparseCreateCsr(&t->matrix, s->m, s->m, s->nnz, (void *)f->rowptr, (void *)f->colidx, (void *)f->values, type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
+  PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof(fill)));
+  PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)));
+  t->operation = operation;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* In the order in which they are solved with */
+static PetscErrorCode TrianglesCreate(MatSolveData *s)
+{
+  const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE, transposed = CUSPARSE_OPERATION_TRANSPOSE;
+
+  PetscFunctionBegin;
+  switch (s->factor.kind) {
+  case AIJTCU_FACTOR_LU:
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, plain, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, plain, &s->triangle[1]));
+    break;
+  case AIJTCU_FACTOR_LLT:
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, plain, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, transposed, &s->triangle[1]));
+    break;
+  case AIJTCU_FACTOR_UTDU:
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, transposed, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, plain, &s->triangle[1]));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The number of entries is the last of the offsets of rows, which are on the device */
+static PetscErrorCode CountEntries(MatSolveData *s, cudaStream_t stream)
+{
+  const AIJTCUTriangles *f    = &s->factor;
+  const char            *last = (const char *)f->rowptr + (size_t)s->m * f->index_size;
+  int                    narrow;
+  PetscInt               wide;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(f->index_size == sizeof(narrow) ? (void *)&narrow : (void *)&wide, last, f->index_size, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  s->nnz = f->index_size == sizeof(narrow) ? narrow : wide;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An order of rows on the device; have says whether there is memory for it */
+static PetscErrorCode OrderCreate(IS order, PetscInt m, cudaStream_t stream, int32_t **on_device, PetscBool *have)
+{
+  const PetscInt *from;
+  int32_t        *to;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc((size_t)m * sizeof(*to), stream, (void **)on_device));
+  *have = (PetscBool)(*on_device != NULL);
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(m, &to));
+  PetscCall(ISGetIndices(order, &from));
+  for (PetscInt i = 0; i < m; i++) to[i] = (int32_t)from[i];
+  PetscCall(ISRestoreIndices(order, &from));
+  PetscCallCUDA(cudaMemcpyAsync(*on_device, to, (size_t)m * sizeof(*to), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscFree(to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OrdersCreate(MatSolveData *s, cudaStream_t stream, PetscBool *have)
+{
+  IS inverse;
+
+  PetscFunctionBegin;
+  PetscCall(OrderCreate(s->rows, s->m, stream, &s->order[0], have));
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ISInvertPermutation(s->columns, PETSC_DECIDE, &inverse));
+  PetscCall(OrderCreate(inverse, s->m, stream, &s->order[1], have));
+  PetscCall(ISDestroy(&inverse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Look at the factor as it is now. known says whether it can be worked with */
+static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
+{
+  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  if (s->ready) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUFactorGet(F, &s->factor, &s->known));
+  if (s->factor.permuted && (!s->rows || !s->columns)) s->known = PETSC_FALSE;
+  if (F->rmap->n > PETSC_INT32_MAX) s->known = PETSC_FALSE;
+  if (s->known) {
+    s->m  = F->rmap->n;
+    s->ld = (s->m + unit - 1) / unit * unit;
+    if (!s->handle) PetscCallCUSPARSE(cusparseCreate(&s->handle));
+    PetscCall(CountEntries(s, stream));
+    PetscCall(TrianglesCreate(s));
+    if (s->factor.permuted) PetscCall(OrdersCreate(s, stream, &s->known));
+  }
+  s->ready = PETSC_TRUE; /* last: after an error all is made anew */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A triangular solve, by way of its two blocks */
+static PetscErrorCode Describe(const MatSolveData *s, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cusparseDnMatDescr_t at[2])
+{
+  PetscFunctionBegin;
+  PetscCallCUSPARSE(cusparseCreateDnMat(&at[0], s->m, N, ldb, (void *)b, SCALAR_TYPE, CUSPARSE_ORDER_COL));
+  PetscCallCUSPARSE(cusparseCreateDnMat(&at[1], s->m, N, ldx, x, SCALAR_TYPE, CUSPARSE_ORDER_COL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Forget(cusparseDnMatDescr_t at[2])
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCallCUSPARSE(cusparseDestroyDnMat(at[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Analyse(const MatSolveData *s, const Triangle *t, PetscInt N, PetscScalar *block, cudaStream_t stream, Analysed *a, PetscBool *have)
+{
+  cusparseDnMatDescr_t at[2];
+  size_t               bytes;
+
+  PetscFunctionBegin;
+  PetscCall(Describe(s, N, block, s->ld, block, s->ld, at));
+  PetscCallCUSPARSE(cusparseSpSM_createDescr(&a->analysis));
+  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, t->operation, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, t->matrix, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &a->buffer));
+  *have = (PetscBool)(a->buffer != NULL);
+  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, t->operation, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, t->matrix, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
+  PetscCall(Forget(at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WidthCreate(MatSolveData *s, PetscInt N, cudaStream_t stream, Width *width, PetscBool *have)
+{
+  const size_t bytes = (size_t)s->ld * (size_t)N * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&width->between));
+  *have = (PetscBool)(width->between != NULL);
+  if (*have && s->factor.permuted) {
+    PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&width->permuted));
+    *have = (PetscBool)(width->permuted != NULL);
+  }
+  for (int i = 0; i < TRIANGLES && *have; i++) PetscCall(Analyse(s, &s->triangle[i], N, width->between, stream, &width->analysed[i], have));
+  if (*have) width->N = N; /* last: after an error there is nothing */
+  else WidthDrop(width);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is kept for N columns, or made in place of what was used the longest ago. NULL if there is no memory */
+static PetscErrorCode WidthGet(MatSolveData *s, PetscInt N, cudaStream_t stream, Width **got)
+{
+  Width    *width = &s->widths[0];
+  PetscBool have  = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < WIDTHS; i++) {
+    if (s->widths[i].used < width->used) width = &s->widths[i];
+  }
+  for (int i = 0; i < WIDTHS; i++) {
+    if (s->widths[i].N == N) width = &s->widths[i];
+  }
+  if (width->N != N) {
+    WidthDrop(width);
+    PetscCall(WidthCreate(s, N, stream, width, &have));
+  }
+  width->used = ++s->solved;
+  *got        = have ? width : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(const MatSolveData *s, const Width *width, int i, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx)
+{
+  cusparseDnMatDescr_t at[2];
+
+  PetscFunctionBegin;
+  PetscCall(Describe(s, width->N, b, ldb, x, ldx, at));
+  PetscCallCUSPARSE(cusparseSpSM_solve(s->handle, s->triangle[i].operation, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i].matrix, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis));
+  PetscCall(Forget(at));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* X = B through the factor. All arrays are on the device */
+static PetscErrorCode SolveArrays(const MatSolveData *s, const Width *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream)
+{
+  const BlockShape   shape   = {.n = s->m, .N = width->N, .stream = stream};
+  const PetscScalar *right   = b;
+  PetscScalar       *left    = x;
+  PetscInt           ldright = ldb, ldleft = ldx;
+  HrpbError          err = HRPB_SUCCESS;
+
+  PetscFunctionBegin;
+  if (width->permuted) {
+    right   = width->permuted;
+    left    = width->permuted;
+    ldright = ldleft = s->ld;
+    AIJTCUCallDevice(err, HrpbPermuteRowsDevice(s->order[0], s->m, width->N, b, ldb, width->permuted, s->ld, stream));
+  }
+  PetscCall(Solve(s, width, 0, right, ldright, width->between, s->ld));
+  if (s->factor.diagonal) AIJTCUCallDevice(err, BlockOpsDevice.scale(&shape, s->factor.diagonal, 1, false, (BlockIn){width->between, s->ld}, (BlockOut){width->between, s->ld}));
+  PetscCall(Solve(s, width, 1, width->between, s->ld, left, ldleft));
+  if (width->permuted) AIJTCUCallDevice(err, HrpbPermuteRowsDevice(s->order[1], s->m, width->N, width->permuted, s->ld, x, ldx, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* done says whether the factor can be worked with, and there is memory */
+static PetscErrorCode SolveOnStream(Mat F, MatSolveData *s, Mat B, Mat X, cudaStream_t stream, PetscBool *done)
+{
+  const PetscInt     N     = X->cmap->n;
+  Width             *width = NULL;
+  const PetscScalar *b;
+  PetscScalar       *x;
+  PetscInt           ldb, ldx;
+
+  PetscFunctionBegin;
+  PetscCall(Prepare(F, s, stream));
+  if (s->known) {
+    PetscCallCUSPARSE(cusparseSetStream(s->handle, stream));
+    PetscCall(WidthGet(s, N, stream, &width));
+  }
+  *done = (PetscBool)(width != NULL);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetLDA(B, &ldb));
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
+  PetscCall(MatDenseGetArrayWriteAndMemType(X, &x, NULL));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(SolveArrays(s, width, b, ldb, x, ldx, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)N * (PetscLogDouble)s->nnz * (s->factor.kind == AIJTCU_FACTOR_UTDU ? 2 : 1)));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &x));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OnDevice(Mat M, PetscBool *device)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSEQDENSECUDA, device));
+  PetscCall(MatBoundToCPU(M, &bound));
+  if (bound) *device = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatSolve_AIJTCU(Mat F, Mat B, Mat X)
+{
+  MatSolveData  *s;
+  PetscBool      device[2], done = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
+  PetscCall(OnDevice(B, &device[0]));
+  PetscCall(OnDevice(X, &device[1]));
+  if (device[0] && device[1] && X->cmap->n) {
+    cudaStream_t stream = NULL;
+
+    AIJTCUCallOnStream(stream, SolveOnStream(F, s, B, X, stream, &done));
+  }
+  PetscCall(PetscInfo(F, "aijtcu: %" PetscInt_FMT " right-hand sides through a factor %s\n", X->cmap->n, done ? "at once" : "one after the other: they are on the host, there is no memory, or the factor of cuSPARSE is not as expected"));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  F->ops->matsolve = NULL;
+  ierr             = MatMatSolve(F, B, X);
+  F->ops->matsolve = MatMatSolve_AIJTCU;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Called after each step that makes a factor: rows and columns are the orders of its symbolic phase, or NULL. Where the
+   factor solves on the device and has nothing for a block, it gets ours
+*/
+PetscErrorCode AIJTCUMatSolveEnter(Mat F, IS rows, IS columns)
+{
+  MatSolveData *s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
+  if (!s) {
+    PetscCall(PetscNew(&s));
+    PetscCall(AIJTCUComposeData((PetscObject)F, MATSOLVE_KEY, s, MatSolveDestroy));
+  }
+  Drop(s);
+  if (rows) {
+    PetscCall(PetscObjectReference((PetscObject)rows));
+    PetscCall(ISDestroy(&s->rows));
+    s->rows = rows;
+  }
+  if (columns) {
+    PetscCall(PetscObjectReference((PetscObject)columns));
+    PetscCall(ISDestroy(&s->columns));
+    s->columns = columns;
+  }
+  if (!F->boundtocpu && F->ops->solve && !F->ops->matsolve && AIJTCUBlockSolvers != AIJTCU_BLOCK_SOLVERS_OFF) F->ops->matsolve = MatMatSolve_AIJTCU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
