@@ -1,7 +1,7 @@
 /*
    Balance: thread blocks that work at the same time shall end at the same time. A panel with many more blocks than
-   others is cut into parts. Each is multiplied on its own, and their sums are added in order. If that helps, the longest
-   items of work come first.
+   others is cut into parts. Each is multiplied on its own, and their sums are added in order. If that helps, the
+   longest items of work come first.
 
    Source: cuTeSpMM, section 5, where heavy row panels are split. Nothing is added by atomics, so the result has the
    same bits every time. Where a cut is made follows from the format and from constants, not from the device. Cuts keep
