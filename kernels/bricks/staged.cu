@@ -250,9 +250,11 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision 
   const double          columns = (double)std::max(N, (int64_t)TILE_COLS / 2); /* at least half a tile */
   const double          bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
   const double          panels  = std::max(1.0, (double)facts->nrows / format.panel_rows);
-  const double          in_turn = std::min((double)s->most_staged_rows * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1), (double)HRPB_PART_COLS) / format.block_cols;
+  const double          staged  = StagedRows(facts, device);
+  const double          longest = (double)s->most_staged_rows * staged / std::max(1.0, (double)s->staged_rows);
+  const double          in_turn = std::min(longest * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1), (double)HRPB_PART_COLS) / format.block_cols;
   const double          blocks  = (t->block + t->block_column * columns) * in_turn;
-  const double          work    = (t->brick + t->brick_column * columns) * bricks + t->staged * StagedRows(facts, device) * columns;
+  const double          work    = (t->brick + t->brick_column * columns) * bricks + t->staged * staged * columns;
   const double          dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
 
   return 1e-12 * std::max(blocks + t->launch + work * std::max(1.0, device->nsm / panels) + dense, t->least);

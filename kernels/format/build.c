@@ -1,6 +1,6 @@
 /*
-   The builder of bricks on the host: one walk over panels and blocks, made twice, first to count and then to fill. Where
-   blocks are cut they are counted once more.
+   The builder of bricks on the host: one walk over panels and blocks, made twice, first to count and then to fill.
+   Where blocks are cut they are counted once more.
 */
 #include <stdlib.h>
 #include <string.h>

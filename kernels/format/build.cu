@@ -1,7 +1,8 @@
 /*
    The builder of bricks on the device. As on the host it finds everything twice, first to count and then to fill: the
-   windows of the panels (windows.cu), then the bricks of the strips. Between the two the sums come to the host. It
-   refuses what does not fit, and allocates each array with its size.
+   windows of the panels (windows.cu), then the bricks of the strips. Between the two the sums come to the host. They
+   say whether blocks have too many values: these are cut, and counted again. It refuses what does not fit, and
+   allocates each array with its size.
 */
 #include <string.h>
 
@@ -341,7 +342,10 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(Hrpb h, const
   }
 }
 
-/* Where the windows of the pieces begin, and the blocks of panels. first [nblocks + 1] has the first piece of each block */
+/*
+   Where the windows of the pieces begin, and the blocks of panels. first [nblocks + 1] has the first piece of each
+   block
+*/
 static __global__ void __launch_bounds__(HRPB_THREADS) PlacePieces(Hrpb h, const uint32_t *first, uint32_t *window_ptr)
 {
   for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block <= h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {

@@ -154,7 +154,8 @@ HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* byte
 }
 
 /*
-   How blocks are cut. A kernel that stages blocks in shared memory has room in each stage for the fullest of the matrix.
+   How blocks are cut. A kernel that stages blocks in shared memory has room for the fullest of the matrix in each
+   stage, so no block shall be much fuller than others.
 
    HrpbMostValues()    values that a block may have: twice as many as one of TK columns has on average. nwindows are the
                        active windows of all panels
