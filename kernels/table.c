@@ -161,7 +161,7 @@ static bool AreOperands(const SpmmMatrix *A, const SpmmOperands *o)
 /* HRPB_SUCCESS where there is something to do, or, with *nothing, nothing at all */
 static HrpbError Look(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *o, bool *nothing)
 {
-  *nothing = (o->N == 0 && kernel->op == SPMM_OP_PRODUCT) || A->nrows == 0;
+  *nothing = (o->N == 0 && kernel->op != SPMM_OP_SAMPLED) || A->nrows == 0;
   if (o->N < 0) return HRPB_ERR_OPERANDS;
   if (!kernel->host && o->N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
   return HRPB_SUCCESS;

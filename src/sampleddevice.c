@@ -19,15 +19,15 @@ typedef struct {
 
 /* A sampled product while it is made */
 typedef struct {
-  Mat            s[2], c[2]; /* the diagonal and the off-diagonal block, or NULL */
-  PetscInt       k, m, n;    /* columns; local rows of X and Y */
-  PetscBool      scale;
-  AIJTCUDense    x, y;
-  SpmmIn         left, right;   /* X and Y on the device */
-  PetscScalar   *xcopy, *ycopy; /* copies of operands of the host */
-  PetscScalar   *rows, *ghosts; /* rows of Y: those that we own, and those that we need */
-  PetscInt       nghosts;
-  cudaStream_t   stream;
+  Mat          s[2], c[2]; /* the diagonal and the off-diagonal block, or NULL */
+  PetscInt     k, m, n;    /* columns; local rows of X and Y */
+  PetscBool    scale;
+  AIJTCUDense  x, y;
+  SpmmIn       left, right;   /* X and Y on the device */
+  PetscScalar *xcopy, *ycopy; /* copies of operands of the host */
+  PetscScalar *rows, *ghosts; /* rows of Y: those that we own, and those that we need */
+  PetscInt     nghosts;
+  cudaStream_t stream;
 } AIJTCUSampled;
 
 /* Memory until AIJTCUSampledFree() */
@@ -201,7 +201,7 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   PetscCall(AIJTCUSampledTouch(C));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &c));
   b.operands.Y.array = c;
-  ierr = AIJTCUDeviceCall(S, plan, p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN, AIJTCUSampledBlockOnStream, &b, err);
+  ierr               = AIJTCUDeviceCall(S, plan, p->scale ? AIJTCU_CSR_VALUES : AIJTCU_CSR_PATTERN, AIJTCUSampledBlockOnStream, &b, err);
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
   PetscCall(ierr);
   if (plan && !*err) {

@@ -19,10 +19,10 @@ HrpbError SampledRowMajorDevice(int64_t nrows, int64_t N, const HrpbScalar *from
 
 /* Maps of the entries c of a row. The gradients get those of the result, and leave those of what was mapped */
 typedef enum {
-  SAMPLED_SOFTMAX,             /* exp(c - most) divided by the sum of these */
-  SAMPLED_SOFTMAX_GRADIENT,    /* with the softmax p and its gradient d: p (d - sum of all p d) */
-  SAMPLED_LEAKY_RELU,          /* c where c > 0, else slope c */
-  SAMPLED_LEAKY_RELU_GRADIENT  /* with c, or what was made of it, and the gradient d: d where c > 0, else slope d */
+  SAMPLED_SOFTMAX,            /* exp(c - most) divided by the sum of these */
+  SAMPLED_SOFTMAX_GRADIENT,   /* with the softmax p and its gradient d: p (d - sum of all p d) */
+  SAMPLED_LEAKY_RELU,         /* c where c > 0, else slope c */
+  SAMPLED_LEAKY_RELU_GRADIENT /* with c, or what was made of it, and the gradient d: d where c > 0, else slope d */
 } SampledMap;
 
 /* Rows of one or two matrices, a row being that of both together. Where there is no second, or it is empty: NULL */

@@ -122,6 +122,30 @@ static PetscErrorCode TestErrors(Mat S, PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values of S that have changed are taken: twice of all gives twice the product, exactly */
+static PetscErrorCode TestNewValues(Mat S, PetscInt m, PetscInt n)
+{
+  Mat       X, Y, C, D;
+  PetscReal norm, size;
+
+  PetscFunctionBegin;
+  PetscCall(Dense(m, 20, PETSC_FALSE, 0, -1, &X));
+  PetscCall(Dense(n, 20, PETSC_TRUE, 0, -1, &Y));
+  PetscCall(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &D));
+  PetscCall(MatScale(S, 2));
+  PetscCall(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_REUSE_MATRIX, &C));
+  PetscCall(MatAXPY(C, -2, D, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &size));
+  if (norm != 0 || size == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "new values of S are not taken: %g of %g\n", (double)norm, (double)size));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt ks[] = {1, 3, 32, 515};
@@ -173,6 +197,7 @@ int main(int argc, char **argv)
     }
   }
   PetscCall(TestErrors(S, m, n));
+  PetscCall(TestNewValues(S, m, n));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-expect", expect, sizeof(expect), &set));
   if (set) { /* the path of all products */
     MatAIJTCUCounts counts;

@@ -87,7 +87,7 @@ static PetscErrorCode Near(Mat A, Mat B, const char what[])
 static PetscErrorCode Check(Mat M, Mat E, Mat Z)
 {
   Mat       R, right;
-  Vec       x, y, wanted;
+  Vec       x, y, wanted, back;
   PetscReal norm, size;
 
   PetscFunctionBegin;
@@ -113,7 +113,14 @@ static PetscErrorCode Check(Mat M, Mat E, Mat Z)
   PetscCall(VecAXPY(y, -1, wanted));
   PetscCall(VecNorm(y, NORM_2, &norm));
   if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatMult() differs by %g of %g\n", (double)norm, (double)size));
-  PetscCall(MatMultTranspose(M, y, x));
+  PetscCall(VecDuplicate(x, &back));
+  PetscCall(MatMultTranspose(M, wanted, x));
+  PetscCall(MatMultTranspose(E, wanted, back));
+  PetscCall(VecNorm(back, NORM_2, &size));
+  PetscCall(VecAXPY(x, -1, back));
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  if (norm > 50 * PETSC_MACHINE_EPSILON * size) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatMultTranspose() differs by %g of %g\n", (double)norm, (double)size));
+  PetscCall(VecDestroy(&back));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&wanted));
