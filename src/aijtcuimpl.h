@@ -364,11 +364,14 @@ PETSC_INTERN PetscErrorCode AIJTCUDelegateNumeric(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
-PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUSetUpProduct(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUMultiplyOnce(Mat, Mat, Mat, PetscBool *);
 
 /* productmpi.c: the product of a parallel matrix that keeps its halo */
 PETSC_INTERN PetscErrorCode AIJTCUSetUpProductMPI(Mat, AIJTCUPlan *);
+
+/* productset.c */
+PETSC_INTERN PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat);
 
 /* block/methods.c: block forms of Krylov methods; what they share is in block/blockksp.h */
 PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);

@@ -75,13 +75,6 @@ static PetscErrorCode AIJTCUHaloCreate(Mat A, const AIJTCUPlan *plan, AIJTCUHalo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows that are packed: those that others need, or all */
-PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
-{
-  if (!h->engine->messages) return h->nlocal;
-  return h->nto ? h->tostart[h->nto] : 0;
-}
-
 /* Collective where processes have lent each other memory */
 static void AIJTCUHaloFree(AIJTCUHalo *h)
 {

@@ -119,6 +119,13 @@ struct _n_AIJTCUHaloEngine {
 };
 PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
 
+/* Rows that are packed: those that others need, or all */
+static inline PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
+{
+  if (!h->engine->messages) return h->nlocal;
+  return h->nto ? h->tostart[h->nto] : 0;
+}
+
 /*
    halodevice.c, where the library has kernels for a device
 
@@ -161,6 +168,5 @@ PETSC_INTERN void           AIJTCUHaloDirectClose(AIJTCUHalo *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, PetscInt);
-PETSC_INTERN PetscInt       AIJTCUHaloPacked(const AIJTCUHalo *);
 PETSC_INTERN PetscInt64     AIJTCUHaloBytes(const AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDestroy(AIJTCUHalo *);

@@ -1,0 +1,32 @@
+/*
+   Which products are ours: those of product.c and productmpi.c. delegate.c has all others.
+*/
+#include "aijtcuimpl.h"
+
+/*
+   PETSc calls this for every product in which a MATAIJTCU takes part. It also calls it for a matrix of a parent type
+   with a plan, if another operand is dense.
+*/
+PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
+{
+  Mat         operand[3] = {C->product->A, C->product->B, C->product->C};
+  AIJTCUPlan *plan[3]    = {NULL, NULL, NULL};
+  PetscBool   dense, bysymmetry;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan[i]));
+    if (plan[i] && plan[i]->view_depth) {
+      PetscCall(AIJTCUDelegateInView(C, MatProductSetFromOptions_AIJTCU));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB,
+             "A function of aijtcu was copied to a matrix without a plan");
+  C->ops->productsymbolic = NULL;
+  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
+  if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0]));
+  if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
+  if (!C->ops->productsymbolic) PetscCall(AIJTCUDelegate(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
