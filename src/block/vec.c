@@ -56,9 +56,10 @@ struct _n_AIJTCUBlockCtx {
 
 /* One call of a kernel. The blocks are the operands of the context, those that are in X first */
 typedef struct _n_AIJTCUBlockCall AIJTCUBlockCall;
+/* Of run and blas one is NULL */
 struct _n_AIJTCUBlockCall {
   HrpbError (*run)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *);
-  PetscErrorCode (*blas)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *); /* if run is NULL */
+  PetscErrorCode (*blas)(const struct _n_AIJTCUBlockCtx *, const BlockShape *, const AIJTCUBlockCall *);
   PetscInt           noperands, nx;
   PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
   PetscInt           flops; /* for each entry of a block */
