@@ -481,8 +481,8 @@ static void TestScalars(bool device, int64_t N)
 }
 
 /*
-   H = G^T G + 1 and a part that is not symmetric, which is to be left out. fault says which pivot is negative or NaN: -1
-   for none
+   H = G^T G + 1 and a part that is not symmetric, which is to be left out. fault says which pivot is negative or NaN:
+   -1 for none
 */
 static void TestInvert(bool device, int64_t N, int64_t rank, int64_t fault, HrpbScalar with)
 {
