@@ -7,7 +7,7 @@ MAKEFLAGS     += --no-builtin-rules $(if $(filter 0,$(MAKELEVEL)),-j$(shell env 
 define HELP
 make              build the library (1 to 3 minutes on two cores, after that what changed)
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
-make test         run all tests (3 minutes on two cores)
+make test         run all tests (6 minutes on two cores)
 make test-headers compile against the headers of other PETScs: complex, 64-bit indices, single, without a GPU, 3.24, 3.25 (1 to 3 minutes)
 make test-matrix  build those PETScs, and one with debug checks, and run all tests with each (8 to 25 minutes for each that is not built yet)
 make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
