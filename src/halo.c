@@ -154,11 +154,13 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionBegin;
   AIJTCUHaloFree(h);
   ierr = AIJTCUHaloGetBuffers(A, h, N, &all);
-  if (ierr || !all) AIJTCUHaloFree(h);
+  if (ierr || !all) {
+    AIJTCUHaloFree(h);
+    h->failed = N;
+  }
   PetscCall(ierr);
   if (all) h->width = N;
   else {
-    h->failed = N;
     PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns, the parent's product instead\n", N));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

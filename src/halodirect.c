@@ -145,6 +145,14 @@ PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
 
   PetscFunctionBegin;
   d->open = PETSC_TRUE;
+  #if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
+  {
+    PetscShmComm shm;
+
+    /* Collective when it is first called for a communicator, so processes without neighbours call it as well */
+    PetscCall(PetscShmCommGet(PetscObjectComm((PetscObject)h->sf), &shm));
+  }
+  #endif
   PetscCall(PetscCalloc3(h->nfrom, &d->from, h->nto, &d->to, h->nfrom + h->nto, &d->empty));
   for (PetscMPIInt i = 0; i < h->nfrom + h->nto; i++) d->empty[i] = MPI_REQUEST_NULL;
   PetscCall(PetscMalloc6(h->nto, &loans, h->nfrom, &loansin, h->nfrom + 1, &backs, h->nto, &backsin, h->nto + h->nfrom, &ok, h->nto + h->nfrom, &okin));

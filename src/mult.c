@@ -2,7 +2,7 @@
    Products with one vector: MatMult(), MatMultAdd() and their transposes.
 
    On a device kernels of ours make A x and y + A x. All of them give the same bits, so nothing depends on which of them
-   it is. A^T x is A x where A is known to be symmetric. Otherwise the transpose is made, once the products of the
+   it is. A^T x is A x where A is symmetric for ever. Otherwise the transpose is made, once the products of the
    parent, which are slow, have taken as long as that takes. The parent makes everything else. A parallel matrix is
    multiplied by the parent, which multiplies its two blocks: those come here.
 */
@@ -229,15 +229,23 @@ PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A is its own transpose, and our kernels are not to be avoided */
+/*
+   Whether A is its own transpose, and our kernels are not to be avoided. Only what is eternal is believed: other flags
+   outlive MatAXPY(), MatZeroRows() and arrays, and those of a block outlive MatDiagonalScale() of the whole matrix
+*/
 static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *is)
 {
   AIJTCUPlan *plan;
+  PetscBool   congruent;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUOnDevice(A, plan, is));
-  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
+  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && A->symmetry_eternal && !plan->owner && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
+  if (*is) {
+    PetscCall(MatHasCongruentLayouts(A, &congruent));
+    *is = congruent;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -590,7 +590,8 @@ PetscErrorCode AIJTCUFactorGet(Mat F, AIJTCUTriangles *f, PetscBool *known)
     f->index_size = sizeof(*data->rowptr);
   }
   if (F->factortype == MAT_FACTOR_CHOLESKY || F->factortype == MAT_FACTOR_ICC) f->kind = data->rowptr32 ? AIJTCU_FACTOR_LLT : AIJTCU_FACTOR_UTDU;
-  *known = (PetscBool)(f->rowptr && f->colidx && f->values && (f->kind != AIJTCU_FACTOR_UTDU || f->diagonal));
+  /* What is on the device is old where the factor was computed for solves on the host: MatCUSPARSESetUseCPUSolve() */
+  *known = (PetscBool)(F->offloadmask != PETSC_OFFLOAD_CPU && f->rowptr && f->colidx && f->values && (f->kind != AIJTCU_FACTOR_UTDU || f->diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif

@@ -138,7 +138,7 @@ PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  if (state == t->values_state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (state == t->values_state && A->offloadmask != PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTransposeUpdateOnDevice, NULL, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));

@@ -79,12 +79,18 @@ static PetscErrorCode MatSetOption_AIJTCU(Mat A, MatOption op, PetscBool flg)
 
 static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
 {
-  AIJTCUPlan *plan;
+  AIJTCUPlan      *plan;
+  AIJTCUPatternKey key;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUUnwrapComposed(A, plan)); /* the parent composes and removes these */
   AIJTCUCallParentOp(A, bindtocpu, A, flg);
+  if (!flg && plan->device && plan->kind == AIJTCU_KIND_SEQ) {
+    PetscCall(AIJTCUPatternKeyGet(A, &key));
+    /* A new pattern of the host is not marked as newer than that on the device: a plan would be made of the old one */
+    if (!AIJTCUPatternKeyEqual(&key, &plan->pattern_key)) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
+  }
   PetscCall(AIJTCUWrapComposed(A, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FindBases(const HrpbInt *
   const HrpbInt begin = rowptr[first], end = rowptr[min(first + VECTOR_GROUP, (int64_t)nrows)];
   Range         r = {INT32_MAX, 0};
 
-  for (HrpbInt k = begin + (HrpbInt)threadIdx.x; k < end; k += HRPB_THREADS) r = Join(r, {(int32_t)colidx[k], (int32_t)colidx[k]});
+  for (int64_t k = (int64_t)begin + threadIdx.x; k < end; k += HRPB_THREADS) r = Join(r, {(int32_t)colidx[k], (int32_t)colidx[k]});
   r = RangeOfBlock(r);
   if (threadIdx.x > 0) return;
   bases[blockIdx.x] = begin == end ? 0 : r.most - r.least <= UINT16_MAX ? r.least : -1;
@@ -52,7 +52,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Shorten(const HrpbInt *ro
   const int32_t base = bases[blockIdx.x];
 
   if (base < 0) return;
-  for (HrpbInt k = begin + (HrpbInt)threadIdx.x; k < end; k += HRPB_THREADS) columns[k - start] = (uint16_t)((int32_t)colidx[k] - base);
+  for (int64_t k = (int64_t)begin + threadIdx.x; k < end; k += HRPB_THREADS) columns[k - start] = (uint16_t)((int32_t)colidx[k] - base);
 }
 
 static int64_t Groups(const VectorPlan *v)

@@ -99,6 +99,7 @@ static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
   PetscFunctionBegin;
   Drop(s);
   if (s->handle) (void)cusparseDestroy(s->handle);
+  AIJTCUWorkspaceUser(PETSC_FALSE);
   PetscCall(ISDestroy(&s->rows));
   PetscCall(ISDestroy(&s->columns));
   PetscCall(PetscFree(s));
@@ -394,6 +395,7 @@ PetscErrorCode AIJTCUMatSolveEnter(Mat F, IS rows, IS columns)
   PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
   if (!s) {
     PetscCall(PetscNew(&s));
+    AIJTCUWorkspaceUser(PETSC_TRUE); /* work on its memory is in order, on any stream */
     PetscCall(AIJTCUComposeData((PetscObject)F, MATSOLVE_KEY, s, MatSolveDestroy));
   }
   Drop(s);

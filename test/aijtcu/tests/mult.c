@@ -253,6 +253,7 @@ static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
   PetscCall(TestTransposes(A, &c, PETSC_FALSE));
   if (pattern == NODES) { /* its transpose is known, and is no work of its own */
     PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+    PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
     PetscCall(TestTransposes(A, &c, PETSC_FALSE));
     PetscCall(TestTransposes(A, &c, PETSC_TRUE));
     c.special = PETSC_TRUE;
