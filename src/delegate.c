@@ -371,28 +371,34 @@ static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a product of sparse matrices on a device has other operands than those it was set up with */
+static PetscErrorCode AIJTCUSparseOperandsReplaced(Mat C, const AIJTCUPlan *plan, PetscBool *replaced)
+{
+  AIJTCUDelegated *dp;
+  PetscObjectId    now[3];
+
+  PetscFunctionBegin;
+  *replaced = PETSC_FALSE;
+  if (!plan || !plan->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDelegatedGet(C, &dp));
+  PetscCall(AIJTCUOperandIds(C, now));
+  if (dp->numeric && memcmp(now, dp->operand, sizeof(now))) PetscCall(AIJTCUProductIsSparse(C, replaced));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
 {
   Mat              A = C->product->A;
   AIJTCUDelegated *dp;
   AIJTCUPlan      *plan;
-  PetscObjectId    now[3];
   PetscBool        dense, bysymmetry, parallel, stale;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan && plan->device) {
-    PetscCall(AIJTCUDelegatedGet(C, &dp));
-    PetscCall(AIJTCUOperandIds(C, now));
-    if (dp->numeric && memcmp(now, dp->operand, sizeof(now))) {
-      PetscBool sparse;
-
-      PetscCall(AIJTCUProductIsSparse(C, &sparse));
-      if (sparse) {
-        PetscCall(AIJTCUProductOfReplaced(C));
-        PetscFunctionReturn(PETSC_SUCCESS);
-      }
-    }
+  PetscCall(AIJTCUSparseOperandsReplaced(C, plan, &stale));
+  if (stale) {
+    PetscCall(AIJTCUProductOfReplaced(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   parallel = (PetscBool)(plan && plan->kind == AIJTCU_KIND_MPI);
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));

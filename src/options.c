@@ -604,10 +604,10 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
 
   Our kernels read the matrix as it is. They give the same bits in every run, and all of them give the same.
 
-  By default something is made for a nonzero pattern after some tens of products. Rows of several unknowns at a node of
-  a mesh have the same columns. Where there are such nodes their columns are read once, which takes device memory for a
-  whole number of 32 bits for each node. Elsewhere columns are shortened to 16 bits for each nonzero, if groups of rows
-  have columns that lie within 65536. New values cost nothing, because values are those of the matrix.
+  By default columns are shortened to 16 bits after some tens of products with a nonzero pattern, if groups of rows have
+  columns that lie within 65536. That takes device memory of 16 bits for each nonzero. With `MAT_AIJTCU_MULT_NODES` the
+  columns of a node are read once: rows of several unknowns at a node of a mesh have the same columns. That takes 32
+  bits for each node. New values cost nothing, because values are those of the matrix.
 
   Rows whose lengths differ much are sorted by their lengths from the first product on.
 

@@ -547,6 +547,17 @@ static BlockOut AIJTCUBlockOut(const struct _n_AIJTCUBlockCtx *ctx, PetscInt k)
   return (BlockOut){ctx->operands[k].array, ctx->operands[k].ld};
 }
 
+/* Run a call that reads nx blocks X, and Y behind them. Y may be among X */
+static PetscErrorCode AIJTCUBlockRunSums(AIJTCUBlockCtx ctx, const Mat X[], Mat Y, const AIJTCUBlockCall *call)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, call->nx + 1));
+  for (PetscInt i = 0; i < call->nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, call->nx, Y, AIJTCU_BLOCK_READ);
+  PetscCall(AIJTCUBlockRun(ctx, call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static HrpbError AIJTCURunDots(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
   return (*ctx->ops->dots)(shape, call->nx, ctx->in, ctx->in[call->nx], call->out);
@@ -558,10 +569,7 @@ PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], M
   const AIJTCUBlockCall call = {.run = AIJTCURunDots, .noperands = nx + 1, .nx = nx, .nsums = nx, .flops = 2 * nx, .out = dots};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
-  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_READ);
-  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscCall(AIJTCUBlockRunSums(ctx, X, Y, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -813,10 +821,7 @@ PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], M
   const AIJTCUBlockCall call = {.blas = AIJTCURunGram, .noperands = nx + 1, .nx = nx, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .out = G};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, nx + 1));
-  for (PetscInt i = 0; i < nx; i++) AIJTCUBlockOperandSet(ctx, i, X[i], AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, nx, Y, AIJTCU_BLOCK_READ);
-  PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscCall(AIJTCUBlockRunSums(ctx, X, Y, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

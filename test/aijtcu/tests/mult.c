@@ -178,7 +178,7 @@ static PetscErrorCode TestTransposes(Mat A, const Case *c, PetscBool host)
 
 /*
    On a device all kernels of ours give the same bits, before and after something is made for the pattern. Nothing is
-   made before the tenth product; nodes and short columns are made before the 40th
+   made before the tenth product; short columns are made before the 40th
 */
 static PetscErrorCode TestBits(Mat A, const Case *c)
 {
