@@ -347,6 +347,7 @@ PETSC_INTERN PetscInt       AIJTCUDeviceLDA(PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *, PetscInt, const PetscScalar *, PetscInt, PetscInt, PetscInt, PetscBool, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const PetscScalar *, PetscInt, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceBring(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, PetscScalar *, HrpbError *);
 
 /* A call of the kernels: errors of CUDA end here */

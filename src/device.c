@@ -497,4 +497,44 @@ PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The operand of a product on a device is on the host");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode AIJTCUBringOnStream(PetscScalar *y, PetscInt ldy, const PetscScalar *x, PetscInt ldx, PetscInt m, PetscInt N, PetscBool todevice, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCopyColumns(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBringArray(PetscScalar *y, PetscInt ldy, PetscMemType ymem, const PetscScalar *x, PetscInt ldx, PetscMemType xmem, PetscInt m, PetscInt N)
+{
+  const PetscBool todevice = PetscMemTypeDevice(ymem) ? PETSC_TRUE : PETSC_FALSE;
+  cudaStream_t    stream   = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(!PetscMemTypeDevice(xmem) == !!todevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Both matrices are on the host, or both on the device");
+  AIJTCUCallOnStream(stream, AIJTCUBringOnStream(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = X of dense matrices, one on the host and the other on the device. MatCopy() would go entry by entry */
+PetscErrorCode AIJTCUDeviceBring(Mat X, Mat Y)
+{
+  const PetscScalar *x;
+  PetscScalar       *y;
+  PetscInt           ldx, ldy;
+  PetscMemType       xmem, ymem;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &xmem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &y, &ymem));
+  ierr = AIJTCUBringArray(y, ldy, ymem, x, ldx, xmem, X->rmap->n, X->cmap->N);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &y));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif

@@ -115,39 +115,72 @@ static PetscErrorCode AIJTCUPrepareHalo(Mat A, AIJTCUPlan *plan, PetscInt N, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether A, B and C are where a product of ours needs them: all on the host, or all on a device. The parent's product
-   takes any, and copies
-*/
-static PetscErrorCode AIJTCUTogether(Mat A, const AIJTCUPlan *plan, Mat dense, PetscBool *together)
+/* Whether A is where its parent type has it. A matrix of a device that is bound to the host is the parent's */
+static PetscErrorCode AIJTCUIsAtHome(Mat A, const AIJTCUPlan *plan, PetscBool *is)
 {
-  Mat       local;
-  PetscBool device;
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, is));
+  if (!plan->device) *is = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The local matrix of a dense one, where A is: itself, or a new one. Its contents are not brought */
+static PetscErrorCode AIJTCULocalWhereA(const AIJTCUHalo *h, Mat dense, Mat *local, Mat *there)
+{
+  PetscBool on = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, &device));
-  PetscCall(MatDenseGetLocalMatrix(dense, &local));
-  PetscCall(AIJTCUDenseOnDevice(local, together));
-  if (!device) *together = (PetscBool)!plan->device;
+  PetscCall(MatDenseGetLocalMatrix(dense, local));
+  *there = *local;
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUDenseOnDevice(*local, &on));
+  #if AIJTCU_HAVE_DEVICE
+  if (!on) {
+    *there = NULL;
+    PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, (*local)->rmap->n, (*local)->cmap->n, NULL, there));
+  }
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multiply with matrices that are where A is. B comes in once, and C goes out once */
+static PetscErrorCode AIJTCUMultiplyWhereA(Mat A, AIJTCUHalo *h, PetscBool transposed, Mat B, Mat C)
+{
+  Mat            local[2] = {NULL, NULL}, at[2] = {NULL, NULL};
+  PetscErrorCode ierr, end = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  ierr = AIJTCULocalWhereA(h, B, &local[0], &at[0]);
+  if (!ierr) ierr = AIJTCULocalWhereA(h, C, &local[1], &at[1]);
+  #if AIJTCU_HAVE_DEVICE
+  if (!ierr && at[0] != local[0]) ierr = AIJTCUDeviceBring(local[0], at[0]);
+  #endif
+  if (ierr) end = AIJTCUHaloEnd(A, h, transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, B->cmap->N); /* others wait for its rows */
+  else if (transposed) ierr = AIJTCUMultiplyTransposedWithHalo(A, h, at[0], at[1]);
+  else ierr = AIJTCUMultiplyWithHalo(A, h, at[0], at[1]);
+  #if AIJTCU_HAVE_DEVICE
+  if (!ierr && at[1] != local[1]) ierr = AIJTCUDeviceBring(at[1], local[1]);
+  #endif
+  for (int i = 0; i < 2; i++) {
+    if (at[i] != local[i]) PetscCall(MatDestroy(&at[i]));
+  }
+  PetscCall(ierr);
+  PetscCall(end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A^T B is A B while A is known to be symmetric. Then both have the same layouts */
 static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
 {
-  Mat         A = C->product->A, B = C->product->B, blocal, clocal;
+  Mat         A = C->product->A, B = C->product->B;
   AIJTCUPlan *plan;
-  PetscBool   usable = PETSC_FALSE, transposed, btogether, ctogether;
+  PetscBool   usable = PETSC_FALSE, transposed;
   PetscInt    m;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));
-  if (plan) {
-    PetscCall(AIJTCUTogether(A, plan, B, &btogether));
-    PetscCall(AIJTCUTogether(A, plan, C, &ctogether));
-    if (btogether && ctogether) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
-  }
+  if (plan) PetscCall(AIJTCUIsAtHome(A, plan, &usable));
+  if (usable) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
   if (!usable) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -157,10 +190,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
   PetscCheck(m == C->rmap->n && B->cmap->N == C->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
     "Sizes do not fit: A has %" PetscInt_FMT " local %s and C %" PetscInt_FMT " rows, B %" PetscInt_FMT " columns and C %" PetscInt_FMT,
     m, transposed ? "columns" : "rows", C->rmap->n, B->cmap->N, C->cmap->N);
-  PetscCall(MatDenseGetLocalMatrix(B, &blocal));
-  PetscCall(MatDenseGetLocalMatrix(C, &clocal));
-  if (transposed) PetscCall(AIJTCUMultiplyTransposedWithHalo(A, &plan->halo, blocal, clocal));
-  else PetscCall(AIJTCUMultiplyWithHalo(A, &plan->halo, blocal, clocal));
+  PetscCall(AIJTCUMultiplyWhereA(A, &plan->halo, transposed, B, C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -196,15 +226,15 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 static PetscErrorCode AIJTCUHaloTakes(Mat C, const AIJTCUPlan *plan, PetscBool *takes)
 {
   const char *why = NULL;
-  PetscBool   mpidense, together;
+  PetscBool   mpidense, home;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &mpidense));
   if (AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) why = "as set";
   else if (!mpidense || !C->product->A->assembled) why = "the operands are not parallel and assembled";
   else {
-    PetscCall(AIJTCUTogether(C->product->A, plan, C->product->B, &together));
-    if (!together) why = "only one of both matrices is on the device";
+    PetscCall(AIJTCUIsAtHome(C->product->A, plan, &home));
+    if (!home) why = "the matrix is bound to the host";
   }
   if (why) PetscCall(PetscInfo(C->product->A, "aijtcu: no halo, the parent's product instead: %s\n", why));
   *takes = (PetscBool)!why;
