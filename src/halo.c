@@ -176,12 +176,12 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where messages go: by PetscSF, the reference, always over the host */
+/* Where buffers are. Those of PetscSF, the reference, are always on the host */
 static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBool device)
 {
   if (!device) return AIJTCU_HALO_HOST;
   #if AIJTCU_HAVE_DEVICE
-  if (engine->messages && use_gpu_aware_mpi) return AIJTCU_HALO_DEVICE;
+  if (engine->open || (engine->messages && use_gpu_aware_mpi)) return AIJTCU_HALO_DEVICE;
   #else
   (void)engine;
   #endif
@@ -195,7 +195,7 @@ static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBo
 PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, PetscInt N, PetscBool *usable)
 {
   AIJTCUHalo             *h      = &plan->halo;
-  const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo);
+  const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo, device);
   const AIJTCUHaloPlace   place  = AIJTCUHaloPlaceOf(engine, device);
   Mat                     block;
   PetscObjectId           id;
@@ -207,6 +207,8 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, Pets
   if (h->engine != engine || h->place != place) {
     AIJTCUHaloFree(h);
     h->failed = 0;
+    h->engine = NULL; /* after an error it is opened again */
+    if (engine->open && h->state == AIJTCU_READY) PetscCall((*engine->open)(A, h));
     h->engine = engine;
     h->place  = place;
   }

@@ -142,10 +142,11 @@ static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, Pet
 struct _n_AIJTCUHaloEngine {
   PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */
   PetscBool direct;   /* processes on one machine lend each other memory of their devices */
+  PetscErrorCode (*open)(Mat, const AIJTCUHalo *); /* for one that goes from device to device. Collective */
   PetscErrorCode (*start)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
   PetscErrorCode (*finish)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
 };
-PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
+PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBool);
 
 /*
    halodevice.c, where the library has kernels for a device
@@ -181,6 +182,10 @@ PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *, PetscInt,
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *, PetscInt, const PetscScalar *);
 PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHalo *);
+
+/* halonccl.c */
+PETSC_INTERN PetscErrorCode AIJTCUHaloNcclOpen(Mat, const AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloNcclStart(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
 
 /* halodirect.c, for halodevice.c. A side's name is that which the way begins at */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDirectOpen(Mat, AIJTCUHalo *);

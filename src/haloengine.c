@@ -184,13 +184,37 @@ static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJTCUHaloEngine nearest    = {PETSC_TRUE, PETSC_TRUE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine messages   = {PETSC_TRUE, PETSC_FALSE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine starforest = {PETSC_FALSE, PETSC_FALSE, AIJTCUSFStart, AIJTCUSFFinish};
-
-const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo)
+#if AIJTCU_HAVE_DEVICE
+/* On a device nobody waits: later work there comes behind it */
+static PetscErrorCode AIJTCUNcclFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
-  return halo == MAT_AIJTCU_HALO_SF ? &starforest : halo == MAT_AIJTCU_HALO_MPI ? &messages
-                                                                                : &nearest;
+  PetscFunctionBegin;
+  (void)h, (void)from, (void)N;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const AIJTCUHaloEngine collective = {.messages = PETSC_TRUE, .open = AIJTCUHaloNcclOpen, .start = AIJTCUHaloNcclStart, .finish = AIJTCUNcclFinish};
+#endif
+static const AIJTCUHaloEngine nearest    = {.messages = PETSC_TRUE, .direct = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine messages   = {.messages = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine starforest = {.start = AIJTCUSFStart, .finish = AIJTCUSFFinish};
+
+/* On the host what is for devices is by messages */
+const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo, PetscBool device)
+{
+  switch (halo) {
+  case MAT_AIJTCU_HALO_SF:
+    return &starforest;
+  case MAT_AIJTCU_HALO_MPI:
+    return &messages;
+#if AIJTCU_HAVE_DEVICE
+  case MAT_AIJTCU_HALO_NCCL:
+    if (device) return &collective;
+    return &messages;
+#endif
+  default:
+    (void)device;
+    return &nearest;
+  }
 }
 #endif

@@ -437,6 +437,37 @@ static PetscErrorCode TestTransposedChanges(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
+static PetscErrorCode TestNccl(Problem *p)
+{
+  Mat            A, B, C, D;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 7, &B));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_NCCL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C);
+  PetscCall(PetscPopErrorHandler());
+  if (!ierr) PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  else if (ierr != PETSC_ERR_SUP && ierr != PETSC_ERR_SUP_SYS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] NCCL: error %d\n", rank, (int)ierr));
+  else {
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_AUTO));
+    PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  }
+  PetscCall(PetscInfo(A, "NCCL is %s\n", ierr ? "refused" : "tried"));
+  PetscCall(Check(p, C, 1, "NCCL"));
+  PetscCall(CheckEither(p, PETSC_TRUE, D, 1, "sums by NCCL"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Rows of B that others own and entries of this process need */
 static PetscInt Ghosts(const Problem *p)
 {
@@ -522,6 +553,7 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(&p));
     PetscCall(TestTransposed(&p));
     PetscCall(TestTransposedChanges(&p));
+    PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
   return 0;
