@@ -284,15 +284,12 @@ PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *h, PetscScalar **sums)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Find which rows others have sums for, and where these come. Neighbours are in the order of their ranks */
-static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
+/* Find which rows others have sums for, and where these come. sums is zeros, one for each local row */
+static PetscErrorCode AIJTCUHaloListTargets(const AIJTCUHalo *h, PetscInt sums[], AIJTCUHaloTargets *t)
 {
-  const PetscInt     n = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
-  AIJTCUHaloTargets *t = &h->targets;
-  PetscInt          *sums; /* for each local row, then where the next one of them goes */
+  const PetscInt n = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
 
   PetscFunctionBegin;
-  PetscCall(PetscCalloc1(h->nlocal, &sums));
   t->nrows = 0;
   for (PetscInt k = 0; k < n; k++) t->nrows += !sums[h->rows[k]]++;
   PetscCall(PetscMalloc3(t->nrows, &t->rows, t->nrows + 1, &t->start, n, &t->at));
@@ -301,11 +298,23 @@ static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
     if (!sums[i]) continue;
     t->rows[k]      = i;
     t->start[k + 1] = t->start[k] + sums[i];
-    sums[i]         = t->start[k++];
+    sums[i]         = t->start[k++]; /* where the next of them goes. Neighbours are in the order of their ranks */
   }
   for (PetscInt k = 0; k < n; k++) t->at[sums[h->rows[k]]++] = k;
-  PetscCall(PetscFree(sums));
   t->there = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
+{
+  PetscInt      *sums;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(h->nlocal, &sums));
+  ierr = AIJTCUHaloListTargets(h, sums, &h->targets);
+  PetscCall(PetscFree(sums));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,16 +8,14 @@
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_BRICKS
-/* The entries of A in their order, as those of the transpose */
-static PetscErrorCode AIJTCUTransposedPattern(Mat A, Mat T)
+/* The pattern of T, from A's row pointers and columns. The entries are in the order of A's */
+static PetscErrorCode AIJTCUTransposedCOO(Mat A, const PetscInt rowptr[], const PetscInt colidx[], Mat T)
 {
-  const PetscInt *rowptr, *colidx;
-  PetscInt       *rows, *cols;
-  PetscCount      nnz;
+  const PetscCount nnz = A->rmap->n ? rowptr[A->rmap->n] : 0;
+  PetscInt        *rows, *cols;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  nnz = A->rmap->n ? rowptr[A->rmap->n] : 0;
   PetscCall(PetscMalloc2(nnz, &rows, nnz, &cols));
   for (PetscInt i = 0; i < A->rmap->n; i++) {
     for (PetscInt k = rowptr[i]; k < rowptr[i + 1]; k++) {
@@ -25,9 +23,22 @@ static PetscErrorCode AIJTCUTransposedPattern(Mat A, Mat T)
       cols[k] = i;
     }
   }
-  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
-  PetscCall(MatSetPreallocationCOO(T, nnz, rows, cols));
+  ierr = MatSetPreallocationCOO(T, nnz, rows, cols);
   PetscCall(PetscFree2(rows, cols));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedPattern(Mat A, Mat T)
+{
+  const PetscInt *rowptr, *colidx;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
+  ierr = AIJTCUTransposedCOO(A, rowptr, colidx, T);
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
