@@ -311,8 +311,8 @@ static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_cons
   extern __shared__ HrpbScalar square[];
   const BlockInvert           &t = a.t;
   const int32_t                N = (int32_t)a.N, n = (int32_t)t.rank, size = N * N;
-  HrpbScalar *const            A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
-  bool                         good = true;
+  HrpbScalar *const A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
+  bool good = true;
 
   for (int32_t e = threadIdx.x; e < N; e += THREADS) t.pivots[e] = 1;
   for (int32_t e = threadIdx.x; e < size; e += THREADS) A[e] = (t.H[e] + t.H[e % N * N + e / N]) / 2;
@@ -364,7 +364,7 @@ static __global__ void __launch_bounds__(THREADS) DiagonalKernel(const __grid_co
 static __global__ void __launch_bounds__(THREADS) SmoothKernel(const __grid_constant__ SmoothArgs s)
 {
   const int64_t      i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
-  const BlockSmooth &t              = s.t;
+  const BlockSmooth &t          = s.t;
   HrpbScalar         d[ENTRIES] = {}, x[ENTRIES], y[ENTRIES];
 
   if (t.c != 0) Load(t.D + i0, rows, d);

@@ -21,7 +21,8 @@ static __device__ __forceinline__ void LoadPack(const float *p, float x[PACK])
 
 static __device__ __forceinline__ void StorePack(float *p, const float x[PACK])
 {
-  asm volatile("st.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
+  asm volatile("st.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3])
+               : "memory");
 }
 #else
 static __device__ __forceinline__ void LoadPack(const double *p, double x[PACK])
@@ -33,7 +34,8 @@ static __device__ __forceinline__ void LoadPack(const double *p, double x[PACK])
 
 static __device__ __forceinline__ void StorePack(double *p, const double x[PACK])
 {
-  asm volatile("st.global.v2.f64 [%0],{%1,%2};" ::"l"(p), "d"(x[0]), "d"(x[1]) : "memory");
+  asm volatile("st.global.v2.f64 [%0],{%1,%2};" ::"l"(p), "d"(x[0]), "d"(x[1])
+               : "memory");
 }
 #endif
 

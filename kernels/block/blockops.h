@@ -71,7 +71,7 @@ typedef struct {
 
 /* Products X^T Y of two blocks that are symmetric but for rounding, and what comes behind them */
 typedef enum {
-  BLOCK_GRAM_PLAIN, /* nothing */
+  BLOCK_GRAM_PLAIN,  /* nothing */
   BLOCK_GRAM_WITH_X, /* X^T X */
   BLOCK_GRAM_WITH_Y  /* Y^T Y */
 } BlockGramKind;

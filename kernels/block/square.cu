@@ -26,7 +26,7 @@
 
 #if !defined(HRPB_USE_SINGLE)
 enum {
-  ROWS         = 16, /* of a warp at a time */
+  ROWS         = 16,  /* of a warp at a time */
   MOST_COMBINE = 528, /* thread blocks: four for each multiprocessor of an H100 */
   MOST_PARTS   = 264,
   PART         = ROWS * HRPB_WARPS /* rows of a part are a multiple of this */
@@ -42,10 +42,10 @@ struct CombineArgs {
 };
 
 struct GramArgs {
-  BlockGram   g;
-  double     *parts;
-  int64_t     n, rows; /* rows of a part */
-  int32_t     N;
+  BlockGram g;
+  double   *parts;
+  int64_t   n, rows; /* rows of a part */
+  int32_t   N;
 };
 } // namespace
 
@@ -69,18 +69,19 @@ static __device__ __forceinline__ void StorePair(double *column, int i, int64_t 
 }
 
 /* Rows 2 g and 2 g + 1 of columns 4 s + k, from row i on, in x[s] */
-template <int M> static __device__ __forceinline__ void LoadTerm(const BlockTerm &t, int64_t i, int64_t rows, int32_t N, int g, int k, double x[4 * M][2])
+template <int M>
+static __device__ __forceinline__ void LoadTerm(const BlockTerm &t, int64_t i, int64_t rows, int32_t N, int g, int k, double x[4 * M][2])
 {
   const double *X = t.X.array + k * t.X.ld + i;
 
   if (Whole(X - k * t.X.ld, t.X.ld, rows)) {
-#pragma unroll
+  #pragma unroll
     for (int s = 0; s < 4 * M; s++) {
       x[s][0] = x[s][1] = 0;
       if (4 * s + k < N) LoadPack(X + 4 * s * t.X.ld + 2 * g, x[s]);
     }
   } else {
-#pragma unroll
+  #pragma unroll
     for (int s = 0; s < 4 * M; s++) {
       x[s][0] = x[s][1] = 0;
       if (4 * s + k < N) LoadPair(X + 4 * s * t.X.ld, 2 * g, rows, x[s]);
@@ -90,13 +91,14 @@ template <int M> static __device__ __forceinline__ void LoadTerm(const BlockTerm
     double d[2];
 
     LoadPair(t.D + i, 2 * g, rows, d);
-#pragma unroll
+  #pragma unroll
     for (int s = 0; s < 4 * M; s++) x[s][0] *= d[0], x[s][1] *= d[1];
   }
 }
 
 /* The square matrix of a term, with its sign, as lanes want it: those of a step one after the other, each its two numbers */
-template <int M> static __device__ __forceinline__ void LoadSquare(const BlockTerm &t, int32_t N, double *square)
+template <int M>
+static __device__ __forceinline__ void LoadSquare(const BlockTerm &t, int32_t N, double *square)
 {
   for (int e = threadIdx.x; e < 256 * M * M; e += HRPB_THREADS) {
     const int out = e / (16 * M), in = e % (16 * M); /* column of Y, column of X */
@@ -110,7 +112,7 @@ template <int M> static __device__ __forceinline__ void LoadSquare(const BlockTe
 /* Add what a lane has of 8 columns of Y, or replace them: rows 4 k to 4 k + 3 of one */
 static __device__ __forceinline__ void LeaveRows(double *column, bool whole, int k, int64_t rows, bool add, double y[4])
 {
-#pragma unroll
+  #pragma unroll
   for (int r = 0; r < 4; r += 2) {
     double before[2] = {};
 
@@ -125,11 +127,12 @@ static __device__ __forceinline__ void LeaveRows(double *column, bool whole, int
 }
 
 /* At most 16 M columns */
-template <int M> static __global__ void __launch_bounds__(HRPB_THREADS, 2) CombineKernel(const __grid_constant__ CombineArgs a)
+template <int M>
+static __global__ void __launch_bounds__(HRPB_THREADS, 2) CombineKernel(const __grid_constant__ CombineArgs a)
 {
   __shared__ __align__(16) double squares[2][256 * M * M];
-  const int     lane = threadIdx.x % HRPB_LANES, g = lane / 4, k = lane % 4;
-  const int64_t warp = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
+  const int                       lane = threadIdx.x % HRPB_LANES, g = lane / 4, k = lane % 4;
+  const int64_t                   warp = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
 
   for (int32_t t = 0; t < a.nterms; t++) LoadSquare<M>(a.term[t], a.N, squares[t]);
   __syncthreads();
@@ -138,30 +141,30 @@ template <int M> static __global__ void __launch_bounds__(HRPB_THREADS, 2) Combi
     const bool    whole        = Whole(a.Y.array + i, a.Y.ld, rows);
     double        sum[M][2][4] = {}, x[2][4 * M][2];
 
-#pragma unroll
+  #pragma unroll
     for (int t = 0; t < 2; t++) {
       if (t < a.nterms) LoadTerm<M>(a.term[t], i, rows, a.N, g, k, x[t]);
     }
-#pragma unroll
+  #pragma unroll
     for (int t = 0; t < 2; t++) {
       if (t >= a.nterms) break;
-#pragma unroll
+  #pragma unroll
       for (int s = 0; s < 4 * M; s++) {
-#pragma unroll
+  #pragma unroll
         for (int m = 0; m < M; m++) {
           double c[2];
 
           LoadPack(squares[t] + 64 * (s * M + m) + 2 * lane, c);
-#pragma unroll
+  #pragma unroll
           for (int e = 0; e < 2; e++) MmaFp64(sum[m][e], c[0], c[1], x[t][s][e]);
         }
       }
     }
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < 2 * M; c++) {
       double y[4];
 
-#pragma unroll
+  #pragma unroll
       for (int r = 0; r < 4; r++) y[r] = sum[c / 2][r % 2][c % 2 * 2 + r / 2];
       if (8 * c + g < a.N) LeaveRows(a.Y.array + (8 * c + g) * a.Y.ld + i, whole, k, rows, a.add, y);
     }
@@ -169,15 +172,16 @@ template <int M> static __global__ void __launch_bounds__(HRPB_THREADS, 2) Combi
 }
 
 /* Rows 2 k and 2 k + 1, and those 8 behind them, of columns 8 c + g, from row i on, in x[c] */
-template <int M> static __device__ __forceinline__ void LoadRows(BlockIn X, int64_t i, int64_t rows, int32_t N, int g, int k, double x[2 * M][4])
+template <int M>
+static __device__ __forceinline__ void LoadRows(BlockIn X, int64_t i, int64_t rows, int32_t N, int g, int k, double x[2 * M][4])
 {
   const bool whole = Whole(X.array + i, X.ld, rows);
 
-#pragma unroll
+  #pragma unroll
   for (int c = 0; c < 2 * M; c++) {
     const double *column = X.array + (8 * c + g) * X.ld + i;
 
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < 4; h += 2) {
       x[c][h] = x[c][h + 1] = 0;
       if (8 * c + g >= N) continue;
@@ -188,45 +192,48 @@ template <int M> static __device__ __forceinline__ void LoadRows(BlockIn X, int6
 }
 
 /* X and Y of those rows */
-template <int M> static __device__ __forceinline__ void LoadBoth(const GramArgs &a, int64_t i, int64_t rows, int g, int k, double x[2 * M][4], double y[2 * M][4])
+template <int M>
+static __device__ __forceinline__ void LoadBoth(const GramArgs &a, int64_t i, int64_t rows, int g, int k, double x[2 * M][4], double y[2 * M][4])
 {
   LoadRows<M>(a.g.X, i, rows, a.N, g, k, x);
   if (a.g.Y.array) LoadRows<M>(a.g.Y, i, rows, a.N, g, k, y);
   else {
     double d[4];
 
-#pragma unroll
+  #pragma unroll
     for (int h = 0; h < 4; h += 2) LoadPair(a.g.D + i, 4 * h + 2 * k, rows, d + h);
-#pragma unroll
+  #pragma unroll
     for (int c = 0; c < 2 * M; c++) {
-#pragma unroll
+  #pragma unroll
       for (int r = 0; r < 4; r++) y[c][r] = d[r] * x[c][r];
     }
   }
 }
 
 /* Products of 16 columns of X with 8 of Y: those that reach the diagonal or are above it, M (M + 1) of 16 M columns */
-template <int M> static __device__ __forceinline__ void AddGram(const double x[2 * M][4], const double y[2 * M][4], double (*sum)[4])
+template <int M>
+static __device__ __forceinline__ void AddGram(const double x[2 * M][4], const double y[2 * M][4], double (*sum)[4])
 {
   int p = 0;
 
-#pragma unroll
+  #pragma unroll
   for (int i = 0; i < M; i++) {
-#pragma unroll
+  #pragma unroll
     for (int j = 2 * i; j < 2 * M; j++, p++) {
-#pragma unroll
+  #pragma unroll
       for (int r = 0; r < 4; r++) MmaFp64(sum[p], x[2 * i][r], x[2 * i + 1][r], y[j][r]);
     }
   }
 }
 
 /* At most 16 M columns. What is above the diagonal becomes what is below it */
-template <int M, BlockGramKind KIND> static __global__ void __launch_bounds__(HRPB_THREADS, 1) GramKernel(const __grid_constant__ GramArgs a)
+template <int M, BlockGramKind KIND>
+static __global__ void __launch_bounds__(HRPB_THREADS, 1) GramKernel(const __grid_constant__ GramArgs a)
 {
-  constexpr int TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
+  constexpr int     TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
   __shared__ double total[TWO * P * 128];
   const int         lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, g = lane / 4, k = lane % 4;
-  const int64_t     end          = min(a.n, ((int64_t)blockIdx.x + 1) * a.rows);
+  const int64_t     end             = min(a.n, ((int64_t)blockIdx.x + 1) * a.rows);
   double            sum[TWO * P][4] = {}, x[2 * M][4], y[2 * M][4];
 
   for (int64_t i = blockIdx.x * a.rows + warp * ROWS; i < end; i += PART) {
@@ -237,9 +244,9 @@ template <int M, BlockGramKind KIND> static __global__ void __launch_bounds__(HR
   }
   for (int w = 0; w < HRPB_WARPS; w++) {
     if (w == warp) {
-#pragma unroll
+  #pragma unroll
       for (int p = 0; p < TWO * P; p++) {
-#pragma unroll
+  #pragma unroll
         for (int c = 0; c < 4; c++) {
           double *const t = total + p * 128 + c * HRPB_LANES + lane;
 
@@ -268,7 +275,8 @@ size_t BlockGramWork(int64_t n, int64_t N, BlockGramKind kind)
   return sizeof(double) * (size_t)((kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N * N * Parts(n));
 }
 
-template <int M> static HrpbError RunGram(const BlockShape *s, const GramArgs &a)
+template <int M>
+static HrpbError RunGram(const BlockShape *s, const GramArgs &a)
 {
   const unsigned int parts = (unsigned int)Parts(s->n);
 

@@ -17,7 +17,10 @@ struct Vectors {
   Numbers values;
   int64_t n, N, ld, shift;
 
-  HrpbScalar &At(int64_t i, int64_t j) { return values[(size_t)(shift + i + j * ld)]; }
+  HrpbScalar &At(int64_t i, int64_t j)
+  {
+    return values[(size_t)(shift + i + j * ld)];
+  }
 };
 
 static Vectors RandomVectors(int64_t n, int64_t N, int64_t padding, int64_t shift)
@@ -47,7 +50,8 @@ static Numbers RandomNumbers(int64_t n)
    Call f(ops, shape, blocks, scalars) on the host or on the device. All that is given may change there. The workspace
    has NaN, and as many bytes as it should
 */
-template <typename F> static void RunWith(bool device, int64_t n, int64_t N, size_t bytes, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
+template <typename F>
+static void RunWith(bool device, int64_t n, int64_t N, size_t bytes, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
 {
   const BlockOps           *ops   = device ? &BlockOpsDevice : &BlockOpsHost;
   BlockShape                shape = {n, N, NULL, NULL};
@@ -77,7 +81,8 @@ template <typename F> static void RunWith(bool device, int64_t n, int64_t N, siz
 }
 
 /* The same with the workspace of so many sums */
-template <typename F> static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
+template <typename F>
+static void Run(bool device, int64_t n, int64_t N, int64_t nsums, const std::vector<Vectors *> &blocks, const std::vector<Numbers *> &scalars, F f)
 {
   RunWith(device, n, N, (device ? BlockOpsDevice : BlockOpsHost).work(n, N, nsums), blocks, scalars, f);
 }
@@ -302,7 +307,7 @@ static void TestMove(const Case &c, bool in_place)
   Vectors              X = New(c), Y = New(c);
   std::vector<HrpbInt> from, to;
   Vectors              X0 = X, Y0 = Y, expected = in_place ? X : Y;
-  bool                 right    = true;
+  bool                 right = true;
 
   for (int64_t k = 0; k < count; k++) {
     from.push_back((HrpbInt)(in_place ? c.N - count + k : (7 * k + 3) % c.N)); /* 7 divides no N */
@@ -317,7 +322,7 @@ static void TestMove(const Case &c, bool in_place)
 /* place: which of 0, Y0 (1) and X (2) Y is. A term whose number is zero is NaN */
 static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place)
 {
-  Vectors d[5] = {New(c), New(c), New(c), New(c), New(c)}; /* Y0, X, B, W, Y */
+  Vectors d[5]  = {New(c), New(c), New(c), New(c), New(c)}; /* Y0, X, B, W, Y */
   Numbers D     = RandomNumbers(c.n);
   bool    right = true;
 
@@ -394,7 +399,8 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
   }
   Report(right, "cg_step: wrong", c.where);
 
-  Numbers expected = kind == BLOCK_STEP_PLAIN ? Dots(c.device, {&R}, &R) : kind == BLOCK_STEP_WITH_Z ? Dots(c.device, {&R, &Z}, &Z) : Dots(c.device, {&Z, &R}, &R);
+  Numbers expected = kind == BLOCK_STEP_PLAIN ? Dots(c.device, {&R}, &R) : kind == BLOCK_STEP_WITH_Z ? Dots(c.device, {&R, &Z}, &Z)
+                                                                                                     : Dots(c.device, {&Z, &R}, &R);
 
   if (has_sums) Report(Same(sums, expected), "cg_step: not the bits of the sums alone", c.where);
   else Report(sums == Numbers(nsums, guard), "cg_step: wrote sums that are not wanted", c.where);
@@ -590,7 +596,7 @@ static void TestGram(const Case &c, BlockGramKind kind, bool scaled)
 {
   const int64_t count = (kind ? 2 : 1) * c.N * c.N;
   Vectors       X = New(c), Y = New(c);
-  Numbers       D = RandomNumbers(c.n), G((size_t)count + 1, guard);
+  Numbers       D     = RandomNumbers(c.n), G((size_t)count + 1, guard);
   bool          right = true, symmetric = true;
 
   RunWith(c.device, c.n, c.N, c.device && c.N <= BlockOpsDevice.square ? BlockOpsDevice.gram_work(c.n, c.N, kind) : 0, {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
