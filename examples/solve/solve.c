@@ -18,7 +18,7 @@ typedef struct {
   char    **family, **file, **type, **solver, **place;
   PetscInt  families, files, types, solvers, places, *column, columns, repeat, most; /* the most columns */
   PetscReal scale, hold, tolerance;
-  PetscBool dominant, test; /* -test_output */
+  PetscBool dominant, springs, test; /* -test_output */
   char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
@@ -95,8 +95,9 @@ static PetscErrorCode GetOptions(Options *o)
   if (chosen || !filed) PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
   if (filed) PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices (.mtx, .mtx.gz, PETSc binary), a list", "", &o->files, &o->file));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-dominant", "Make the matrices of files diagonally dominant, with a diagonal of ones", &o->dominant));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-springs", "Give the matrices of files values of springs, as generated ones have; their patterns must be symmetric", &o->springs));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.002 without", &o->scale));
-  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-hold", "The smallest eigenvalue of a generated matrix: with a smaller one more iterations are needed", &o->hold));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-hold", "The smallest eigenvalue of a matrix of springs: with a smaller one more iterations are needed", &o->hold));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu" : "aij,aijtcu", &o->types, &o->type));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-solvers", "Solvers, a list; those with -vector behind them solve for one vector", names, &o->solvers, &o->solver));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-columns", "Numbers of right-hand sides, a list", "1,8,32", &o->columns, &o->column));
@@ -108,6 +109,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  PetscCheck(!o->dominant || !o->springs, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-dominant and -springs: matrices can be made one of these");
   PetscCheck(o->hold > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-hold %g: must be positive", (double)o->hold);
   for (PetscInt k = 0; k < o->solvers; k++) PetscCall(SolverFind(o->solver[k], &unused));
   for (PetscInt k = 0; k < o->places; k++) PetscCall(CheckPlace(o->place[k], device));
@@ -349,7 +351,7 @@ int main(int argc, char **args)
     System system;
 
     if (k < o.families) PetscCall(SystemGenerate(o.family[k], o.scale, o.hold, o.most, &system));
-    else PetscCall(SystemLoad(o.file[k - o.families], o.dominant, o.most, &system));
+    else PetscCall(SystemLoad(o.file[k - o.families], o.dominant, o.springs, o.hold, o.most, &system));
     PetscCall(RunSystem(&o, &system, &wrong));
     PetscCall(SystemDestroy(&system));
   }

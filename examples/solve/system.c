@@ -101,7 +101,8 @@ PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscReal ho
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscInt most, System *s)
+/* A matrix from a file: made diagonally dominant, or with the values of springs, or as it is */
+PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscBool springs, PetscReal hold, PetscInt most, System *s)
 {
   const char *base = strrchr(file, '/');
 
@@ -115,6 +116,10 @@ PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscInt most, 
   PetscCall(ExampleCSRLoad(file, &s->csr));
   PetscCheck(s->csr.m == s->csr.n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s holds a %" PetscInt_FMT " x %" PetscInt_FMT " matrix; a square one is needed", file, s->csr.m, s->csr.n);
   if (dominant) PetscCall(SetDominant(&s->csr));
+  if (springs) {
+    PetscCall(InsertDiagonal(&s->csr));
+    PetscCall(SpringsSetValues(0, hold, &s->csr));
+  }
   PetscCall(ExampleCSRIsSymmetric(&s->csr, &s->symmetric));
   PetscCall(SetRightHandSides(most, s));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,7 +17,7 @@ typedef struct {
 } System;
 
 PETSC_INTERN PetscErrorCode SystemGenerate(const char[], PetscReal, PetscReal, PetscInt, System *);
-PETSC_INTERN PetscErrorCode SystemLoad(const char[], PetscBool, PetscInt, System *);
+PETSC_INTERN PetscErrorCode SystemLoad(const char[], PetscBool, PetscBool, PetscReal, PetscInt, System *);
 PETSC_INTERN PetscErrorCode SystemDestroy(System *);
 PETSC_INTERN PetscErrorCode SystemMat(const System *, const char[], Mat *);
 PETSC_INTERN PetscErrorCode SystemBlock(const System *, Mat, PetscBool, PetscInt, Mat *);
