@@ -25,7 +25,10 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work on the device for A. What it needs is taken before it, and given back after it, also after an error */
+/*
+   Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
+   after an error
+*/
 PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
@@ -35,7 +38,7 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   /* MatSeqAIJRestoreArrayWrite() does not increase the state: what is uploaded next is new to the transpose */
-  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->transpose.values_state = 0;
+  if (plan && A->offloadmask == PETSC_OFFLOAD_CPU) plan->transpose.values_state = 0;
   if (need == AIJTCU_CSR_NOTHING) {
     PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,7 +116,7 @@ typedef struct {
   PetscInt          N;
   SpmmMatrix        A;
   PetscBool         reordered;
-  PetscBool         adds;   /* C += A B with a row-major B, both on the device */
+  PetscBool         adds; /* C += A B with a row-major B, both on the device */
   cudaStream_t      stream;
 } AIJTCUProduct;
 
@@ -231,7 +234,7 @@ typedef struct {
   PetscScalar          *c;
   PetscInt              N, m, n, ldb, ldc;
   PetscBool             bhost, chost;
-  PetscBool             adds; /* C += A B with a row-major B, both on the device */
+  PetscBool             adds;             /* C += A B with a row-major B, both on the device */
   PetscInt              ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
   size_t                bslot, cslot;     /* scalars of a buffer for one piece */
 } AIJTCUArrays;

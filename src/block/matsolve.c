@@ -19,10 +19,15 @@ enum {
   TRIANGLES = 2
 };
 
-/* Solve with this matrix, or its transpose */
+/*
+   Solve with this matrix, or with its transpose where that was not made. With the transpose of a matrix, the analysis
+   of cusparseSpSM_solve() may put entries in another order each time, and the bits of a solve depend on the order
+*/
 typedef struct {
   cusparseSpMatDescr_t matrix;
   cusparseOperation_t  operation;
+  int                 *rowptr, *colidx; /* of a transpose */
+  PetscScalar         *values;
 } Triangle;
 
 typedef struct {
@@ -83,7 +88,10 @@ static void Drop(MatSolveData *s)
   for (int i = 0; i < WIDTHS; i++) WidthDrop(&s->widths[i]);
   for (int i = 0; i < TRIANGLES; i++) {
     if (s->triangle[i].matrix) (void)cusparseDestroySpMat(s->triangle[i].matrix);
-    s->triangle[i].matrix = NULL;
+    Free(s->triangle[i].rowptr);
+    Free(s->triangle[i].colidx);
+    Free(s->triangle[i].values);
+    memset(&s->triangle[i], 0, sizeof(s->triangle[i]));
   }
   for (int i = 0; i < 2; i++) {
     Free(s->order[i]);
@@ -106,38 +114,89 @@ static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A triangle of the factor's matrix, for which cuSPARSE keeps nothing of another product or solve */
-static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseOperation_t operation, Triangle *t)
+/* A triangle in CSR, for which cuSPARSE keeps nothing of another product or solve */
+static PetscErrorCode TriangleDescribe(const MatSolveData *s, const void *rowptr, const void *colidx, const PetscScalar *values, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
 {
-  const AIJTCUTriangles    *f    = &s->factor;
-  const cusparseIndexType_t type = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+  const cusparseIndexType_t type = s->factor.index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
 
   PetscFunctionBegin;
-  PetscCallCUSPARSE(cusparseCreateCsr(&t->matrix, s->m, s->m, s->nnz, (void *)f->rowptr, (void *)f->colidx, (void *)f->values, type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
+  PetscCallCUSPARSE(cusparseCreateCsr(&t->matrix, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)values, type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
   PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof(fill)));
   PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)));
-  t->operation = operation;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A triangle of the factor's matrix */
+static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
+{
+  const AIJTCUTriangles *f = &s->factor;
+
+  PetscFunctionBegin;
+  PetscCall(TriangleDescribe(s, f->rowptr, f->colidx, f->values, fill, diagonal, t));
+  t->operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the transpose of the factor's matrix. cuSPARSE does so for 32-bit indices only */
+static PetscErrorCode TransposeMake(const MatSolveData *s, cudaStream_t stream, Triangle *t, PetscBool *have)
+{
+  const AIJTCUTriangles     *f       = &s->factor;
+  const cusparseAction_t     numeric = CUSPARSE_ACTION_NUMERIC;
+  const cusparseIndexBase_t  zero    = CUSPARSE_INDEX_BASE_ZERO;
+  const cusparseCsr2CscAlg_t ordered = CUSPARSE_CSR2CSC_ALG1; /* entries of a row are in the order of columns */
+  const int                  m = (int)s->m, nnz = (int)s->nnz;
+  size_t                     bytes;
+  void                      *work;
+
+  PetscFunctionBegin;
+  *have = PETSC_FALSE;
+  if (f->index_size != sizeof(int)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceMalloc(((size_t)m + 1) * sizeof(int), stream, (void **)&t->rowptr));
+  PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(int), stream, (void **)&t->colidx));
+  PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(*t->values), stream, (void **)&t->values));
+  if (!t->rowptr || !t->colidx || !t->values) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, &bytes));
+  PetscCall(AIJTCUDeviceMalloc(PetscMax(bytes, 1), stream, &work));
+  if (!work) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUSPARSE(cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, work));
+  PetscCallCUDA(cudaFreeAsync(work, stream));
+  *have = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of a triangle. fill is that of the triangle itself */
+static PetscErrorCode TriangleCreateTransposed(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cudaStream_t stream, Triangle *t)
+{
+  PetscBool have;
+
+  PetscFunctionBegin;
+  PetscCall(TransposeMake(s, stream, t, &have));
+  if (have) {
+    PetscCall(TriangleDescribe(s, t->rowptr, t->colidx, t->values, fill == CUSPARSE_FILL_MODE_LOWER ? CUSPARSE_FILL_MODE_UPPER : CUSPARSE_FILL_MODE_LOWER, diagonal, t));
+    t->operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  } else {
+    PetscCall(TriangleCreate(s, fill, diagonal, t));
+    t->operation = CUSPARSE_OPERATION_TRANSPOSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In the order in which they are solved with */
-static PetscErrorCode TrianglesCreate(MatSolveData *s)
+static PetscErrorCode TrianglesCreate(MatSolveData *s, cudaStream_t stream)
 {
-  const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE, transposed = CUSPARSE_OPERATION_TRANSPOSE;
-
   PetscFunctionBegin;
   switch (s->factor.kind) {
   case AIJTCU_FACTOR_LU:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, plain, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, plain, &s->triangle[1]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_LLT:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, plain, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, transposed, &s->triangle[1]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[0]));
+    PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, stream, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_UTDU:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, transposed, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, plain, &s->triangle[1]));
+    PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, stream, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[1]));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -206,7 +265,8 @@ static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
     s->ld = (s->m + unit - 1) / unit * unit;
     if (!s->handle) PetscCallCUSPARSE(cusparseCreate(&s->handle));
     PetscCall(CountEntries(s, stream));
-    PetscCall(TrianglesCreate(s));
+    PetscCallCUSPARSE(cusparseSetStream(s->handle, stream));
+    PetscCall(TrianglesCreate(s, stream));
     if (s->factor.permuted) PetscCall(OrdersCreate(s, stream, &s->known));
   }
   s->ready = PETSC_TRUE; /* last: after an error all is made anew */
