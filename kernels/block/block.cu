@@ -7,7 +7,7 @@
      dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
      axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
      maxpy    (nx + 2) s          Y is read and written once for MOST_X blocks X
-     cg_step  6 s                 4 are read, 2 written; 7 s with Z. The sums cost nothing more
+     cg_step  3 s                 2 are read, 1 written; 4 s with Z. The sums cost nothing more
      smooth   5 s, and D as below
      scale    2 s, and D N/COLUMNS times, from L2 where it fits
 
@@ -255,21 +255,15 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
   const BlockStep      &t = s.t;
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
-    HrpbScalar *const X = t.X.array + j * t.X.ld + i0, *const R = t.R.array + j * t.R.ld + i0;
-    const HrpbScalar a = Coefficient(t.a, j);
-    HrpbScalar       p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
+    HrpbScalar *const R = t.R.array + j * t.R.ld + i0;
+    const HrpbScalar  a = Coefficient(t.a, j);
+    HrpbScalar        w[ENTRIES], r[ENTRIES];
 
     if (a != 0) {
-      Load(t.P.array + j * t.P.ld + i0, rows, p);
-      Load(X, rows, x);
       Load(t.W.array + j * t.W.ld + i0, rows, w);
       Load(R, rows, r);
 #pragma unroll
-      for (int e = 0; e < ENTRIES; e++) {
-        x[e] += a * p[e];
-        r[e] -= a * w[e];
-      }
-      Store(X, rows, x);
+      for (int e = 0; e < ENTRIES; e++) r[e] -= a * w[e];
       Store(R, rows, r);
     } else if (s.parts || t.kind) Load(R, rows, r);
     if (t.kind) {

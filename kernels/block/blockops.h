@@ -34,7 +34,7 @@ typedef struct {
   HrpbStream stream; /* not used on the host */
 } BlockShape;
 
-/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and its sums, N of each */
+/* What a step of conjugate gradients does after R_j -= a_j W_j, and its sums, N of each */
 typedef enum {
   BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
   BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
@@ -44,8 +44,8 @@ typedef enum {
 typedef struct {
   BlockStepKind     kind;
   const HrpbScalar *a;
-  BlockIn           P, W;
-  BlockOut          X, R;
+  BlockIn           W;
+  BlockOut          R;
   const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
   BlockOut          Z;
 } BlockStep;

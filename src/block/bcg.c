@@ -247,7 +247,7 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
   PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
   PetscCall(AIJTCUColumnsFetchBegin(s, PIVOTS, count));
   if (S) PetscCall(AIJTCUStepBCG(s, S, X));
-  PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, nsums, &host));
+  PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, &host));
   squares = host + (SQUARES - PIVOTS) * N;
   for (PetscInt k = 0; k < N && S; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
   if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));

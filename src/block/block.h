@@ -64,8 +64,8 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx, PetscInt, const Pets
 PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, Vec, Mat, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Vec, Mat, PetscBool, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
@@ -90,6 +90,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockToHostEnd(AIJTCUBlockCtx, PetscInt, const
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx, PetscInt, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockSumsToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 
 /* pcjacobi.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);

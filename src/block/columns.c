@@ -35,8 +35,8 @@ static PetscErrorCode AIJTCUColumnsResize(AIJTCUColumns *c, PetscInt N)
 
 /*
    Scalars of the solve: arrays k to k + count - 1. The one wait for the device of an iteration. It can be cut in two:
-   AIJTCUColumnsFetchEnd() does not wait for what came behind the beginning. Of the last nsums arrays there it gives the
-   sums over all processes
+   AIJTCUColumnsFetchEnd() does not wait for what came behind the beginning. Of nsums arrays from array first on it
+   gives the sums over all processes
 */
 PetscErrorCode AIJTCUColumnsFetchBegin(AIJTCUBlockKSP *s, PetscInt k, PetscInt count)
 {
@@ -52,13 +52,13 @@ PetscErrorCode AIJTCUColumnsFetchBegin(AIJTCUBlockKSP *s, PetscInt k, PetscInt c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUColumnsFetchEnd(AIJTCUBlockKSP *s, PetscInt k, PetscInt count, PetscInt nsums, const PetscScalar **host)
+PetscErrorCode AIJTCUColumnsFetchEnd(AIJTCUBlockKSP *s, PetscInt k, PetscInt count, PetscInt first, PetscInt nsums, const PetscScalar **host)
 {
   AIJTCUColumns *c = &s->columns;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockToHostEnd(s->ctx, count, AIJTCUBlockScalars(s->ctx, k), c->host));
-  if (nsums) PetscCall(AIJTCUBlockSum(s->ctx, nsums, c->host + (count - nsums) * c->N));
+  if (nsums) PetscCall(AIJTCUBlockSum(s->ctx, nsums, c->host + (first - k) * c->N));
   *host = c->host;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,7 +67,7 @@ PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *s, PetscInt k, PetscInt count,
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUColumnsFetchBegin(s, k, count));
-  PetscCall(AIJTCUColumnsFetchEnd(s, k, count, 0, host));
+  PetscCall(AIJTCUColumnsFetchEnd(s, k, count, k, 0, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -626,46 +626,45 @@ PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx ctx, Mat Y, PetscReal sign, Petsc
 
 static HrpbError AIJTCURunCGStep(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  BlockStep t = {.kind = call->step, .a = call->a, .P = ctx->in[0], .W = ctx->in[1], .X = AIJTCUBlockOut(ctx, 2), .R = AIJTCUBlockOut(ctx, 3), .D = call->D};
+  BlockStep t = {.kind = call->step, .a = call->a, .W = ctx->in[0], .R = AIJTCUBlockOut(ctx, 1), .D = call->D};
 
-  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 4);
+  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 2);
   return (*ctx->ops->cg_step)(shape, &t, call->out);
 }
 
-/* P, W, X and R are the first operands of a step. It may have one more */
-static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat P, Mat W, Mat X, Mat R)
+/* W and R are the first operands of a step. It may have one more */
+static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat W, Mat R)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 5));
-  AIJTCUBlockOperandSet(ctx, 0, P, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 1, W, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
-  AIJTCUBlockOperandSet(ctx, 3, R, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  AIJTCUBlockOperandSet(ctx, 0, W, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, R, AIJTCU_BLOCK_UPDATE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X_j += a_j P_j and R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
-PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, PetscScalar *rr)
+/* R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
+PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W, Mat R, PetscScalar *rr)
 {
-  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 4, .nsums = rr ? 1 : 0, .flops = rr ? 6 : 4, .a = a, .out = rr};
+  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 2, .nsums = rr ? 1 : 0, .flops = rr ? 4 : 2, .a = a, .out = rr};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
+  PetscCall(AIJTCUBlockStepOperands(ctx, W, R));
   PetscCall(AIJTCUBlockRun(ctx, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    The same, and Z = D R, in one pass and with one reduction. D is a diagonal with which AIJTCUBlockCtxTakes() says that
-   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j
+   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j. local
+   says that they are of this process alone
 */
-PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, Vec D, Mat Z, PetscBool znormal, PetscScalar *sums)
+PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W, Mat R, Vec D, Mat Z, PetscBool znormal, PetscBool local, PetscScalar *sums)
 {
-  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 5, .nsums = 2, .flops = 9, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
+  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 3, .nsums = 2, .flops = 7, .local = local, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
-  AIJTCUBlockOperandSet(ctx, 4, Z, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockStepOperands(ctx, W, R));
+  AIJTCUBlockOperandSet(ctx, 2, Z, AIJTCU_BLOCK_WRITE);
   PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1079,6 +1078,14 @@ PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const 
   }
   #endif
   PetscCall(PetscArraycpy(scalars, host, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for sums that AIJTCUBlockSum() made. With one process they are there */
+PetscErrorCode AIJTCUBlockSumsToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *host, PetscScalar *scalars)
+{
+  PetscFunctionBegin;
+  if (ctx->nranks > 1) PetscCall(AIJTCUBlockToScalars(ctx, narrays, host, scalars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
