@@ -320,7 +320,8 @@ typedef struct {
 .  csr         - products that took the CSR path
 .  cusparse    - products left to the parent type: as set or, on a device, because no kernel could be had
 .  sampled_tcu - sampled products on a device that took bricks
--  sampled_csr - sampled products on a device that took the CSR path
+.  sampled_csr - sampled products on a device that took the CSR path
+-  fused       - sampled products that were multiplied by a dense matrix in the same pass (`MatCreateSampledLR()`)
 
    Level: developer
 
@@ -330,7 +331,7 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr;
+  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr, fused;
 } MatAIJTCUCounts;
 
 /*S
@@ -436,6 +437,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUKSPGetColumns(KSP, PetscInt *, const KSPConvergedReason *[], const PetscInt *[], const PetscReal *[]);
 PETSC_EXTERN PetscErrorCode MatSampledMatTransposeMult(Mat, Mat, Mat, PetscBool, MatReuse, Mat *);
 PETSC_EXTERN PetscErrorCode MatCreateSampledLR(Mat, Mat, Mat, PetscBool, Mat *);
+PETSC_EXTERN PetscErrorCode MatSampledLRSetSoftmax(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatSampledLRGetSoftmax(Mat, PetscBool *);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmax(Mat);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmaxGradient(Mat, Mat);
 PETSC_EXTERN PetscErrorCode MatSampledLeakyReLU(Mat, PetscReal);
