@@ -5,8 +5,8 @@ static char help[] = "An operator S .* (X X^T), whose entries are never set, in 
 #include <slepceps.h>
 
 /*
-  Points on a circle, and the cosines of the angles between neighbours: x_i is (cos t_i, sin t_i), and S says who is whose
-  neighbour. The eigenvalues of this circulant matrix are known: see Eigenvalue().
+  Points on a circle, and the cosines of the angles between neighbours: x_i is (cos t_i, sin t_i), and S says who is
+  whose neighbour. The eigenvalues of this circulant matrix are known: see Eigenvalue().
 */
 static PetscReal Eigenvalue(PetscInt p, PetscInt m, PetscInt neighbours)
 {

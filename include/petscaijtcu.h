@@ -335,6 +335,33 @@ typedef struct {
 } MatAIJTCUCounts;
 
 /*S
+   MatSampledRows - the rows of a sparse matrix, as `MatSampledApply()` gives them to a function
+
+   Fields:
++  nrows   - local rows
+.  blocks  - local blocks: 2 for a parallel matrix, whose rows are in the diagonal and the off-diagonal block, else 1
+.  entries - of each block
+.  rowptr  - for each block: entries of row i are those from rowptr[i] to rowptr[i + 1] - 1
+.  values  - of the entries of each block; both arrays of a block without entries may be `NULL`
+.  mem     - where the arrays are
+-  stream  - on a device of CUDA the cudaStream_t that all work must go to
+
+   Level: advanced
+
+.seealso: `MATAIJTCU`, `MatSampledApply()`
+S*/
+typedef struct {
+  PetscInt        nrows, blocks, entries[2];
+  const PetscInt *rowptr[2];
+  PetscScalar    *values[2];
+  PetscMemType    mem;
+  void           *stream;
+} MatSampledRows;
+
+/* A function for MatSampledApply() */
+typedef PetscErrorCode (*MatSampledFn)(const MatSampledRows *rows, void *ctx);
+
+/*S
    MatAIJTCUFacts - what the model of times reads of the local rows of a `MATAIJTCU`, and the kernel of its products
 
    Fields:
@@ -439,6 +466,7 @@ PETSC_EXTERN PetscErrorCode MatSampledMatTransposeMult(Mat, Mat, Mat, PetscBool,
 PETSC_EXTERN PetscErrorCode MatCreateSampledLR(Mat, Mat, Mat, PetscBool, Mat *);
 PETSC_EXTERN PetscErrorCode MatSampledLRSetSoftmax(Mat, PetscBool);
 PETSC_EXTERN PetscErrorCode MatSampledLRGetSoftmax(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatSampledApply(Mat, MatSampledFn, void *);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmax(Mat);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmaxGradient(Mat, Mat);
 PETSC_EXTERN PetscErrorCode MatSampledLeakyReLU(Mat, PetscReal);

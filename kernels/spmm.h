@@ -71,8 +71,8 @@ typedef enum {
    In a sampled product Y.array has a number for each entry of A, in the order of the CSR. It is another array than A's
    values. B is column-major, and X column-major or padded.
 
-   In a fused one X and B have K columns, and Z is ncols x N. All are column-major. With softmax the entries of a row of W
-   are exp(w - most) divided by their sum, most being the largest; without entries the row of Y is zero.
+   In a fused one X and B have K columns, and Z is ncols x N. All are column-major. With softmax the entries of a row of
+   W are exp(w - most) divided by their sum, most being the largest; without entries the row of Y is zero.
 */
 typedef struct {
   int64_t           N;

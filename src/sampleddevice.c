@@ -325,7 +325,7 @@ static PetscErrorCode AIJTCUFusedPrepare(Mat S, AIJTCUPlan *plan, AIJTCUSampledB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* R = W Z, where W is S .* (X Y^T), X Y^T at the entries of S, or the softmax of its rows. The arrays are on the device */
+/* R = W Z, where W is S .* (X Y^T), X Y^T at the entries of S, or its softmax. The arrays are on the device */
 static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock *b, HrpbError *err)
 {
   MatInfo info;

@@ -1,8 +1,8 @@
 /*
    Y = W Z in one pass over bricks, where W = S .* (B X^T), or its softmax, is not stored.
 
-   A block's rows of X and of Z come into a stage together, from warps of their own. A warp has a strip, with its rows of
-   B and its sums of Y in registers. It makes the entries of four bricks as sampled-bricks does. The lane that has an
+   A block's rows of X and of Z come into a stage together, from warps of their own. A warp has a strip, with its rows
+   of B and its sums of Y in registers. It makes the entries of four bricks as sampled-bricks does. The lane that has an
    entry of W as a sum is not the one that needs it as an operand of the next instruction: so shuffles take it there.
 
    Softmax is made as the blocks come. A lane keeps the largest entry so far of each of its two rows, and what it has
@@ -32,7 +32,7 @@ struct FusedArgs {
   bool                   softmax, x_aligned, z_aligned;
 };
 
-/* What a lane keeps of each of its two rows while blocks come: the largest entry, and the sum of what lanes have added */
+/* What a lane keeps of each of its two rows while blocks come: the largest entry, and the sum of its exponentials */
 template <typename Scalar> struct RowState {
   Scalar most[2], sum[2];
 };
@@ -120,8 +120,8 @@ template <int NT, typename Scalar> static __device__ __forceinline__ void Expone
 
 /*
    sum += entries of two bricks times their rows of Z. z has the addresses of those rows that the lane reads, in the
-   first of the tile's columns that it has. In double an instruction takes one brick, and the next one needs not wait for
-   it where there are several tiles
+   first of the tile's columns that it has. In double an instruction takes one brick, and the next one needs not wait
+   for it where there are several tiles
 */
 template <int PITCH, int NT> static __device__ __forceinline__ void FusedStep(double (&sum)[NT][4], const double (&w)[2], const uint32_t (&z)[2])
 {

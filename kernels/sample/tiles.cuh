@@ -150,7 +150,7 @@ template <int BM> static __device__ __forceinline__ uint32_t PlaceOfValue(const 
   return packed.Value(half) + __popc(packed.Pattern(half) & ((1u << bit) - 1));
 }
 
-/* The lane's part of the strip's rows, from columns of the left operand. Rows and columns that are not there are zero */
+/* The lane's part of the strip's rows, from columns of the left operand. What is not there is zero */
 template <int P, int BM, int NT, typename Scalar> static __device__ __forceinline__ void LoadLeft(LeftTile<P, BM> (&left)[NT], const Format<Scalar> &f, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, const Scalar *from, int64_t ld, int32_t N)
 {
   const int32_t row[2] = {MatrixRow(f, panel, strip * BM + g), MatrixRow(f, panel, strip * BM + g + 8)};
