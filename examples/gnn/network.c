@@ -45,6 +45,39 @@ static PetscErrorCode CreateGCN(const Graph *g, const NetworkOptions *o, Network
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode CreateAGNN(const Graph *g, const NetworkOptions *o, Network *w)
+{
+  const Nodes *n = &w->nodes;
+  Layer       *l = w->layer;
+
+  PetscFunctionBegin;
+  PetscCall(LayerFeatures(n, g, &w->params, o->hidden, o->dropout, o->decay, &l[0]));
+  PetscCall(LayerActivate(n, l[0], &w->params, PETSC_TRUE, ACTIVATION_RELU, 0, o->decay, &l[1]));
+  PetscCall(LayerCosine(n, l[1], g, &w->params, o->decay, &l[2]));
+  PetscCall(LayerCosine(n, l[2], g, &w->params, o->decay, &l[3]));
+  PetscCall(LayerActivate(n, l[3], &w->params, PETSC_FALSE, ACTIVATION_NONE, o->dropout, 0, &l[4]));
+  PetscCall(LayerLinear(n, l[4], &w->params, g->classes, o->decay, &l[5]));
+  PetscCall(LayerActivate(n, l[5], &w->params, PETSC_TRUE, ACTIVATION_NONE, 0, o->decay, &l[6]));
+  w->n = 7;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateGAT(const Graph *g, const NetworkOptions *o, Network *w)
+{
+  const Nodes *n = &w->nodes;
+  Layer       *l = w->layer;
+
+  PetscFunctionBegin;
+  PetscCall(LayerFeatures(n, g, &w->params, o->heads * o->hidden, o->dropout, o->decay, &l[0]));
+  PetscCall(LayerAttention(n, l[0], g, &w->params, o->heads, o->dropout, o->decay, &l[1]));
+  PetscCall(LayerActivate(n, l[1], &w->params, PETSC_TRUE, ACTIVATION_ELU, o->dropout, o->decay, &l[2]));
+  PetscCall(LayerLinear(n, l[2], &w->params, g->classes, o->decay, &l[3]));
+  PetscCall(LayerAttention(n, l[3], g, &w->params, 1, o->dropout, o->decay, &l[4]));
+  PetscCall(LayerActivate(n, l[4], &w->params, PETSC_TRUE, ACTIVATION_NONE, 0, o->decay, &l[5]));
+  w->n = 6;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SetLabels(const Graph *g, Network *w)
 {
   const Nodes *nodes = &w->nodes;
@@ -91,7 +124,11 @@ PetscErrorCode NetworkCreate(const Graph *g, const NetworkOptions *o, Network *w
   case NETWORK_GCN:
     PetscCall(CreateGCN(g, o, w));
     break;
-  default:
+  case NETWORK_AGNN:
+    PetscCall(CreateAGNN(g, o, w));
+    break;
+  case NETWORK_GAT:
+    PetscCall(CreateGAT(g, o, w));
     break;
   }
   PetscCall(ParamsSetUp(&w->nodes, &w->params));
