@@ -94,7 +94,7 @@ PetscErrorCode LayerCosine(const Nodes *nodes, Layer before, const Graph *g, Par
   (*layer)->backward = CosineBackward;
   (*layer)->destroy  = CosineDestroy;
   c                  = (Cosine *)(*layer)->data;
-  PetscCall(PatternCreate(nodes, g->A, 0, &c->pattern));
+  PetscCall(PatternCreate(nodes, g->A, 0, 1, &c->pattern));
   PetscCall(PatternMat(&c->pattern, PETSC_FALSE, &c->S));
   PetscCall(PatternMat(&c->pattern, PETSC_FALSE, &c->P));
   PetscCall(PatternMat(&c->pattern, PETSC_TRUE, &c->Pt));

@@ -74,7 +74,7 @@ PetscErrorCode LayerFeatures(const Nodes *nodes, const Graph *g, Params *params,
   f                  = (Features *)(*layer)->data;
   f->dropout         = dropout;
   PetscCall(MatGetSize(g->features, NULL, &F));
-  PetscCall(PatternCreate(nodes, g->features, nodes->first, &f->pattern));
+  PetscCall(PatternCreate(nodes, g->features, nodes->first, 1, &f->pattern));
   PetscCall(MatSeqAIJGetArrayRead(g->features, &a));
   PetscCall(VecDuplicate(f->pattern.value, &f->clean));
   PetscCall(VecGetArrayWrite(f->clean, &v));

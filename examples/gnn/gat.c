@@ -123,7 +123,7 @@ static PetscErrorCode AttentionMatrices(const Nodes *nodes, const Graph *g, Atte
 
   PetscFunctionBegin;
   PetscCall(GraphCopies(g, t->heads, &copies));
-  PetscCall(PatternCreate(nodes, copies, 0, &t->pattern));
+  PetscCall(PatternCreate(nodes, copies, 0, t->heads, &t->pattern));
   PetscCall(MatDestroy(&copies));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(PatternMat(&t->pattern, PETSC_FALSE, mat[i]));
   PetscCall(PatternMat(&t->pattern, PETSC_TRUE, &t->Qt));

@@ -44,10 +44,23 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-seeds", "Train with seeds 1, 2, ..., so many", 1, &o->seeds));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-every", "Epochs between two lines; 0 for no lines", 0, &o->every));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-check_gradient", "Compare gradients with differences of the loss, and train nothing", &o->check));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-output_dir", "Folder for a picture of loss and accuracy", o->output, sizeof(o->output), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-output_dir", "Folder for a picture of loss and accuracy with the first seed", o->output, sizeof(o->output), NULL));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(n->dropout >= 0 && n->dropout < 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-dropout %g: must be at least 0, and less than 1", (double)n->dropout);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Draw(const Options *o, const Training *t)
+{
+  char        file[PETSC_MAX_PATH_LEN];
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(file, sizeof(file), "%s/%s.svg", o->output, NetworkKinds[o->network.kind]));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) PetscCall(TrainDraw(t, file));
+  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "wrote %s\n", file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,6 +84,7 @@ static PetscErrorCode Train(const Options *o, Network *w)
     squares += accuracy * accuracy;
     seconds += t.seconds;
     epochs += t.epochs;
+    if (seed == 1 && o->output[0]) PetscCall(Draw(o, &t));
     PetscCall(TrainDestroy(&t));
   }
   sum /= (PetscReal)o->seeds;

@@ -29,29 +29,56 @@ static PetscErrorCode ListCreate(const Nodes *nodes, PetscInt n, Vec *x, void **
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory for numbers of 64 bits is that of a vector: it is where kernels read it, and PETSc copies it there */
-static PetscErrorCode SetIds(PetscInt before, Pattern *p)
+/* Which node and copy a row or column of GraphCopies() is. owner is a guess at the process, and becomes that */
+static PetscInt NodeOf(const PetscInt starts[], PetscInt copies, PetscInt row, PetscMPIInt *owner, PetscInt *copy)
 {
-  const PetscInt each = sizeof(int64_t) / sizeof(Real);
-  PetscScalar   *a;
-  PetscInt       n;
+  PetscInt n;
+
+  while (row < starts[*owner]) --*owner;
+  while (row >= starts[*owner + 1]) ++*owner;
+  n     = (starts[*owner + 1] - starts[*owner]) / copies;
+  row   = row - starts[*owner];
+  *copy = row / n;
+  return starts[*owner] / copies + row % n;
+}
+
+/*
+   Numbers of entries, which are the same on any number of processes. Their memory is that of a vector: it is where
+   kernels read them, and PETSc brings them there
+*/
+static PetscErrorCode SetIds(PetscInt before, PetscInt copies, Pattern *p)
+{
+  const PetscInt  each   = sizeof(int64_t) / sizeof(Real);
+  PetscMPIInt     owner  = 0;
+  const PetscInt *starts = NULL;
+  PetscScalar    *a;
+  PetscInt        n;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(p->like, NULL, &n));
+  if (copies > 1) PetscCall(MatGetOwnershipRanges(p->like, &starts));
   PetscCall(ListCreate(p->nodes, each * p->nz, &p->ids, (void **)&p->id));
   PetscCall(VecGetArrayWrite(p->ids, &a));
-  for (PetscInt e = 0; e < p->nz; e++) ((int64_t *)a)[e] = (int64_t)(before + p->row[e]) * n + p->col[e];
+  for (PetscInt e = 0; e < p->nz; e++) {
+    PetscInt row = before + p->row[e], col = p->col[e], copy = 0;
+
+    if (starts) {
+      row = NodeOf(starts, copies, row, &owner, &copy);
+      col = NodeOf(starts, copies, col, &owner, &copy);
+    }
+    ((int64_t *)a)[e] = ((int64_t)copy * (n / copies) + row) * n + col;
+  }
   PetscCall(VecRestoreArrayWrite(p->ids, &a));
-  PetscCall(VecGetArrayAndMemType(p->ids, &a, NULL));
+  PetscCall(VecGetArrayAndMemType(p->ids, &a, NULL)); /* back to where p->id is */
   PetscCall(VecRestoreArrayAndMemType(p->ids, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    The pattern of A, of the aij family. Entries of its off-diagonal block come behind those of its diagonal block. An A of
-   this process alone has rows of a matrix of all, behind so many others
+   this process alone has rows of a matrix of all, behind so many others. One of GraphCopies() has so many copies
 */
-PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, Pattern *p)
+PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, PetscInt copies, Pattern *p)
 {
   Mat             block[2];
   const PetscInt *garray = NULL;
@@ -90,7 +117,7 @@ PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, Pattern
   }
   PetscCall(ListCreate(nodes, nz, &p->value, (void **)&p->v));
   p->nz = nz;
-  PetscCall(SetIds(before, p));
+  PetscCall(SetIds(before, copies, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

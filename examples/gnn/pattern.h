@@ -19,7 +19,7 @@ typedef struct {
   int64_t     *id;        /* an entry's number in all of the matrix, where value is */
 } Pattern;
 
-PETSC_INTERN PetscErrorCode PatternCreate(const Nodes *, Mat, PetscInt, Pattern *);
+PETSC_INTERN PetscErrorCode PatternCreate(const Nodes *, Mat, PetscInt before, PetscInt copies, Pattern *);
 PETSC_INTERN PetscErrorCode PatternMat(const Pattern *, PetscBool transposed, Mat *);
 PETSC_INTERN PetscErrorCode PatternGet(Pattern *, Mat, EntryMask);
 PETSC_INTERN PetscErrorCode PatternPut(const Pattern *, Mat);

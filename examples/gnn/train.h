@@ -1,5 +1,6 @@
 /*
-   Training: Adam on all training nodes, with early stopping; and gradients beside differences of the loss
+   Training: Adam on all training nodes, with early stopping; a picture of it; and gradients beside differences of the
+   loss
 */
 #pragma once
 
@@ -15,3 +16,6 @@ typedef struct {
 PETSC_INTERN PetscErrorCode TrainRun(Network *, const NetworkOptions *, uint64_t seed, PetscInt every, Training *);
 PETSC_INTERN PetscErrorCode TrainDestroy(Training *);
 PETSC_INTERN PetscErrorCode TrainCheckGradient(Network *, uint64_t seed, PetscInt *wrong);
+
+/* plot.c */
+PETSC_INTERN PetscErrorCode TrainDraw(const Training *, const char[]);
