@@ -32,7 +32,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscEnumFind(NetworkKinds, name, &kind, &found));
   PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-network %s: must be gcn, agnn or gat", name);
   NetworkUsual((NetworkKind)kind, n);
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-f", "A graph: NAME for NAME.graph.mtx.gz, NAME.features.mtx.gz and NAME.labels.txt", o->file, sizeof(o->file), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-f", "A graph: NAME for NAME.graph.mtx, NAME.features.mtx (both also with .gz) and NAME.labels.txt", o->file, sizeof(o->file), NULL));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-nodes", "Nodes of the generated graph, without -f", 40, &o->nodes));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-hidden", "Features between the layers, for each head", 1, &n->hidden));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-heads", "Heads of the first layer of gat", 1, &n->heads));
@@ -111,7 +111,7 @@ int main(int argc, char **args)
   PetscCall(NetworkCreate(&g, &o.network, &w));
   PetscCall(MatGetSize(g.A, &N, NULL));
   PetscCall(MatGetInfo(g.A, MAT_GLOBAL_SUM, &info));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " nodes, %.0f neighbours, %" PetscInt_FMT " classes, %" PetscInt_FMT " weights\n", NetworkKinds[o.network.kind], N, info.nz_used - N, g.classes, w.params.size));
+  if (!o.check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " nodes, %.0f neighbours, %" PetscInt_FMT " classes, %" PetscInt_FMT " weights\n", NetworkKinds[o.network.kind], N, info.nz_used - N, g.classes, w.params.size));
   if (o.check) PetscCall(TrainCheckGradient(&w, 1, &wrong));
   else PetscCall(Train(&o, &w));
   PetscCall(NetworkDestroy(&w));
@@ -120,3 +120,80 @@ int main(int argc, char **args)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   build:
+      requires: !complex
+
+   testset: # with dropout
+      requires: double
+      args: -check_gradient -nodes 60 -network {{gcn agnn gat}}
+      output_file: output/empty.out
+      test:
+         suffix: gradient
+         nsize: {{1 2}}
+         args: -mat_type {{aij aijtcu}}
+      test:
+         suffix: gradient_cuda
+         requires: cuda
+         nsize: {{1 2}}
+         args: -mat_type {{aijcusparse aijtcu}} -use_gpu_aware_mpi 0
+
+   testset: # the same numbers on any number of processes
+      requires: double
+      args: -test_output -nodes 120 -epochs 40 -network gcn
+      output_file: output/gnn_gcn.out
+      test:
+         suffix: gcn
+         nsize: {{1 2}}
+      test:
+         suffix: gcn_cuda
+         requires: cuda
+         nsize: {{1 2}}
+         args: -use_gpu_aware_mpi 0
+
+   testset:
+      requires: double
+      args: -test_output -nodes 120 -epochs 40 -network agnn
+      output_file: output/gnn_agnn.out
+      test:
+         suffix: agnn
+         nsize: {{1 2}}
+      test:
+         suffix: agnn_cuda
+         requires: cuda
+         nsize: {{1 2}}
+         args: -use_gpu_aware_mpi 0
+
+   testset:
+      requires: double
+      args: -test_output -nodes 120 -epochs 40 -network gat
+      output_file: output/gnn_gat.out
+      test:
+         suffix: gat
+         nsize: {{1 2}}
+      test:
+         suffix: gat_cuda
+         requires: cuda
+         nsize: {{1 2}}
+         args: -use_gpu_aware_mpi 0
+
+   test: # two rings
+      suffix: files
+      nsize: {{1 2}}
+      args: -test_output -f rings -hidden 4 -dropout 0 -rate 0.1
+      localrunfiles: rings.graph.mtx rings.features.mtx rings.labels.txt
+
+   test:
+      suffix: labels
+      args: -f short
+      localrunfiles: short.graph.mtx short.features.mtx short.labels.txt
+      filter: Error: grep -o -m 1 -e "short.labels.txt: must have.*"
+
+   test:
+      suffix: banana
+      args: -network banana
+      filter: Error: grep -o -m 1 -e "-network banana.*"
+
+TEST*/

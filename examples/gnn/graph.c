@@ -60,12 +60,11 @@ static PetscErrorCode ReadLabels(MPI_Comm comm, const char file[], PetscInt N, i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetLabels(MPI_Comm comm, PetscInt N, const int all[], Graph *g)
+static PetscErrorCode SetLabels(PetscInt N, const int all[], Graph *g)
 {
   PetscInt first, end;
 
   PetscFunctionBegin;
-  (void)comm;
   PetscCall(MatGetOwnershipRange(g->A, &first, &end));
   PetscCall(PetscMalloc2(end - first, &g->label, end - first, &g->split));
   g->classes = 0;
@@ -102,50 +101,59 @@ static PetscErrorCode SetLoops(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* NAME.graph.mtx.gz, NAME.features.mtx.gz, NAME.labels.txt */
-PetscErrorCode GraphLoad(MPI_Comm comm, const char name[], Graph *g)
+/* A matrix in NAME.KIND.mtx.gz or, where that is not there, in NAME.KIND.mtx */
+static PetscErrorCode Load(MPI_Comm comm, const char name[], const char kind[], char file[PETSC_MAX_PATH_LEN], Mat *A)
 {
-  char      file[PETSC_MAX_PATH_LEN];
-  Mat       X;
-  PetscInt  N, M, n, F;
-  int      *all;
-  PetscBool symmetric;
+  PetscBool there = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(file, sizeof(file), "%s.graph.mtx.gz", name));
-  PetscCall(MatCreate(comm, &g->A));
-  PetscCall(MatSetType(g->A, MATAIJ));
-  PetscCall(ExampleMatLoad(comm, file, g->A));
+  PetscCall(PetscSNPrintf(file, PETSC_MAX_PATH_LEN, "%s.%s.mtx.gz", name, kind));
+  PetscCall(PetscTestFile(file, 'r', &there));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &there, 1, MPI_C_BOOL, MPI_LAND, comm));
+  if (!there) PetscCall(PetscSNPrintf(file, PETSC_MAX_PATH_LEN, "%s.%s.mtx", name, kind));
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(ExampleMatLoad(comm, file, *A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The files are NAME.graph.mtx, NAME.features.mtx, both also compressed, and NAME.labels.txt */
+PetscErrorCode GraphLoad(MPI_Comm comm, const char name[], Graph *g)
+{
+  char        file[PETSC_MAX_PATH_LEN];
+  Mat         X;
+  PetscInt    N, M, n;
+  int        *all;
+  PetscMPIInt size;
+  PetscBool   symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(Load(comm, name, "graph", file, &g->A));
   PetscCall(MatGetSize(g->A, &N, &M));
   PetscCheck(N == M, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: a graph needs as many columns as rows, not %" PetscInt_FMT " and %" PetscInt_FMT, file, M, N);
   PetscCall(SetLoops(g->A));
   PetscCall(MatIsSymmetric(g->A, 0, &symmetric));
   PetscCheck(symmetric, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: the graph must be undirected, with an entry (j,i) for each (i,j)", file);
 
-  PetscCall(PetscSNPrintf(file, sizeof(file), "%s.features.mtx.gz", name));
+  PetscCall(Load(comm, name, "features", file, &X));
   PetscCall(MatGetLocalSize(g->A, &n, NULL));
-  PetscCall(MatCreate(comm, &X));
-  PetscCall(MatSetType(X, MATAIJ));
-  PetscCall(ExampleMatLoad(comm, file, X));
-  PetscCall(MatGetSize(X, &M, &F));
+  PetscCall(MatGetSize(X, &M, NULL));
   PetscCheck(N == M, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: has %" PetscInt_FMT " rows, and the graph %" PetscInt_FMT " nodes", file, M, N);
   PetscCall(MatGetLocalSize(X, &M, NULL));
   PetscCheck(n == M, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Graph and features are distributed in two ways");
-  {
-    PetscMPIInt size;
-
-    PetscCallMPI(MPI_Comm_size(comm, &size));
-    if (size > 1) {
-      PetscCall(MatMPIAIJGetLocalMat(X, MAT_INITIAL_MATRIX, &g->features));
-      PetscCall(MatDestroy(&X));
-    } else g->features = X;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size > 1) PetscCall(MatMPIAIJGetLocalMat(X, MAT_INITIAL_MATRIX, &g->features));
+  else {
+    PetscCall(PetscObjectReference((PetscObject)X));
+    g->features = X;
   }
+  PetscCall(MatDestroy(&X));
   PetscCall(NormalizeFeatures(g->features));
 
   PetscCall(PetscSNPrintf(file, sizeof(file), "%s.labels.txt", name));
   PetscCall(PetscMalloc1(2 * N, &all));
   PetscCall(ReadLabels(comm, file, N, all));
-  PetscCall(SetLabels(comm, N, all, g));
+  PetscCall(SetLabels(N, all, g));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,7 +219,7 @@ PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, Graph *g)
     all[2 * i]     = (int)(i % COMMUNITIES);
     all[2 * i + 1] = turn < 2 ? SPLIT_TRAIN : turn < 5 ? SPLIT_VAL : SPLIT_TEST;
   }
-  PetscCall(SetLabels(comm, N, all, g));
+  PetscCall(SetLabels(N, all, g));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,13 +17,14 @@ void NetworkUsual(NetworkKind kind, NetworkOptions *o)
 
 static PetscErrorCode CreateMean(const Graph *g, Mat *P)
 {
-  Mat A;
+  Mat  A;
+  char type[64] = MATAIJTCU;
 
   PetscFunctionBegin;
   PetscCall(GraphNormalized(g, &A));
-  PetscCall(MatConvert(A, MATAIJTCU, MAT_INITIAL_MATRIX, P));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, P));
   PetscCall(MatDestroy(&A));
-  PetscCall(MatSetFromOptions(*P));
   PetscCall(MatSetOption(*P, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(*P, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -106,12 +106,22 @@ PetscErrorCode BlockDestroy(Block *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C keeps its array */
 PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType type, Mat C)
 {
+  const PetscScalar *before, *after;
+
   PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayReadAndMemType(C, &before, NULL));
+  after = before;
+  PetscCall(MatDenseRestoreArrayReadAndMemType(C, &after));
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));
   PetscCall(MatProductSetType(C, type));
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(MatDenseGetArrayReadAndMemType(C, &after, NULL));
+  PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A product has given its result another array");
+  PetscCall(MatDenseRestoreArrayReadAndMemType(C, &after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
