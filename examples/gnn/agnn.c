@@ -9,9 +9,9 @@
 
 typedef struct {
   Pattern pattern;
-  Mat     S;                    /* the graph */
-  Mat     P, Pt;                /* weights of neighbours */
-  Mat     D, Dt;                /* gradient with respect to beta <u_i, u_j> */
+  Mat     S;     /* the graph */
+  Mat     P, Pt; /* weights of neighbours */
+  Mat     D, Dt; /* gradient with respect to beta <u_i, u_j> */
   Block   beta, dbeta;
   Block   unit, scaled, length; /* rows u_i; beta u_i; lengths of rows before */
   Block   Du, Dtu;              /* D and D^T times unit */

@@ -222,7 +222,7 @@ HRPB_INLINE void ScoresAt(const Scores *a, int64_t row)
 
 /* The gradient with respect to h, added to dh, from that with respect to both scores, entry by entry of h */
 typedef struct {
-  Scores      of; /* h and scores are not used */
+  Scores      of;      /* h and scores are not used */
   const Real *dscores; /* (heads * nodes) x 2 */
   Real       *dh;
 } ScoresGradient;
@@ -253,7 +253,7 @@ HRPB_INLINE void ScoresPickAt(const ScoresPick *a, int64_t i)
 
 /* All of them: entries.c and entriesdevice.cu run them from 0 to n - 1. The device's gives a cudaError_t */
 #define ENTRIES(op) op(Dropout) op(Activate) op(ActivateGradient) op(Loss) op(Adam) op(Unit) op(UnitGradient) op(Scores) op(ScoresGradient) op(ScoresPick)
-#define ENTRIES_DECLARE(op) \
+#define ENTRIES_DECLARE(op)               \
   void op##OnHost(const op *, int64_t n); \
   int  op##OnDevice(const op *, int64_t n, void *stream);
 ENTRIES(ENTRIES_DECLARE)

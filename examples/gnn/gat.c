@@ -15,14 +15,14 @@
 typedef struct {
   PetscInt  heads, cols; /* columns of a head */
   PetscReal dropout;
-  Pattern   pattern;     /* of the copies */
-  Mat       S, E;        /* the graph; scores before LeakyReLU */
-  Mat       P;           /* softmax of the scores */
-  Mat       M, Q, Qt;    /* what is dropped, zeros and 1 / (1 - p); weights of neighbours: M .* P */
-  Mat       D;           /* gradient with respect to scores */
-  Block     w, dw;       /* a and b */
-  Block     h, dh, out, dout; /* of the layer, with a row for each head and node */
-  Block     scores, give, take; /* <a, h>, 1, <b, h>; the first two and the last two of these */
+  Pattern   pattern;                         /* of the copies */
+  Mat       S, E;                            /* the graph; scores before LeakyReLU */
+  Mat       P;                               /* softmax of the scores */
+  Mat       M, Q, Qt;                        /* what is dropped, zeros and 1 / (1 - p); weights of neighbours: M .* P */
+  Mat       D;                               /* gradient with respect to scores */
+  Block     w, dw;                           /* a and b */
+  Block     h, dh, out, dout;                /* of the layer, with a row for each head and node */
+  Block     scores, give, take;              /* <a, h>, 1, <b, h>; the first two and the last two of these */
   Block     dscores, dscoresnodes, products; /* gradient with respect to <a, h> and <b, h>; with a row for each node */
   Vec       ones;
 } Attention;

@@ -217,7 +217,8 @@ PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, Graph *g)
     const PetscInt turn = i / COMMUNITIES % 10; /* 2 of 10 train, 3 validate, 5 test */
 
     all[2 * i]     = (int)(i % COMMUNITIES);
-    all[2 * i + 1] = turn < 2 ? SPLIT_TRAIN : turn < 5 ? SPLIT_VAL : SPLIT_TEST;
+    all[2 * i + 1] = turn < 2 ? SPLIT_TRAIN : turn < 5 ? SPLIT_VAL
+                                                       : SPLIT_TEST;
   }
   PetscCall(SetLabels(N, all, g));
   PetscCall(PetscFree(all));

@@ -7,9 +7,9 @@ const char *const NetworkKinds[] = {"gcn", "agnn", "gat", "NetworkKind", "NETWOR
 void NetworkUsual(NetworkKind kind, NetworkOptions *o)
 {
   const NetworkOptions usual[] = {
-    {NETWORK_GCN,  16, 1, 0.5, 5e-4, 0.01,  200,  0  }, /* Kipf and Welling, 2017 */
-    {NETWORK_AGNN, 16, 1, 0.5, 5e-4, 0.01,  1000, 100}, /* Thekumparampil et al., 2018 */
-    {NETWORK_GAT,  8,  8, 0.6, 5e-4, 0.005, 1000, 100}  /* Velickovic et al., 2018 */
+    {NETWORK_GCN, 16, 1, 0.5, 5e-4, 0.01, 200, 0},     /* Kipf and Welling, 2017 */
+    {NETWORK_AGNN, 16, 1, 0.5, 5e-4, 0.01, 1000, 100}, /* Thekumparampil et al., 2018 */
+    {NETWORK_GAT, 8, 8, 0.6, 5e-4, 0.005, 1000, 100}   /* Velickovic et al., 2018 */
   };
 
   *o = usual[kind];

@@ -31,8 +31,8 @@ typedef struct {
   PetscInt n;
   Mat      P; /* of GCN */
 
-  PetscInt count[SPLITS];        /* nodes in all */
-  Vec      labels;               /* has the memory for: */
+  PetscInt count[SPLITS]; /* nodes in all */
+  Vec      labels;        /* has the memory for: */
   int32_t *label;
   Block    split, result, sums; /* ones where a node is of a set; what Loss makes; their product */
 } Network;

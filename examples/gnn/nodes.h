@@ -7,11 +7,11 @@
 #include "entries.h"
 
 typedef struct {
-  MPI_Comm comm;
-  VecType  vtype;    /* says where dense matrices and vectors are */
-  PetscInt n, N;     /* nodes here and in all */
-  PetscInt first;    /* nodes of processes before */
-  void    *stream;   /* of a device, where that has the arrays */
+  MPI_Comm  comm;
+  VecType   vtype;  /* says where dense matrices and vectors are */
+  PetscInt  n, N;   /* nodes here and in all */
+  PetscInt  first;  /* nodes of processes before */
+  void     *stream; /* of a device, where that has the arrays */
   PetscBool device;
 } Nodes;
 
@@ -38,10 +38,10 @@ PETSC_INTERN PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType, Mat C);
 /* EntriesRun(Adam, nodes, arguments, n) */
 #if PetscDefined(HAVE_CUDA)
 PETSC_INTERN PetscErrorCode EntriesCheck(int);
-  #define EntriesRun(op, nodes, args, n) \
-    do { \
+  #define EntriesRun(op, nodes, args, n)                                                    \
+    do {                                                                                    \
       if ((nodes)->device) PetscCall(EntriesCheck(op##OnDevice(args, n, (nodes)->stream))); \
-      else op##OnHost(args, n); \
+      else op##OnHost(args, n);                                                             \
     } while (0)
 #else
   #define EntriesRun(op, nodes, args, n) op##OnHost(args, n)
