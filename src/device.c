@@ -160,14 +160,6 @@ PetscInt AIJTCUDeviceLDA(PetscInt rows)
   return (PetscMax(rows, 1) + unit - 1) / unit * unit;
 }
 
-/* Scalars of B or C in the order of the bricks */
-static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
-{
-  const size_t unit = 256 / sizeof(PetscScalar);
-
-  return ((size_t)AIJTCUDeviceLDA(order->n) * (size_t)N + unit - 1) / unit * unit;
-}
-
 /*
    The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few
    columns, which needs less workspace. Bricks keep theirs. The decision's kernel is for plain products
@@ -194,24 +186,8 @@ static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *by
   const SpmmKernel  *kernel;
   HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
-  if (!err) err = SpmmWork(kernel, &p->A, &operands, bytes);
-  if (!err && p->reordered) *bytes += 2 * AIJTCUReorderedScalars(&p->plan->order.matrix, N) * sizeof(PetscScalar);
-  return err;
-}
-
-/* Bring B to the order of the bricks, and C back. The workspace of the brick kernel lies behind both copies */
-static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
-{
-  const HrpbReordered *order = &p->plan->order.matrix;
-  const PetscInt       ld    = AIJTCUDeviceLDA(order->n);
-  PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUReorderedScalars(order, N);
-  const SpmmOperands   plain = SpmmPlain(N, x, ld, y, ld);
-  HrpbError            err;
-
-  err = HrpbPermuteRowsDevice(order->order, order->n, N, b, ldb, x, ld, p->stream);
-  if (!err) err = SpmmRun(p->kernel, &p->A, &plain, y + AIJTCUReorderedScalars(order, N), p->stream);
-  if (!err) err = HrpbPermuteRowsDevice(order->position, order->n, N, y, ld, c, ldc, p->stream);
-  return err;
+  if (err) return err;
+  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, &operands, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
 }
 
 static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
@@ -220,9 +196,9 @@ static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const Petsc
   const SpmmKernel  *kernel;
   HrpbError          err;
 
-  if (p->reordered) return AIJTCURunReordered(p, N, b, ldb, c, ldc, work);
   err = AIJTCUKernelOfPiece(p, N, &kernel);
-  return err ? err : SpmmRun(kernel, &p->A, &operands, work, p->stream);
+  if (err) return err;
+  return p->reordered ? SpmmRunReordered(kernel, &p->A, &p->plan->order.matrix, &operands, work, p->stream) : SpmmRun(kernel, &p->A, &operands, work, p->stream);
 }
 
 /*
