@@ -18,6 +18,7 @@ Prints on error only. -shape: how rows and entries are shared between processes.
 /* What steady products must not make, and what they send */
 static PetscBool   counting;
 static PetscInt    nmade;
+static const char *made; /* the first of them, by the function that made it */
 static PetscInt64  bytes;
 static const void *lowest;
 
@@ -31,18 +32,24 @@ static void CountMessage(const void *buffer, int n, MPI_Datatype type)
   if (!lowest || buffer < lowest) lowest = buffer;
 }
 
+static void CountMade(const char by[])
+{
+  if (!counting) return;
+  if (!nmade++) made = by;
+}
+
 INTERPOSE(int, MPI_Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), (b, n, t, to, tag, c, r), CountMessage(b, n, t))
-INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), nmade += counting)
-INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), nmade += counting)
-INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), nmade += counting)
+INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), CountMade("MPI_Type_commit"))
+INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), CountMade("MPI_Comm_dup"))
+INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), CountMade("PetscSFCreate"))
 #if PetscDefined(HAVE_CUDA)
 /* Rows that another process has lent */
 INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s), bytes += counting && kind == cudaMemcpyDeviceToDevice ? (PetscInt64)n : 0)
-INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), nmade += counting)
-INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), nmade += counting)
-INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), nmade += counting)
-INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), nmade += counting)
-INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), nmade += counting)
+INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), CountMade("cudaMalloc"))
+INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), CountMade("cudaMallocAsync"))
+INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), CountMade("cudaMallocHost"))
+INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), CountMade("cudaEventCreateWithFlags"))
+INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), CountMade("cudaStreamCreateWithFlags"))
 
 static PetscBool refuse; /* -refuse: the second process can use nothing that it is lent, so there are messages, too */
 
@@ -512,7 +519,7 @@ static PetscErrorCode TestCounts(Problem *p)
     PetscCall(MatProductClear(C));
     counting = PETSC_FALSE;
     PetscCall(Check(p, C, 1, "counted"));
-    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators, types, events or allocations were made\n", rank, widths[k], nmade));
+    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators, types, events or allocations were made, the first by %s()\n", rank, widths[k], nmade, made));
     if (from && lowest != from) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": the buffer is another one\n", rank, widths[k]));
     from = lowest;
     PetscCallMPI(MPIU_Allreduce(&bytes, &sent, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
