@@ -502,11 +502,14 @@ static PetscErrorCode TestCounts(Problem *p)
   ghosts = Ghosts(p);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ghosts, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
-    PetscInt64 sent;
+    const PetscScalar *b;
+    PetscInt64         sent;
 
     PetscCall(CreateB(p, widths[k], &B));
     PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
-    PetscCall(MatZeroEntries(C)); /* it has its memory before the product */
+    PetscCall(MatZeroEntries(C)); /* both have their memory, and B its values, where they are needed */
+    PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
+    PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
     bytes    = 0;
     nmade    = 0;
     lowest   = NULL;
