@@ -1,4 +1,4 @@
-static char help[] = "Products of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
+static char help[] = "Products A B and A^T B of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
 Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\
 -dense_type: where dense matrices are; default: where A is. -refuse: the second process cannot use memory that it is lent.\n\n";
 
@@ -444,6 +444,77 @@ static PetscErrorCode TestTransposedChanges(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An interpolation P from a third as many points, and its P^T B: columns are owned otherwise than rows */
+static PetscReal PEntry(PetscInt i, PetscInt j)
+{
+  return PetscAbsInt(i - 3 * j) <= 2 || (i + 2 * j) % 19 == 0 ? Real(i, j, 3) : 0;
+}
+
+static PetscErrorCode CheckRectangular(const Problem *p, PetscInt first, Mat C, const char what[])
+{
+  const PetscScalar *c;
+  PetscInt           m, N, ld, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(C, &m, NULL));
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ld));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  for (PetscInt j = 0; j < m; j++) {
+    for (PetscInt n = 0; n < N; n++) {
+      long double sum = 0, all = 0;
+
+      for (PetscInt i = 0; i < p->n; i++) {
+        const long double x = (long double)PEntry(i, first + j) * BEntry(i, n);
+
+        sum += x;
+        all += x < 0 ? -x : x;
+      }
+      wrong += !(PetscAbsReal((PetscReal)(PetscRealPart(c[j + n * ld]) - sum)) <= 20 * PETSC_MACHINE_EPSILON * (PetscReal)all);
+    }
+  }
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] %s, N = %" PetscInt_FMT ": %" PetscInt_FMT " entries are wrong\n", rank, what, N, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRectangular(Problem *p)
+{
+  const PetscInt ncols = p->n / 3 + 1, widths[] = {3, 33};
+  PetscInt       mine = rank == size - 1 ? ncols - (size - 1) * (ncols / (2 * size)) : ncols / (2 * size), first;
+  Mat            P, B, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
+  PetscCall(MatSetSizes(P, p->m, mine, p->n, ncols));
+  PetscCall(MatSetType(P, MATMPIAIJTCU));
+  PetscCall(MatSetFromOptions(P));
+  PetscCall(MatSetUp(P));
+  PetscCall(MatSetOption(P, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = p->first; i < p->first + p->m; i++) {
+    for (PetscInt j = 0; j < ncols; j++) {
+      if (PEntry(i, j) != 0) PetscCall(MatSetValue(P, i, j, PEntry(i, j), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatGetOwnershipRangeColumn(P, &first, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
+    PetscCall(CreateB(p, widths[k], &B));
+    PetscCall(MatTransposeMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(CheckRectangular(p, first, C, "P^T B"));
+    PetscCall(MatAIJTCUSetHalo(P, k ? MAT_AIJTCU_HALO_MPI : MAT_AIJTCU_HALO_SF));
+    PetscCall(MatTransposeMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "P^T B another way"));
+    PetscCall(MatAIJTCUSetHalo(P, MAT_AIJTCU_HALO_AUTO));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&D));
+  }
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
 static PetscErrorCode TestNccl(Problem *p)
 {
@@ -563,6 +634,7 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(&p));
     PetscCall(TestTransposed(&p));
     PetscCall(TestTransposedChanges(&p));
+    PetscCall(TestRectangular(&p));
     PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
