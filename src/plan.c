@@ -299,7 +299,7 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
 /* Bytes of device memory in the artifacts */
 PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {
-  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUOrderBytes(&plan->order);
+  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUTransposedBytes(&plan->transposed) + AIJTCUOrderBytes(&plan->order);
 
 #if AIJTCU_HAVE_BRICKS
   if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
