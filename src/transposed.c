@@ -174,7 +174,7 @@ PetscErrorCode AIJTCUTransposedGet(Mat A, AIJTCUPlan *plan, Mat *T)
 {
   AIJTCUTransposed *t = &plan->transposed;
   PetscObjectState  state;
-  PetscBool         device, bound, tbound;
+  PetscBool         device, bound, tbound, changed;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
@@ -183,7 +183,11 @@ PetscErrorCode AIJTCUTransposedGet(Mat A, AIJTCUPlan *plan, Mat *T)
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatBoundToCPU(t->mat, &tbound));
-  if (state != t->values_state || bound != tbound || (device && A->offloadmask == PETSC_OFFLOAD_CPU)) {
+  changed = (PetscBool)(state != t->values_state || bound != tbound);
+  #if AIJTCU_HAVE_DEVICE
+  if (device && A->offloadmask == PETSC_OFFLOAD_CPU) changed = PETSC_TRUE;
+  #endif
+  if (changed) {
     t->values_state = 0;
     if (bound != tbound) PetscCall(MatBindToCPU(t->mat, bound));
     PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
