@@ -80,7 +80,7 @@ typedef struct {
   struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece that leaves, and of the last one in use */
 } AIJTCUHaloDevice;
 
-/* Rows to which sums of others are added: nrows of them. Those of row i are start[i] to start[i + 1] - 1 of at, by rank */
+/* Rows to which sums of others are added: nrows of them. Those of row i are at[k], k from start[i], by rank */
 typedef struct {
   PetscBool there;
   PetscInt  nrows;
@@ -140,9 +140,11 @@ static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, Pet
    either buffer
 */
 struct _n_AIJTCUHaloEngine {
-  PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */
+  PetscBool messages; /* packed are the rows that others need, one process after the other; otherwise all local rows */
   PetscBool direct;   /* processes on one machine lend each other memory of their devices */
-  PetscErrorCode (*open)(Mat, const AIJTCUHalo *); /* for one that goes from device to device. Collective */
+
+  /* For one that goes from device to device: what it needs, or an error. Collective */
+  PetscErrorCode (*open)(Mat, const AIJTCUHalo *);
   PetscErrorCode (*start)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
   PetscErrorCode (*finish)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
 };

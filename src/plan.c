@@ -296,6 +296,18 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if AIJTCU_HAVE_BRICKS
+/* The transpose of A as a matrix, with A's pattern and values as they are now. It stays the plan's */
+PetscErrorCode AIJTCUPlanTransposed(Mat A, AIJTCUPlan *plan, Mat *T)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUTransposedUpdate(A, plan));
+  *T = plan->transposed.mat;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Bytes of device memory in the artifacts */
 PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {

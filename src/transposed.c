@@ -1,9 +1,9 @@
 /*
    The transpose of a sequential matrix, as a matrix: for products A^T B with a block B.
 
-   It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So A^T B
-   has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is transposed once,
-   on the host. New values are taken where those of the matrix are.
+   It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So
+   A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is transposed
+   once, on the host. New values are taken where those of the matrix are.
 */
 #include "aijtcuimpl.h"
 #include <csr/transpose.h>
@@ -167,17 +167,16 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   The transpose of A as it is now, and where A is. It belongs to A's plan. An object's state is never zero. Values that
-   were written on the host without a new state are on their way to the device: see AIJTCUDeviceCall()
+   Have the transpose where A is, and as A is. An object's state is never zero. Values that were written on the host
+   without a new state are on their way to the device: see AIJTCUDeviceCall()
 */
-PetscErrorCode AIJTCUTransposedGet(Mat A, AIJTCUPlan *plan, Mat *T)
+PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUTransposed *t = &plan->transposed;
   PetscObjectState  state;
   PetscBool         device, bound, tbound, changed;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUTransposedHave(A, plan));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   PetscCall(AIJTCUOnDevice(A, plan, &device));
@@ -195,7 +194,6 @@ PetscErrorCode AIJTCUTransposedGet(Mat A, AIJTCUPlan *plan, Mat *T)
     PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
     t->values_state = state;
   }
-  *T = t->mat;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

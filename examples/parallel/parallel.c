@@ -267,7 +267,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[])
   PetscReal   scale;
   PetscInt    rows;
   PetscInt64  nonzeros;
-  Partition    x;
+  Partition   x;
   Mat         A;
 
   PetscFunctionBegin;

@@ -11,7 +11,7 @@ void CsrTransposeHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const
   for (int64_t j = 0; j < ncols; j++) to_rowptr[j + 1] += to_rowptr[j];
   for (int64_t i = 0; i < nrows; i++) {
     for (int64_t k = rowptr[i]; k < rowptr[i + 1]; k++) {
-      const HrpbInt at = to_rowptr[colidx[k]]++; /* where the next entry of that column goes; the next row's begin at the end */
+      const HrpbInt at = to_rowptr[colidx[k]]++; /* each ends where the next one begins */
 
       to_colidx[at] = (HrpbInt)i;
       map[at]       = (HrpbInt)k;

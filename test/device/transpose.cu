@@ -12,7 +12,7 @@ static void Test(int64_t nrows, int64_t ncols, uint32_t of)
   std::vector<HrpbInt>    rowptr(1, 0), colidx, to_rowptr((size_t)ncols + 1), to_colidx, map;
   std::vector<HrpbScalar> values, host, device;
   char                    where[64];
-  size_t                  n = 0;
+  size_t                  n     = 0;
   bool                    right = true;
 
   for (int64_t i = 0; i < nrows; i++) {
@@ -30,7 +30,7 @@ static void Test(int64_t nrows, int64_t ncols, uint32_t of)
   CsrTransposeHost(nrows, ncols, rowptr.data(), colidx.data(), to_rowptr.data(), to_colidx.data(), map.data());
   CsrTakeHost((int64_t)map.size(), map.data(), values.data(), host.data());
   {
-    HrpbInt    *dmap = Upload(map);
+    HrpbInt    *dmap    = Upload(map);
     HrpbScalar *dvalues = Upload(values), *dto = Upload(device);
 
     Check(CsrTakeDevice((int64_t)map.size(), dmap, dvalues, dto, NULL));
