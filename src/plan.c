@@ -313,6 +313,11 @@ PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {
   PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUTransposedBytes(&plan->transposed) + AIJTCUOrderBytes(&plan->order);
 
+  if (plan->transposed.mat) {
+    AIJTCUPlan *transposed;
+
+    if (!AIJTCUGetPlan(plan->transposed.mat, &transposed) && transposed) bytes += AIJTCUPlanDeviceBytes(transposed);
+  }
 #if AIJTCU_HAVE_BRICKS
   if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
 #endif
