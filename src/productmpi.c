@@ -1,6 +1,6 @@
 /*
-   Our product of a parallel matrix with a dense B, A B or A^T B. A_d and A_o are the diagonal and the off-diagonal block
-   of this process.
+   Our product of a parallel matrix with a dense B, A B or A^T B. A_d and A_o are the diagonal and the off-diagonal
+   block of this process.
 
      A B     C = A_d B + A_o G, with the rows G of B that others own (halo.h)
      A^T B   C = A_d^T B + what others have for the rows here; A_o^T B is what this process has for rows of others

@@ -2,8 +2,8 @@
    The transpose of a sequential matrix, as a matrix: for products A^T B with a block B.
 
    It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So
-   A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is transposed
-   once, on the host. New values are taken where those of the matrix are.
+   A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is
+   transposed once, on the host. New values are taken where those of the matrix are.
 */
 #include "aijtcuimpl.h"
 #include <csr/transpose.h>
