@@ -164,8 +164,8 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
    AIJTCUHaloDeviceTake()      starts to copy the rows of a process that has lent its memory
    AIJTCUHaloDeviceTaken()     tells such processes that all copies were started
    AIJTCUHaloDeviceEnd()       lets later work on the stream come behind all of this
-   AIJTCUHaloDeviceAdd()       adds sums that came
-   AIJTCUHaloDeviceGhosts()    copies the ghosts to the host once more
+   AIJTCUHaloDeviceAdd()       adds sums that came, or has no memory for that
+   AIJTCUHaloDeviceCame()      copies what came to the host once more
    AIJTCUHaloDeviceSetSums()   copies sums for ghosts from the host
 */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
@@ -179,8 +179,8 @@ PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, AIJTCUHaloS
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *, AIJTCUHaloSideName, PetscMPIInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *, AIJTCUHaloSideName);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, PetscScalar *, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *, PetscInt, PetscScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, PetscScalar *, PetscInt, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCame(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *, PetscInt, const PetscScalar *);
 PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHalo *);

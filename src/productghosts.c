@@ -87,7 +87,7 @@ static PetscErrorCode MultiplyAnyway(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDe
   PetscFunctionBegin;
   PetscCall(PetscInfo(g->A, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
   if (g->sums) PetscCall(PetscMalloc1((size_t)h->nghosts * (size_t)g->N, &ghosts));
-  else PetscCall(AIJTCUHaloDeviceGhosts(h, g->N, &ghosts));
+  else PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_ROWS, g->N, &ghosts));
   ierr = OnHost(g, plan, d, ghosts, err);
   if (!ierr && !*err && g->sums) ierr = AIJTCUHaloDeviceSetSums(h, g->N, ghosts);
   PetscCall(PetscFree(ghosts));
