@@ -45,8 +45,8 @@ static PetscErrorCode AIJTCUVectorImproveOnDevice(Mat A, AIJTCUPlan *plan, const
 }
 
 /*
-   Look for nodes, and make short columns, or one of the two where that is set. This takes as long as a few products, and
-   is done once for what is set
+   Look for nodes, and make short columns, or one of the two where that is set. This takes as long as a few products,
+   and is done once for what is set
 */
 PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
 {

@@ -1,10 +1,9 @@
 /*
-   Bricks times a few columns of B, which are read where they are. So few columns take no longer than reading A does, and
-   nothing is worth staging but what says where bricks lie.
+   Bricks times a few columns of B, which are read where they are. Nothing is staged but what says where bricks lie.
 
-   A warp has a strip. Its bricks lie in all blocks of the panel, a few in each. So the lanes look at 32 blocks at a time,
-   and then at 32 of the bricks that these have for the strip, one each. What they find goes through shared memory. Then
-   the warp takes a few bricks at a time, all of whose values and numbers of B are on their way together.
+   A warp has a strip. Its bricks lie in all blocks of the panel, a few in each. So the lanes look at 32 blocks at a
+   time, and then at 32 of the bricks that these have for the strip, one each. What they find goes through shared
+   memory. Then the warp takes a few bricks at a time, all of whose values and numbers of B are on their way together.
 */
 #include "product.cuh"
 
@@ -25,7 +24,8 @@ struct StripOfBlock {
 /* What all lanes want to know of a brick */
 struct alignas(16) FoundBrick {
   uint32_t pattern[2];
-  uint32_t run, value;            /* where the values of its block begin, in HRPB_VALUE_UNIT scalars; HrpbBrick's value */
+  uint32_t run;                   /* where the values of its block begin, in HRPB_VALUE_UNIT scalars */
+  uint32_t value;                 /* as in HrpbBrick: the first value of each half */
   int32_t  rows[HRPB_BRICK_COLS]; /* of B */
 };
 } // namespace
