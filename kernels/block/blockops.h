@@ -150,7 +150,7 @@ typedef struct {
   /* One or two square matrices of N rows, the second behind the first. They are symmetric */
   HrpbError (*gram)(const BlockShape *, const BlockGram *, HrpbScalar *G);
 
-  /* Y = the sum of one or two terms, or that is added to Y. Y is in no term */
+  /* Y = the sum of one or two terms, or Y += one. Only the first may have a diagonal. Y is in no term */
   HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
 } BlockOps;
 

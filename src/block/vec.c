@@ -898,8 +898,8 @@ static PetscErrorCode AIJTCURunCombineBLAS(const struct _n_AIJTCUBlockCtx *ctx, 
 }
 
 /*
-   Y = the sum of one or two terms, or that is added to Y, which is in no term. Where D is not NULL the first term is
-   with D X, if the context combines
+   Y = the sum of one or two terms, or Y += one. Y is in no term. Where D is not NULL the first term is with D X, if the
+   context combines
 */
 PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, PetscInt nterms, const AIJTCUBlockTerm terms[], Vec D)
 {
