@@ -90,7 +90,7 @@ LIB_SRC     := $(wildcard src/*.c src/block/*.c) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>.c and examples/<name>/<name>.c are programs. Programs share the other sources there, except those of
 # tests
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
-EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
+EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c)) $(if $(CUDA),$(wildcard examples/*/*.cu))
 # Programs that test kernels with plain arrays; they need a GPU to run
 DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC))

@@ -249,12 +249,7 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   y = op(A) x, and z = y + op(A) x, for a transpose. known says whether op(A) is A
-
-   The parent adds in place: where z is not y, MatMultTransposeAdd() of a MATSEQAIJCUSPARSE adds what z had before, too.
-   Of real numbers the Hermitian transpose is the transpose: cuSPARSE 13 refuses its conjugate.
-*/
+/* y = op(A) x, and z = y + op(A) x, for a transpose. known says whether op(A) is A */
 #define MULT(op, name, known) \
   static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
   { \
@@ -286,9 +281,12 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
 \
     PetscFunctionBegin; \
     PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], v[1], v[2], &done)); \
-    if (done) PetscFunctionReturn(PETSC_SUCCESS); \
-    if (v[1] != v[2]) PetscCall(VecCopy(v[1], v[2])); \
-    AIJTCUCallParentOp(A, op, A, v[0], v[2], v[2]); \
+    if (!done) { \
+      AIJTCUPlan *plan; \
+\
+      PetscCall(AIJTCUGetPlan(A, &plan)); \
+      AIJTCUCallParent(A, AIJTCUMultTransposeAddInPlace(A, plan->parent.op, v[0], v[1], v[2])); \
+    } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
@@ -305,12 +303,17 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-MULT(multtranspose, MatMultTranspose_AIJTCU, A->symmetric)
-MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU, A->symmetric)
+/* The parent's products with the Hermitian transpose. cuSPARSE makes none in real arithmetic, see upstream.c */
 #if PetscDefined(USE_COMPLEX)
-MULT(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU, A->hermitian)
-MULTADD(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU, A->hermitian)
+  #define HERMITIAN     A->hermitian
+  #define HERMITIAN_OP  multhermitiantranspose
+  #define HERMITIAN_ADD multhermitiantransposeadd
 #else
-MULT(multtranspose, MatMultHermitianTranspose_AIJTCU, A->symmetric)
-MULTADD(multtransposeadd, MatMultHermitianTransposeAdd_AIJTCU, A->symmetric)
+  #define HERMITIAN     A->symmetric
+  #define HERMITIAN_OP  multtranspose
+  #define HERMITIAN_ADD multtransposeadd
 #endif
+MULT(multtranspose, MatMultTranspose_AIJTCU, A->symmetric)
+MULT(HERMITIAN_OP, MatMultHermitianTranspose_AIJTCU, HERMITIAN)
+MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU, A->symmetric)
+MULTADD(HERMITIAN_ADD, MatMultHermitianTransposeAdd_AIJTCU, HERMITIAN)
