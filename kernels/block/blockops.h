@@ -141,8 +141,8 @@ typedef struct {
   HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
 
   /*
-     What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of them.
-     gram_work() says how many bytes of workspace gram() needs
+     What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of
+     them. gram_work() says how many bytes of workspace gram() needs
   */
   int64_t square;
   size_t (*gram_work)(int64_t n, int64_t N, BlockGramKind);

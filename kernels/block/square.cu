@@ -9,13 +9,13 @@
 
    cuBLAS reads the result again for each term but the first, and a block again for each product.
 
-   A warp has 16 rows at a time, and the next are on their way while it works on these. A step of a tensor core is 16 x 4
-   times 4 x 8 (mma.cuh). With lane = 4 g + k:
+   A warp has 16 rows at a time, and the next are on their way while it works on these. A step of a tensor core is
+   16 x 4 times 4 x 8 (mma.cuh). With lane = 4 g + k:
 
      combine  Y^T = K^T X^T. A lane has rows 2 g and 2 g + 1 of each fourth column of X, in one load. Even rows are one
               step, odd rows another. Of Y a lane has rows 4 k to 4 k + 3 of each eighth column.
-     gram     X^T Y. A lane has rows 2 k and 2 k + 1 of each eighth column, in one load, and the same of the next 8 rows.
-              Which rows are in which step does not matter.
+     gram     X^T Y. A lane has rows 2 k and 2 k + 1 of each eighth column, in one load, and the same of the next 8
+              rows. Which rows are in which step does not matter.
 
    Columns behind the last are zeros. So are rows.
 
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void StorePair(double *column, int i, int64_t 
   if (i + 1 < rows) column[i + 1] = x[1];
 }
 
-/* Pairs of rows from row first + 0, stride, ... on, of the columns j0, j0 + step, ... of a block that begins at row i */
+/* Pairs of rows from first, first + stride, ... on, of columns j0, j0 + step, ... of a block that begins at row i */
 template <int COLUMNS, int PAIRS> static __device__ __forceinline__ void LoadColumns(BlockIn X, int64_t i, int64_t rows, int32_t N, int j0, int step, int first, int stride, double (*x)[2])
 {
   const bool    whole = Whole(X.array + i, X.ld, rows);
@@ -110,7 +110,7 @@ template <int M, int TERMS, bool ADD> static __device__ __forceinline__ void Loa
   if (ADD) LoadColumns<2 * M, 2>((BlockIn){a.Y.array, a.Y.ld}, i, rows, a.N, g, 8, 4 * k, 2, r->x[1]);
 }
 
-/* The square matrix of a term, with its sign, as lanes want it: those of a step one after the other, each its two numbers */
+/* The square matrix of a term, with its sign, as lanes want it: for each step the two numbers of each lane */
 template <int M> static __device__ __forceinline__ void LoadSquare(const BlockTerm &t, int32_t N, double *square)
 {
   for (int e = threadIdx.x; e < 256 * M * M; e += HRPB_THREADS) {
@@ -264,7 +264,7 @@ template <int M, BlockGramKind KIND, bool SCALED> static __global__ void __launc
   }
   for (int e = threadIdx.x; e < TWO * 256 * M * M; e += HRPB_THREADS) {
     const int which = e / (256 * M * M), i = e % (16 * M), j = e / (16 * M) % (16 * M), row = min(i, j), column = max(i, j);
-    const int m = row / 16, p = m * (2 * M + 1 - m) + column / 8 - 2 * m; /* products before those of these rows, and in them */
+    const int m = row / 16, p = m * (2 * M + 1 - m) + column / 8 - 2 * m; /* which product */
     const int of = 4 * (row % 8) + column % 8 / 2;
 
     if (i < a.N && j < a.N) a.parts[((int64_t)(which * a.N + j) * a.N + i) * gridDim.x + blockIdx.x] = total[(which * P + p) * 128 + (row % 16 / 8 * 2 + column % 2) * HRPB_LANES + of];

@@ -850,8 +850,8 @@ static PetscErrorCode AIJTCURunGramBLAS(const struct _n_AIJTCUBlockCtx *ctx, con
 }
 
 /*
-   Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding. Where
-   Y is NULL it is D X, if the context combines. local says that sums are of this process alone
+   Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding.
+   Where Y is NULL it is D X, if the context combines. local says that sums are of this process alone
 */
 PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, AIJTCUGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
 {
