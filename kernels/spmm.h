@@ -152,6 +152,9 @@ int32_t SpmmWindowColumns(const HrpbSurvey *);
 /* The format of bricks for a matrix of which none was set, from its survey */
 HrpbParams SpmmBrickFormat(const SpmmFacts *, const SpmmDevice *);
 
+/* The same where the matrix was reordered */
+HrpbParams SpmmBrickFormatReordered(const SpmmFacts *);
+
 typedef struct {
   const char *name; /* "csr-direct" */
   const char *what; /* a line for a person */

@@ -14,10 +14,10 @@
 #include "../common/scan.cuh"
 
 enum {
-  SAMPLE      = 4096, /* rows, */
-  ROW_SAMPLE  = 256,  /* the most columns of each */
-  MOST_PARTS  = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
-  HASH_BITS   = 16,
+  SAMPLE     = 4096, /* rows, */
+  ROW_SAMPLE = 256,  /* the most columns of each */
+  MOST_PARTS = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
+  HASH_BITS  = 16,
 
   SCAN_THREADS  = 1024,
   FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before: so many at first, and then twice as */
@@ -50,7 +50,7 @@ enum {
 static __global__ void __launch_bounds__(HRPB_THREADS) CompareNeighbours(int32_t n, int32_t nsample, const HrpbInt *rowptr, const HrpbInt *colidx, Shared *sum)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES, sample = blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
-  const int64_t row  = sample < nsample ? (int64_t)sample * n / nsample : 0;
+  const int64_t row   = sample < nsample ? (int64_t)sample * n / nsample : 0;
   const int64_t begin = rowptr[row], end = rowptr[row + 1], nlooked = min(end - begin, (int64_t)ROW_SAMPLE);
   int64_t       other, middle = begin + (end - begin) / 2;
   uint32_t      found = 0;
@@ -179,8 +179,8 @@ static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, c
   uint32_t            total = (uint32_t)end;
 
   for (int32_t first = begin; first < end; first += SCAN_THREADS) {
-    const int32_t  at   = first + (int32_t)threadIdx.x;
-    const uint32_t own  = at < end ? s.behind[at] : 0, upto = HrpbWarpInclusiveSum(own);
+    const int32_t  at  = first + (int32_t)threadIdx.x;
+    const uint32_t own = at < end ? s.behind[at] : 0, upto = HrpbWarpInclusiveSum(own);
     uint32_t       before = total + upto - own;
 
     __syncthreads(); /* the sums before have been read */
@@ -209,10 +209,10 @@ static __global__ void __launch_bounds__(HRPB_THREADS) GatherChildren(Search s, 
 static __global__ void __launch_bounds__(HRPB_THREADS) OrderChildren(Search s, const Level *level)
 {
   for (int64_t i = level->end + (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->end + level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
-    const int32_t  row = s.placed[i];
+    const int32_t  row    = s.placed[i];
     const uint32_t parent = s.parent[row], hash = s.hash[row];
     const int32_t  first = parent > (uint32_t)level->begin ? (int32_t)s.behind[parent - 1] : level->end, last = (int32_t)s.behind[parent];
-    int32_t        at    = first;
+    int32_t        at = first;
 
     for (int32_t k = first; k < last; k++) {
       const int32_t  other      = s.placed[k];
