@@ -1,7 +1,7 @@
 /*
-   NVIDIA H200 (SXM, 141 GB). The numbers were fitted to what examples/bench measured (test/results/README.md), and to 28
-   real matrices (test/results/kernels-real-h200.csv). Those of csr-copy for scattered columns and of reordering are from
-   runs of their own. TF32 has those of 3xTF32, but for bricks.
+   NVIDIA H200 (SXM, 141 GB). The numbers were fitted to what examples/bench measured (test/results/README.md), and to
+   28 real matrices (test/results/kernels-real-h200.csv). Those of csr-copy for scattered columns and of reordering are
+   from runs of their own. TF32 has those of 3xTF32, but for bricks.
 */
 #pragma once
 

@@ -20,8 +20,8 @@ enum {
   HASH_BITS  = 16,
 
   SCAN_THREADS  = 1024,
-  FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before: so many at first, and then twice as */
-  MOST_TOGETHER = 32, /* many each time. Both are even */
+  FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before, at first. Then twice as many each */
+  MOST_TOGETHER = 32, /* time, and so many at most. Both are even */
   LEVEL_BLOCKS  = 264 /* thread blocks for a level, whose rows are not known: two for each multiprocessor */
 };
 #define UNSEEN UINT32_MAX /* no neighbour in the level */
@@ -206,7 +206,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) GatherChildren(Search s, 
   }
 }
 
-/* Each child has the position that follows from how many of its siblings have a smaller hash, or else a smaller number */
+/* Each child has the position that follows from how many of its siblings have a smaller hash, or else number */
 static __global__ void __launch_bounds__(HRPB_THREADS) OrderChildren(Search s, const Level *level)
 {
   for (int64_t i = level->end + (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->end + level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
@@ -277,7 +277,8 @@ static HrpbError SearchPart(Search *s, int32_t *end, int32_t *levels, cudaStream
 {
   Level level = {*end - 1, *end, 0, *levels};
 
-  HrpbCallCuda(cudaMemcpyAsync(s->level, &level, sizeof(level), cudaMemcpyHostToDevice, stream)); /* reads it at once: it is no pinned memory */
+  /* the copy reads it at once, because it is no pinned memory */
+  HrpbCallCuda(cudaMemcpyAsync(s->level, &level, sizeof(level), cudaMemcpyHostToDevice, stream));
   for (int together = FEW_TOGETHER; level.begin < level.end; together = std::min(2 * together, (int)MOST_TOGETHER)) {
     for (int i = 0; i < together; i++) HrpbCall(SearchLevel(s, s->level + i % 2, s->level + (i + 1) % 2, stream));
     HrpbCallCuda(cudaMemcpyAsync(&level, s->level, sizeof(level), cudaMemcpyDeviceToHost, stream));

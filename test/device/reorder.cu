@@ -82,8 +82,8 @@ static void TestMatrix(const Matrix &A)
 }
 
 /*
-   In an order that was found breadth first, the first neighbours of rows come in the order of the rows. The first row of
-   a part has none before it. For a symmetric pattern
+   In an order that was found breadth first, the first neighbours of rows come in the order of the rows. The first row
+   of a part has none before it. For a symmetric pattern
 */
 static void TestIsBreadthFirst(const Matrix *A, const OnHost *h)
 {
