@@ -44,10 +44,10 @@ HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, cons
   return HRPB_SUCCESS;
 }
 
-/* Leading dimension of a copy of X or Y: whole units of 16 bytes */
+/* Leading dimension of a copy of X or Y: whole sectors, so that windows of 32 bytes are in one */
 static int64_t CopyLD(const HrpbReordered *order)
 {
-  const int64_t unit = 16 / (int64_t)sizeof(HrpbScalar);
+  const int64_t unit = 32 / (int64_t)sizeof(HrpbScalar);
 
   return ((int64_t)order->n + unit - 1) / unit * unit;
 }

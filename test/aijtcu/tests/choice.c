@@ -360,10 +360,14 @@ static PetscErrorCode TestFewRows(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So have matrices in which a panel stages twice as many rows of B as the mean */
+/*
+   So have matrices in which a panel stages twice as many rows of B as the mean, if columns of B begin where sectors of
+   32 bytes do, or at multiples of 16 bytes where there are few panels
+*/
 static PetscErrorCode TestUneven(void)
 {
-  Question q = Ask(&elasticity);
+  const PetscInt half = 16 / (PetscInt)sizeof(PetscScalar);
+  Question       q    = Ask(&elasticity);
 
   PetscFunctionBegin;
   q.o.path                           = MAT_AIJTCU_PATH_TCU;
@@ -373,6 +377,39 @@ static PetscErrorCode TestUneven(void)
   PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "less than twice the mean"));
   q.f.matrix.survey.most_staged_rows = 2048;
   PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "twice the mean"));
+  q.f.matrix.ncols += half;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "columns of B at multiples of 16 bytes"));
+  q.f.matrix.nrows              = 395 * 128;
+  q.f.matrix.survey.staged_rows = q.f.matrix.survey.needed_rows = 8 * q.f.matrix.nrows;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "the same with fewer panels"));
+  q.f.matrix.nrows += 128;
+  q.f.matrix.survey.staged_rows = q.f.matrix.survey.needed_rows = 8 * q.f.matrix.nrows;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "three panels for each multiprocessor"));
+  q.f.matrix.nrows -= 128;
+  q.f.matrix.ncols++;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "columns of B anywhere"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Windows are narrower where few of the rows of B that are staged are needed */
+static PetscErrorCode TestWindows(void)
+{
+  const HrpbParams four = {16, 128, 64, 4}, two = {16, 128, 64, PetscDefined(USE_REAL_DOUBLE) ? 2 : 4};
+  Question         q    = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.o.path                      = MAT_AIJTCU_PATH_TCU;
+  q.f.matrix.survey.staged_rows = 10000000;
+  q.f.matrix.survey.needed_rows = 8000000;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "four fifths are needed"));
+  q.f.matrix.survey.needed_rows--;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &four, PETSC_FALSE, "one row less is needed"));
+  q.f.matrix.survey.needed_rows = 5999999;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &four, PETSC_FALSE, "less than six tenths are needed"));
+  q.f.matrix.ncols++;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &two, PETSC_FALSE, "less than six tenths are needed, columns of B anywhere"));
+  q.f.matrix.survey.needed_rows++;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &four, PETSC_FALSE, "six tenths are needed, columns of B anywhere"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -566,6 +603,7 @@ int main(int argc, char **argv)
     PetscCall(TestGraph(&uniform));
     PetscCall(TestFewRows());
     PetscCall(TestUneven());
+    PetscCall(TestWindows());
     PetscCall(TestSampled());
     PetscCall(TestReordering());
     PetscCall(TestForced());
