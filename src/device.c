@@ -187,7 +187,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *by
   HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
   if (err) return err;
-  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, &operands, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
+  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, N, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
 }
 
 static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
