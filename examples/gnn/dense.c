@@ -52,7 +52,7 @@ PetscErrorCode LayerLinear(const Nodes *nodes, Layer before, Params *params, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P H, and P^T G = P G because P is symmetric */
+/* P H, and P^T G */
 static PetscErrorCode MeanForward(Layer layer, const Pass *pass)
 {
   PetscFunctionBegin;
@@ -69,14 +69,14 @@ static PetscErrorCode MeanBackward(Layer layer, const Pass *pass)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode LayerMean(const Nodes *nodes, Layer before, Mat P, Layer *layer)
+PetscErrorCode LayerMean(const Nodes *nodes, Layer before, Mat P, Mat Pt, Layer *layer)
 {
   PetscFunctionBegin;
   PetscCall(LayerCreate(nodes, before, before->out.cols, 0, layer));
   (*layer)->forward  = MeanForward;
   (*layer)->backward = MeanBackward;
   PetscCall(ProductCreate(P, before->out.mat, MATPRODUCT_AB, (*layer)->out.mat));
-  PetscCall(ProductCreate(P, (*layer)->dout.mat, MATPRODUCT_AB, before->dout.mat));
+  PetscCall(ProductCreate(Pt, (*layer)->dout.mat, MATPRODUCT_AB, before->dout.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -225,8 +225,8 @@ PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, Graph *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D^(-1/2) A D^(-1/2), symmetric, D the degrees */
-PetscErrorCode GraphNormalized(const Graph *g, Mat *P)
+/* D^(-1/2) A D^(-1/2), which is symmetric, or D^(-1) A, whose rows add up to one. D has the degrees */
+PetscErrorCode GraphMean(const Graph *g, PetscBool symmetric, Mat *P)
 {
   Vec d;
 
@@ -234,9 +234,9 @@ PetscErrorCode GraphNormalized(const Graph *g, Mat *P)
   PetscCall(MatDuplicate(g->A, MAT_COPY_VALUES, P));
   PetscCall(MatCreateVecs(*P, &d, NULL));
   PetscCall(MatGetRowSum(*P, d));
-  PetscCall(VecSqrtAbs(d));
+  if (symmetric) PetscCall(VecSqrtAbs(d));
   PetscCall(VecReciprocal(d));
-  PetscCall(MatDiagonalScale(*P, d, d));
+  PetscCall(MatDiagonalScale(*P, d, symmetric ? d : NULL));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -8,25 +8,38 @@ void NetworkUsual(NetworkKind kind, NetworkOptions *o)
 {
   const NetworkOptions usual[] = {
     {NETWORK_GCN, 16, 1, 0.5, 5e-4, 0.01, 200, 0},     /* Kipf and Welling, 2017 */
-    {NETWORK_AGNN, 16, 1, 0.5, 5e-4, 0.01, 1000, 100}, /* Thekumparampil et al., 2018 */
+    {NETWORK_AGNN, 64, 1, 0.5, 5e-4, 0.01, 1000, 100}, /* Thekumparampil et al., 2018 */
     {NETWORK_GAT, 8, 8, 0.6, 5e-4, 0.005, 1000, 100}   /* Velickovic et al., 2018 */
   };
 
   *o = usual[kind];
 }
 
-static PetscErrorCode CreateMean(const Graph *g, Mat *P)
+/* A matrix of the type that -mat_type says, aijtcu otherwise. A is destroyed */
+static PetscErrorCode Convert(Mat *A, Mat *P)
 {
-  Mat  A;
   char type[64] = MATAIJTCU;
 
   PetscFunctionBegin;
-  PetscCall(GraphNormalized(g, &A));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
-  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, P));
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatSetOption(*P, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetOption(*P, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscCall(MatConvert(*A, type, MAT_INITIAL_MATRIX, P));
+  PetscCall(MatDestroy(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A mean of neighbours. That of GCN is its own transpose */
+static PetscErrorCode CreateMean(const Graph *g, PetscBool symmetric, Mat *P, Mat *Pt)
+{
+  Mat A, At;
+
+  PetscFunctionBegin;
+  PetscCall(GraphMean(g, symmetric, &A));
+  if (!symmetric) PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
+  PetscCall(Convert(&A, P));
+  if (symmetric) {
+    PetscCall(PetscObjectReference((PetscObject)*P));
+    *Pt = *P;
+  } else PetscCall(Convert(&At, Pt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,15 +50,16 @@ static PetscErrorCode CreateGCN(const Graph *g, const NetworkOptions *o, Network
 
   PetscFunctionBegin;
   PetscCall(LayerFeatures(n, g, &w->params, o->hidden, o->dropout, o->decay, &l[0]));
-  PetscCall(LayerMean(n, l[0], w->P, &l[1]));
+  PetscCall(LayerMean(n, l[0], w->P, w->Pt, &l[1]));
   PetscCall(LayerActivate(n, l[1], &w->params, PETSC_TRUE, ACTIVATION_RELU, o->dropout, o->decay, &l[2]));
   PetscCall(LayerLinear(n, l[2], &w->params, g->classes, 0, &l[3]));
-  PetscCall(LayerMean(n, l[3], w->P, &l[4]));
+  PetscCall(LayerMean(n, l[3], w->P, w->Pt, &l[4]));
   PetscCall(LayerActivate(n, l[4], &w->params, PETSC_TRUE, ACTIVATION_NONE, 0, 0, &l[5]));
   w->n = 6;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As for cora in the paper: beta of the first mean is 0 */
 static PetscErrorCode CreateAGNN(const Graph *g, const NetworkOptions *o, Network *w)
 {
   const Nodes *n = &w->nodes;
@@ -54,7 +68,7 @@ static PetscErrorCode CreateAGNN(const Graph *g, const NetworkOptions *o, Networ
   PetscFunctionBegin;
   PetscCall(LayerFeatures(n, g, &w->params, o->hidden, o->dropout, o->decay, &l[0]));
   PetscCall(LayerActivate(n, l[0], &w->params, PETSC_TRUE, ACTIVATION_RELU, 0, o->decay, &l[1]));
-  PetscCall(LayerCosine(n, l[1], g, &w->params, o->decay, &l[2]));
+  PetscCall(LayerMean(n, l[1], w->P, w->Pt, &l[2]));
   PetscCall(LayerCosine(n, l[2], g, &w->params, o->decay, &l[3]));
   PetscCall(LayerActivate(n, l[3], &w->params, PETSC_FALSE, ACTIVATION_NONE, o->dropout, 0, &l[4]));
   PetscCall(LayerLinear(n, l[4], &w->params, g->classes, o->decay, &l[5]));
@@ -119,7 +133,7 @@ PetscErrorCode NetworkCreate(const Graph *g, const NetworkOptions *o, Network *w
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(w, sizeof(*w)));
-  PetscCall(CreateMean(g, &w->P));
+  PetscCall(CreateMean(g, (PetscBool)(o->kind == NETWORK_GCN), &w->P, &w->Pt));
   PetscCall(NodesSetUp(w->P, &w->nodes));
   switch (o->kind) {
   case NETWORK_GCN:
@@ -192,6 +206,7 @@ PetscErrorCode NetworkDestroy(Network *w)
   PetscCall(ParamsDestroy(&w->params)); /* layers have the blocks */
   for (PetscInt k = 0; k < w->n; k++) PetscCall(LayerDestroy(&w->layer[k]));
   PetscCall(MatDestroy(&w->P));
+  PetscCall(MatDestroy(&w->Pt));
   PetscCall(VecDestroy(&w->labels));
   PetscCall(BlockDestroy(&w->split));
   PetscCall(BlockDestroy(&w->result));
