@@ -29,20 +29,23 @@ PetscErrorCode TrainRun(Network *w, const NetworkOptions *o, uint64_t seed, Pets
 {
   PetscReal      loss = PETSC_MAX_REAL, accuracy = 0;
   PetscInt       since = 0;
-  PetscLogDouble begin, end;
+  PetscLogDouble first, begin, end;
 
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(t, sizeof(*t)));
   PetscCall(PetscCalloc1(o->epochs, &t->history));
   PetscCall(ParamsStart(&w->params, SeedOf(seed, -1)));
-  PetscCall(ExampleTime(w->P, &begin));
+  PetscCall(ExampleTime(w->P, &first));
+  begin = first;
   for (t->epochs = 0; t->epochs < o->epochs;) {
     Scored    s;
     PetscBool less, more;
 
     PetscCall(Epoch(w, o, SeedOf(seed, t->epochs), &s));
     t->history[t->epochs++] = s;
-    less                    = (PetscBool)(s.loss[SPLIT_VAL] <= loss);
-    more                    = (PetscBool)(s.accuracy[SPLIT_VAL] >= accuracy);
+    if (t->epochs == 1) PetscCall(ExampleTime(w->P, &begin));
+    less = (PetscBool)(s.loss[SPLIT_VAL] <= loss);
+    more = (PetscBool)(s.accuracy[SPLIT_VAL] >= accuracy);
     if (!o->patience || (less && more)) {
       t->best   = t->epochs;
       t->scored = s;
@@ -56,7 +59,8 @@ PetscErrorCode TrainRun(Network *w, const NetworkOptions *o, uint64_t seed, Pets
     if (o->patience && since == o->patience) break;
   }
   PetscCall(ExampleTime(w->P, &end));
-  t->seconds = (PetscReal)(end - begin);
+  t->start   = (PetscReal)(begin - first);
+  t->seconds = (PetscReal)(end - begin) / (PetscReal)PetscMax(t->epochs - 1, 1);
   if (o->patience) PetscCall(ParamsBack(&w->params));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
