@@ -2,8 +2,9 @@
    Attention of GAT: each head takes the mean of its part of the rows of neighbours, weighted by the softmax of
    LeakyReLU(<a, h_i> + <b, h_j>), of which some are dropped in training.
 
-   All heads are one product: column f * heads + head of the input is column f of that head. So the array of the input,
-   a row for each node, is that of a matrix with a row for each head and node, and the graph is as many copies of itself.
+   All heads are one product. Column f * heads + head of the input is column f of that head. So the array of the input,
+   which has a row for each node, is that of a matrix with a row for each head and node. The graph is as many copies of
+   itself.
 
    Velickovic, Cucurull, Casanova, Romero, Lio and Bengio, Graph attention networks (2018)
 */

@@ -242,8 +242,8 @@ PetscErrorCode GraphMean(const Graph *g, PetscBool symmetric, Mat *P)
 }
 
 /*
-   The graph and copies of it that know nothing of each other. Each process owns the copies of its nodes, one copy behind
-   the other
+   The graph and copies of it that know nothing of each other. Each process owns the copies of its nodes, one copy
+   behind the other
 */
 PetscErrorCode GraphCopies(const Graph *g, PetscInt copies, Mat *S)
 {

@@ -1,8 +1,8 @@
 /*
    Sparse matrices with one pattern whose values change in every step, and their transposes.
 
-   The values of a pattern are a list, in the order of the local rows. MatSetValuesCOO() puts them into a matrix, or into
-   one with the transposed pattern, on the processes and on the device where they belong.
+   The values of a pattern are a list, in the order of the local rows. MatSetValuesCOO() puts them into a matrix, or
+   into one with the transposed pattern, on the processes and on the device where they belong.
 */
 #pragma once
 
