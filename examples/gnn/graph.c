@@ -46,7 +46,7 @@ static PetscErrorCode ReadLabels(MPI_Comm comm, const char file[], PetscInt N, i
       if (line[0] == '#') continue;
       if (read == N || sscanf(line, "%d %15s", &label, split) != 2) break;
       while (s <= SPLIT_NONE && strcmp(split, names[s])) s++;
-      if (s > SPLIT_NONE) break;
+      if (s > SPLIT_NONE || label >= N) break;
       all[2 * read]     = label;
       all[2 * read + 1] = label < 0 ? SPLIT_NONE : s;
       read++;
