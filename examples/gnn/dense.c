@@ -69,14 +69,14 @@ static PetscErrorCode MeanBackward(Layer layer, const Pass *pass)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode LayerMean(const Nodes *nodes, Layer before, Mat P, Mat Pt, Layer *layer)
+PetscErrorCode LayerMean(const Nodes *nodes, Layer before, Mat P, Layer *layer)
 {
   PetscFunctionBegin;
   PetscCall(LayerCreate(nodes, before, before->out.cols, 0, layer));
   (*layer)->forward  = MeanForward;
   (*layer)->backward = MeanBackward;
   PetscCall(ProductCreate(P, before->out.mat, MATPRODUCT_AB, (*layer)->out.mat));
-  PetscCall(ProductCreate(Pt, (*layer)->dout.mat, MATPRODUCT_AB, before->dout.mat));
+  PetscCall(ProductCreate(P, (*layer)->dout.mat, MATPRODUCT_AtB, before->dout.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

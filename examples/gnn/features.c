@@ -1,6 +1,6 @@
 /*
    X W, where X has the sparse features of the nodes of this process. In training entries of X are dropped, which are
-   others in every step. So X and X^T are matrices whose values are put anew, and X^T G is a product without atomics.
+   others in every step. So the values of X are put anew.
 */
 #include "layer.h"
 
@@ -9,7 +9,7 @@ typedef struct {
   Pattern   pattern;
   Vec       clean; /* the values without dropout */
   Real     *a;     /* its array */
-  Mat       X, Xt;
+  Mat       X;
   Block     W, dW;
 } Features;
 
@@ -31,7 +31,6 @@ static PetscErrorCode FeaturesBackward(Layer layer, const Pass *pass)
 
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(PatternPut(&f->pattern, f->Xt));
   PetscCall(MatProductNumeric(f->dW.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,7 +41,7 @@ static PetscErrorCode FeaturesSetUp(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(ProductCreate(f->X, f->W.mat, MATPRODUCT_AB, layer->out.local));
-  PetscCall(ProductCreate(f->Xt, layer->dout.local, MATPRODUCT_AB, f->dW.mat));
+  PetscCall(ProductCreate(f->X, layer->dout.local, MATPRODUCT_AtB, f->dW.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +51,6 @@ static PetscErrorCode FeaturesDestroy(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&f->X));
-  PetscCall(MatDestroy(&f->Xt));
   PetscCall(VecDestroy(&f->clean));
   PetscCall(PatternDestroy(&f->pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,8 +82,7 @@ PetscErrorCode LayerFeatures(const Nodes *nodes, const Graph *g, Params *params,
   PetscCall(VecGetArrayAndMemType(f->clean, &v, NULL));
   f->a = (Real *)v;
   PetscCall(VecRestoreArrayAndMemType(f->clean, &v));
-  PetscCall(PatternMat(&f->pattern, PETSC_FALSE, &f->X));
-  PetscCall(PatternMat(&f->pattern, PETSC_TRUE, &f->Xt));
+  PetscCall(PatternMat(&f->pattern, &f->X));
   PetscCall(ParamsAdd(params, "features", F, cols, decay, &f->W, &f->dW));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,7 @@ typedef struct {
   Pattern   pattern;                         /* of the copies */
   Mat       S, E;                            /* the graph; scores before LeakyReLU */
   Mat       P;                               /* softmax of the scores */
-  Mat       M, Q, Qt;                        /* what is dropped, zeros and 1 / (1 - p); weights of neighbours: M .* P */
+  Mat       M, Q;                            /* what is dropped, zeros and 1 / (1 - p); weights of neighbours: M .* P */
   Mat       D;                               /* gradient with respect to scores */
   Block     w, dw;                           /* a and b */
   Block     h, dh, out, dout;                /* of the layer, with a row for each head and node */
@@ -68,7 +68,6 @@ static PetscErrorCode AttentionSums(Attention *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of the pattern is that of Q, from the way forward */
 static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
 {
   Attention           *t    = (Attention *)layer->data;
@@ -76,7 +75,6 @@ static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
   const ScoresPick     pick = {t->heads, t->cols, t->products.a, t->dw.a};
 
   PetscFunctionBegin;
-  PetscCall(PatternPut(&t->pattern, t->Qt));
   PetscCall(MatProductNumeric(t->dh.mat));
   PetscCall(PatternGet(&t->pattern, NULL, LayerMask(layer, pass, t->dropout, 1)));
   PetscCall(PatternPut(&t->pattern, t->M));
@@ -97,7 +95,7 @@ static PetscErrorCode AttentionSetUp(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(ProductCreate(t->Q, t->h.mat, MATPRODUCT_AB, t->out.mat));
-  PetscCall(ProductCreate(t->Qt, t->dout.mat, MATPRODUCT_AB, t->dh.mat));
+  PetscCall(ProductCreate(t->Q, t->dout.mat, MATPRODUCT_AtB, t->dh.mat));
   PetscCall(ProductCreate(layer->before->out.local, t->dscoresnodes.local, MATPRODUCT_AtB, t->products.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -105,7 +103,7 @@ static PetscErrorCode AttentionSetUp(Layer layer)
 static PetscErrorCode AttentionDestroy(Layer layer)
 {
   Attention *t       = (Attention *)layer->data;
-  Mat       *mat[]   = {&t->S, &t->E, &t->P, &t->M, &t->Q, &t->Qt, &t->D};
+  Mat       *mat[]   = {&t->S, &t->E, &t->P, &t->M, &t->Q, &t->D};
   Block     *block[] = {&t->h, &t->dh, &t->out, &t->dout, &t->give, &t->take, &t->scores, &t->dscoresnodes, &t->dscores, &t->products};
 
   PetscFunctionBegin;
@@ -126,8 +124,7 @@ static PetscErrorCode AttentionMatrices(const Nodes *nodes, const Graph *g, Atte
   PetscCall(GraphCopies(g, t->heads, &copies));
   PetscCall(PatternCreate(nodes, copies, 0, t->heads, &t->pattern));
   PetscCall(MatDestroy(&copies));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(PatternMat(&t->pattern, PETSC_FALSE, mat[i]));
-  PetscCall(PatternMat(&t->pattern, PETSC_TRUE, &t->Qt));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(PatternMat(&t->pattern, mat[i]));
   PetscCall(MatCreateVecs(t->D, &t->ones, NULL));
   PetscCall(VecSet(t->ones, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

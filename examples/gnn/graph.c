@@ -1,6 +1,7 @@
 #include "graph.h"
 #include "entries.h"
 #include "matload.h"
+#include <petscaijtcu.h>
 
 /* Rows of features add up to one, those without entries excepted */
 static PetscErrorCode NormalizeFeatures(Mat X)
@@ -288,6 +289,17 @@ PetscErrorCode GraphCopies(const Graph *g, PetscInt copies, Mat *S)
   PetscCall(PetscFree2(col, ones));
   PetscCall(MatAssemblyBegin(*S, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*S, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of the type that -mat_type says, aijtcu otherwise */
+PetscErrorCode GraphConvert(Mat A, Mat *B)
+{
+  char type[64] = MATAIJTCU;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,9 +35,9 @@ PETSC_INTERN EntryMask      LayerMask(Layer, const Pass *, PetscReal, uint64_t);
 
 /* features.c: sparse features times weights, with dropout of features */
 PETSC_INTERN PetscErrorCode LayerFeatures(const Nodes *, const Graph *, Params *, PetscInt cols, PetscReal dropout, PetscReal decay, Layer *);
-/* dense.c: the input times weights; the mean of neighbours, by a matrix and its transpose; bias, activation, dropout */
+/* dense.c: the input times weights; the mean of neighbours, by a matrix; bias, activation, dropout */
 PETSC_INTERN PetscErrorCode LayerLinear(const Nodes *, Layer, Params *, PetscInt cols, PetscReal decay, Layer *);
-PETSC_INTERN PetscErrorCode LayerMean(const Nodes *, Layer, Mat, Mat, Layer *);
+PETSC_INTERN PetscErrorCode LayerMean(const Nodes *, Layer, Mat, Layer *);
 PETSC_INTERN PetscErrorCode LayerActivate(const Nodes *, Layer, Params *, PetscBool bias, Activation, PetscReal dropout, PetscReal decay, Layer *);
 /* agnn.c: the mean of neighbours by the cosines of rows, as AGNN has it */
 PETSC_INTERN PetscErrorCode LayerCosine(const Nodes *, Layer, const Graph *, Params *, PetscReal decay, Layer *);

@@ -1,5 +1,4 @@
 #include "network.h"
-#include <petscaijtcu.h>
 
 const char *const NetworkKinds[] = {"gcn", "agnn", "gat", "NetworkKind", "NETWORK_", NULL};
 
@@ -15,31 +14,18 @@ void NetworkUsual(NetworkKind kind, NetworkOptions *o)
   *o = usual[kind];
 }
 
-/* A matrix of the type that -mat_type says, aijtcu otherwise. A is destroyed */
-static PetscErrorCode Convert(Mat *A, Mat *P)
+/* A mean of neighbours with fixed weights */
+static PetscErrorCode CreateMean(const Graph *g, PetscBool symmetric, Mat *P)
 {
-  char type[64] = MATAIJTCU;
-
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
-  PetscCall(MatConvert(*A, type, MAT_INITIAL_MATRIX, P));
-  PetscCall(MatDestroy(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A mean of neighbours. That of GCN is its own transpose */
-static PetscErrorCode CreateMean(const Graph *g, PetscBool symmetric, Mat *P, Mat *Pt)
-{
-  Mat A, At;
+  Mat A;
 
   PetscFunctionBegin;
   PetscCall(GraphMean(g, symmetric, &A));
-  if (!symmetric) PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &At));
-  PetscCall(Convert(&A, P));
-  if (symmetric) {
-    PetscCall(PetscObjectReference((PetscObject)*P));
-    *Pt = *P;
-  } else PetscCall(Convert(&At, Pt));
+  PetscCall(GraphConvert(A, P));
+  PetscCall(MatDestroy(&A));
+  if (!symmetric) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatSetOption(*P, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(*P, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,10 +36,10 @@ static PetscErrorCode CreateGCN(const Graph *g, const NetworkOptions *o, Network
 
   PetscFunctionBegin;
   PetscCall(LayerFeatures(n, g, &w->params, o->hidden, o->dropout, o->decay, &l[0]));
-  PetscCall(LayerMean(n, l[0], w->P, w->Pt, &l[1]));
+  PetscCall(LayerMean(n, l[0], w->P, &l[1]));
   PetscCall(LayerActivate(n, l[1], &w->params, PETSC_TRUE, ACTIVATION_RELU, o->dropout, o->decay, &l[2]));
   PetscCall(LayerLinear(n, l[2], &w->params, g->classes, 0, &l[3]));
-  PetscCall(LayerMean(n, l[3], w->P, w->Pt, &l[4]));
+  PetscCall(LayerMean(n, l[3], w->P, &l[4]));
   PetscCall(LayerActivate(n, l[4], &w->params, PETSC_TRUE, ACTIVATION_NONE, 0, 0, &l[5]));
   w->n = 6;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -68,7 +54,7 @@ static PetscErrorCode CreateAGNN(const Graph *g, const NetworkOptions *o, Networ
   PetscFunctionBegin;
   PetscCall(LayerFeatures(n, g, &w->params, o->hidden, o->dropout, o->decay, &l[0]));
   PetscCall(LayerActivate(n, l[0], &w->params, PETSC_TRUE, ACTIVATION_RELU, 0, o->decay, &l[1]));
-  PetscCall(LayerMean(n, l[1], w->P, w->Pt, &l[2]));
+  PetscCall(LayerMean(n, l[1], w->P, &l[2]));
   PetscCall(LayerCosine(n, l[2], g, &w->params, o->decay, &l[3]));
   PetscCall(LayerActivate(n, l[3], &w->params, PETSC_FALSE, ACTIVATION_NONE, o->dropout, 0, &l[4]));
   PetscCall(LayerLinear(n, l[4], &w->params, g->classes, o->decay, &l[5]));
@@ -133,7 +119,7 @@ PetscErrorCode NetworkCreate(const Graph *g, const NetworkOptions *o, Network *w
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(w, sizeof(*w)));
-  PetscCall(CreateMean(g, (PetscBool)(o->kind == NETWORK_GCN), &w->P, &w->Pt));
+  PetscCall(CreateMean(g, (PetscBool)(o->kind == NETWORK_GCN), &w->P));
   PetscCall(NodesSetUp(w->P, &w->nodes));
   switch (o->kind) {
   case NETWORK_GCN:
@@ -206,7 +192,6 @@ PetscErrorCode NetworkDestroy(Network *w)
   PetscCall(ParamsDestroy(&w->params)); /* layers have the blocks */
   for (PetscInt k = 0; k < w->n; k++) PetscCall(LayerDestroy(&w->layer[k]));
   PetscCall(MatDestroy(&w->P));
-  PetscCall(MatDestroy(&w->Pt));
   PetscCall(VecDestroy(&w->labels));
   PetscCall(BlockDestroy(&w->split));
   PetscCall(BlockDestroy(&w->result));

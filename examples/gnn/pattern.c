@@ -122,20 +122,20 @@ PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, PetscIn
 }
 
 /* A matrix of the type that -mat_type says, aijtcu otherwise. Its values are those of the list */
-PetscErrorCode PatternMat(const Pattern *p, PetscBool transposed, Mat *A)
+PetscErrorCode PatternMat(const Pattern *p, Mat *A)
 {
   PetscInt m, n, *row, *col;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(p->like, &m, &n));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)p->like), A));
-  PetscCall(MatSetSizes(*A, transposed ? n : m, transposed ? m : n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetSizes(*A, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(MatSetType(*A, MATAIJTCU));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(PetscMalloc2(p->nz, &row, p->nz, &col)); /* PETSc changes them */
   PetscCall(PetscArraycpy(row, p->row, p->nz));
   PetscCall(PetscArraycpy(col, p->col, p->nz));
-  PetscCall(MatSetPreallocationCOO(*A, p->nz, transposed ? col : row, transposed ? row : col));
+  PetscCall(MatSetPreallocationCOO(*A, p->nz, row, col));
   PetscCall(PetscFree2(row, col));
   PetscCall(PatternPut(p, *A));
   PetscFunctionReturn(PETSC_SUCCESS);
