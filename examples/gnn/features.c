@@ -58,10 +58,8 @@ static PetscErrorCode FeaturesDestroy(Layer layer)
 
 PetscErrorCode LayerFeatures(const Nodes *nodes, const Graph *g, Params *params, PetscInt cols, PetscReal dropout, PetscReal decay, Layer *layer)
 {
-  Features          *f;
-  PetscInt           F;
-  PetscScalar       *v;
-  const PetscScalar *a;
+  Features *f;
+  PetscInt  F;
 
   PetscFunctionBegin;
   PetscCall(LayerCreate(nodes, NULL, cols, sizeof(*f), layer));
@@ -73,15 +71,8 @@ PetscErrorCode LayerFeatures(const Nodes *nodes, const Graph *g, Params *params,
   f->dropout         = dropout;
   PetscCall(MatGetSize(g->features, NULL, &F));
   PetscCall(PatternCreate(nodes, g->features, nodes->first, 1, &f->pattern));
-  PetscCall(MatSeqAIJGetArrayRead(g->features, &a));
-  PetscCall(VecDuplicate(f->pattern.value, &f->clean));
-  PetscCall(VecGetArrayWrite(f->clean, &v));
-  PetscCall(PetscArraycpy(v, a, f->pattern.nz));
-  PetscCall(VecRestoreArrayWrite(f->clean, &v));
-  PetscCall(MatSeqAIJRestoreArrayRead(g->features, &a));
-  PetscCall(VecGetArrayAndMemType(f->clean, &v, NULL));
-  f->a = (Real *)v;
-  PetscCall(VecRestoreArrayAndMemType(f->clean, &v));
+  PetscCall(ListCreate(nodes, sizeof(*f->a) * (size_t)f->pattern.nz, NULL, &f->clean, &f->a));
+  PetscCall(VecCopy(f->pattern.value, f->clean));
   PetscCall(PatternMat(&f->pattern, &f->X));
   PetscCall(ParamsAdd(params, "features", F, cols, decay, &f->W, &f->dW));
   PetscFunctionReturn(PETSC_SUCCESS);

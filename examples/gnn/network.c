@@ -82,22 +82,10 @@ static PetscErrorCode CreateGAT(const Graph *g, const NetworkOptions *o, Network
 static PetscErrorCode SetLabels(const Graph *g, Network *w)
 {
   const Nodes *nodes = &w->nodes;
-  PetscScalar *a;
-  PetscInt     bytes;
   Real        *split;
 
   PetscFunctionBegin;
-  bytes = nodes->n * (PetscInt)sizeof(*g->label);
-  PetscCall(VecCreate(PETSC_COMM_SELF, &w->labels));
-  PetscCall(VecSetSizes(w->labels, bytes / (PetscInt)sizeof(*a) + 1, PETSC_DETERMINE));
-  PetscCall(VecSetType(w->labels, nodes->vtype));
-  PetscCall(VecGetArrayWrite(w->labels, &a));
-  PetscCall(PetscMemcpy(a, g->label, (size_t)bytes));
-  PetscCall(VecRestoreArrayWrite(w->labels, &a));
-  PetscCall(VecGetArrayAndMemType(w->labels, &a, NULL));
-  w->label = (int32_t *)a;
-  PetscCall(VecRestoreArrayAndMemType(w->labels, &a));
-
+  PetscCall(ListCreate(nodes, sizeof(*g->label) * (size_t)nodes->n, g->label, &w->labels, &w->label));
   PetscCall(BlockCreate(nodes, 1, SPLITS, NULL, &w->split));
   PetscCall(BlockCreate(nodes, 1, 2, NULL, &w->result));
   PetscCall(BlockCreateLocal(nodes, SPLITS, 2, NULL, &w->sums));

@@ -106,6 +106,36 @@ PetscErrorCode BlockDestroy(Block *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ListCreate(const Nodes *nodes, size_t bytes, const void *from, Vec *x, void *array)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PETSC_COMM_SELF, x));
+  PetscCall(VecSetSizes(*x, (PetscInt)((bytes + sizeof(*a) - 1) / sizeof(*a)), PETSC_DETERMINE));
+  PetscCall(VecSetType(*x, nodes->vtype));
+  PetscCall(VecSet(*x, 0));
+  PetscCall(VecGetArrayAndMemType(*x, &a, NULL));
+  *(void **)array = a;
+  PetscCall(VecRestoreArrayAndMemType(*x, &a));
+  if (!from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayWrite(*x, &a));
+  PetscCall(PetscMemcpy(a, from, bytes));
+  PetscCall(VecRestoreArrayWrite(*x, &a));
+  PetscCall(ListBack(*x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ListBack(Vec x)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayAndMemType(x, &a, NULL));
+  PetscCall(VecRestoreArrayAndMemType(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* C keeps its array */
 PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType type, Mat C)
 {
