@@ -28,7 +28,7 @@ static PetscErrorCode CosineForward(Layer layer, const Pass *pass)
   EntriesRun(Unit, layer->nodes, &a, a.rows);
   PetscCall(MatSampledMatTransposeMult(c->S, c->scaled.mat, c->unit.mat, PETSC_FALSE, MAT_REUSE_MATRIX, &c->P));
   PetscCall(MatSampledSoftmax(c->P));
-  PetscCall(MatProductNumeric(layer->out.mat));
+  PetscCall(ProductRun(layer->out.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,11 +42,11 @@ static PetscErrorCode CosineBackward(Layer layer, const Pass *pass)
   (void)pass;
   PetscCall(MatSampledMatTransposeMult(c->S, layer->dout.mat, h->mat, PETSC_FALSE, MAT_REUSE_MATRIX, &c->D));
   PetscCall(MatSampledSoftmaxGradient(c->P, c->D));
-  PetscCall(MatProductNumeric(layer->before->dout.mat));
-  PetscCall(MatProductNumeric(c->Du.mat));
-  PetscCall(MatProductNumeric(c->Dtu.mat));
+  PetscCall(ProductRun(layer->before->dout.mat));
+  PetscCall(ProductRun(c->Du.mat));
+  PetscCall(ProductRun(c->Dtu.mat));
   EntriesRun(UnitGradient, layer->nodes, &a, a.rows);
-  PetscCall(MatProductNumeric(c->dbeta.mat));
+  PetscCall(ProductRun(c->dbeta.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

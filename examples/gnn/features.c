@@ -21,7 +21,7 @@ static PetscErrorCode FeaturesForward(Layer layer, const Pass *pass)
   PetscFunctionBegin;
   EntriesRun(Dropout, layer->nodes, &d, f->pattern.nz);
   PetscCall(PatternPut(&f->pattern, f->X));
-  PetscCall(MatProductNumeric(layer->out.local));
+  PetscCall(ProductRun(layer->out.local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,7 +31,7 @@ static PetscErrorCode FeaturesBackward(Layer layer, const Pass *pass)
 
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(MatProductNumeric(f->dW.mat));
+  PetscCall(ProductRun(f->dW.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,7 +49,7 @@ static PetscErrorCode AttentionForward(Layer layer, const Pass *pass)
   PetscCall(MatSampledSoftmax(t->P));
   PetscCall(PatternGet(&t->pattern, t->P, mask));
   PetscCall(PatternPut(&t->pattern, t->Q));
-  PetscCall(MatProductNumeric(t->out.mat));
+  PetscCall(ProductRun(t->out.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -75,7 +75,7 @@ static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
   const ScoresPick     pick = {t->heads, t->cols, t->products.a, t->dw.a};
 
   PetscFunctionBegin;
-  PetscCall(MatProductNumeric(t->dh.mat));
+  PetscCall(ProductRun(t->dh.mat));
   PetscCall(PatternGet(&t->pattern, NULL, LayerMask(layer, pass, t->dropout, 1)));
   PetscCall(PatternPut(&t->pattern, t->M));
   PetscCall(MatSampledMatTransposeMult(t->M, t->dout.mat, t->h.mat, PETSC_TRUE, MAT_REUSE_MATRIX, &t->D));
@@ -84,7 +84,7 @@ static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
   PetscCall(MatSampledLeakyReLUGradient(t->E, SLOPE, t->D));
   PetscCall(AttentionSums(t));
   EntriesRun(ScoresGradient, layer->nodes, &g, t->h.rows * t->h.cols);
-  PetscCall(MatProductNumeric(t->products.mat));
+  PetscCall(ProductRun(t->products.mat));
   EntriesRun(ScoresPick, layer->nodes, &pick, t->dw.rows * t->dw.cols);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

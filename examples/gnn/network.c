@@ -162,7 +162,7 @@ PetscErrorCode NetworkScores(Network *w, Scored *s)
   PetscReal          sum[2 * SPLITS];
 
   PetscFunctionBegin;
-  PetscCall(MatProductNumeric(w->sums.mat));
+  PetscCall(ProductRun(w->sums.mat));
   PetscCall(MatDenseGetArrayRead(w->sums.mat, &a));
   for (int i = 0; i < 2 * SPLITS; i++) sum[i] = PetscRealPart(a[i]);
   PetscCall(MatDenseRestoreArrayRead(w->sums.mat, &a));

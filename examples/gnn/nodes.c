@@ -136,22 +136,45 @@ PetscErrorCode ListBack(Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries may have been changed through the array of a block, and are where that is; or PETSc has made them elsewhere */
+static PetscErrorCode Bring(Mat A, const PetscScalar **array)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayAndMemType(A, &a, NULL));
+  *array = a;
+  PetscCall(MatDenseRestoreArrayAndMemType(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parallel products of some types are made on the host. B is new to them, and C comes back to where its array is */
+PetscErrorCode ProductRun(Mat C)
+{
+  Mat                B;
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(C, NULL, &B, NULL));
+  PetscCall(Bring(B, &a));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(Bring(C, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* C keeps its array */
 PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType type, Mat C)
 {
   const PetscScalar *before, *after;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetArrayReadAndMemType(C, &before, NULL));
-  after = before;
-  PetscCall(MatDenseRestoreArrayReadAndMemType(C, &after));
+  PetscCall(Bring(C, &before));
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));
   PetscCall(MatProductSetType(C, type));
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
-  PetscCall(MatProductNumeric(C));
-  PetscCall(MatDenseGetArrayReadAndMemType(C, &after, NULL));
+  PetscCall(ProductRun(C));
+  PetscCall(Bring(C, &after));
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A product has given its result another array");
-  PetscCall(MatDenseRestoreArrayReadAndMemType(C, &after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -40,8 +40,9 @@ PETSC_INTERN PetscErrorCode ListCreate(const Nodes *, size_t, const void *from, 
 /* After changes by VecGetArray() */
 PETSC_INTERN PetscErrorCode ListBack(Vec);
 
-/* A product that is set up once, and made by MatProductNumeric(C) */
+/* A product into C that is set up once, and made by ProductRun() */
 PETSC_INTERN PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType, Mat C);
+PETSC_INTERN PetscErrorCode ProductRun(Mat C);
 
 /* EntriesRun(Adam, nodes, arguments, n) */
 #if PetscDefined(HAVE_CUDA)
