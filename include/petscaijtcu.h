@@ -184,7 +184,7 @@ PETSC_EXTERN const char *const MatAIJTCUTunes[];
    MatAIJTCUMult - what multiplies a `MATAIJTCU` on a device with one vector
 
    Values:
-+  `MAT_AIJTCU_MULT_AUTO`     - our kernels; after some products that for columns of 16 bits, where they reach
++  `MAT_AIJTCU_MULT_AUTO`     - our kernels; after some products that for nodes, and columns of 16 bits where they reach
 .  `MAT_AIJTCU_MULT_CUSPARSE` - the parent type: cuSPARSE
 .  `MAT_AIJTCU_MULT_CSR`      - our kernels for any CSR matrix
 .  `MAT_AIJTCU_MULT_NODES`    - from the first product on the kernel for nodes: rows that share their columns

@@ -1,10 +1,9 @@
 /*
-   Bricks times a few columns of B, which are read where they are. So few columns take no longer than reading A does, and
-   nothing is worth staging but what says where bricks lie.
+   Bricks times a few columns of B, which are read where they are. Nothing is staged but what says where bricks lie.
 
-   A warp has a strip. Its bricks lie in all blocks of the panel, a few in each. So the lanes look at 32 blocks at a time,
-   and then at 32 of the bricks that these have for the strip, one each. What they find goes through shared memory. Then
-   the warp takes a few bricks at a time, all of whose values and numbers of B are on their way together.
+   A warp has a strip. Its bricks lie in all blocks of the panel, a few in each. So the lanes look at 32 blocks at a
+   time, and then at 32 of the bricks that these have for the strip, one each. What they find goes through shared
+   memory. Then the warp takes a few bricks at a time, all of whose values and numbers of B are on their way together.
 */
 #include "product.cuh"
 
@@ -25,7 +24,8 @@ struct StripOfBlock {
 /* What all lanes want to know of a brick */
 struct alignas(16) FoundBrick {
   uint32_t pattern[2];
-  uint32_t run, value;            /* where the values of its block begin, in HRPB_VALUE_UNIT scalars; HrpbBrick's value */
+  uint32_t run;                   /* where the values of its block begin, in HRPB_VALUE_UNIT scalars */
+  uint32_t value;                 /* as in HrpbBrick: the first value of each half */
   int32_t  rows[HRPB_BRICK_COLS]; /* of B */
 };
 } // namespace
@@ -97,42 +97,41 @@ template <typename Scalar> static __device__ __forceinline__ FoundBrick FindBric
   return found;
 }
 
-/* sum += n bricks times B, n <= HRPB_LANES. b: the lane's column of B */
-template <int P, int BM> static __device__ __forceinline__ void MultiplyFound(const FoundBrick *found, uint32_t n, const typename Mma<P>::Scalar *values, const typename Mma<P>::Scalar *b, uint32_t lane, typename Mma<P>::Scalar (&sum)[BM / 2])
+/*
+   sum += TOGETHER bricks times B, or n of them, n < TOGETHER. b: the lane's column of B. No zeros are added for bricks
+   that are not there: they might change the sign of a zero
+*/
+template <int P, int BM, bool ALL> static __device__ __forceinline__ void MultiplyTogether(const FoundBrick *found, uint32_t n, const typename Mma<P>::Scalar *values, const typename Mma<P>::Scalar *b, uint32_t lane, typename Mma<P>::Scalar (&sum)[BM / 2])
 {
   typedef typename Mma<P>::Scalar Scalar;
   constexpr int  EACH = Mma<P>::BRICKS;
   const uint32_t bit  = 1u << lane;
-
-#pragma unroll 1
-  for (uint32_t first = 0; first < n; first += TOGETHER) {
-    Scalar slots[TOGETHER][BM / 8], x[TOGETHER];
+  Scalar         slots[TOGETHER][BM / 8], x[TOGETHER];
 
 #pragma unroll
-    for (int u = 0; u < TOGETHER; u++) {
-      const FoundBrick &brick = found[first + u];
-      const Scalar     *run   = values + (size_t)brick.run * HRPB_VALUE_UNIT;
+  for (int u = 0; u < TOGETHER; u++) {
+    const uint4   what = *(const uint4 *)&found[u]; /* pattern[0], pattern[1], run, value */
+    const Scalar *run  = values + (size_t)what.z * HRPB_VALUE_UNIT;
 
+    slots[u][0] = ReadIf(run + (what.w & 0xffff) + __popc(what.x & (bit - 1)), what.x & bit);
+    if (BM == 16) slots[u][BM / 8 - 1] = ReadIf(run + (what.w >> 16) + __popc(what.y & (bit - 1)), what.y & bit);
+  }
 #pragma unroll
-      for (int half = 0; half < BM / 8; half++) slots[u][half] = ReadIf(run + (half ? brick.value >> 16 : brick.value & 0xffff) + __popc(brick.pattern[half] & (bit - 1)), brick.pattern[half] & bit);
-    }
+  for (int u = 0; u < TOGETHER; u++) x[u] = __ldg(b + found[u].rows[lane % HRPB_BRICK_COLS]);
 #pragma unroll
-    for (int u = 0; u < TOGETHER; u++) x[u] = __ldg(b + found[first + u].rows[lane % HRPB_BRICK_COLS]);
-#pragma unroll
-    for (int u = 0; u < TOGETHER; u += EACH) {
-      Scalar        y[EACH][2] = {};
-      Bricks<P, BM> bricks;
+  for (int u = 0; u < TOGETHER; u += EACH) {
+    Scalar        y[EACH][2] = {};
+    Bricks<P, BM> bricks;
 
-      if (first + u >= n) break; /* to add zeros might change the sign of a zero */
+    if (!ALL && u >= n) break;
 #pragma unroll
-      for (int v = 0; v < EACH; v++) y[v][0] = x[u + v];
-      bricks.Set(slots[u], slots[u + EACH - 1]);
-      Step<P>(sum, bricks, y, false);
-    }
+    for (int v = 0; v < EACH; v++) y[v][0] = x[u + v];
+    bricks.Set(slots[u], slots[u + EACH - 1]);
+    Step<P>(sum, bricks, y, false);
   }
 }
 
-template <int P, int BM> static __global__ void __launch_bounds__(NARROW_WARPS * 32) Narrow(const __grid_constant__ Format<typename Mma<P>::Scalar> f, const __grid_constant__ DenseArgs<typename Mma<P>::Scalar> d)
+template <int P, int BM> static __global__ void __launch_bounds__(NARROW_WARPS * 32, 1) Narrow(const __grid_constant__ Format<typename Mma<P>::Scalar> f, const __grid_constant__ DenseArgs<typename Mma<P>::Scalar> d)
 {
   typedef typename Mma<P>::Scalar Scalar;
   __shared__ FoundBrick found_by_warps[NARROW_WARPS][HRPB_LANES];
@@ -160,7 +159,12 @@ template <int P, int BM> static __global__ void __launch_bounds__(NARROW_WARPS *
       __syncwarp();
       found[lane] = mine;
       __syncwarp();
-      MultiplyFound<P, BM>(found, min(total - place, (uint32_t)HRPB_LANES), f.values, b, lane, sum[0]);
+
+      const uint32_t n = min(total - place, (uint32_t)HRPB_LANES);
+
+#pragma unroll 1
+      for (uint32_t first = 0; first + TOGETHER <= n; first += TOGETHER) MultiplyTogether<P, BM, true>(found + first, TOGETHER, f.values, b, lane, sum[0]);
+      if (n % TOGETHER) MultiplyTogether<P, BM, false>(found + n / TOGETHER * TOGETHER, n % TOGETHER, f.values, b, lane, sum[0]);
     }
   }
   StoreSums<BM, 1, false>(f, d, item, strip, lane, sum, 0);
@@ -196,11 +200,12 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
 }
 
 SPMM_KERNEL(SpmmBricksNarrow) = {
-  .name   = "bricks-narrow",
-  .what   = "bricks on tensor cores times a few columns of B, which are read where they are",
-  .op     = SPMM_OP_PRODUCT,
-  .format = SPMM_BRICKS,
-  .takes  = Takes,
-  .work   = ProductWork,
-  .run    = RunProduct
+  .name    = "bricks-narrow",
+  .what    = "bricks on tensor cores times a few columns of B, which are read where they are",
+  .op      = SPMM_OP_PRODUCT,
+  .format  = SPMM_BRICKS,
+  .takes   = Takes,
+  .work    = ProductWork,
+  .seconds = StagedSeconds, /* it is no slower */
+  .run     = RunProduct
 };
