@@ -136,7 +136,7 @@ PetscErrorCode ListBack(Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries may have been changed through the array of a block, and are where that is; or PETSc has made them elsewhere */
+/* Entries were perhaps changed through the array of a block, and are there. Or PETSc has made them elsewhere */
 static PetscErrorCode Bring(Mat A, const PetscScalar **array)
 {
   PetscScalar *a;

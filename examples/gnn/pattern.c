@@ -53,8 +53,9 @@ static PetscErrorCode SetIds(PetscInt before, PetscInt copies, Pattern *p)
 }
 
 /*
-   The pattern and the values of A, of the aij family. Entries of its off-diagonal block come behind those of its diagonal block. An A
-   of this process alone has rows of a matrix of all, behind so many others. One of GraphCopies() has so many copies
+   The pattern and the values of A, of the aij family. Entries of its off-diagonal block come behind those of its
+   diagonal block. An A of this process alone has rows of a matrix of all, behind so many others. One of GraphCopies()
+   has so many copies
 */
 PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, PetscInt copies, Pattern *p)
 {
