@@ -391,14 +391,21 @@ struct Search {
 };
 } // namespace
 
-/* The smallest nodes that are nearly as few as larger ones. A kernel with room for more rows is slower */
+/*
+   The rows of a node for which the fewest reads are made. A kernel reads as many values as a node may have rows, whatever
+   it has. The columns and numbers of x of a node take half as long again as the values of a row
+*/
 static int ChooseKind(const NodeCounts *total)
 {
-  const int32_t fewest = total->nodes[NodeCounts::KINDS - 1];
-  int           kind   = 0;
+  int     best  = 0;
+  int64_t least = INT64_MAX;
 
-  while (kind < NodeCounts::KINDS - 1 && total->nodes[kind] > fewest + fewest / 32) kind++;
-  return kind;
+  for (int kind = 0; kind < NodeCounts::KINDS; kind++) {
+    const int64_t reads = (int64_t)total->nodes[kind] * (2 * NodeRows(kind) + 3);
+
+    if (reads < least) least = reads, best = kind;
+  }
+  return best;
 }
 
 static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search *s, cudaStream_t stream, VectorPlan *v)
