@@ -43,9 +43,6 @@ static constexpr __host__ __device__ int StagedShortPanel(int brick_rows)
   return StagedCols(brick_rows) == 64 ? 16 : 5;
 }
 
-/* staged.cu: the model of its time */
-double StagedSeconds(const SpmmFacts *, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *);
-
 /*
    product.cu: workspace for the sums of parts, which come first in it. ProductOf() describes a plain product, and says
    what the device is. HRPB_ERR_UNSUPPORTED: another product, or a device without tensor cores that pay

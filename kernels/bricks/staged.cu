@@ -242,7 +242,7 @@ static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
    The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
    tenths of the fill that alpha allows, as in four families of matrices
 */
-double StagedSeconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
   const SpmmBrickTimes *t       = &device->model->bricks[precision];
   const HrpbParams      format  = HrpbStagedParams();
@@ -282,6 +282,6 @@ SPMM_KERNEL(SpmmBricksStaged) = {
   .format  = SPMM_BRICKS,
   .takes   = Takes,
   .work    = ProductWork,
-  .seconds = StagedSeconds,
+  .seconds = Seconds,
   .run     = RunProduct
 };

@@ -28,7 +28,7 @@ template <int BIN> static __device__ __forceinline__ void MultiplyBin(const Vect
   if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
 }
 
-static __global__ void __launch_bounds__(VECTOR_THREADS, 1) VectorBins(const __grid_constant__ VectorProduct a, const __grid_constant__ Bins bins)
+static __global__ void __launch_bounds__(VECTOR_THREADS, 8) VectorBins(const __grid_constant__ VectorProduct a, const __grid_constant__ Bins bins)
 {
   const int32_t block = (int32_t)blockIdx.x - a.nparts;
 

@@ -9,13 +9,13 @@ enum {
 };
 
 /*
-   The bound of thread blocks on a multiprocessor is there for the registers: without it the compiler takes few, and has
-   reads wait for each other
+   As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler takes
+   few registers, and has reads wait for each other
 */
-template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, 1) VectorCsr(const __grid_constant__ VectorProduct a)
+template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, TURNS == 2 ? 8 : 6) VectorCsr(const __grid_constant__ VectorProduct a)
 {
-  const int64_t row  = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
-  const int32_t lane = threadIdx.x % LANES;
+  const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
+  const int32_t  lane = threadIdx.x % LANES;
 
   HrpbLetNextKernelCome();
   if (blockIdx.x < a.nparts) {

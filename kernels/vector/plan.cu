@@ -10,10 +10,11 @@
 #include "../common/scan.cuh"
 
 enum {
-  MOST_BLOCKS = 1024, /* the most thread blocks that end with atomic operations on the same number */
-  CLASSES     = 32,   /* lengths of rows: class k has up to 2^k entries */
-  LONG_TURNS  = 32,   /* entries of a lane, beyond which a row is cut */
-  LANES       = 8     /* that compare two rows */
+  MOST_BLOCKS = 1024,    /* the most thread blocks that end with atomic operations on the same number */
+  CLASSES     = 32,      /* lengths of rows: class k has up to 2^k entries */
+  LONG_TURNS  = 32,      /* entries of a lane, beyond which a row is cut */
+  FEW_LANES   = 1 << 19, /* of all rows: they are on the multiprocessors of an H200 together, or nearly */
+  LANES       = 8        /* that compare two rows */
 };
 
 /*
@@ -154,26 +155,32 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListBins(const HrpbInt *r
   }
 }
 
-/* Measured on an H200: lanes that have few entries cost time, and so do neighbours that read far apart */
+/*
+   Measured on an H200: lanes that have few entries cost time, and so do neighbours that read far apart. In single
+   precision rows of 27 entries have four lanes
+*/
 static int32_t LanesFor(double mean)
 {
+  if (sizeof(HrpbScalar) == 4 && mean >= 22 && mean < 32) return 4;
   return mean < 1.5 ? 1 : mean < 7.5 ? 2 : mean < 11 ? 4 : mean < 32 ? 8 : mean < 140 ? 16 : 32;
 }
 
 /*
-   Measured on an H200: four entries of each lane at a time where this is what a lane has, and two otherwise. With four
-   a lane that has no more reads its last one again
+   Measured on an H200: four entries of each lane at a time, or two. With four there are fewer thread blocks at a time,
+   which does not matter where all are there together, and a lane that has no more reads its last one again. So in
+   double a lane that has more than four in any case takes two
 */
-static int32_t TurnsFor(double mean, int32_t lanes)
+static int32_t TurnsFor(double mean, int32_t lanes, int32_t nrows)
 {
-  return mean > 2.2 * lanes && mean < 3.5 * lanes + 0.5 ? 4 : 2;
+  if ((int64_t)nrows * lanes <= FEW_LANES) return 4;
+  return mean > 2.2 * lanes && (sizeof(HrpbScalar) == 4 || mean < 3.5 * lanes + 0.5) ? 4 : 2;
 }
 
 /*
    Lanes by the mean length of the rows that are not cut with so many lanes. entries is how many entries these have, and
    turns how many a lane takes at a time
 */
-static int32_t ChooseLanes(const Lengths *l, double *entries, int32_t *turns)
+static int32_t ChooseLanes(const Lengths *l, int32_t nrows, double *entries, int32_t *turns)
 {
   for (int32_t lanes = HRPB_LANES;; lanes /= 2) {
     double rows = 0;
@@ -185,7 +192,7 @@ static int32_t ChooseLanes(const Lengths *l, double *entries, int32_t *turns)
     }
     const double mean = *entries / (rows > 0 ? rows : 1);
 
-    *turns = TurnsFor(mean, lanes);
+    *turns = TurnsFor(mean, lanes, nrows);
     if (lanes == 1 || LanesFor(mean) >= lanes) return lanes;
   }
 }
@@ -273,7 +280,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   v->nnz          = lengths.end - lengths.first;
   v->longest      = (int64_t)lengths.longest;
   v->nonempty     = lengths.nonempty;
-  v->lanes        = ChooseLanes(&lengths, &entries, &v->turns);
+  v->lanes        = ChooseLanes(&lengths, v->nrows, &entries, &v->turns);
   v->long_entries = LONG_TURNS * v->lanes;
   CountNeeds<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->lanes, v->long_entries, c->needs);
   HrpbCallCuda(cudaGetLastError());
@@ -391,14 +398,21 @@ struct Search {
 };
 } // namespace
 
-/* The smallest nodes that are nearly as few as larger ones. A kernel with room for more rows is slower */
+/*
+   The rows of a node for which the fewest reads are made. A kernel reads as many values as a node may have rows, whatever
+   it has. The columns and numbers of x of a node take half as long again as the values of a row
+*/
 static int ChooseKind(const NodeCounts *total)
 {
-  const int32_t fewest = total->nodes[NodeCounts::KINDS - 1];
-  int           kind   = 0;
+  int     best  = 0;
+  int64_t least = INT64_MAX;
 
-  while (kind < NodeCounts::KINDS - 1 && total->nodes[kind] > fewest + fewest / 32) kind++;
-  return kind;
+  for (int kind = 0; kind < NodeCounts::KINDS; kind++) {
+    const int64_t reads = (int64_t)total->nodes[kind] * (2 * NodeRows(kind) + 3);
+
+    if (reads < least) least = reads, best = kind;
+  }
+  return best;
 }
 
 static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search *s, cudaStream_t stream, VectorPlan *v)
