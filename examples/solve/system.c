@@ -91,7 +91,7 @@ PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscReal ho
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(size + 1, &starts));
   PetscCall(FamilyStarts(family, scale, size, starts));
-  PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %g", (double)hold));
+  PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %.6g", (double)hold));
   s->name      = family;
   s->symmetric = PETSC_TRUE;
   s->first     = starts[rank];
@@ -119,7 +119,7 @@ PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscBool sprin
   PetscCall(PetscStrncpy(s->values, dominant ? "dominant" : "stored", sizeof(s->values)));
   if (dominant) PetscCall(SetDominant(&s->csr));
   if (springs) {
-    PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %g", (double)hold));
+    PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %.6g", (double)hold));
     PetscCall(InsertDiagonal(&s->csr));
     PetscCall(SpringsSetValues(0, hold, &s->csr));
   }
