@@ -13,15 +13,14 @@
 */
 static PetscErrorCode AIJTCUCheckPetsc(void)
 {
-  const char    advice[] = "compile it with the PETSC_DIR and PETSC_ARCH of this program";
+  const char advice[] = "compile it with the PETSC_DIR and PETSC_ARCH of this program";
   const struct {
     const char *package, *name;
     PetscBool   compiled;
   } devices[] = {
     {"cuda", "CUDA", (PetscBool)PetscDefined(HAVE_CUDA)},
-    {"hip",  "HIP",  (PetscBool)PetscDefined(HAVE_HIP) },
-    {"sycl", "SYCL", (PetscBool)PetscDefined(HAVE_SYCL)}
-  };
+    {"hip", "HIP", (PetscBool)PetscDefined(HAVE_HIP)},
+    {"sycl", "SYCL", (PetscBool)PetscDefined(HAVE_SYCL)}};
   PetscInt      major, minor, subminor;
   PetscDataType scalar = PETSC_DATATYPE_UNKNOWN, real = PETSC_DATATYPE_UNKNOWN;
   PetscBool     found;
@@ -34,27 +33,28 @@ static PetscErrorCode AIJTCUCheckPetsc(void)
   */
   if (PETSC_COMM_WORLD == MPI_COMM_NULL) {
     (void)fprintf(stderr,
-                  "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, "
-                  "or the program has a PETSc of its own beside that one: %s\n", advice);
+      "libpetscaijtcu: error: the libpetsc that it uses is not initialized. Either PetscInitialize() has not been called, "
+      "or the program has a PETSc of its own beside that one: %s\n",
+      advice);
     PetscFunctionReturn(PETSC_ERR_LIB);
   }
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &size));
   PetscCheck(size == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_LIB,
-             COMPILED "a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt),
-             8 * (int)size, advice);
+    COMPILED "a PETSc with %d-bit indices but is loaded into one with %d bits: %s", 8 * (int)sizeof(PetscInt),
+    8 * (int)size, advice);
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             COMPILED "PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR,
-             PETSC_VERSION_MINOR, major, minor, advice);
+    COMPILED "PETSc %d.%d but is loaded into PETSc %" PetscInt_FMT ".%" PetscInt_FMT ": %s", PETSC_VERSION_MAJOR,
+    PETSC_VERSION_MINOR, major, minor, advice);
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCall(PetscDataTypeFromString("real", &real, &found));
   PetscCheck(scalar == PETSC_SCALAR && real == PETSC_REAL, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             COMPILED "a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s",
-             PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar], PetscDataTypes[real], advice);
+    COMPILED "a PETSc whose scalars are %s and whose real numbers are %s but is loaded into one where they are %s and %s: %s",
+    PetscDataTypes[PETSC_SCALAR], PetscDataTypes[PETSC_REAL], PetscDataTypes[scalar], PetscDataTypes[real], advice);
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(devices); i++) {
     PetscCall(PetscHasExternalPackage(devices[i].package, &found));
     PetscCheck(found == devices[i].compiled, PETSC_COMM_SELF, PETSC_ERR_LIB, COMPILED "a PETSc %s %s but is loaded into one %s it: %s",
-               devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
+      devices[i].compiled ? "with" : "without", devices[i].name, found ? "with" : "without", advice);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,18 +81,18 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   *attach = *view_choice = PETSC_FALSE;
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach",
-                               "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
+    "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
-                               "At the end, print which path the products took and how often", view_choice));
+    "At the end, print which path the products took and how often", view_choice));
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_block_solvers", "auto, always or off"));
   PetscCall(PetscOptionsEList("-mat_aijtcu_block_solvers", "Whether KSPMatSolve() with a MATAIJTCU solves with whole blocks", "MATAIJTCU", solvers,
-                              PETSC_STATIC_ARRAY_LENGTH(solvers), solvers[0], &block, NULL));
+    PETSC_STATIC_ARRAY_LENGTH(solvers), solvers[0], &block, NULL));
   AIJTCUBlockSolvers = (AIJTCUBlockSolversMode)block;
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_workspace_max", workspace));
   PetscCall(PetscOptionsReal("-mat_aijtcu_workspace_max", workspace, "MATAIJTCU", max, &max, NULL));
   PetscCheck(max >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_workspace_max must be 0 or more, not %g: %s",
-             (double)max, workspace);
+    (double)max, workspace);
   AIJTCUWorkspaceMax = max;
 #endif
   PetscOptionsEnd();
@@ -124,7 +124,8 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
 @*/
 PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
 {
-  PetscErrorCode (*create)(Mat) = NULL;
+  const PetscLogEvent *const events[] = {&MAT_AIJTCU_Analyse, &MAT_AIJTCU_Build, &MAT_AIJTCU_Reorder, &MAT_AIJTCU_Tune, &MAT_AIJTCU_Refresh, &MAT_AIJTCU_Tcu, &MAT_AIJTCU_CSR, &MAT_AIJTCU_CuSPARSE, &MAT_AIJTCU_Sampled, &MAT_AIJTCU_Pack, &MAT_AIJTCU_Exchange, &MAT_AIJTCU_OffDiagonal};
+  PetscErrorCode (*create)(Mat)       = NULL;
   PetscBool attach, view_choice;
 
   PetscFunctionBegin;
@@ -152,6 +153,8 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(PetscLogEventRegister("MatTCUPack", MAT_CLASSID, &MAT_AIJTCU_Pack));
   PetscCall(PetscLogEventRegister("MatTCUExchange", MAT_CLASSID, &MAT_AIJTCU_Exchange));
   PetscCall(PetscLogEventRegister("MatTCUOffDiag", MAT_CLASSID, &MAT_AIJTCU_OffDiagonal));
+  /* Not all processes have something to send, or a block that is not empty: with -log_sync they must not wait here */
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(events); i++) PetscCall(PetscLogEventSetCollective(*events[i], PETSC_FALSE));
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
   /* This comes last and tells a further call that all is done. After an error that call begins again */
