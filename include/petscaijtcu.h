@@ -24,7 +24,7 @@
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`
-.  -mat_aijtcu_halo (auto|mpi|sf)              - how processes exchange rows of the dense matrix, see
+.  -mat_aijtcu_halo (auto|mpi|nccl|sf)         - how processes exchange rows of the dense matrix, see
                                                  `MatAIJTCUSetHalo()`
 .  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
                                                  `MatAIJTCUSetSynergyThreshold()`
@@ -46,10 +46,10 @@
    `PetscObjectBaseTypeCompare()` sees a `MATSEQAIJ` or `MATMPIAIJ`, and `MatSetType()` on an assembled `MATAIJ` or
    `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu" are accepted wherever a type is set.
 
-   Kernels of this type compute C = A B, and C = A^T B where A is known to be symmetric. A is m x n, B a dense matrix n
-   x N with any number N of columns and any leading dimension, on the host or the device. On a device they also compute
-   `MatMult()`, `MatMultAdd()` and products with the transpose: see `MatAIJTCUSetMult()`. All other products are those
-   of the parent type.
+   Kernels of this type compute C = A B, and C = A^T B where A is known to be symmetric, is on a device or is parallel.
+   A is m x n, B a dense matrix with any number N of columns and any leading dimension, on the host or the device. On a
+   device they also compute `MatMult()`, `MatMultAdd()` and products with the transpose: see `MatAIJTCUSetMult()`. All
+   other products are those of the parent type.
 
    Bricks are small dense pieces of the matrix that hold its nonzeros. They are built at the first product that takes
    them. New values in the same nonzero pattern are packed again, a new pattern is built again. A matrix that cannot be
@@ -213,6 +213,7 @@ PETSC_EXTERN const char *const MatAIJTCUMults[];
 +  `MAT_AIJTCU_HALO_AUTO` - from device to device within a machine where CUDA lets processes do so, otherwise messages
                             of MPI
 .  `MAT_AIJTCU_HALO_MPI`  - messages of MPI between buffers that the matrix keeps
+.  `MAT_AIJTCU_HALO_NCCL` - messages of NCCL between devices. Each process must have a GPU of its own
 -  `MAT_AIJTCU_HALO_SF`   - `PetscSF`, as a reference
 
    Level: advanced
@@ -225,6 +226,7 @@ E*/
 typedef enum {
   MAT_AIJTCU_HALO_AUTO,
   MAT_AIJTCU_HALO_MPI,
+  MAT_AIJTCU_HALO_NCCL,
   MAT_AIJTCU_HALO_SF
 } MatAIJTCUHalo;
 PETSC_EXTERN const char *const MatAIJTCUHalos[];
@@ -320,7 +322,8 @@ typedef struct {
 .  csr         - products that took the CSR path
 .  cusparse    - products left to the parent type: as set or, on a device, because no kernel could be had
 .  sampled_tcu - sampled products on a device that took bricks
--  sampled_csr - sampled products on a device that took the CSR path
+.  sampled_csr - sampled products on a device that took the CSR path
+-  fused       - sampled products that were multiplied by a dense matrix in the same pass (`MatCreateSampledLR()`)
 
    Level: developer
 
@@ -330,8 +333,35 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr;
+  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr, fused;
 } MatAIJTCUCounts;
+
+/*S
+   MatSampledRows - the rows of a sparse matrix, as `MatSampledApply()` gives them to a function
+
+   Fields:
++  nrows   - local rows
+.  blocks  - local blocks: 2 for a parallel matrix, whose rows are in the diagonal and the off-diagonal block, else 1
+.  entries - of each block
+.  rowptr  - for each block: entries of row i are those from rowptr[i] to rowptr[i + 1] - 1
+.  values  - of the entries of each block; both arrays of a block without entries may be `NULL`
+.  mem     - where the arrays are
+-  stream  - on a device of CUDA the cudaStream_t that all work must go to
+
+   Level: advanced
+
+.seealso: `MATAIJTCU`, `MatSampledApply()`
+S*/
+typedef struct {
+  PetscInt        nrows, blocks, entries[2];
+  const PetscInt *rowptr[2];
+  PetscScalar    *values[2];
+  PetscMemType    mem;
+  void           *stream;
+} MatSampledRows;
+
+/* A function for MatSampledApply() */
+typedef PetscErrorCode (*MatSampledFn)(const MatSampledRows *rows, void *ctx);
 
 /*S
    MatAIJTCUFacts - what the model of times reads of the local rows of a `MATAIJTCU`, and the kernel of its products
@@ -436,6 +466,9 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUKSPGetColumns(KSP, PetscInt *, const KSPConvergedReason *[], const PetscInt *[], const PetscReal *[]);
 PETSC_EXTERN PetscErrorCode MatSampledMatTransposeMult(Mat, Mat, Mat, PetscBool, MatReuse, Mat *);
 PETSC_EXTERN PetscErrorCode MatCreateSampledLR(Mat, Mat, Mat, PetscBool, Mat *);
+PETSC_EXTERN PetscErrorCode MatSampledLRSetSoftmax(Mat, PetscBool);
+PETSC_EXTERN PetscErrorCode MatSampledLRGetSoftmax(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode MatSampledApply(Mat, MatSampledFn, void *);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmax(Mat);
 PETSC_EXTERN PetscErrorCode MatSampledSoftmaxGradient(Mat, Mat);
 PETSC_EXTERN PetscErrorCode MatSampledLeakyReLU(Mat, PetscReal);

@@ -22,7 +22,8 @@ extern "C" {
 typedef enum {
   SPMM_OP_PRODUCT, /* Y = A X and what SpmmUpdate adds to it */
   SPMM_OP_VECTOR,  /* the same for one column, in other bits: those of vector/vector.h */
-  SPMM_OP_SAMPLED  /* B X^T at the entries of A: y_e = <b_i, x_j> for the entry e of row i and column j */
+  SPMM_OP_SAMPLED, /* B X^T at the entries of A: y_e = <b_i, x_j> for the entry e of row i and column j */
+  SPMM_OP_FUSED    /* Y = W Z, where W is what SPMM_OP_SAMPLED makes, or its softmax. W is not stored */
 } SpmmOp;
 
 typedef enum {
@@ -69,6 +70,9 @@ typedef enum {
 
    In a sampled product Y.array has a number for each entry of A, in the order of the CSR. It is another array than A's
    values. B is column-major, and X column-major or padded.
+
+   In a fused one X and B have K columns, and Z is ncols x N. All are column-major. With softmax the entries of a row of
+   W are exp(w - most) divided by their sum, most being the largest; without entries the row of Y is zero.
 */
 typedef struct {
   int64_t           N;
@@ -79,6 +83,9 @@ typedef struct {
   HrpbScalar        a, b, c;
   const HrpbScalar *D;      /* the diagonal, or blocks along it one after the other, each column-major */
   int32_t           dblock; /* rows of a block, 1 for a diagonal; nrows is a multiple of it */
+  int64_t           K;
+  SpmmIn            Z;
+  bool              softmax;
 } SpmmOperands;
 
 /*
@@ -147,10 +154,13 @@ HrpbError SpmmGetDevice(const SpmmDevice **);
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *);
 
 /* Columns of a window that suit the matrix: fewer where wide windows stage many rows of B that no entry needs */
-int32_t SpmmWindowColumns(const HrpbSurvey *);
+int32_t SpmmWindowColumns(const SpmmFacts *);
 
 /* The format of bricks for a matrix of which none was set, from its survey */
 HrpbParams SpmmBrickFormat(const SpmmFacts *, const SpmmDevice *);
+
+/* The same where the matrix was reordered */
+HrpbParams SpmmBrickFormatReordered(const SpmmFacts *);
 
 typedef struct {
   const char *name; /* "csr-direct" */
@@ -215,6 +225,9 @@ HrpbError SpmmRun(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, 
 
 /* A sampled product of left (nrows x N) and right (ncols x N), both column-major, scaled by A's values or not */
 SpmmOperands SpmmSampled(int64_t N, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, HrpbScalar *y);
+
+/* A fused product: K columns of left and right, and N of z and y */
+SpmmOperands SpmmFused(int64_t K, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, bool softmax, int64_t N, const HrpbScalar *z, int64_t ldz, HrpbScalar *y, int64_t ldy);
 
 /* Y = A X, all column-major */
 SpmmOperands SpmmPlain(int64_t N, const HrpbScalar *X, int64_t ldx, HrpbScalar *Y, int64_t ldy);

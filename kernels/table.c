@@ -9,7 +9,7 @@
 #define DEVICE_KERNEL __attribute__((weak)) extern const SpmmKernel
 
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
-DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy;
+DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy, SpmmFusedBricks;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
 DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
@@ -27,6 +27,7 @@ static const SpmmKernel *const kernels[] = {
   &SpmmSampledBricks,
   &SpmmSampledRows,
   &SpmmSampledCopy,
+  &SpmmFusedBricks,
   &SpmmVectorBins,
   &SpmmVectorNodes,
   &SpmmVectorCsr16,
@@ -97,6 +98,17 @@ SpmmOperands SpmmSampled(int64_t N, const HrpbScalar *left, int64_t ldleft, cons
   return (SpmmOperands){.N = N, .X = {right, ldright, SPMM_COLUMN_MAJOR}, .B = {left, ldleft, SPMM_COLUMN_MAJOR}, .Y = {y, 0, SPMM_COLUMN_MAJOR}, .update = scale ? SPMM_SCALE : SPMM_ASSIGN};
 }
 
+SpmmOperands SpmmFused(int64_t K, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, bool softmax, int64_t N, const HrpbScalar *z, int64_t ldz, HrpbScalar *y, int64_t ldy)
+{
+  SpmmOperands o = SpmmSampled(N, left, ldleft, right, ldright, scale, y);
+
+  o.Y.ld    = ldy;
+  o.K       = K;
+  o.Z       = (SpmmIn){z, ldz, SPMM_COLUMN_MAJOR};
+  o.softmax = softmax;
+  return o;
+}
+
 bool SpmmIsPlain(const SpmmOperands *o)
 {
   return o->update == SPMM_ASSIGN && o->X.layout == SPMM_COLUMN_MAJOR && o->Y.layout == SPMM_COLUMN_MAJOR;
@@ -141,6 +153,14 @@ static bool AreSampled(const SpmmMatrix *A, const SpmmOperands *o)
   return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && (A->hrpb ? A->brick_values : A->values));
 }
 
+static bool AreFused(const SpmmMatrix *A, const SpmmOperands *o)
+{
+  if (o->X.layout != SPMM_COLUMN_MAJOR || o->B.layout != SPMM_COLUMN_MAJOR || o->Y.layout != SPMM_COLUMN_MAJOR || o->Z.layout != SPMM_COLUMN_MAJOR) return false;
+  if (o->K < 0 || o->X.ld < A->ncols || o->B.ld < A->nrows || o->Y.ld < A->nrows || o->Z.ld < A->ncols) return false;
+  if (A->ncols && (o->Y.array == o->X.array || o->Y.array == o->B.array || o->Y.array == o->Z.array)) return false;
+  return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && A->brick_values && A->values);
+}
+
 static bool AreOperands(const SpmmMatrix *A, const SpmmOperands *o)
 {
   if (o->update == SPMM_SCALE) return false;
@@ -182,5 +202,5 @@ HrpbError SpmmRun(const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOpera
   const HrpbError err = Look(kernel, A, o, &nothing);
 
   if (err || nothing) return err;
-  return (kernel->op == SPMM_OP_SAMPLED ? AreSampled : AreOperands)(A, o) ? kernel->run(A, o, work, stream) : HRPB_ERR_OPERANDS;
+  return (kernel->op == SPMM_OP_SAMPLED ? AreSampled : kernel->op == SPMM_OP_FUSED ? AreFused : AreOperands)(A, o) ? kernel->run(A, o, work, stream) : HRPB_ERR_OPERANDS;
 }

@@ -102,10 +102,19 @@ static double SecondsOfCSR(const Question *q)
   return SecondsOf(q, KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL), NULL);
 }
 
+/*
+   The format that suits the matrix. Sampled products make whole tiles of bricks, empty slots included: bricks of 8 rows
+   have fewer of these
+*/
+static HrpbParams SuitableFormat(const Question *q, const SpmmFacts *facts)
+{
+  return q->op == SPMM_OP_SAMPLED ? HrpbShortParams() : SpmmBrickFormat(facts, q->device->device);
+}
+
 /* Time of bricks in the format that suits the matrix, even if another is set */
 static double SecondsOfBricks(const Question *q)
 {
-  const HrpbParams format = SpmmBrickFormat(&q->f->matrix, q->device->device);
+  const HrpbParams format = SuitableFormat(q, &q->f->matrix);
 
   return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
 }
@@ -428,7 +437,7 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
   } else if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && LacksSurvey(q, d)) return;
-  else d->format = SpmmBrickFormat(&facts, q->device->device);
+  else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : SuitableFormat(q, &facts);
   if (HasBricks(f, d)) { /* the size of their blocks is known */
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;

@@ -79,6 +79,29 @@ static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a sparse S and dense X and Y fit. It is an error on all processes if they do not on one */
+PetscErrorCode AIJTCUSampledCheckOperands(Mat S, Mat X, Mat Y)
+{
+  PetscBool aij, dense[2], fits;
+  MPI_Comm  comm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetComm((PetscObject)S, &comm));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)S, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)X, &dense[0], MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)Y, &dense[1], MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(aij, comm, PETSC_ERR_SUP, "S must be of type aij, aijcusparse or aijtcu, not %s", ((PetscObject)S)->type_name);
+  PetscCheck(dense[0] && dense[1], comm, PETSC_ERR_SUP, "X and Y must be dense, not %s and %s", ((PetscObject)X)->type_name, ((PetscObject)Y)->type_name);
+  PetscCheck(S->assembled && X->assembled && Y->assembled, comm, PETSC_ERR_ARG_WRONGSTATE, "S, X and Y must be assembled");
+  PetscCheck(X->cmap->N == Y->cmap->N, comm, PETSC_ERR_ARG_SIZ, "X and Y must have as many columns, not %" PetscInt_FMT " and %" PetscInt_FMT, X->cmap->N, Y->cmap->N);
+  PetscCheck(X->rmap->N == S->rmap->N, comm, PETSC_ERR_ARG_SIZ, "X must have as many rows as S, %" PetscInt_FMT ", not %" PetscInt_FMT, S->rmap->N, X->rmap->N);
+  PetscCheck(Y->rmap->N == S->cmap->N, comm, PETSC_ERR_ARG_SIZ, "Y must have as many rows as S has columns, %" PetscInt_FMT ", not %" PetscInt_FMT, S->cmap->N, Y->rmap->N);
+  fits = (PetscBool)(X->rmap->n == S->rmap->n && Y->rmap->n == S->cmap->n);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "On each process X must have as many rows as S, and Y as many as the vectors that S multiplies");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MatSampledMatTransposeMult - Computes X Y^T at the nonzeros of a sparse matrix S
 
@@ -111,8 +134,7 @@ static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, 
 @*/
 PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, MatReuse reuse, Mat *C)
 {
-  PetscBool aij, dense[2], fits, done = PETSC_FALSE;
-  MPI_Comm  comm;
+  PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(S, MAT_CLASSID, 1);
@@ -121,20 +143,8 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
   PetscAssertPointer(C, 6);
   PetscCheckSameComm(S, 1, X, 2);
   PetscCheckSameComm(S, 1, Y, 3);
-  PetscCall(PetscObjectGetComm((PetscObject)S, &comm));
-  PetscCheck(reuse == MAT_INITIAL_MATRIX || reuse == MAT_REUSE_MATRIX, comm, PETSC_ERR_ARG_OUTOFRANGE, "MatReuse must be MAT_INITIAL_MATRIX or MAT_REUSE_MATRIX");
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)S, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)X, &dense[0], MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)Y, &dense[1], MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCheck(aij, comm, PETSC_ERR_SUP, "S must be of type aij, aijcusparse or aijtcu, not %s", ((PetscObject)S)->type_name);
-  PetscCheck(dense[0] && dense[1], comm, PETSC_ERR_SUP, "X and Y must be dense, not %s and %s", ((PetscObject)X)->type_name, ((PetscObject)Y)->type_name);
-  PetscCheck(S->assembled && X->assembled && Y->assembled, comm, PETSC_ERR_ARG_WRONGSTATE, "S, X and Y must be assembled");
-  PetscCheck(X->cmap->N == Y->cmap->N, comm, PETSC_ERR_ARG_SIZ, "X and Y must have as many columns, not %" PetscInt_FMT " and %" PetscInt_FMT, X->cmap->N, Y->cmap->N);
-  PetscCheck(X->rmap->N == S->rmap->N, comm, PETSC_ERR_ARG_SIZ, "X must have as many rows as S, %" PetscInt_FMT ", not %" PetscInt_FMT, S->rmap->N, X->rmap->N);
-  PetscCheck(Y->rmap->N == S->cmap->N, comm, PETSC_ERR_ARG_SIZ, "Y must have as many rows as S has columns, %" PetscInt_FMT ", not %" PetscInt_FMT, S->cmap->N, Y->rmap->N);
-  fits = (PetscBool)(X->rmap->n == S->rmap->n && Y->rmap->n == S->cmap->n);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_C_BOOL, MPI_LAND, comm));
-  PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "On each process X must have as many rows as S, and Y as many as the vectors that S multiplies");
+  PetscCheck(reuse == MAT_INITIAL_MATRIX || reuse == MAT_REUSE_MATRIX, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_OUTOFRANGE, "MatReuse must be MAT_INITIAL_MATRIX or MAT_REUSE_MATRIX");
+  PetscCall(AIJTCUSampledCheckOperands(S, X, Y));
   if (reuse == MAT_REUSE_MATRIX) {
     PetscValidHeaderSpecific(*C, MAT_CLASSID, 6);
     PetscCall(AIJTCUSampledCheckSame(S, *C));

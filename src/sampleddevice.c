@@ -85,9 +85,9 @@ static PetscErrorCode AIJTCUSampledFree(AIJTCUSampled *p)
 
 /* A block's product while its kernel runs */
 typedef struct {
-  const AIJTCUSampled *p;
-  SpmmOperands         operands;
-  PetscBool            bricks;
+  SpmmOp       op;
+  SpmmOperands operands;
+  PetscBool    bricks;
 } AIJTCUSampledBlock;
 
 static PetscErrorCode AIJTCUSampledRun(const SpmmMatrix *S, const AIJTCUSampledBlock *b, const HrpbParams *format, cudaStream_t stream, HrpbError *err)
@@ -101,7 +101,7 @@ static PetscErrorCode AIJTCUSampledRun(const SpmmMatrix *S, const AIJTCUSampledB
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  kernel = SpmmChooseKernel(SPMM_OP_SAMPLED, b->bricks ? SPMM_BRICKS : SPMM_CSR, PETSC_FALSE, &facts, format, &b->operands, device);
+  kernel = SpmmChooseKernel(b->op, b->bricks ? SPMM_BRICKS : SPMM_CSR, PETSC_FALSE, &facts, format, &b->operands, device);
   if (!kernel) {
     *err = HRPB_ERR_UNSUPPORTED;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,7 +148,7 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
 /* Whether the product of a block is by bricks. When this returns its plan has them, or the schedule of CSR kernels */
 static PetscErrorCode AIJTCUSampledPrepare(Mat S, AIJTCUPlan *plan, const AIJTCUSampledBlock *b, PetscBool *bricks, HrpbError *err)
 {
-  AIJTCUDecision d = {.op = SPMM_OP_SAMPLED, .N = b->p->k, .path = MAT_AIJTCU_PATH_CSR};
+  AIJTCUDecision d = {.op = SPMM_OP_SAMPLED, .N = (PetscInt)b->operands.N, .path = MAT_AIJTCU_PATH_CSR};
   PetscBool      usable;
 
   PetscFunctionBegin;
@@ -179,7 +179,7 @@ static PetscErrorCode AIJTCUSampledTouch(Mat C)
 static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, SpmmIn right, HrpbError *err)
 {
   Mat                S = p->s[which], C = p->c[which];
-  AIJTCUSampledBlock b = {.p = p};
+  AIJTCUSampledBlock b = {.op = SPMM_OP_SAMPLED};
   AIJTCUPlan        *plan;
   PetscScalar       *c;
   PetscInt           nz;
@@ -305,6 +305,78 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
   *done = (PetscBool)!err;
   if (err) PetscCall(PetscInfo(S, "aijtcu: the sampled product is made on the host: %s\n", HrpbErrorString(err)));
   else if (p.s[1]) PetscCall(PetscObjectStateIncrease((PetscObject)C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bricks of a fused product, where the sampled one takes bricks, and a kernel takes it whole */
+static PetscErrorCode AIJTCUFusedPrepare(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock *b)
+{
+  const SpmmFacts   facts = {.nrows = S->rmap->n, .ncols = S->cmap->n};
+  const SpmmDevice *device;
+  HrpbError         err;
+  AIJTCUDecision    d;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanDecide(S, plan, SPMM_OP_SAMPLED, (PetscInt)b->operands.K, &d));
+  if (d.path != MAT_AIJTCU_PATH_TCU || !d.kernel) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  if (err || !SpmmChooseKernel(b->op, SPMM_BRICKS, PETSC_FALSE, &facts, &d.format, &b->operands, device)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPlanPrepare(S, plan, &d, &b->bricks));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* R = W Z, where W is S .* (X Y^T), X Y^T at the entries of S, or its softmax. The arrays are on the device */
+static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock *b, HrpbError *err)
+{
+  MatInfo info;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUFusedPrepare(S, plan, b));
+  *err = HRPB_ERR_UNSUPPORTED;
+  if (!b->bricks) PetscFunctionReturn(PETSC_SUCCESS);
+  *err = HRPB_SUCCESS;
+  PetscCall(AIJTCUDeviceCall(S, plan, AIJTCU_CSR_VALUES, AIJTCUSampledBlockOnStream, b, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUGetCounts(plan)->fused++;
+  PetscCall(MatGetInfo(S, MAT_LOCAL, &info));
+  PetscCall(PetscLogGpuFlops(2.0 * info.nz_used * (PetscLogDouble)(b->operands.K + b->operands.N)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The same from PETSc's matrices. done says whether it was made: for a sequential S with bricks that suit, and dense
+   matrices of the device
+*/
+PetscErrorCode AIJTCUFusedOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, PetscBool softmax, Mat Z, Mat R, PetscBool *done)
+{
+  const Mat          in[3] = {X, Y, Z};
+  AIJTCUDense        a[3];
+  AIJTCUSampledBlock b   = {.op = SPMM_OP_FUSED};
+  HrpbError          err = HRPB_ERR_UNSUPPORTED;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
+  AIJTCUPlan        *plan;
+  PetscBool          cuda, bound;
+  PetscScalar       *r;
+  PetscInt           ldr;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(AIJTCUGetPlan(S, &plan));
+  PetscCall(PetscObjectTypeCompare((PetscObject)R, MATSEQDENSECUDA, &cuda));
+  PetscCall(MatBoundToCPU(R, &bound));
+  if (!plan || !cuda || bound || R == X || R == Y || R == Z) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSampledIsOnDevice(S, &cuda));
+  if (!cuda) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < 3; i++) PetscCall(AIJTCUDenseGet(in[i], &a[i]));
+  PetscCall(MatDenseGetLDA(R, &ldr));
+  PetscCall(MatDenseGetArrayWriteAndMemType(R, &r, NULL));
+  b.operands = SpmmFused(X->cmap->N, a[0].array, a[0].lda, a[1].array, a[1].lda, scale, softmax, Z->cmap->N, a[2].array, a[2].lda, r, ldr);
+  if (!a[0].host && !a[1].host && !a[2].host) ierr = AIJTCUFusedRun(S, plan, &b, &err);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(R, &r));
+  for (int i = 0; i < 3; i++) PetscCall(MatDenseRestoreArrayReadAndMemType(in[i], &a[i].array));
+  PetscCall(ierr);
+  *done = (PetscBool)!err;
+  if (err && err != HRPB_ERR_UNSUPPORTED) PetscCall(PetscInfo(S, "aijtcu: the sampled product is not multiplied in the same pass: %s\n", HrpbErrorString(err)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

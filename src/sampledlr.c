@@ -1,43 +1,105 @@
 /*
-   The operator M = S .* (X Y^T), in the style of MatCreateLRC(). It follows S, X and Y: values of the entries are made
-   when M is used and one of them has changed since.
+   The operator M = S .* (X Y^T), or its softmax, in the style of MatCreateLRC(). It follows S, X and Y: values of the
+   entries are made when M is used and one of them has changed since.
+
+   On a device the first product with a dense matrix after a change is made in one pass, without the values. They are
+   made and kept from the second on.
 
    It is a MATSHELL, which brings scaling, shifts and what else wants nothing but products.
 */
-#include "aijtcuimpl.h"
+#include "sampled.h"
+
+/* What of S, X and Y something was made of */
+typedef struct {
+  AIJTCUPatternKey pattern;  /* of S */
+  PetscObjectState state[3]; /* of all three */
+} AIJTCUSampledLRKey;
 
 typedef struct {
-  Mat              of[3]; /* S, X, Y */
-  PetscBool        scale;
-  Mat              C;        /* the values, once they were needed */
-  AIJTCUPatternKey pattern;  /* of S, when C was made */
-  PetscObjectState state[3]; /* of all three then */
+  Mat                of[3]; /* S, X, Y */
+  PetscBool          scale, softmax;
+  Mat                C;     /* the values, once they were needed */
+  AIJTCUSampledLRKey made;  /* what C was made of */
+  PetscBool          fused; /* a product was made in one pass, of */
+  AIJTCUSampledLRKey once;
 } AIJTCUSampledLR;
 
-/* Bring C up to date. What has changed on one process has changed on all */
+static PetscErrorCode AIJTCUSampledLRKeyGet(const AIJTCUSampledLR *lr, AIJTCUSampledLRKey *key)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPatternKeyGet(lr->of[0], &key->pattern));
+  for (int i = 0; i < 3; i++) PetscCall(PetscObjectStateGet((PetscObject)lr->of[i], &key->state[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool AIJTCUSampledLRKeyEqual(const AIJTCUSampledLRKey *a, const AIJTCUSampledLRKey *b)
+{
+  for (int i = 0; i < 3; i++) {
+    if (a->state[i] != b->state[i]) return PETSC_FALSE;
+  }
+  return AIJTCUPatternKeyEqual(&a->pattern, &b->pattern);
+}
+
+/* Whether there are no values of S, X and Y as they are. What has changed on one process has changed on all */
+static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now, PetscBool *values, PetscBool *pattern)
+{
+  PetscBool stale[2];
+
+  PetscFunctionBegin;
+  stale[0] = (PetscBool)(!lr->C || !AIJTCUSampledLRKeyEqual(&lr->made, now));
+  stale[1] = (PetscBool)(!lr->C || !AIJTCUPatternKeyEqual(&lr->made.pattern, &now->pattern));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)lr->of[0])));
+  *values  = stale[0];
+  *pattern = stale[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring C up to date */
 static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
 {
-  AIJTCUSampledLR *p;
-  AIJTCUPatternKey pattern;
-  PetscBool        stale[2]; /* the values; the pattern, too */
+  AIJTCUSampledLR   *p;
+  AIJTCUSampledLRKey now;
+  PetscBool          values, pattern;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(M, &p));
   *lr = p;
-  PetscCall(AIJTCUPatternKeyGet(p->of[0], &pattern));
-  stale[0] = stale[1] = (PetscBool)(!p->C || !AIJTCUPatternKeyEqual(&p->pattern, &pattern));
-  for (int i = 0; i < 3; i++) {
-    PetscObjectState state;
-
-    PetscCall(PetscObjectStateGet((PetscObject)p->of[i], &state));
-    if (state != p->state[i]) stale[0] = PETSC_TRUE;
-  }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)M)));
-  if (!stale[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  if (stale[1]) PetscCall(MatDestroy(&p->C));
+  PetscCall(AIJTCUSampledLRKeyGet(p, &now));
+  PetscCall(AIJTCUSampledLRIsStale(p, &now, &values, &pattern));
+  if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  if (pattern) PetscCall(MatDestroy(&p->C));
   PetscCall(MatSampledMatTransposeMult(p->of[0], p->of[1], p->of[2], p->scale, p->C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &p->C));
-  p->pattern = pattern;
-  for (int i = 0; i < 3; i++) PetscCall(PetscObjectStateGet((PetscObject)p->of[i], &p->state[i]));
+  if (p->softmax) PetscCall(MatSampledSoftmax(p->C));
+  p->made = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* R = M Z without values, if there are none, and none were wanted before */
+static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, Mat Z, Mat R, PetscBool *done)
+{
+  AIJTCUSampledLR   *lr;
+  AIJTCUSampledLRKey now;
+  PetscBool          values, pattern;
+  PetscMPIInt        size;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)M), &size));
+  if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(M, &lr));
+  PetscCall(AIJTCUSampledLRKeyGet(lr, &now));
+  PetscCall(AIJTCUSampledLRIsStale(lr, &now, &values, &pattern));
+  if (!values || (lr->fused && AIJTCUSampledLRKeyEqual(&lr->once, &now))) PetscFunctionReturn(PETSC_SUCCESS);
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUSampledCheckOperands(lr->of[0], lr->of[1], lr->of[2]));
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, lr->of[0], lr->of[1], lr->of[2], Z));
+  PetscCall(AIJTCUFusedOnDevice(lr->of[0], lr->of[1], lr->of[2], lr->scale, lr->softmax, Z, R, done));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, lr->of[0], lr->of[1], lr->of[2], Z));
+#endif
+  if (*done) {
+    lr->fused = PETSC_TRUE;
+    lr->once  = now;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -74,9 +136,12 @@ static PetscErrorCode MatGetDiagonal_SampledLR(Mat M, Vec d)
 static PetscErrorCode MatMatMultNumeric_SampledLR(Mat M, Mat Z, Mat R, void *ctx)
 {
   AIJTCUSampledLR *lr;
+  PetscBool        done;
 
   PetscFunctionBegin;
   (void)ctx;
+  PetscCall(AIJTCUSampledLRTryOnce(M, Z, R, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledLRGet(M, &lr));
   PetscCall(MatMatMult(lr->C, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,7 +194,12 @@ static PetscErrorCode AIJTCUSampledLRDestroy(PetscCtxRt ctx)
   `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a
   copy of `S`.
 
-.seealso: `MATAIJTCU`, `MATSHELL`, `MatSampledMatTransposeMult()`, `MatCreateLRC()`
+  The first `MatMatMult()` after a change may do without the values: where a sequential `MATAIJTCU` and the dense
+  matrices are on a device, and bricks suit, it is made in one pass, with up to 64 columns of `X` and of the other
+  matrix. So a program that changes `X` for every product never has the values in memory. The sums of such a product
+  have another order than those of the next ones.
+
+.seealso: `MATAIJTCU`, `MATSHELL`, `MatSampledLRSetSoftmax()`, `MatSampledMatTransposeMult()`, `MatCreateLRC()`
 @*/
 PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
 {
@@ -161,5 +231,79 @@ PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
     PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
     PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The context of M, or an error if MatCreateSampledLR() has not made M */
+static PetscErrorCode AIJTCUSampledLRContext(Mat M, AIJTCUSampledLR **lr)
+{
+  PetscErrorCodeFn *mult = NULL;
+  PetscBool         shell;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSHELL, &shell));
+  if (shell) PetscCall(MatShellGetOperation(M, MATOP_MULT, &mult));
+  PetscCheck(mult == (PetscErrorCodeFn *)MatMult_SampledLR, PetscObjectComm((PetscObject)M), PETSC_ERR_ARG_WRONG, "The matrix must be one that MatCreateSampledLR() has made");
+  PetscCall(MatShellGetContext(M, lr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledLRSetSoftmax - Makes the operator of `MatCreateSampledLR()` the softmax of the rows of S .* (X Y^T)
+
+  Logically Collective
+
+  Input Parameters:
++ M       - the operator
+- softmax - whether it is the softmax; it is not unless this is called
+
+  Level: intermediate
+
+  Note:
+  `MatSampledSoftmax()` says what softmax is. `MatMatMult()` with this operator is the attention of graph networks.
+
+.seealso: `MATAIJTCU`, `MatCreateSampledLR()`, `MatSampledLRGetSoftmax()`, `MatSampledSoftmax()`
+@*/
+PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
+{
+  AIJTCUSampledLR *lr;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(M, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(M, softmax, 2);
+  PetscCall(AIJTCUSampledLRContext(M, &lr));
+  PetscCheck(!softmax || !PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)M), PETSC_ERR_SUP, "Complex numbers have no order");
+  if (lr->softmax == softmax) PetscFunctionReturn(PETSC_SUCCESS);
+  lr->softmax = softmax;
+  lr->fused   = PETSC_FALSE;
+  PetscCall(MatDestroy(&lr->C));
+  PetscCall(PetscObjectStateIncrease((PetscObject)M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatSampledLRGetSoftmax - Gets whether the operator of `MatCreateSampledLR()` is a softmax
+
+  Not Collective
+
+  Input Parameter:
+. M - the operator
+
+  Output Parameter:
+. softmax - whether it is the softmax of the rows of S .* (X Y^T)
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatCreateSampledLR()`, `MatSampledLRSetSoftmax()`
+@*/
+PetscErrorCode MatSampledLRGetSoftmax(Mat M, PetscBool *softmax)
+{
+  AIJTCUSampledLR *lr;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(M, MAT_CLASSID, 1);
+  PetscAssertPointer(softmax, 2);
+  PetscCall(AIJTCUSampledLRContext(M, &lr));
+  *softmax = lr->softmax;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

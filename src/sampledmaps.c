@@ -7,11 +7,16 @@
 #include "sampled.h"
 #include <sample/sample.h>
 
-/* A map, with the blocks of what it changes and of what it reads. There may be one block, and nothing to read */
+/*
+   A map, with the blocks of what it changes and of what it reads. There may be one block, and nothing to read. Where a
+   user's function is set, it is the map
+*/
 typedef struct {
-  SampledMap map;
-  PetscReal  slope;
-  Mat        out[2], in[2];
+  SampledMap   map;
+  PetscReal    slope;
+  Mat          out[2], in[2];
+  MatSampledFn fn;
+  void        *ctx;
 } AIJTCUMap;
 
 /* Rows of a matrix as arrays of the host */
@@ -58,9 +63,29 @@ static void AIJTCUMapRow(const AIJTCUMap *m, const AIJTCUMapArrays *a, PetscInt 
   }
 }
 
+/* Call the user's function. Its rows are those of arrays that are where mem says */
+static PetscErrorCode AIJTCUMapByUser(const AIJTCUMap *m, const PetscInt *const rowptr[2], PetscScalar *const values[2], PetscMemType mem, void *stream)
+{
+  MatSampledRows rows = {.nrows = m->out[0]->rmap->n, .mem = mem, .stream = stream};
+
+  PetscFunctionBegin;
+  for (PetscInt b = 0; b < 2 && m->out[b]; b++) {
+    MatInfo info;
+
+    PetscCall(MatGetInfo(m->out[b], MAT_LOCAL, &info));
+    rows.blocks     = b + 1;
+    rows.entries[b] = (PetscInt)info.nz_used;
+    rows.rowptr[b]  = rowptr[b];
+    rows.values[b]  = values[b];
+  }
+  PetscCallBack("MatSampledApply() function", m->fn(&rows, m->ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUMapOnHost(const AIJTCUMap *m)
 {
-  AIJTCUMapArrays a;
+  AIJTCUMapArrays a    = {{NULL}, {NULL}, {NULL}, {NULL}};
+  PetscErrorCode  ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   for (int b = 0; b < 2 && m->out[b]; b++) {
@@ -68,19 +93,27 @@ static PetscErrorCode AIJTCUMapOnHost(const AIJTCUMap *m)
     PetscCall(MatSeqAIJGetArray(m->out[b], &a.out[b]));
     if (m->in[b]) PetscCall(MatSeqAIJGetArrayRead(m->in[b], &a.in[b]));
   }
-  for (PetscInt i = 0; i < m->out[0]->rmap->n; i++) AIJTCUMapRow(m, &a, i);
+  if (m->fn) ierr = AIJTCUMapByUser(m, a.rowptr, a.out, PETSC_MEMTYPE_HOST, NULL);
+  else {
+    for (PetscInt i = 0; i < m->out[0]->rmap->n; i++) AIJTCUMapRow(m, &a, i);
+  }
   for (int b = 0; b < 2 && m->out[b]; b++) {
     if (m->in[b]) PetscCall(MatSeqAIJRestoreArrayRead(m->in[b], &a.in[b]));
     PetscCall(MatSeqAIJRestoreArray(m->out[b], &a.out[b]));
     PetscCall(AIJTCUHostRestoreCSR(m->out[b], &a.rowptr[b], &a.colidx[b]));
   }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 #if AIJTCU_HAVE_DEVICE
-static HrpbError AIJTCUMapOnStream(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz, struct CUstream_st *stream)
+static PetscErrorCode AIJTCUMapOnStream(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz, struct CUstream_st *stream, HrpbError *err)
 {
-  return SampledMapDevice(m->map, rows, nz, (HrpbScalar)m->slope, stream);
+  PetscFunctionBegin;
+  if (m->fn) PetscCall(AIJTCUMapByUser(m, (const PetscInt *const *)rows->rowptr, rows->out, PETSC_MEMTYPE_CUDA, stream));
+  else *err = SampledMapDevice(m->map, rows, nz, (HrpbScalar)m->slope, stream);
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUMapLaunch(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz)
@@ -89,7 +122,7 @@ static PetscErrorCode AIJTCUMapLaunch(const AIJTCUMap *m, const SampledRows *row
   HrpbError           err    = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, ((err = AIJTCUMapOnStream(m, rows, nz, stream)), AIJTCUCheckDevice(err)));
+  AIJTCUCallOnStream(stream, AIJTCUMapOnStream(m, rows, nz, stream, &err));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -125,16 +158,16 @@ static PetscErrorCode AIJTCUMapOnDevice(const AIJTCUMap *m)
 }
 #endif
 
-static PetscErrorCode AIJTCUMapRows(SampledMap map, PetscReal slope, Mat in, Mat out)
+/* out becomes what m makes of it and, unless that is NULL, of in */
+static PetscErrorCode AIJTCUMapMatrix(AIJTCUMap m, Mat in, Mat out)
 {
-  AIJTCUMap       m      = {.map = map, .slope = slope};
   PetscBool       device = PETSC_FALSE, aij;
   const PetscInt *garray;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)out, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   PetscCheck(aij, PetscObjectComm((PetscObject)out), PETSC_ERR_SUP, "The matrix must be of type aij, aijcusparse or aijtcu, not %s", ((PetscObject)out)->type_name);
-  PetscCheck(!PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)out), PETSC_ERR_SUP, "Complex numbers have no order");
+  PetscCheck(m.fn || !PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)out), PETSC_ERR_SUP, "Complex numbers have no order");
   PetscCheck(out->assembled, PetscObjectComm((PetscObject)out), PETSC_ERR_ARG_WRONGSTATE, "The matrix must be assembled");
   if (in) PetscCall(AIJTCUSampledCheckSame(in, out));
   PetscCall(AIJTCUSampledBlocks(out, m.out, &garray));
@@ -146,6 +179,44 @@ static PetscErrorCode AIJTCUMapRows(SampledMap map, PetscReal slope, Mat in, Mat
   if (!device) PetscCall(AIJTCUMapOnHost(&m));
   if (in) PetscCall(AIJTCUSampledRemember(in, out));
   if (m.out[1]) PetscCall(PetscObjectStateIncrease((PetscObject)out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMapRows(SampledMap map, PetscReal slope, Mat in, Mat out)
+{
+  const AIJTCUMap m = {.map = map, .slope = slope};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMapMatrix(m, in, out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  MatSampledApply - Calls a function that changes the values of a sparse matrix where they are, on the host or a device
+
+  Logically Collective
+
+  Input Parameters:
++ C   - the matrix, of type `MATAIJ`, `MATAIJCUSPARSE` or `MATAIJTCU`
+. fn  - the function: it gets the local rows of `C`, a `MatSampledRows`, and ctx
+- ctx - whatever `fn` wants, or `NULL`
+
+  Level: advanced
+
+  Note:
+  The values of a matrix on a device do not leave it: `fn` launches kernels of its own on the stream that it is given,
+  and needs not wait for them. It may be called with no rows.
+
+.seealso: `MATAIJTCU`, `MatSampledRows`, `MatSampledSoftmax()`, `MatSampledLeakyReLU()`, `MatSampledMatTransposeMult()`
+@*/
+PetscErrorCode MatSampledApply(Mat C, MatSampledFn fn, void *ctx)
+{
+  const AIJTCUMap m = {.fn = fn, .ctx = ctx};
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(C, MAT_CLASSID, 1);
+  PetscCheck(fn, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_NULL, "There must be a function");
+  PetscCall(AIJTCUMapMatrix(m, NULL, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,6 +13,11 @@ struct WorkItem {
   int32_t  slot; /* -1 for a whole panel */
 };
 
+/* A panel that was cut: its parts have the slots first, first + 1, ... */
+struct SplitPanel {
+  int32_t panel, first, nslots;
+};
+
 template <typename Scalar> struct Format {
   int32_t         nrows, strips; /* strips of a panel */
   int32_t         panel_rows;

@@ -35,11 +35,6 @@ enum {
 };
 
 namespace {
-/* A panel that was cut: its parts have the slots first, first + 1, ... */
-struct SplitPanel {
-  int32_t panel, first, nslots;
-};
-
 /* What becomes of panels: those of many blocks and more are cut into equal parts of at most part blocks */
 struct Cuts {
   uint32_t many, part;

@@ -7,7 +7,7 @@
 */
 #pragma once
 
-#include "../format/hrpbdevice.h"
+#include "../spmm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +51,13 @@ HRPB_INLINE size_t HrpbReorderedBytes(const HrpbReordered *c)
 
 /* to[k] = from[index[k]], k < n, in each of N columns */
 HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto, HrpbStream stream);
+
+/*
+   A plain product with the matrix, by bricks of the reordered one. Both ways of the vectors are copies in the
+   workspace, which has these bytes
+*/
+HrpbError SpmmWorkReordered(const SpmmKernel *, const SpmmMatrix *bricks, const HrpbReordered *, int64_t N, size_t *bytes);
+HrpbError SpmmRunReordered(const SpmmKernel *, const SpmmMatrix *bricks, const HrpbReordered *, const SpmmOperands *, void *work, HrpbStream stream);
 
 #ifdef __cplusplus
 }

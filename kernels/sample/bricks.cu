@@ -14,9 +14,9 @@
    Where there are more columns than registers have room for, they are done in several launches, in order. All but the
    last leave the sums so far, which the next one begins with.
 */
-#include "../bricks/staged.cuh"
 #include "../format/rows.cuh"
 #include "sample.cuh"
+#include "tiles.cuh"
 
 enum {
   MOST_TILES = 8 /* of 16 columns, whose fragments registers have room for */
@@ -30,128 +30,7 @@ struct SampleBricksArgs {
   bool                   more;   /* columns come after this launch */
   bool                   scaled; /* in the end products are multiplied by the values of the bricks */
 };
-
-/*
-   The strip's rows of 16 columns of the left operand, as a lane = 4*g + k has them. In double the lane's columns are k,
-   4 + k, 8 + k, 12 + k. In single a step takes eight columns: the lane has two neighbours of them, so that lanes that
-   read the right operand in shared memory hit different banks
-*/
-template <int P, int BM> struct LeftTile {
-  enum {
-    STEPS = 2,
-    STEP  = 8,
-    NEXT  = 2 /* columns from a lane's to the next one's */
-  };
-  Fragment<P, BM == 8 ? 2 : 4> f[STEPS];
-
-  template <typename Get> __device__ __forceinline__ void Set(Get get)
-  {
-#pragma unroll
-    for (int u = 0; u < STEPS; u++) {
-      if (BM == 8) {
-        f[u].Set(0, get(0, STEP * u));
-        f[u].Set(1, get(0, STEP * u + 1));
-      } else {
-        f[u].Set(0, get(0, STEP * u));
-        f[u].Set(1, get(1, STEP * u));
-        f[u].Set(2, get(0, STEP * u + 1));
-        f[u].Set(3, get(1, STEP * u + 1));
-      }
-    }
-  }
-};
-
-template <int BM> struct LeftTile<HRPB_FP64, BM> {
-  enum {
-    STEPS = 4,
-    STEP  = 4,
-    NEXT  = 1
-  };
-  double a[STEPS][BM / 8];
-
-  template <typename Get> __device__ __forceinline__ void Set(Get get)
-  {
-#pragma unroll
-    for (int u = 0; u < STEPS; u++) {
-#pragma unroll
-      for (int half = 0; half < BM / 8; half++) a[u][half] = get(half, STEP * u);
-    }
-  }
-};
 } // namespace
-
-/*
-   sum += step number u of a tile. y has the addresses of what the lane reads of the right operand, in the step's first
-   column: of two bricks, and of the two after them, which are left out unless TWO.
-
-   A tensor core truncates where it adds in single, so each step starts from zero: see mma.cuh. Bricks of 16 rows have a
-   sum for each pair of bricks. Bricks of 8 rows have one for all four, and in double a second one, so that an
-   instruction need not wait for the one before
-*/
-template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(float (&sum)[2][4], const LeftTile<P, 16> &left, int u, const uint32_t (&y)[2])
-{
-#pragma unroll
-  for (int e = 0; e < (TWO ? 2 : 1); e++) {
-    Fragment<P, 2> right;
-    float          part[4] = {};
-
-    right.Set(0, ReadShared(y[e]));
-    right.Set(1, ReadShared(y[e] + PITCH));
-    MmaSplit<P>(part, left.f[u], right);
-#pragma unroll
-    for (int i = 0; i < 4; i++) sum[e][i] += part[i];
-  }
-}
-
-template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(float (&sum)[2][4], const LeftTile<P, 8> &left, int u, const uint32_t (&y)[2])
-{
-  Fragment<P, 4> right;
-  float          part[4] = {};
-
-  right.Set(0, ReadShared(y[0]));
-  right.Set(1, TWO ? ReadShared(y[1]) : 0);
-  right.Set(2, ReadShared(y[0] + PITCH));
-  right.Set(3, TWO ? ReadShared(y[1] + PITCH) : 0);
-  MmaSplit<P>(part, right, left.f[u]);
-#pragma unroll
-  for (int i = 0; i < 4; i++) sum[0][i] += part[i];
-}
-
-template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(double (&sum)[2][4], const LeftTile<P, 16> &left, int u, const uint32_t (&y)[2])
-{
-  MmaFp64(sum[0], left.a[u][0], left.a[u][1], ReadShared(y[0]));
-  if (TWO) MmaFp64(sum[1], left.a[u][0], left.a[u][1], ReadShared(y[1]));
-}
-
-template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(double (&sum)[2][4], const LeftTile<P, 8> &left, int u, const uint32_t (&y)[2])
-{
-  MmaFp64(sum[u % 2], ReadShared(y[0]), TWO ? ReadShared(y[1]) : 0, left.a[u][0]);
-}
-
-/* The lane's products with all columns. Indices: a pair of bricks, a row of two, and with 16 rows a column of two */
-template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], Scalar (&product)[2][2][BM / 8])
-{
-  typedef LeftTile<P, BM> Tile;
-  Scalar sum[2][4] = {};
-
-#pragma unroll
-  for (int t = 0; t < NT; t++) {
-#pragma unroll
-    for (int u = 0; u < Tile::STEPS; u++) {
-      const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * Pitch(BM), from[2] = {y[0] + columns, y[1] + columns};
-
-      SampleStep<P, Pitch(BM), TWO>(sum, left[t], u, from);
-    }
-  }
-#pragma unroll
-  for (int e = 0; e < 2; e++) {
-#pragma unroll
-    for (int j = 0; j < 2; j++) {
-#pragma unroll
-      for (int c = 0; c < BM / 8; c++) product[e][j][c] = BM == 8 ? sum[0][2 * e + j] + sum[1][2 * e + j] : sum[e][2 * j + c];
-    }
-  }
-}
 
 /* A product with those of earlier launches. If it is not finite in the last one: as a loop over all columns has it */
 static __device__ __noinline__ HrpbScalar Finished(const SampleBricksArgs &a, int32_t row, HrpbInt place, HrpbScalar product)
@@ -161,21 +40,6 @@ static __device__ __noinline__ HrpbScalar Finished(const SampleBricksArgs &a, in
   if (a.n0) product += s.out[place];
   if (a.more || IsFinite(product)) return product;
   return SampleInOneGo(s.left + row, s.ldleft, s.right + s.colidx[place], s.ldright, s.N);
-}
-
-/* The row of a panel that product row j of a lane = 4*g + k of a strip is in */
-template <int BM> static __device__ __forceinline__ int32_t RowOfProduct(uint32_t strip, uint32_t g, uint32_t k, int j)
-{
-  return (int32_t)(strip * BM + (BM == 8 ? 2 * k + j : g + 8 * j));
-}
-
-/* Where the value of the slot is that meets product (row j, column c) of a lane = 4*g + k */
-template <int BM> static __device__ __forceinline__ uint32_t PlaceOfValue(const PackedBrick &packed, uint32_t g, uint32_t k, int j, int c)
-{
-  const int      half = BM == 8 ? 0 : j;
-  const uint32_t bit  = BM == 8 ? 8 * k + 4 * j + g % 4 : 4 * g + 2 * (k % 2) + c;
-
-  return packed.Value(half) + __popc(packed.Pattern(half) & ((1u << bit) - 1));
 }
 
 /*
@@ -192,7 +56,6 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, BM>         Tile;
   typedef Copies<BM, 16 * NT, NP - 1, ALIGNED, Scalar> COPIES;
-  constexpr int BRICKS = 4; /* that a warp multiplies together */
   constexpr int NB     = 16 * NT, PITCH = Pitch(BM), RUNS = SCALED ? BOTH_RUNS : PATTERN_RUN;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.b.f;
@@ -231,19 +94,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
         entry[j] = (HrpbInt)HrpbLowerBound(s.colidx, entry[j], s.rowptr[row + 1], (int64_t)f.windows[f.window_ptr[item.begin]] << f.window_shift);
       }
     }
-    {
-      const int32_t     row[2] = {MatrixRow(f, item.panel, warp * BM + g), MatrixRow(f, item.panel, warp * BM + g + 8)};
-      const HrpbScalar *from   = s.left + a.n0 * s.ldleft;
-
-#pragma unroll
-      for (int t = 0; t < NT; t++) {
-        left[t].Set([&](int half, int32_t column) {
-          const int32_t n = TILE_COLS * t + Tile::NEXT * (int32_t)k + column;
-
-          return row[half] >= 0 && n < N ? from[row[half] + n * s.ldleft] : (Scalar)0;
-        });
-      }
-    }
+    LoadLeft<P, BM, NT>(left, f, item.panel, warp, g, k, s.left + a.n0 * s.ldleft, s.ldleft, N);
     for (uint32_t nblocks = CountBlocks(item); nblocks > 0; nblocks--) {
       const uint32_t base = begin + at.stage * a.b.stage_bytes, run = base + a.b.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * warp;
       const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * NB, right = base + Tile::NEXT * k * PITCH;
@@ -252,24 +103,13 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
       const uint32_t last = ReadShared16(start + 2);
 
 #pragma unroll 1
-      for (uint32_t brick = ReadShared16(start); brick < last; brick += BRICKS) {
-        const int n       = min((int)(last - brick), BRICKS);
-        uint32_t  bits[2] = {}; /* of each row: which of the bricks' 16 columns have an entry */
-        uint32_t  y[2]    = {};
-        Scalar    product[2][2][BM / 8], all = 0;
+      for (uint32_t brick = ReadShared16(start); brick < last; brick += TILE_BRICKS) {
+        const int            n = min((int)(last - brick), (int)TILE_BRICKS);
+        const BrickGroup<BM> group(bricks, brick, n, right, g, k);
+        Scalar               product[2][2][BM / 8], all = 0;
 
-#pragma unroll
-        for (int q = 0; q < BRICKS; q++) {
-          const PackedBrick packed(bricks + (q < n ? brick + q : brick) * (uint32_t)sizeof(HrpbBrick));
-
-#pragma unroll
-          for (int j = 0; j < 2; j++) bits[j] |= (packed.Pattern(BM == 8 ? 0 : j) >> (BM == 8 ? 8 * k + 4 * j : 4 * g) & 15) << 4 * q;
-          if (g / 4 == q % 2) y[q / 2] = right + packed.Column(g % 4) * (uint32_t)sizeof(Scalar);
-        }
-#pragma unroll
-        for (int j = 0; j < 2; j++) bits[j] &= (1u << 4 * n) - 1;
-        if (n > 2) SampleTiles<P, BM, NT, true>(left, y, product);
-        else SampleTiles<P, BM, NT, false>(left, y, product);
+        if (n > 2) SampleTiles<P, BM, NT, true>(left, group.y, product);
+        else SampleTiles<P, BM, NT, false>(left, group.y, product);
 #pragma unroll
         for (int e = 0; e < 2; e++) {
 #pragma unroll
@@ -289,8 +129,8 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
             for (int c = 0; c < BM / 8; c++) {
               const uint32_t column = 8 * e + (BM == 8 ? g : 2 * k + c);
 
-              if (!(bits[j] >> column & 1)) continue;
-              const HrpbInt place = entry[j] + (HrpbInt)__popc(bits[j] & ((1u << column) - 1));
+              if (!(group.bits[j] >> column & 1)) continue;
+              const HrpbInt place = entry[j] + (HrpbInt)__popc(group.bits[j] & ((1u << column) - 1));
               Scalar        p     = product[e][j][c];
 
               if (look) p = Finished(a, MatrixRow(f, item.panel, RowOfProduct<BM>(warp, g, k, j)), place, p);
@@ -300,7 +140,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
           }
         }
 #pragma unroll
-        for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)__popc(bits[j]);
+        for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)__popc(group.bits[j]);
       }
       RingLeave(ring, at);
       at.Next(a.b.nstages);

@@ -77,7 +77,7 @@ def declaration(page, kind, code, warn):
             if kind == 'E':
                 page.arguments = re.findall(r'\w+', m.group(2))
             else:
-                page.arguments = re.findall(r'(\w+)[,;]', m.group(2))
+                page.arguments = re.findall(r'(\w+)(?:\[\w+\])?[,;]', m.group(2))
             page.defines = [m.group(3)] + ([m.group(4)] if m.group(4) else []) + (page.arguments if kind == 'E' else [])
     if not m:
         warn('no declaration of what it is about follows')

@@ -168,6 +168,142 @@ static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBr
   }
 }
 
+typedef struct {
+  int64_t K, N, padding;
+  int     shift;
+  bool    scale, softmax, same; /* same: Z is the right operand */
+  int     special;
+} FusedCase;
+
+/*
+   A row of Y = W Z in long double, and how far from it a kernel may be: w and its error, times the sizes of Z. And the
+   same row entry by entry, which says where NaN and Inf belong
+*/
+static bool IsFusedRowRight(const Matrix *A, const FusedCase &c, int64_t i, const Operand &left, const Operand &right, const Operand &z, const std::vector<HrpbScalar> &y, int64_t ldy, double bound)
+{
+  const HrpbInt            begin = A->rowptr[i], end = A->rowptr[i + 1];
+  std::vector<long double> w((size_t)(end - begin)), error(w.size());
+  std::vector<HrpbScalar>  loop(w.size());
+  long double              most = -INFINITY, all = 0, worst = 0;
+  HrpbScalar               most_loop = -(HrpbScalar)INFINITY, all_loop = 0;
+
+  for (HrpbInt e = begin; e < end; e++) {
+    const HrpbScalar scale = c.scale ? A->values[e] : 1;
+    HrpbScalar       p     = 0;
+    long double      sum   = 0, size = 0;
+
+    for (int64_t l = 0; l < c.K; l++) {
+      p = std::fma(left.At(i, l), right.At(A->colidx[e], l), p);
+      sum += (long double)left.At(i, l) * right.At(A->colidx[e], l);
+      size += fabsl((long double)left.At(i, l) * right.At(A->colidx[e], l));
+    }
+    w[e - begin]     = sum * scale;
+    error[e - begin] = bound * size * fabsl((long double)scale);
+    loop[e - begin]  = p * scale;
+    most             = std::max(most, w[e - begin]);
+    if (std::isfinite(w[e - begin])) worst = std::max(worst, error[e - begin]);
+    most_loop        = std::fmax(most_loop, loop[e - begin]);
+  }
+  for (size_t e = 0; c.softmax && e < w.size(); e++) {
+    all += w[e] = expl(w[e] - most);
+    all_loop += loop[e] = std::exp(loop[e] - most_loop);
+    error[e] = w[e] * (4 * worst + 4 * bound);
+  }
+  for (size_t e = 0; c.softmax && e < w.size(); e++) loop[e] /= all_loop;
+  for (int64_t n = 0; n < c.N; n++) {
+    long double sum = 0, allowed = c.K * std::numeric_limits<HrpbScalar>::denorm_min();
+    HrpbScalar  expected = 0;
+    bool        finite = true; /* all terms are: then another order of sums may have no Inf on the way */
+
+    for (size_t e = 0; e < w.size(); e++) {
+      const HrpbScalar to = z.At(A->colidx[begin + (HrpbInt)e], n);
+
+      sum += w[e] * to;
+      allowed += (error[e] + 4 * bound * fabsl(w[e])) * fabsl((long double)to);
+      expected += loop[e] * to;
+      finite = finite && std::isfinite(loop[e] * to);
+    }
+    if (c.softmax && !w.empty()) {
+      sum /= all;
+      allowed /= all;
+    }
+    if (!std::isfinite(expected) && !(finite && fabsl(y[i + n * ldy] - sum) <= allowed)) {
+      if (std::isnan(expected) != (bool)std::isnan(y[i + n * ldy]) || (!std::isnan(expected) && expected != y[i + n * ldy])) return false;
+    } else if (std::isfinite(expected) && !(fabsl(y[i + n * ldy] - sum) <= allowed)) return false;
+  }
+  return true;
+}
+
+static void TestFusedKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matrix *A, const char *format, const FusedCase &c, double bound)
+{
+  const Case              columns = {c.K, c.padding, c.shift, false, false, c.special};
+  const Operand           left = MakeOperand(A->nrows, columns), right = MakeOperand(A->ncols, columns), z = c.same ? right : MakeOperand(A->ncols, {c.N, 2 * c.padding, 0, false, false, c.special == 1 ? 1 : 0});
+  HrpbScalar             *dleft = Upload(left.values), *dright = Upload(right.values), *dz = c.same ? dright : Upload(z.values), *dy;
+  const int64_t           ldy = A->nrows + 1;
+  std::vector<HrpbScalar> y[2];
+  size_t                  bytes;
+  void                   *work;
+  char                    where[256];
+  bool                    is = true, untouched = true;
+  const SpmmOperands      o = SpmmFused(c.K, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, c.softmax, c.N, dz + z.shift, z.ld, NULL, ldy);
+
+  snprintf(where, sizeof(where), "%s, %s%s, precision %d, K %ld, N %ld, padding %ld, shift %d, scale %d, softmax %d, same %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.K, (long)c.N, (long)c.padding, c.shift, c.scale, c.softmax, c.same, c.special);
+  Check(SpmmWork(k, M, &o, &bytes));
+  Check(cudaMalloc(&work, bytes + 1));
+  Check(cudaMalloc(&dy, sizeof(HrpbScalar) * (size_t)(ldy * c.N + 1)));
+  for (std::vector<HrpbScalar> &result : y) {
+    SpmmOperands run = o;
+
+    run.Y.array = dy;
+    Check(cudaMemset(work, 0xff, bytes + 1));
+    Check(cudaMemset(dy, 0xff, sizeof(HrpbScalar) * (size_t)(ldy * c.N + 1)));
+    Check(SpmmRun(k, M, &run, work, NULL));
+    Check(cudaDeviceSynchronize());
+    result = Download(dy, ldy * c.N + 1);
+  }
+  for (int64_t i = 0; i < A->nrows && is; i++) is = IsFusedRowRight(A, c, i, left, right, z, y[0], ldy, bound);
+  for (int64_t n = 0; n < c.N; n++) untouched = untouched && std::isnan(y[0][n * ldy + A->nrows]);
+  Report(is, "wrong", where);
+  Report(SameBits(y[0].data(), y[1].data(), y[0].size()), "other bits in another run", where);
+  Report(untouched, "a number behind a column", where);
+  cudaFree(dleft);
+  cudaFree(dright);
+  if (!c.same) cudaFree(dz);
+  cudaFree(dy);
+  cudaFree(work);
+}
+
+/* Fused products with bricks of all formats that the kernel takes */
+static void TestFused(const Matrix *A, const DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, const FusedCase &c)
+{
+  const SpmmDevice *device;
+
+  Check(SpmmGetDevice(&device));
+  for (int i = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel *k = SpmmKernelGet(i);
+
+    if (k->op != SPMM_OP_FUSED) continue;
+#if defined(HRPB_USE_SINGLE)
+    for (HrpbPrecision precision : {HRPB_3XTF32, HRPB_TF32}) {
+#else
+    for (HrpbPrecision precision : {HRPB_FP64}) {
+#endif
+      for (const DeviceBricks &b : bricks) {
+        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
+        const SpmmFacts    facts = SpmmFactsOf(&M);
+        const SpmmOperands o     = SpmmFused(c.K, NULL, A->nrows, NULL, A->ncols, c.scale, c.softmax, c.N, NULL, A->ncols, NULL, A->nrows);
+        char               format[64];
+
+        M.rowptr = csr->rowptr;
+        M.colidx = csr->colidx;
+        M.values = csr->values;
+        snprintf(format, sizeof(format), " %d %d %d %d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
+        if (k->takes(&facts, &b.h.params, &o, device)) TestFusedKernel(k, &M, A, format, c, Bound(precision));
+      }
+    }
+  }
+}
+
 static void TestMatrix(const Matrix *A)
 {
   static const HrpbParams formats[] = {HrpbStagedParams(), HrpbShortParams(), {16, 128, 32, 4}, {8, 24, 8, 4}, {16, 32, 16, 16}};
@@ -201,6 +337,17 @@ static void TestMatrix(const Matrix *A)
   TestCase(A, &csr, bricks, {33, 1, 0, true, false, 1});
   if (!small_run) TestCase(A, &csr, bricks, {140, 0, 0, false, false, 1});
   TestCase(A, &csr, bricks, {20, 0, 1, false, false, 2});
+  k = 0;
+  for (int64_t K : {0, 3, 16, 20, 32, 50, 64}) {
+    for (int64_t N : {1, 8, 17, 33, 64}) {
+      if (small_run ? (K + N) % 3 : (K + N) % 2) continue;
+      TestFused(A, &csr, bricks, {K, N, k % 3 == 0 ? 0 : k % 3 == 1 ? 3 : 16, k % 4 == 3, k % 2 == 0, k % 4 < 2, false, 0});
+      k++;
+    }
+    TestFused(A, &csr, bricks, {K, K, 2, K % 4 == 0, K % 3 == 0, K % 2 == 0, true, 0});
+  }
+  for (bool softmax : {false, true}) TestFused(A, &csr, bricks, {20, 17, 1, 0, true, softmax, false, 1});
+  TestFused(A, &csr, bricks, {12, 17, 1, 0, true, false, false, 2});
   for (DeviceBricks &b : bricks) BricksDestroy(&b);
   CsrDestroy(&csr);
 }

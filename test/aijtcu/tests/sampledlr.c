@@ -43,7 +43,7 @@ static PetscErrorCode Dense(const char type[], PetscInt N, PetscInt round, Mat *
 }
 
 /* The same operator with its entries computed one by one */
-static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yround, Mat *E)
+static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yround, PetscBool softmax, Mat *E)
 {
   PetscInt r0, r1;
 
@@ -53,14 +53,17 @@ static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yrou
   for (PetscInt i = r0; i < r1; i++) {
     const PetscInt *j;
     PetscInt        n;
+    PetscScalar     entry[ROWS] = {0}, all = 0;
+    PetscReal       most = PETSC_NINFINITY;
 
     PetscCall(MatGetRow(S, i, &n, &j, NULL));
     for (PetscInt e = 0; e < n; e++) {
-      PetscScalar sum = 0;
-
-      for (PetscInt l = 0; l < k; l++) sum += Operand(i, l, xround) * Operand(j[e], l, yround);
-      PetscCall(MatSetValue(*E, i, j[e], sum * Entry(i, j[e]), INSERT_VALUES));
+      for (PetscInt l = 0; l < k; l++) entry[e] += Operand(i, l, xround) * Operand(j[e], l, yround);
+      entry[e] *= Entry(i, j[e]);
+      most = PetscMax(most, PetscRealPart(entry[e]));
     }
+    for (PetscInt e = 0; softmax && e < n; e++) all += entry[e] = PetscExpScalar(entry[e] - most);
+    for (PetscInt e = 0; e < n; e++) PetscCall(MatSetValue(*E, i, j[e], softmax ? entry[e] / all : entry[e], INSERT_VALUES));
     PetscCall(MatRestoreRow(S, i, &n, &j, NULL));
   }
   PetscCall(MatAssemblyBegin(*E, MAT_FINAL_ASSEMBLY));
@@ -157,11 +160,27 @@ static PetscErrorCode Solve(Mat M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With -expect_fused each first product after a change is made in one pass, and no other */
+static PetscErrorCode CheckFused(Mat S)
+{
+  MatAIJTCUCounts counts;
+  PetscInt        expected;
+  PetscBool       set;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-expect_fused", &expected, &set));
+  if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJTCUGetCounts(S, &counts));
+  if (counts.fused != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt64_FMT " products in one pass, not %" PetscInt_FMT "\n", counts.fused, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat      S, X, Y, Z, M, E;
   PetscInt r0, r1, N;
   char     type[64] = MATDENSE;
+  PetscBool is;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
@@ -184,10 +203,16 @@ int main(int argc, char **argv)
   PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
   for (PetscInt round = 0; round < 2; round++) { /* another X the second time */
     if (round) PetscCall(Fill(X, 3));
-    PetscCall(Explicit(S, COLUMNS, round ? 3 : 0, 1, &E));
-    PetscCall(Check(M, E, Z));
-    PetscCall(MatDestroy(&E));
+    for (PetscInt softmax = 0; softmax < (PetscDefined(USE_COMPLEX) ? 1 : 2); softmax++) {
+      if (!PetscDefined(USE_COMPLEX)) PetscCall(MatSampledLRSetSoftmax(M, (PetscBool)softmax));
+      PetscCall(MatSampledLRGetSoftmax(M, &is));
+      if (is != (PetscBool)softmax) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatSampledLRGetSoftmax() gives %d\n", is));
+      PetscCall(Explicit(S, COLUMNS, round ? 3 : 0, 1, (PetscBool)softmax, &E));
+      PetscCall(Check(M, E, Z));
+      PetscCall(MatDestroy(&E));
+    }
   }
+  PetscCall(CheckFused(S));
   PetscCall(MatDestroy(&M));
   PetscCall(MatCreateSampledLR(S, X, X, PETSC_TRUE, &M)); /* a dominant diagonal */
   PetscCall(Solve(M));
@@ -214,5 +239,15 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2}}
       args: -mat_type {{aijcusparse aijtcu}} -dense_type {{dense densecuda}} -use_gpu_aware_mpi 0
+
+    test:
+      suffix: cuda_fused
+      requires: cuda double
+      args: -mat_type aijtcu -mat_aijtcu_path tcu -mat_aijtcu_format {{8,64,64,4 8,24,8,4}} -dense_type densecuda -expect_fused 4 -use_gpu_aware_mpi 0
+
+    test:
+      suffix: cuda_csr
+      requires: cuda
+      args: -mat_type aijtcu -mat_aijtcu_path csr -dense_type densecuda -expect_fused 0 -use_gpu_aware_mpi 0
 
 TEST*/

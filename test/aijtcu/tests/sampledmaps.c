@@ -126,6 +126,61 @@ static PetscErrorCode Differences(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Copy(const MatSampledRows *rows, void *to, const void *from, size_t bytes)
+{
+  PetscFunctionBegin;
+  if (PetscMemTypeHost(rows->mem)) PetscCall(PetscMemcpy(to, from, bytes));
+  else {
+    PetscCall(PetscDeviceMemcpy(NULL, to, from, bytes));
+    PetscCall(PetscDeviceContextSynchronize(NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Negate the values and count rows with entries, wherever the arrays are */
+static PetscErrorCode Negate(const MatSampledRows *rows, void *ctx)
+{
+  PetscInt *full = (PetscInt *)ctx, *rowptr[2];
+
+  PetscFunctionBegin;
+  for (PetscInt b = 0; b < rows->blocks; b++) {
+    PetscScalar *v;
+
+    PetscCall(PetscMalloc1(rows->entries[b], &v));
+    PetscCall(PetscCalloc1(rows->nrows + 1, &rowptr[b]));
+    if (rows->entries[b]) {
+      PetscCall(Copy(rows, rowptr[b], rows->rowptr[b], (size_t)(rows->nrows + 1) * sizeof(PetscInt)));
+      PetscCall(Copy(rows, v, rows->values[b], (size_t)rows->entries[b] * sizeof(*v)));
+      for (PetscInt e = 0; e < rows->entries[b]; e++) v[e] = -v[e];
+      PetscCall(Copy(rows, rows->values[b], v, (size_t)rows->entries[b] * sizeof(*v)));
+    }
+    for (PetscInt i = 0; i < rows->nrows; i++) *full += rowptr[b][i + 1] > rowptr[b][i] && !(b && rowptr[0][i + 1] > rowptr[0][i]);
+    PetscCall(PetscFree(v));
+  }
+  for (PetscInt b = 0; b < rows->blocks; b++) PetscCall(PetscFree(rowptr[b]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckApply(void)
+{
+  Mat       C, D;
+  PetscInt  full = 0, r0, r1;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(Create(0, &C));
+  PetscCall(Create(0, &D));
+  PetscCall(MatSampledApply(C, Negate, &full));
+  PetscCall(MatAXPY(D, 1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
+  PetscCall(MatGetOwnershipRange(C, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) full -= i % 5 != 2;
+  if (norm != 0 || full) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatSampledApply(): norm %g, %" PetscInt_FMT " rows too many\n", (double)norm, full));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat C, D;
@@ -153,6 +208,7 @@ int main(int argc, char **argv)
   PetscCall(PetscPopErrorHandler());
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
+  PetscCall(CheckApply());
   PetscCall(Differences());
   PetscCall(PetscFinalize());
   return 0;
