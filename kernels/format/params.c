@@ -30,9 +30,9 @@ bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
 }
 
 /*
-   Whether columns of B begin at multiples of so many bytes, where they follow each other in memory, as in PETSc. A window
-   that does not begin where a sector of 32 bytes does is in two. Columns that do not begin at multiples of 16 bytes are
-   copied by scalars, which takes longer for each row
+   Whether columns of B begin at multiples of so many bytes, where they follow each other in memory, as in PETSc. A
+   window that does not begin where a sector of 32 bytes does is in two. Columns that do not begin at multiples of 16
+   bytes are copied by scalars, which takes longer for each row
 */
 static bool ColumnsBeginAt(const SpmmFacts *facts, int bytes)
 {

@@ -9,8 +9,8 @@ enum {
 };
 
 /*
-   As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler takes
-   few registers, and has reads wait for each other
+   As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler
+   takes few registers, and has reads wait for each other
 */
 template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, TURNS == 2 ? 8 : 6) VectorCsr(const __grid_constant__ VectorProduct a)
 {

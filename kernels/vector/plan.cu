@@ -399,8 +399,8 @@ struct Search {
 } // namespace
 
 /*
-   The rows of a node for which the fewest reads are made. A kernel reads as many values as a node may have rows, whatever
-   it has. The columns and numbers of x of a node take half as long again as the values of a row
+   The rows of a node for which the fewest reads are made. A kernel reads as many values as a node may have rows,
+   whatever it has. The columns and numbers of x of a node take half as long again as the values of a row
 */
 static int ChooseKind(const NodeCounts *total)
 {
