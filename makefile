@@ -17,7 +17,7 @@ make test-petsc   run PETSc's own tests of aijcusparse with our type in its plac
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
-make bench-parallel  time parallel products and LOBPCG on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
+make bench-parallel  time parallel products, LOBPCG and block cg on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
 make docs         write the manual pages as man pages and HTML to build/docs
@@ -90,7 +90,7 @@ LIB_SRC     := $(wildcard src/*.c src/block/*.c) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>.c and examples/<name>/<name>.c are programs. Programs share the other sources there, except those of
 # tests
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
-EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c))
+EXAMPLE_SRC := $(filter-out $(PROGRAM_SRC),$(shell grep -L '^/\*TEST' examples/*/*.c)) $(if $(CUDA),$(wildcard examples/*/*.cu))
 # Programs that test kernels with plain arrays; they need a GPU to run
 DEVICE_TEST_SRC := $(if $(CUDA),$(wildcard test/device/*.cu))
 DEVICE_TESTS := $(patsubst test/device/%.cu,$(BUILD)/device/%,$(DEVICE_TEST_SRC))
@@ -216,11 +216,12 @@ bench-solve: $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)
 
-bench-parallel: $(BUILD)/bin/parallel $(BUILD)/bin/lobpcg
-	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/parallel-$(NAME).csv; solves=$(CURDIR)/build/bench/parallel-lobpcg-$(NAME).csv; \
-	  rm -f "$$table" "$$solves"; for n in $(or $(RANKS),1 2); do for weak in 0 1; do \
+bench-parallel: $(BUILD)/bin/parallel $(BUILD)/bin/lobpcg $(BUILD)/bin/solve
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/parallel-$(NAME).csv; solves=$(CURDIR)/build/bench/parallel-lobpcg-$(NAME).csv; blocks=$(CURDIR)/build/bench/parallel-solve-$(NAME).csv; \
+	  rm -f "$$table" "$$solves" "$$blocks"; for n in $(or $(RANKS),1 2); do for weak in 0 1; do \
 	    (set -x; $(MPIEXEC) -n $$n $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" -weak $$weak -partitions 2,4,8,16,32,64 $(BENCH_ARGS)) || exit 1; done; \
-	    (set -x; $(MPIEXEC) -n $$n $(BUILD)/bin/lobpcg $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$solves" -types aijtcu -blocks 32 -orthogonalizations chol) || exit 1; done; \
+	    (set -x; $(MPIEXEC) -n $$n $(BUILD)/bin/lobpcg $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$solves" -types aijtcu -blocks 32 -orthogonalizations chol) || exit 1; \
+	    (set -x; $(MPIEXEC) -n $$n $(BUILD)/bin/solve $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$blocks" -types aijtcu -columns 32 -solvers cg-jacobi,bcg-jacobi) || exit 1; done; \
 	  examples/parallel/model $(MODEL_ARGS) "$$table"
 
 # The tests' own compiler and linker flags travel in the environment: test/run calls PETSc's harness with them

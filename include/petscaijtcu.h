@@ -24,7 +24,7 @@
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`
-.  -mat_aijtcu_halo (auto|mpi|sf)              - how processes exchange rows of the dense matrix, see
+.  -mat_aijtcu_halo (auto|mpi|nccl|sf)         - how processes exchange rows of the dense matrix, see
                                                  `MatAIJTCUSetHalo()`
 .  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
                                                  `MatAIJTCUSetSynergyThreshold()`
@@ -213,6 +213,7 @@ PETSC_EXTERN const char *const MatAIJTCUMults[];
 +  `MAT_AIJTCU_HALO_AUTO` - from device to device within a machine where CUDA lets processes do so, otherwise messages
                             of MPI
 .  `MAT_AIJTCU_HALO_MPI`  - messages of MPI between buffers that the matrix keeps
+.  `MAT_AIJTCU_HALO_NCCL` - messages of NCCL between devices. Each process must have a GPU of its own
 -  `MAT_AIJTCU_HALO_SF`   - `PetscSF`, as a reference
 
    Level: advanced
@@ -225,6 +226,7 @@ E*/
 typedef enum {
   MAT_AIJTCU_HALO_AUTO,
   MAT_AIJTCU_HALO_MPI,
+  MAT_AIJTCU_HALO_NCCL,
   MAT_AIJTCU_HALO_SF
 } MatAIJTCUHalo;
 PETSC_EXTERN const char *const MatAIJTCUHalos[];

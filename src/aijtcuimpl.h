@@ -105,6 +105,7 @@ struct _n_AIJTCUPlan {
   AIJTCUCsr        csr;
   AIJTCUVector     vector;
   AIJTCUTranspose  transpose;
+  AIJTCUTransposed transposed;
   AIJTCUOrder      order;
   AIJTCUBricks     bricks;
   AIJTCUTunings    tunings;
@@ -209,6 +210,7 @@ PETSC_INTERN void           AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN void           AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
+PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
@@ -346,6 +348,8 @@ PETSC_INTERN PetscInt       AIJTCUDeviceLDA(PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *, PetscInt, const PetscScalar *, PetscInt, PetscInt, PetscInt, PetscBool, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const PetscScalar *, PetscInt, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceBring(Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, PetscScalar *, HrpbError *);
 
 /* A call of the kernels: errors of CUDA end here */
   #define AIJTCUCallDevice(err, call) \
@@ -394,14 +398,21 @@ PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
 
 /* delegate.c: products that the parent type makes */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsDense(Mat, PetscBool *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductIsTransposed(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductSymmetryChanged(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDelegate(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUDelegateNumeric(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */
-PETSC_INTERN PetscErrorCode AIJTCUSetUpProduct(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUMultiplyOnce(Mat, Mat, Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUSetUpProduct(Mat, AIJTCUPlan *, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUMultiplyLocal(Mat, Mat, Mat);
+
+/* productghosts.c: what the off-diagonal block of a parallel matrix has to do with a product */
+#if AIJTCU_HAVE_HALO
+PETSC_INTERN PetscErrorCode AIJTCUAddGhosts(Mat, const AIJTCUHalo *, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUSumGhosts(Mat, AIJTCUHalo *, Mat);
+#endif
 
 /* productmpi.c: the product of a parallel matrix that keeps its halo */
 PETSC_INTERN PetscErrorCode AIJTCUSetUpProductMPI(Mat, AIJTCUPlan *);

@@ -49,6 +49,12 @@ typedef struct {
   PetscObjectState values_state;
 } AIJTCUTranspose;
 
+/* transposed.c: the transpose as a matrix, for products with blocks */
+typedef struct {
+  Mat              mat; /* NULL while there is none. It has a plan of its own */
+  PetscObjectState values_state;
+} AIJTCUTransposed;
+
 /* order.c: the reordered matrix, on a device */
 typedef struct {
   AIJTCUState   state;
@@ -109,6 +115,9 @@ PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUTransposeDestroy(AIJTCUTranspose *);
 PETSC_INTERN PetscInt64     AIJTCUTransposeBytes(const AIJTCUTranspose *);
+
+PETSC_INTERN PetscErrorCode AIJTCUTransposedGet(Mat, AIJTCUPlan *, Mat *);
+PETSC_INTERN void           AIJTCUTransposedDestroy(AIJTCUTransposed *);
 
 PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, PetscInt, PetscBool);
 PETSC_INTERN void           AIJTCUOrderDestroy(AIJTCUOrder *);

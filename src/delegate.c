@@ -79,6 +79,21 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a product is A^T B with a dense B, and A not known to be symmetric */
+PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
+{
+  PetscBool dense, bysymmetry;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
+  *is = (PetscBool)!bysymmetry;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Whether what is known of A's symmetry has changed. A^T B may have been set up as A B, and A is not known to be
    symmetric any more, or the other way round. Assembly drops what was known.

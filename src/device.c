@@ -25,7 +25,10 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Work on the device for A. What it needs is taken before it, and given back after it, also after an error */
+/*
+   Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
+   after an error
+*/
 PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
@@ -35,7 +38,7 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   /* MatSeqAIJRestoreArrayWrite() does not increase the state: what is uploaded next is new to the transpose */
-  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->transpose.values_state = 0;
+  if (plan && A->offloadmask == PETSC_OFFLOAD_CPU) plan->transpose.values_state = plan->transposed.values_state = 0;
   if (need == AIJTCU_CSR_NOTHING) {
     PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,7 +116,8 @@ typedef struct {
   PetscInt          N;
   SpmmMatrix        A;
   PetscBool         reordered;
-  PetscBool         adds;   /* C += A B with a row-major B, both on the device */
+  SpmmLayout        blayout, clayout; /* one is row-major only if both are on the device */
+  SpmmUpdate        update;           /* SPMM_ADD: C += A B */
   cudaStream_t      stream;
 } AIJTCUProduct;
 
@@ -141,11 +145,10 @@ static SpmmOperands AIJTCUOperandsOf(const AIJTCUProduct *p, PetscInt N, const P
 {
   SpmmOperands o = SpmmPlain(N, b, ldb, c, ldc);
 
-  if (p->adds) {
-    o.X.layout = SPMM_ROW_MAJOR;
-    o.update   = SPMM_ADD;
-    o.Y0       = (SpmmIn){c, ldc, SPMM_COLUMN_MAJOR};
-  }
+  o.X.layout = p->blayout;
+  o.Y.layout = p->clayout;
+  o.update   = p->update;
+  if (o.update == SPMM_ADD) o.Y0 = (SpmmIn){c, ldc, p->clayout};
   return o;
 }
 
@@ -155,14 +158,6 @@ PetscInt AIJTCUDeviceLDA(PetscInt rows)
   const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
 
   return (PetscMax(rows, 1) + unit - 1) / unit * unit;
-}
-
-/* Scalars of B or C in the order of the bricks */
-static size_t AIJTCUReorderedScalars(const HrpbReordered *order, PetscInt N)
-{
-  const size_t unit = 256 / sizeof(PetscScalar);
-
-  return ((size_t)AIJTCUDeviceLDA(order->n) * (size_t)N + unit - 1) / unit * unit;
 }
 
 /*
@@ -178,7 +173,7 @@ static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const S
   HrpbError          err;
 
   *kernel = p->kernel;
-  if (!p->adds && (N == p->N || format != SPMM_CSR)) return HRPB_SUCCESS;
+  if (SpmmIsPlain(&operands) && (N == p->N || format != SPMM_CSR)) return HRPB_SUCCESS;
   err = SpmmGetDevice(&device);
   if (!err) *kernel = SpmmChooseKernel(p->kernel->op, format, PETSC_FALSE, &facts, format == SPMM_CSR ? NULL : &p->A.hrpb->params, &operands, device);
   return err;
@@ -186,28 +181,13 @@ static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const S
 
 static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
 {
-  const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, p->adds ? N : AIJTCUDeviceLDA((PetscInt)p->A.ncols), NULL, AIJTCUDeviceLDA((PetscInt)p->A.nrows));
+  const PetscInt     ldb = p->blayout == SPMM_ROW_MAJOR ? p->N : AIJTCUDeviceLDA((PetscInt)p->A.ncols), ldc = p->clayout == SPMM_ROW_MAJOR ? p->N : AIJTCUDeviceLDA((PetscInt)p->A.nrows);
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, ldb, NULL, ldc);
   const SpmmKernel  *kernel;
   HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
-  if (!err) err = SpmmWork(kernel, &p->A, &operands, bytes);
-  if (!err && p->reordered) *bytes += 2 * AIJTCUReorderedScalars(&p->plan->order.matrix, N) * sizeof(PetscScalar);
-  return err;
-}
-
-/* Bring B to the order of the bricks, and C back. The workspace of the brick kernel lies behind both copies */
-static HrpbError AIJTCURunReordered(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
-{
-  const HrpbReordered *order = &p->plan->order.matrix;
-  const PetscInt       ld    = AIJTCUDeviceLDA(order->n);
-  PetscScalar         *x = (PetscScalar *)work, *y = x + AIJTCUReorderedScalars(order, N);
-  const SpmmOperands   plain = SpmmPlain(N, x, ld, y, ld);
-  HrpbError            err;
-
-  err = HrpbPermuteRowsDevice(order->order, order->n, N, b, ldb, x, ld, p->stream);
-  if (!err) err = SpmmRun(p->kernel, &p->A, &plain, y + AIJTCUReorderedScalars(order, N), p->stream);
-  if (!err) err = HrpbPermuteRowsDevice(order->position, order->n, N, y, ld, c, ldc, p->stream);
-  return err;
+  if (err) return err;
+  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, &operands, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
 }
 
 static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
@@ -216,9 +196,9 @@ static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const Petsc
   const SpmmKernel  *kernel;
   HrpbError          err;
 
-  if (p->reordered) return AIJTCURunReordered(p, N, b, ldb, c, ldc, work);
   err = AIJTCUKernelOfPiece(p, N, &kernel);
-  return err ? err : SpmmRun(kernel, &p->A, &operands, work, p->stream);
+  if (err) return err;
+  return p->reordered ? SpmmRunReordered(kernel, &p->A, &p->plan->order.matrix, &operands, work, p->stream) : SpmmRun(kernel, &p->A, &operands, work, p->stream);
 }
 
 /*
@@ -231,7 +211,8 @@ typedef struct {
   PetscScalar          *c;
   PetscInt              N, m, n, ldb, ldc;
   PetscBool             bhost, chost;
-  PetscBool             adds; /* C += A B with a row-major B, both on the device */
+  SpmmLayout            blayout, clayout;
+  SpmmUpdate            update;
   PetscInt              ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
   size_t                bslot, cslot;     /* scalars of a buffer for one piece */
 } AIJTCUArrays;
@@ -393,10 +374,10 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTC
 
 static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
-  PetscFunctionBegin;
-  const size_t column = x->adds ? 1 : (size_t)x->ldb; /* of B, from one to the next */
+  const size_t bcolumn = x->blayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldb, ccolumn = x->clayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldc; /* from one column to the next */
 
-  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * column, x->ldb, x->c + (size_t)first * (size_t)x->ldc, x->ldc, work, err));
+  PetscFunctionBegin;
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,7 +386,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 {
   AIJTCUArrays         *x = (AIJTCUArrays *)ctx;
   const AIJTCUDecision *d = x->decision;
-  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .adds = x->adds, .stream = csr->stream};
+  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .blayout = x->blayout, .clayout = x->clayout, .update = x->update, .stream = csr->stream};
   PetscInt              piece;
   size_t                kernel = 0;
   char                 *work;
@@ -462,7 +443,7 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecisio
 /* Compute C += A B with a row-major B of N columns. Its array is on the device, and so must C be */
 PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, const PetscScalar *b, PetscInt N, Mat C, HrpbError *err)
 {
-  AIJTCUArrays   x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .adds = PETSC_TRUE};
+  AIJTCUArrays   x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .blayout = SPMM_ROW_MAJOR, .update = SPMM_ADD};
   PetscMemType   mem;
   PetscErrorCode ierr = PETSC_SUCCESS;
 
@@ -473,6 +454,63 @@ PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *de
   PetscCall(MatDenseRestoreArrayAndMemType(C, &x.c));
   PetscCall(ierr);
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The result of a product on a device is on the host");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compute the row-major C = A B, all on the device. Its array has N scalars for each row of A */
+PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, PetscScalar *c, HrpbError *err)
+{
+  AIJTCUArrays   x = {.decision = decision, .c = c, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n, .ldc = B->cmap->n, .clayout = SPMM_ROW_MAJOR};
+  PetscMemType   mem;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(B, &x.ldb));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &mem));
+  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
+  PetscCall(ierr);
+  PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The operand of a product on a device is on the host");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBringOnStream(PetscScalar *y, PetscInt ldy, const PetscScalar *x, PetscInt ldx, PetscInt m, PetscInt N, PetscBool todevice, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCopyColumns(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBringArray(PetscScalar *y, PetscInt ldy, PetscMemType ymem, const PetscScalar *x, PetscInt ldx, PetscMemType xmem, PetscInt m, PetscInt N)
+{
+  const PetscBool todevice = PetscMemTypeDevice(ymem) ? PETSC_TRUE : PETSC_FALSE;
+  cudaStream_t    stream   = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(!PetscMemTypeDevice(xmem) == !!todevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Both matrices are on the host, or both on the device");
+  AIJTCUCallOnStream(stream, AIJTCUBringOnStream(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = X of dense matrices, one on the host and the other on the device. MatCopy() would go entry by entry */
+PetscErrorCode AIJTCUDeviceBring(Mat X, Mat Y)
+{
+  const PetscScalar *x;
+  PetscScalar       *y;
+  PetscInt           ldx, ldy;
+  PetscMemType       xmem, ymem;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &xmem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &y, &ymem));
+  ierr = AIJTCUBringArray(y, ldy, ymem, x, ldx, xmem, X->rmap->n, X->cmap->N);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &y));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

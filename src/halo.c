@@ -33,6 +33,7 @@ static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supp
 */
 static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *h, PetscBool *usable)
 {
+  AIJTCUHaloSide *rows = &h->side[AIJTCU_HALO_ROWS], *others = &h->side[AIJTCU_HALO_GHOSTS];
   Mat             block;
   const PetscInt *ghosts, *mine;
   PetscBool       here;
@@ -47,11 +48,13 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
   PetscCall(PetscSFSetType(h->sf, PETSCSFBASIC));
   PetscCall(PetscSFSetGraphLayout(h->sf, A->cmap, h->nghosts, NULL, PETSC_COPY_VALUES, ghosts));
   PetscCall(PetscSFSetUp(h->sf));
-  PetscCall(PetscSFGetRootRanks(h->sf, &h->nfrom, &h->from, &h->fromstart, &mine, NULL));
-  PetscCall(PetscSFGetLeafRanks(h->sf, &h->nto, &h->to, &h->tostart, &h->rows));
-  PetscCall(PetscMalloc1((h->nfrom + h->nto) * AIJTCU_HALO_PIECES, &h->requests));
-  PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->tag));
-  PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->backtag));
+  PetscCall(PetscSFGetRootRanks(h->sf, &others->n, &others->ranks, &others->start, &mine, NULL));
+  PetscCall(PetscSFGetLeafRanks(h->sf, &rows->n, &rows->ranks, &rows->start, &h->rows));
+  PetscCall(PetscMalloc1((rows->n + others->n) * AIJTCU_HALO_PIECES, &h->requests));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->side[i].tag));
+    PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->side[i].answer));
+  }
   for (PetscInt i = 0; i < h->nghosts && here; i++) here = (PetscBool)(mine[i] == i);
   PetscCall(AIJTCUHaloAgree(A, here, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -66,8 +69,8 @@ static PetscErrorCode AIJTCUHaloCreate(Mat A, const AIJTCUPlan *plan, AIJTCUHalo
   PetscCall(AIJTCUHaloFind(A, plan, h, &usable));
   h->state = usable ? AIJTCU_READY : AIJTCU_REFUSED;
   if (usable) {
-    PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", h->nto ? h->tostart[h->nto] : 0,
-      h->nto, h->nghosts, h->nfrom));
+    PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]),
+      h->side[AIJTCU_HALO_ROWS].n, h->nghosts, h->side[AIJTCU_HALO_GHOSTS].n));
   } else {
     PetscCall(PetscInfo(A, "aijtcu: no halo, the parent's product instead: on some process there are no kernels for the device, or columns of the "
                            "off-diagonal block do not ascend\n"));
@@ -85,39 +88,46 @@ static void AIJTCUHaloFree(AIJTCUHalo *h)
     return;
   }
   #endif
-  free(h->buffers.out);
-  free(h->buffers.in);
-  memset(&h->buffers, 0, sizeof(h->buffers));
+  for (int i = 0; i < 2; i++) {
+    free(h->side[i].buffer);
+    h->side[i].buffer = NULL;
+  }
 }
 
-/* Whether the messages of one direction have no more scalars than MPI can count */
-static PetscBool AIJTCUHaloCounts(PetscMPIInt n, const PetscInt start[], PetscInt N)
+/* Whether the messages of a side have no more scalars than MPI can count */
+static PetscBool AIJTCUHaloCounts(const AIJTCUHaloSide *s, PetscInt N)
 {
-  for (PetscMPIInt i = 0; i < n; i++) {
-    if (start[i + 1] - start[i] > PETSC_MPI_INT_MAX / N) return PETSC_FALSE;
+  for (PetscMPIInt i = 0; i < s->n; i++) {
+    if (s->start[i + 1] - s->start[i] > PETSC_MPI_INT_MAX / N) return PETSC_FALSE;
   }
   return PETSC_TRUE;
+}
+
+/* Rows that there is room for: PetscSF's rows are all that are here on one way, and sums for some on the other */
+static PetscInt AIJTCUHaloRoom(const AIJTCUHalo *h, AIJTCUHaloSideName side)
+{
+  return PetscMax(AIJTCUHaloPacked(h, side), AIJTCUHaloRows(&h->side[side]));
 }
 
 /* Allocate buffers on this process, or if staged those that wait until it is known who lends memory to whom */
 static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscInt N, PetscBool *have)
 {
-  const size_t row = sizeof(PetscScalar) * (size_t)N, out = (size_t)PetscMax(AIJTCUHaloPacked(h), 1) * row, in = (size_t)PetscMax(h->nghosts, 1) * row;
+  size_t bytes[2];
 
   PetscFunctionBegin;
-  *have = (PetscBool)(AIJTCUHaloCounts(h->nto, h->tostart, N) && AIJTCUHaloCounts(h->nfrom, h->fromstart, N));
+  for (int i = 0; i < 2; i++) bytes[i] = (size_t)PetscMax(AIJTCUHaloRoom(h, (AIJTCUHaloSideName)i), 1) * (size_t)N * sizeof(PetscScalar);
+  *have = (PetscBool)(AIJTCUHaloCounts(&h->side[0], N) && AIJTCUHaloCounts(&h->side[1], N));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
-    if (staged) PetscCall(AIJTCUHaloDeviceStage(h, out, in, have));
-    else PetscCall(AIJTCUHaloDeviceAllocate(h, out, in, have));
+    if (staged) PetscCall(AIJTCUHaloDeviceStage(h, bytes, have));
+    else PetscCall(AIJTCUHaloDeviceAllocate(h, bytes, have));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
   if (staged) PetscFunctionReturn(PETSC_SUCCESS);
-  h->buffers.out = (PetscScalar *)malloc(out);
-  h->buffers.in  = (PetscScalar *)malloc(in);
-  *have          = (PetscBool)(h->buffers.out && h->buffers.in);
+  for (int i = 0; i < 2; i++) h->side[i].buffer = (PetscScalar *)malloc(bytes[i]);
+  *have = (PetscBool)(h->side[0].buffer && h->side[1].buffer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,12 +176,12 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where messages go: by PetscSF, the reference, always over the host */
+/* Where buffers are. Those of PetscSF, the reference, are always on the host */
 static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBool device)
 {
   if (!device) return AIJTCU_HALO_HOST;
   #if AIJTCU_HAVE_DEVICE
-  if (engine->messages && use_gpu_aware_mpi) return AIJTCU_HALO_DEVICE;
+  if (engine->open || (engine->messages && use_gpu_aware_mpi)) return AIJTCU_HALO_DEVICE;
   #else
   (void)engine;
   #endif
@@ -185,7 +195,7 @@ static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBo
 PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, PetscInt N, PetscBool *usable)
 {
   AIJTCUHalo             *h      = &plan->halo;
-  const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo);
+  const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo, device);
   const AIJTCUHaloPlace   place  = AIJTCUHaloPlaceOf(engine, device);
   Mat                     block;
   PetscObjectId           id;
@@ -197,6 +207,8 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, Pets
   if (h->engine != engine || h->place != place) {
     AIJTCUHaloFree(h);
     h->failed = 0;
+    h->engine = NULL; /* after an error it is opened again */
+    if (engine->open && h->state == AIJTCU_READY) PetscCall((*engine->open)(A, h));
     h->engine = engine;
     h->place  = place;
   }
@@ -205,49 +217,48 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N)
+/* Have rows on their way to the buffer. Sums for ghosts are there already */
+static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N)
 {
-  const PetscInt packed = AIJTCUHaloPacked(h);
-
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
-    PetscCall(AIJTCUHaloDevicePack(h, packed, b, ldb, N));
+    PetscCall(AIJTCUHaloDevicePack(h, from, b, ldb, N));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
-  HaloPackHost(h->engine->messages ? h->rows : NULL, packed, N, b, ldb, h->buffers.out);
+  if (from == AIJTCU_HALO_ROWS) HaloPackHost(h->engine->messages ? h->rows : NULL, AIJTCUHaloPacked(h, from), N, b, ldb, h->side[from].buffer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Pack rows of B, column-major, and let them go. AIJTCUHaloEnd() must follow, also after an error in between. On a
-   device rows go when it is called: until then the host has the time to start more work there
+   Pack rows of B, column-major, and let them go, or the sums for ghosts. AIJTCUHaloEnd() must follow, also after an
+   error in between. On a device rows go when it is called: until then the host has the time to start more work there
 */
-PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N)
+PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N)
 {
   PetscFunctionBegin;
   if (!N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Pack, A, 0, 0, 0));
-  PetscCall(AIJTCUHaloPack(h, b, ldb, N)); /* it does not fail on the host, where rows go now */
+  PetscCall(AIJTCUHaloPack(h, from, b, ldb, N)); /* it does not fail on the host, where rows go now */
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Pack, A, 0, 0, 0));
   if (h->place != AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  PetscCall((*h->engine->start)(h, N));
+  PetscCall((*h->engine->start)(h, from, N));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Exchange, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Wait until the ghosts have come, and what was packed has gone. On a device later work waits for the ghosts */
-PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
+/* Wait until rows have come, and what was packed has gone. On a device later work waits for what came */
+PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
   PetscErrorCode start = PETSC_SUCCESS, finish;
 
   PetscFunctionBegin;
   if (!N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  if (h->place != AIJTCU_HALO_HOST) start = (*h->engine->start)(h, N);
-  finish = (*h->engine->finish)(h, N);
+  if (h->place != AIJTCU_HALO_HOST) start = (*h->engine->start)(h, from, N);
+  finish = (*h->engine->finish)(h, from, N);
   PetscCall(start);
   PetscCall(finish);
   #if AIJTCU_HAVE_DEVICE
@@ -257,20 +268,116 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the sums for ghosts are to be: on the device, or on the host */
+PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *h, PetscScalar **sums)
+{
+  const AIJTCUHaloSide *s = &h->side[AIJTCU_HALO_GHOSTS];
+
+  PetscFunctionBegin;
+  *sums = s->buffer;
+  #if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) {
+    PetscCall(AIJTCUHaloDeviceSums(h));
+    *sums = s->device;
+  }
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Find which rows others have sums for, and where these come. sums is zeros, one for each local row */
+static PetscErrorCode AIJTCUHaloListTargets(const AIJTCUHalo *h, PetscInt sums[], AIJTCUHaloTargets *t)
+{
+  const PetscInt n = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
+
+  PetscFunctionBegin;
+  t->nrows = 0;
+  for (PetscInt k = 0; k < n; k++) t->nrows += !sums[h->rows[k]]++;
+  PetscCall(PetscMalloc3(t->nrows, &t->rows, t->nrows + 1, &t->start, n, &t->at));
+  t->start[0] = 0;
+  for (PetscInt i = 0, k = 0; i < h->nlocal; i++) {
+    if (!sums[i]) continue;
+    t->rows[k]      = i;
+    t->start[k + 1] = t->start[k] + sums[i];
+    sums[i]         = t->start[k++]; /* where the next of them goes. Neighbours are in the order of their ranks */
+  }
+  for (PetscInt k = 0; k < n; k++) t->at[sums[h->rows[k]]++] = k;
+  t->there = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
+{
+  PetscInt      *sums;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(h->nlocal, &sums));
+  ierr = AIJTCUHaloListTargets(h, sums, &h->targets);
+  PetscCall(PetscFree(sums));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloAddToArray(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc)
+{
+  const AIJTCUHaloTargets *t = &h->targets;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (h->place != AIJTCU_HALO_HOST) {
+    PetscCall(AIJTCUHaloDeviceAdd(h, N, c, ldc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  /* PetscSF has them row by row, and by rank for each */
+  HaloAddHost(t->nrows, t->rows, t->start, h->engine->messages ? t->at : NULL, N, h->side[AIJTCU_HALO_ROWS].buffer, c, ldc);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Add the sums that came to the rows of C, a local dense matrix that is where the halo is */
+PetscErrorCode AIJTCUHaloAdd(Mat A, AIJTCUHalo *h, PetscInt N, Mat C)
+{
+  PetscScalar   *c;
+  PetscInt       ldc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!h->targets.there) PetscCall(AIJTCUHaloFindTargets(h));
+  if (!N || !h->targets.nrows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Pack, A, 0, 0, 0));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseGetArray(C, &c));
+  else PetscCall(MatDenseGetArrayAndMemType(C, &c, NULL));
+  ierr = AIJTCUHaloAddToArray(h, N, c, ldc);
+  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseRestoreArray(C, &c));
+  else PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
+  PetscCall(ierr);
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Pack, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Bytes of device memory */
 PetscInt64 AIJTCUHaloBytes(const AIJTCUHalo *h)
 {
+  const PetscInt64 rows = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]), index = sizeof(PetscInt);
+  PetscInt64       bytes;
+
   if (h->place == AIJTCU_HALO_HOST || !h->width) return 0;
-  return (PetscInt64)sizeof(PetscScalar) * h->width * ((PetscInt64)AIJTCUHaloPacked(h) + h->nghosts) + (PetscInt64)sizeof(PetscInt) * (h->nto ? h->tostart[h->nto] : 0);
+  bytes = (PetscInt64)sizeof(PetscScalar) * h->width * ((PetscInt64)AIJTCUHaloRoom(h, AIJTCU_HALO_ROWS) + h->nghosts) + index * rows;
+  if (h->targets.drows) bytes += index * (2 * (PetscInt64)h->targets.nrows + 1 + rows);
+  return bytes;
 }
 
 /* Errors of what goes away are not looked at: the rest of the plan must go, too */
 void AIJTCUHaloDestroy(AIJTCUHalo *h)
 {
+  AIJTCUHaloTargets *t = &h->targets;
+
   AIJTCUHaloFree(h);
   #if AIJTCU_HAVE_DEVICE
-  AIJTCUHaloDeviceDestroy(&h->device);
+  AIJTCUHaloDeviceDestroy(h);
   #endif
+  (void)PetscFree3(t->rows, t->start, t->at);
   (void)PetscFree(h->requests);
   if (h->row_N) (void)MPI_Type_free(&h->row);
   if (h->sf) (void)PetscSFDestroy(&h->sf);

@@ -2,8 +2,13 @@
    The halo of a parallel matrix: the rows of B that other processes need from this one, and those that this one needs
    from others (ghosts). It is found once for a pattern. A product then packs, sends and receives, and makes nothing.
 
-   Rows travel as N scalars one after the other. Ghosts lie in the order of the columns of the off-diagonal block,
-   whenever their messages arrive. So products have the same bits on every run, and with every engine.
+   A halo has two sides: the rows of this process, and its ghosts. What leaves one side of a process comes to the other
+   side of another. For A B rows go to where they are ghosts. For A^T B the sums that a process has for its ghosts go
+   back to the rows' owners, the same way in reverse.
+
+   Rows travel as N scalars one after the other. Ghosts lie in the order of the columns of the off-diagonal block, and
+   sums of several processes for one row are added in the order of their ranks, whenever messages arrive. So products
+   have the same bits on every run, and with every engine.
 
    Buffers live with the halo. They grow to the widest N that was asked for. All processes grow at the same time, and
    agree on whether they could: nobody waits for a process without memory.
@@ -26,6 +31,12 @@ enum {
   AIJTCU_HALO_PIECES = 8 /* the most pieces of a message, and of all that is packed */
 };
 
+/* The sides. A way is named by the side that it begins at: that of A B at the rows, that of A^T B at the ghosts */
+typedef enum {
+  AIJTCU_HALO_ROWS,  /* of this process, that others need */
+  AIJTCU_HALO_GHOSTS /* rows that others own */
+} AIJTCUHaloSideName;
+
 /* Where B and C are, and the buffers that messages go between */
 typedef enum {
   AIJTCU_HALO_HOST,   /* all on the host */
@@ -33,63 +44,79 @@ typedef enum {
   AIJTCU_HALO_DEVICE  /* all on a device, for an MPI that takes memory of it */
 } AIJTCUHaloPlace;
 
-/* Row-major, N scalars a row. Messages go from out to in. On a device packing ends in dout, and din has the ghosts */
+/* halodirect.c: what a neighbour has lent, as long as it has. Without an event there are messages instead */
 typedef struct {
-  PetscScalar *out, *in, *dout, *din;
-} AIJTCUHaloBuffers;
+  PetscScalar       *rows;
+  PetscInt           first; /* row that is the first for this process */
+  struct CUevent_st *event; /* its rows are there, or it has taken those from here */
+} AIJTCULender;
+
+typedef struct {
+  /* The neighbours, and where in the buffers each of them begins. The arrays belong to the graph */
+  PetscMPIInt        n;
+  const PetscMPIInt *ranks;
+  const PetscInt    *start; /* [n + 1] */
+
+  PetscMPIInt tag, answer; /* of messages that begin at this side, and of what answers them */
+
+  /* Row-major, N scalars a row. Messages leave and enter buffer. On a device work begins and ends in device */
+  PetscScalar *buffer, *device;
+  PetscBool    messages; /* some neighbours do not lend memory */
+
+  /* halodirect.c */
+  AIJTCULender      *lenders; /* [n] */
+  struct CUevent_st *event;   /* that is lent: the rows here are there, or those of neighbours are taken */
+  MPI_Request       *empty;   /* [n] messages without contents */
+  PetscBool          lent;    /* neighbours may be copying from here */
+} AIJTCUHaloSide;
 
 /* halodevice.c: what a halo has on a device beside buffers */
 typedef struct {
   PetscBool used;
-  PetscBool receives; /* some ghosts come with messages: not all processes lend their memory */
-  PetscInt *rows;     /* those of the halo */
+  PetscInt *rows; /* those of the halo */
 
-  /* Before: B is there, and the ghosts of the last product are not needed any more. Came: the ghosts are in din */
+  /* Before: B is there, and what came for the last product is not needed any more. Came: rows are in device */
   struct CUevent_st *before, *came;
-  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece of out, and of the last one in use */
+  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece that leaves, and of the last one in use */
 } AIJTCUHaloDevice;
 
-/* halodirect.c: what another process has lent, as long as it has. Without an event there are messages instead */
+/* Rows to which sums of others are added: nrows of them. Those of row i are start[i] to start[i + 1] - 1 of at, by rank */
 typedef struct {
-  PetscScalar       *out;
-  PetscInt           first; /* row of out that is the first for this process */
-  struct CUevent_st *event;
-} AIJTCULender;
-
-typedef struct {
-  PetscBool          open;          /* on all processes: neighbours have tried to lend each other memory */
-  AIJTCULender      *from, *to;     /* [nfrom], [nto] */
-  struct CUevent_st *ready, *taken; /* events that are lent: all is packed, all ghosts are copied */
-  MPI_Request       *empty;         /* [nto + nfrom] messages without contents, for which the next packing waits */
-} AIJTCUHaloDirect;
+  PetscBool there;
+  PetscInt  nrows;
+  PetscInt *rows, *start, *at;    /* on the host */
+  PetscInt *drows, *dstart, *dat; /* and on the device, where they are in use */
+} AIJTCUHaloTargets;
 
 struct _n_AIJTCUHalo {
   AIJTCUState   state;
   PetscObjectId block; /* the off-diagonal block that it was found for */
 
-  /* The graph: a root for each local row of B, a leaf for each ghost. It owns the five arrays below */
-  PetscSF            sf;
-  PetscMPIInt        nto, nfrom; /* processes that need rows, and those that own ghosts */
-  const PetscMPIInt *to, *from;
-  const PetscInt    *tostart, *fromstart; /* [nto + 1], [nfrom + 1]: where in the buffers each of them begins */
-  const PetscInt    *rows;                /* [tostart[nto]] local rows that others need */
-  PetscInt           nlocal, nghosts;
+  PetscSF           sf; /* the graph: a root for each local row of B, a leaf for each ghost */
+  AIJTCUHaloSide    side[2];
+  const PetscInt   *rows; /* local rows that others need, in the order of that side. It belongs to the graph */
+  PetscInt          nlocal, nghosts;
+  AIJTCUHaloTargets targets;
 
   const AIJTCUHaloEngine *engine; /* that the buffers are for */
   AIJTCUHaloPlace         place;
   PetscInt                width;  /* columns that there is room for */
   PetscInt                failed; /* fewest columns that there was no memory for; 0 while there always was */
-  AIJTCUHaloBuffers       buffers;
   AIJTCUHaloDevice        device;
-  AIJTCUHaloDirect        direct;
+  PetscBool               direct; /* on all processes: neighbours have tried to lend each other memory */
 
-  PetscMPIInt  tag, backtag; /* of messages in the direction of the rows, and of those against it */
-  PetscMPIInt  nrequests;    /* of the receives, then of the sends */
-  PetscBool    posted;       /* all of them are under way */
-  MPI_Request *requests;     /* [(nfrom + nto) * AIJTCU_HALO_PIECES] */
-  MPI_Datatype row;          /* N scalars, for PetscSF */
-  PetscInt     row_N;        /* 0 while there is none */
+  PetscMPIInt  nrequests; /* of the receives, then of the sends */
+  PetscBool    posted;    /* all of them are under way */
+  MPI_Request *requests;  /* [neighbours of both sides * AIJTCU_HALO_PIECES] */
+  MPI_Datatype row;       /* N scalars, for PetscSF */
+  PetscInt     row_N;     /* 0 while there is none */
 };
+
+/* Rows of all neighbours of a side */
+static inline PetscInt AIJTCUHaloRows(const AIJTCUHaloSide *s)
+{
+  return s->n ? s->start[s->n] : 0;
+}
 
 /* Cut a range of rows in pieces, so that packing, copies and messages overlap. The second gives the first row of one */
 static inline PetscInt AIJTCUHaloPieces(AIJTCUHaloPlace place, PetscInt nrows, PetscInt N)
@@ -108,16 +135,18 @@ static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, Pet
 }
 
 /*
-   haloengine.c. An engine brings out to in. start is called when packing was started, and finish when the product that
-   needs no ghosts was, also after an error. Between them nobody touches either buffer
+   haloengine.c. An engine brings what is in one side to the others' other side. start is called when packing was
+   started, and finish when the product that needs nobody else was, also after an error. Between them nobody touches
+   either buffer
 */
 struct _n_AIJTCUHaloEngine {
   PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */
   PetscBool direct;   /* processes on one machine lend each other memory of their devices */
-  PetscErrorCode (*start)(AIJTCUHalo *, PetscInt);
-  PetscErrorCode (*finish)(AIJTCUHalo *, PetscInt);
+  PetscErrorCode (*open)(Mat, const AIJTCUHalo *); /* for one that goes from device to device. Collective */
+  PetscErrorCode (*start)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
+  PetscErrorCode (*finish)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
 };
-PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
+PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBool);
 
 /*
    halodevice.c, where the library has kernels for a device
@@ -125,48 +154,67 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo);
    AIJTCUHaloDeviceSupports()  whether there are kernels for the current device
    AIJTCUHaloDeviceAllocate()  buffers of so many bytes on the device, or no memory for them
    AIJTCUHaloDeviceStage()     the same for those on the host, unless all neighbours lend each other memory
+   AIJTCUHaloDeviceSums()      lets later work on the stream come after the last sums were taken
    AIJTCUHaloDevicePack()      starts to pack, behind the work on the stream of PETSc's current context
    AIJTCUHaloDeviceVacate()    waits until messages may come into the buffer
-   AIJTCUHaloDeviceWait()      waits until the first rows of out are packed
-   AIJTCUHaloDeviceCopy()      starts to copy rows of in to din, if these are two
-   AIJTCUHaloDeviceTake()      starts to copy the ghosts of a process that has lent its memory
+   AIJTCUHaloDeviceWait()      waits until the first rows are packed
+   AIJTCUHaloDeviceCopy()      starts to copy rows from the buffer to the device, if these are two
+   AIJTCUHaloDeviceTake()      starts to copy the rows of a process that has lent its memory
    AIJTCUHaloDeviceTaken()     tells such processes that all copies were started
    AIJTCUHaloDeviceEnd()       lets later work on the stream come behind all of this
+   AIJTCUHaloDeviceAdd()       adds sums that came
    AIJTCUHaloDeviceGhosts()    copies the ghosts to the host once more
+   AIJTCUHaloDeviceSetSums()   copies sums for ghosts from the host
 */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, size_t, size_t, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *, size_t, size_t, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *, PetscInt, const PetscScalar *, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, PetscInt, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *, PetscMPIInt, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, const size_t[2], PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *, const size_t[2], PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSums(AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *, AIJTCUHaloSideName, const PetscScalar *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *, AIJTCUHaloSideName);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *, AIJTCUHaloSideName, PetscMPIInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *, AIJTCUHaloSideName);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, PetscScalar *, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *, PetscInt, PetscScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *, PetscInt, const PetscScalar *);
 PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHalo *);
-PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHaloDevice *);
+PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHalo *);
 
-/* halodirect.c, for halodevice.c */
+/* halonccl.c */
+PETSC_INTERN PetscErrorCode AIJTCUHaloNcclOpen(Mat, const AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloNcclStart(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
+
+/* halodirect.c, for halodevice.c. A side's name is that which the way begins at */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDirectOpen(Mat, AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDirectReuse(AIJTCUHalo *, struct CUstream_st *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDirectReady(AIJTCUHalo *, struct CUstream_st *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTake(AIJTCUHalo *, PetscMPIInt, PetscInt, struct CUstream_st *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *, struct CUstream_st *);
-PETSC_INTERN PetscBool      AIJTCUHaloIsTaken(const AIJTCUHalo *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectReuse(AIJTCUHaloSide *, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectReady(const AIJTCUHaloSide *, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTake(AIJTCUHalo *, AIJTCUHaloSideName, PetscMPIInt, PetscInt, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *, AIJTCUHaloSideName, struct CUstream_st *);
+PETSC_INTERN PetscBool      AIJTCUHaloIsTaken(const AIJTCUHaloSide *, PetscInt, PetscInt);
 PETSC_INTERN void           AIJTCUHaloDirectClose(AIJTCUHalo *);
 
-/* Rows that are packed: those that others need, or all */
-static inline PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h)
+/* Rows that are packed for a way: those of all neighbours, or all local rows */
+static inline PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
-  if (!h->engine->messages) return h->nlocal;
-  return h->nto ? h->tostart[h->nto] : 0;
+  return from == AIJTCU_HALO_ROWS && !h->engine->messages ? h->nlocal : AIJTCUHaloRows(&h->side[from]);
 }
 
-/* halo.c. The first three are collective */
+/*
+   halo.c. The first three are collective
+
+   AIJTCUHaloPrepare()  have a halo with room for so many columns, or not
+   AIJTCUHaloBegin()    let rows go: those of a column-major matrix, or the sums for ghosts
+   AIJTCUHaloEnd()      wait until they have come
+   AIJTCUHaloSums()     before AIJTCUHaloBegin(): where the sums for ghosts are to be
+   AIJTCUHaloAdd()      after AIJTCUHaloEnd(): add the sums that came to a local dense matrix
+*/
 PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, const PetscScalar *, PetscInt, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, AIJTCUHaloSideName, const PetscScalar *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *, PetscScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUHaloAdd(Mat, AIJTCUHalo *, PetscInt, Mat);
 PETSC_INTERN PetscInt64     AIJTCUHaloBytes(const AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDestroy(AIJTCUHalo *);

@@ -1,6 +1,6 @@
 /*
    The halo of a matrix on a device. Rows are packed there, and copied in pieces to page-locked memory of the host,
-   unless MPI takes memory of the device. Ghosts are copied the other way as they come.
+   unless MPI takes memory of the device. What comes is copied the other way.
 
    This work has streams of its own, so that it overlaps with the product that needs no ghosts. The host waits for a
    piece that it is about to send, and for no other work.
@@ -36,7 +36,7 @@ static PetscErrorCode AIJTCUHaloAllocated(cudaError_t err, PetscScalar **p)
 static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
 {
   AIJTCUHaloDevice *d    = &h->device;
-  const size_t      rows = h->nto ? (size_t)h->tostart[h->nto] : 0;
+  const size_t      rows = (size_t)AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
 
   PetscFunctionBegin;
   if (!d->used) AIJTCUWorkspaceUser(PETSC_TRUE);
@@ -53,45 +53,41 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
 }
 
 /* Memory of the driver's pool cannot be lent, and not every MPI takes it */
-static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, size_t out, size_t in, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, const size_t bytes[2], cudaStream_t stream)
 {
-  AIJTCUHaloBuffers *b = &h->buffers;
-
   PetscFunctionBegin;
   PetscCall(AIJTCUHaloDeviceCreate(h, stream));
-  PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&b->dout, out), &b->dout));
-  PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&b->din, in), &b->din));
-  if (h->place == AIJTCU_HALO_DEVICE) {
-    b->out = b->dout;
-    b->in  = b->din;
+  for (int i = 0; i < 2; i++) {
+    AIJTCUHaloSide *s = &h->side[i];
+
+    PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&s->device, bytes[i]), &s->device));
+    if (h->place == AIJTCU_HALO_DEVICE) s->buffer = s->device;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *h, size_t out, size_t in, PetscBool *have)
+PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *h, const size_t bytes[2], PetscBool *have)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUHaloDeviceAllocateOnStream(h, out, in, stream));
-  *have = (PetscBool)(h->device.rows && h->buffers.dout && h->buffers.din);
+  AIJTCUCallOnStream(stream, AIJTCUHaloDeviceAllocateOnStream(h, bytes, stream));
+  *have = (PetscBool)(h->device.rows && h->side[0].device && h->side[1].device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, size_t out, size_t in, PetscBool *have)
+PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, const size_t bytes[2], PetscBool *have)
 {
-  const AIJTCUHaloDirect *d        = &h->direct;
-  const PetscBool         sends    = (PetscBool)!AIJTCUHaloIsTaken(h, 0, AIJTCUHaloPacked(h));
-  PetscBool               receives = (PetscBool)!d->open;
-
   PetscFunctionBegin;
   *have = PETSC_TRUE;
-  for (PetscMPIInt i = 0; d->open && i < h->nfrom; i++) receives = (PetscBool)(receives || !d->from[i].event);
-  h->device.receives = receives;
-  if (h->place == AIJTCU_HALO_DEVICE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (sends) PetscCall(AIJTCUHaloAllocated(cudaMallocHost((void **)&h->buffers.out, out), &h->buffers.out));
-  if (receives) PetscCall(AIJTCUHaloAllocated(cudaMallocHost((void **)&h->buffers.in, in), &h->buffers.in));
-  *have = (PetscBool)((!sends || h->buffers.out) && (!receives || h->buffers.in));
+  for (int i = 0; i < 2; i++) {
+    AIJTCUHaloSide *s = &h->side[i];
+
+    s->messages = (PetscBool)(!h->direct || !AIJTCUHaloIsTaken(s, 0, AIJTCUHaloRows(s)));
+    if (h->place == AIJTCU_HALO_DEVICE || !s->messages) continue;
+    PetscCall(AIJTCUHaloAllocated(cudaMallocHost((void **)&s->buffer, bytes[i]), &s->buffer));
+    if (!s->buffer) *have = PETSC_FALSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,22 +95,28 @@ PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, size_t out, size_t in, Petsc
 void AIJTCUHaloDeviceFree(AIJTCUHalo *h)
 {
   const cudaStream_t stream = AIJTCUDeviceStreamBehind();
-  AIJTCUHaloBuffers *b      = &h->buffers;
 
   AIJTCUHaloDirectClose(h);
-  if (b->dout || b->din || b->out || b->in) (void)AIJTCUForgetError(cudaStreamSynchronize(stream));
-  if (b->dout) (void)AIJTCUForgetError(cudaFree(b->dout));
-  if (b->din) (void)AIJTCUForgetError(cudaFree(b->din));
-  if (h->place == AIJTCU_HALO_STAGED) {
-    (void)AIJTCUForgetError(cudaFreeHost(b->out));
-    (void)AIJTCUForgetError(cudaFreeHost(b->in));
+  if (h->side[0].device || h->side[1].device || h->side[0].buffer || h->side[1].buffer) (void)AIJTCUForgetError(cudaStreamSynchronize(stream));
+  for (int i = 0; i < 2; i++) {
+    AIJTCUHaloSide *s = &h->side[i];
+
+    if (s->device) (void)AIJTCUForgetError(cudaFree(s->device));
+    if (h->place == AIJTCU_HALO_STAGED) (void)AIJTCUForgetError(cudaFreeHost(s->buffer));
+    s->buffer = s->device = NULL;
   }
-  memset(b, 0, sizeof(*b));
 }
 
-void AIJTCUHaloDeviceDestroy(AIJTCUHaloDevice *d)
+void AIJTCUHaloDeviceDestroy(AIJTCUHalo *h)
 {
-  if (d->rows) (void)AIJTCUForgetError(cudaFreeAsync(d->rows, AIJTCUDeviceStreamBehind()));
+  AIJTCUHaloDevice  *d       = &h->device;
+  AIJTCUHaloTargets *t       = &h->targets;
+  PetscInt          *lists[] = {d->rows, t->drows, t->dstart, t->dat};
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(lists); i++) {
+    if (lists[i]) (void)AIJTCUForgetError(cudaFreeAsync(lists[i], AIJTCUDeviceStreamBehind()));
+  }
+  t->drows = t->dstart = t->dat = NULL;
   if (d->before) (void)AIJTCUForgetError(cudaEventDestroy(d->before));
   if (d->came) (void)AIJTCUForgetError(cudaEventDestroy(d->came));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
@@ -124,31 +126,56 @@ void AIJTCUHaloDeviceDestroy(AIJTCUHaloDevice *d)
   memset(d, 0, sizeof(*d));
 }
 
-/* Pack piece k of the rows. Without a list these are all rows of B */
-static PetscErrorCode AIJTCUHaloPackPiece(AIJTCUHalo *h, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloSumsOnStream(AIJTCUHalo *h, cudaStream_t stream)
 {
-  const size_t at = (size_t)first * (size_t)N;
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHaloDirectReuse(&h->side[AIJTCU_HALO_GHOSTS], stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sums of the last product may be on their way to their owners: what writes new ones waits */
+PetscErrorCode AIJTCUHaloDeviceSums(AIJTCUHalo *h)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, AIJTCUHaloSumsOnStream(h, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Pack rows of B. Without a list these are all rows of B */
+static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+{
+  PetscScalar *to = h->side[AIJTCU_HALO_ROWS].device + (size_t)first * (size_t)N;
   HrpbError    err;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  if (h->engine->messages) err = HaloPackDevice(h->device.rows + first, end - first, N, b, ldb, h->buffers.dout + at, stream);
-  else err = HaloPackDevice(NULL, end - first, N, b + first, ldb, h->buffers.dout + at, stream);
+  if (h->engine->messages) err = HaloPackDevice(h->device.rows + first, end - first, N, b, ldb, to, stream);
+  else err = HaloPackDevice(NULL, end - first, N, b + first, ldb, to, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
-  if (h->place == AIJTCU_HALO_STAGED && end > first && !AIJTCUHaloIsTaken(h, first, end)) {
-    const size_t bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
-
-    PetscCallCUDA(cudaMemcpyAsync(h->buffers.out + at, h->buffers.dout + at, bytes, cudaMemcpyDeviceToHost, stream));
-    PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, PetscInt packed, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+/* Pack a piece. Sums for ghosts are there already. Neighbours take it, or it goes to where messages leave */
+static PetscErrorCode AIJTCUHaloPackPiece(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
-  const PetscInt    pieces = AIJTCUHaloPieces(h->place, packed, N);
-  AIJTCUHaloDevice *d      = &h->device;
+  const AIJTCUHaloSide *s  = &h->side[from];
+  const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+
+  PetscFunctionBegin;
+  if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, first, end, b, ldb, N, stream));
+  if (h->place != AIJTCU_HALO_STAGED || end == first || (h->direct && AIJTCUHaloIsTaken(s, first, end))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+{
+  const PetscInt    packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
+  AIJTCUHaloDevice *d = &h->device;
   AIJTCUTransfers  *t;
 
   PetscFunctionBegin;
@@ -156,36 +183,37 @@ static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, PetscInt packed, con
   PetscCallCUDA(cudaEventRecord(d->before, stream));
   PetscCallCUDA(cudaStreamWaitEvent(t->out, d->before, 0));
   PetscCallCUDA(cudaStreamWaitEvent(t->in, d->before, 0));
-  PetscCall(AIJTCUHaloDirectReuse(h, t->out));
+  PetscCall(AIJTCUHaloDirectReuse(&h->side[from], t->out));
+  PetscCall(AIJTCUHaloDirectReuse(&h->side[!from], t->in));
   for (PetscInt k = 0; k < pieces; k++) {
-    PetscCall(AIJTCUHaloPackPiece(h, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), b, ldb, N, t->out));
+    PetscCall(AIJTCUHaloPackPiece(h, from, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), b, ldb, N, t->out));
     PetscCallCUDA(cudaEventRecord(d->packed[k], t->out));
   }
   d->last = d->packed[pieces - 1];
-  PetscCall(AIJTCUHaloDirectReady(h, t->out));
+  PetscCall(AIJTCUHaloDirectReady(&h->side[from], t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, PetscInt packed, const PetscScalar *b, PetscInt ldb, PetscInt N)
+PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUHaloPackOnStream(h, packed, b, ldb, N, stream));
+  AIJTCUCallOnStream(stream, AIJTCUHaloPackOnStream(h, from, b, ldb, N, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Staged, the ghosts of the last product may be on their way to the device; on the device they may be in use */
-PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h)
+/* Staged, what came for the last product may be on its way to the device; on the device it may be in use */
+PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
-  if (h->device.receives) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.before));
+  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.before));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *h, PetscInt end, PetscInt N)
+PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt end, PetscInt N)
 {
-  const PetscInt packed = AIJTCUHaloPacked(h), pieces = AIJTCUHaloPieces(h->place, packed, N);
+  const PetscInt packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
   PetscInt       k = 0;
 
   PetscFunctionBegin;
@@ -194,36 +222,37 @@ PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *h, PetscInt end, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *h, PetscInt first, PetscInt end, PetscInt N)
+PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
 {
-  const size_t     at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
-  AIJTCUTransfers *t;
+  const AIJTCUHaloSide *s  = &h->side[!from];
+  const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+  AIJTCUTransfers      *t;
 
   PetscFunctionBegin;
   if (h->place != AIJTCU_HALO_STAGED || !bytes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCallCUDA(cudaMemcpyAsync(h->buffers.din + at, h->buffers.in + at, bytes, cudaMemcpyHostToDevice, t->in));
+  PetscCallCUDA(cudaMemcpyAsync(s->device + at, s->buffer + at, bytes, cudaMemcpyHostToDevice, t->in));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N)
+PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N)
 {
   AIJTCUTransfers *t;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCall(AIJTCUHaloDirectTake(h, i, N, t->in));
+  PetscCall(AIJTCUHaloDirectTake(h, from, i, N, t->in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *h)
+PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   AIJTCUTransfers *t;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCall(AIJTCUHaloDirectTaken(h, t->in));
+  PetscCall(AIJTCUHaloDirectTaken(h, from, t->in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -236,10 +265,66 @@ PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *h, PetscInt N, PetscScal
   PetscFunctionBegin;
   PetscCall(PetscMalloc(bytes, ghosts));
   err = cudaEventSynchronize(h->device.came);
-  if (err == cudaSuccess) err = cudaMemcpy(*ghosts, h->buffers.din, bytes, cudaMemcpyDeviceToHost);
+  if (err == cudaSuccess) err = cudaMemcpy(*ghosts, h->side[AIJTCU_HALO_GHOSTS].device, bytes, cudaMemcpyDeviceToHost);
   if (err != cudaSuccess) PetscCall(PetscFree(*ghosts));
   PetscCallCUDA(err);
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloSetSumsOnStream(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums, cudaStream_t stream)
+{
+  const size_t bytes = sizeof(PetscScalar) * (size_t)h->nghosts * (size_t)N;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(h->side[AIJTCU_HALO_GHOSTS].device, sums, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream)); /* the caller may free them next */
+  PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let the sums for ghosts be these, which are on the host */
+PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, AIJTCUHaloSetSumsOnStream(h, N, sums, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloList(const PetscInt *list, PetscInt n, cudaStream_t stream, PetscInt **on_device)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc((size_t)n * sizeof(PetscInt), stream, (void **)on_device));
+  PetscCheck(*on_device, PETSC_COMM_SELF, PETSC_ERR_MEM, "No device memory for %" PetscInt_FMT " numbers of rows of a halo", n);
+  PetscCallCUDA(cudaMemcpyAsync(*on_device, list, (size_t)n * sizeof(PetscInt), cudaMemcpyHostToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, cudaStream_t stream)
+{
+  AIJTCUHaloTargets *t = &h->targets;
+  HrpbError          err;
+
+  PetscFunctionBegin;
+  if (!t->drows) PetscCall(AIJTCUHaloList(t->rows, t->nrows, stream, &t->drows));
+  if (!t->dstart) PetscCall(AIJTCUHaloList(t->start, t->nrows + 1, stream, &t->dstart));
+  if (!t->dat) PetscCall(AIJTCUHaloList(t->at, t->start[t->nrows], stream, &t->dat));
+  PetscCall(PetscLogGpuTimeBegin());
+  err = HaloAddDevice(t->nrows, t->drows, t->dstart, h->engine->messages ? t->dat : NULL, N, h->side[AIJTCU_HALO_ROWS].device, c, ldc, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Add the sums that came to rows of a column-major matrix */
+PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, AIJTCUHaloAddOnStream(h, N, c, ldc, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

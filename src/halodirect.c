@@ -1,10 +1,10 @@
 /*
-   Ghosts straight from the memory of other processes' devices, on the same machine: CUDA lends it to this process
+   Rows straight from the memory of other processes' devices, on the same machine: CUDA lends it to this process
    (cudaIpc...). A copy there takes the way that the devices have, and no memory of the host.
 
    No host waits for a device. A process that has started to pack says so by an empty message. The other one lets its
    copy wait for the packing, by an event that it was lent as well. When it has started to copy, an empty message goes
-   back. The next packing waits for the copy in the same way.
+   back. What next writes there waits for the copy in the same way.
 
    What was lent is given back before its owner frees it: all processes meet in between.
 */
@@ -13,18 +13,13 @@
 #if AIJTCU_HAVE_HALO && AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-/* What an owner lends, and what it is lent in return */
+/* What neighbours lend each other: rows, and an event that says that they are there, or that those of others are taken */
 typedef struct {
   PetscBool            lent;
-  cudaIpcMemHandle_t   out;
-  cudaIpcEventHandle_t ready;
-  PetscInt             first; /* row of out that is the borrower's first */
+  cudaIpcMemHandle_t   rows;
+  cudaIpcEventHandle_t event;
+  PetscInt             first; /* row that is the borrower's first */
 } Loan;
-
-typedef struct {
-  PetscBool            lent;
-  cudaIpcEventHandle_t taken;
-} Return;
 
 /* Errors here are no errors: messages go instead */
 static PetscBool Succeeds(cudaError_t err)
@@ -52,84 +47,82 @@ static PetscErrorCode AIJTCULocalRank(AIJTCUHalo *h, PetscMPIInt rank, PetscBool
 
 static void AIJTCUGiveBack(AIJTCULender *l)
 {
-  if (l->out) (void)Succeeds(cudaIpcCloseMemHandle(l->out));
+  if (l->rows) (void)Succeeds(cudaIpcCloseMemHandle(l->rows));
   if (l->event) (void)Succeeds(cudaEventDestroy(l->event));
-  l->out   = NULL;
+  l->rows  = NULL;
   l->event = NULL;
 }
 
-/* Send size bytes to each neighbour, and get as many. ways are those of rows: with them, or against them */
-static PetscErrorCode AIJTCUSwap(AIJTCUHalo *h, const void *forth, void *forthin, size_t forthsize, const void *back, void *backin, size_t backsize)
+/* Send size bytes to each neighbour of both sides, and get as many */
+static PetscErrorCode AIJTCUSwap(AIJTCUHalo *h, const void *const give[2], void *const get[2], size_t size)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)h->sf);
   PetscMPIInt    n    = 0;
 
   PetscFunctionBegin;
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) PetscCallMPI(MPIU_Irecv((char *)forthin + (size_t)i * forthsize, (PetscCount)forthsize, MPI_BYTE, h->from[i], h->tag, comm, &h->requests[n++]));
-  for (PetscMPIInt i = 0; i < h->nto; i++) PetscCallMPI(MPIU_Irecv((char *)backin + (size_t)i * backsize, (PetscCount)backsize, MPI_BYTE, h->to[i], h->backtag, comm, &h->requests[n++]));
-  for (PetscMPIInt i = 0; i < h->nto; i++) PetscCallMPI(MPIU_Isend((const char *)forth + (size_t)i * forthsize, (PetscCount)forthsize, MPI_BYTE, h->to[i], h->tag, comm, &h->requests[n++]));
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) PetscCallMPI(MPIU_Isend((const char *)back + (size_t)i * backsize, (PetscCount)backsize, MPI_BYTE, h->from[i], h->backtag, comm, &h->requests[n++]));
+  for (int k = 0; k < 2; k++) {
+    const AIJTCUHaloSide *s = &h->side[k];
+
+    for (PetscMPIInt i = 0; i < s->n; i++) PetscCallMPI(MPIU_Irecv((char *)get[k] + (size_t)i * size, (PetscCount)size, MPI_BYTE, s->ranks[i], h->side[!k].tag, comm, &h->requests[n++]));
+  }
+  for (int k = 0; k < 2; k++) {
+    const AIJTCUHaloSide *s = &h->side[k];
+
+    for (PetscMPIInt i = 0; i < s->n; i++) PetscCallMPI(MPIU_Isend((const char *)give[k] + (size_t)i * size, (PetscCount)size, MPI_BYTE, s->ranks[i], s->tag, comm, &h->requests[n++]));
+  }
   PetscCallMPI(MPI_Waitall(n, h->requests, MPI_STATUSES_IGNORE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Have the two events that are lent, and handles of all that is */
-static void AIJTCULend(AIJTCUHalo *h, Loan loans[], Return *back)
+/* Have the event of a side that is lent, and handles of all that is */
+static void AIJTCULend(AIJTCUHaloSide *s, Loan loans[])
 {
-  AIJTCUHaloDirect *d = &h->direct;
-  Loan              loan;
+  Loan loan;
 
   memset(&loan, 0, sizeof(loan));
-  memset(back, 0, sizeof(*back));
-  if (!Succeeds(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming | cudaEventInterprocess))) d->ready = NULL;
-  if (!Succeeds(cudaEventCreateWithFlags(&d->taken, cudaEventDisableTiming | cudaEventInterprocess))) d->taken = NULL;
-  loan.lent  = (PetscBool)(d->ready && Succeeds(cudaIpcGetMemHandle(&loan.out, h->buffers.dout)) && Succeeds(cudaIpcGetEventHandle(&loan.ready, d->ready)));
-  back->lent = (PetscBool)(d->taken && Succeeds(cudaIpcGetEventHandle(&back->taken, d->taken)));
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
+  if (!Succeeds(cudaEventCreateWithFlags(&s->event, cudaEventDisableTiming | cudaEventInterprocess))) s->event = NULL;
+  loan.lent = (PetscBool)(s->event && Succeeds(cudaIpcGetMemHandle(&loan.rows, s->device)) && Succeeds(cudaIpcGetEventHandle(&loan.event, s->event)));
+  for (PetscMPIInt i = 0; i < s->n; i++) {
     loans[i]       = loan;
-    loans[i].first = h->tostart[i];
+    loans[i].first = s->start[i];
   }
 }
 
-static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, PetscBool lent, const Loan *loan, const cudaIpcEventHandle_t *event, AIJTCULender *l)
+static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, const Loan *loan, AIJTCULender *l)
 {
   PetscBool here;
-  void     *out = NULL;
+  void     *rows = NULL;
 
   PetscFunctionBegin;
   PetscCall(AIJTCULocalRank(h, rank, &here));
-  if (!here || !lent) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!Succeeds(cudaIpcOpenEventHandle(&l->event, *event))) l->event = NULL;
-  if (l->event && loan && !Succeeds(cudaIpcOpenMemHandle(&out, loan->out, cudaIpcMemLazyEnablePeerAccess))) AIJTCUGiveBack(l);
-  if (l->event && loan) {
-    l->out   = out;
+  if (!here || !loan->lent) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!Succeeds(cudaIpcOpenEventHandle(&l->event, loan->event))) l->event = NULL;
+  if (l->event && !Succeeds(cudaIpcOpenMemHandle(&rows, loan->rows, cudaIpcMemLazyEnablePeerAccess))) AIJTCUGiveBack(l);
+  if (l->event) {
+    l->rows  = rows;
     l->first = loan->first;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Exchange handles with all neighbours. A way is direct if both of its ends could open what they were lent */
-static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Loan *loans, Loan *loansin, Return *backs, Return *backsin, PetscBool *ok, PetscBool *okin)
+/* Exchange handles with all neighbours. They are direct if both ends could open what they were lent */
+static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Loan *const give[2], Loan *const get[2], PetscBool *const ok[2], PetscBool *const okthere[2])
 {
-  AIJTCUHaloDirect *d = &h->direct;
-
   PetscFunctionBegin;
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) backs[i] = backs[h->nfrom];
-  PetscCall(AIJTCUSwap(h, loans, loansin, sizeof(*loans), backs, backsin, sizeof(*backs)));
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
-    PetscCall(AIJTCUBorrow(h, h->from[i], loansin[i].lent, &loansin[i], &loansin[i].ready, &d->from[i]));
-    ok[h->nto + i] = (PetscBool)(d->from[i].event != NULL);
+  PetscCall(AIJTCUSwap(h, (const void *const *)give, (void *const *)get, sizeof(Loan)));
+  for (int k = 0; k < 2; k++) {
+    const AIJTCUHaloSide *s = &h->side[k];
+
+    for (PetscMPIInt i = 0; i < s->n; i++) {
+      PetscCall(AIJTCUBorrow(h, s->ranks[i], &get[k][i], &s->lenders[i]));
+      ok[k][i] = (PetscBool)(s->lenders[i].event != NULL);
+    }
   }
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    PetscCall(AIJTCUBorrow(h, h->to[i], backsin[i].lent, NULL, &backsin[i].taken, &d->to[i]));
-    ok[i] = (PetscBool)(d->to[i].event != NULL);
-  }
-  PetscCall(AIJTCUSwap(h, ok, okin, sizeof(*ok), ok + h->nto, okin + h->nfrom, sizeof(*ok)));
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
-    if (!okin[i]) AIJTCUGiveBack(&d->from[i]);
-  }
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    if (!okin[h->nfrom + i]) AIJTCUGiveBack(&d->to[i]);
+  PetscCall(AIJTCUSwap(h, (const void *const *)ok, (void *const *)okthere, sizeof(PetscBool)));
+  for (int k = 0; k < 2; k++) {
+    for (PetscMPIInt i = 0; i < h->side[k].n; i++) {
+      if (!okthere[k][i]) AIJTCUGiveBack(&h->side[k].lenders[i]);
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -137,14 +130,12 @@ static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Loan *loans, Loan *loansi
 /* Let neighbours lend each other their buffers, where they can. Collective */
 PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
 {
-  AIJTCUHaloDirect *d = &h->direct;
-  Loan             *loans, *loansin;
-  Return           *backs, *backsin;
-  PetscBool        *ok, *okin;
-  PetscMPIInt       nfrom = 0, nto = 0;
+  Loan       *give[2], *get[2];
+  PetscBool  *ok[2], *okthere[2];
+  PetscMPIInt ndirect[2] = {0, 0};
 
   PetscFunctionBegin;
-  d->open = PETSC_TRUE;
+  h->direct = PETSC_TRUE;
   #if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
   {
     PetscShmComm shm;
@@ -153,93 +144,107 @@ PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
     PetscCall(PetscShmCommGet(PetscObjectComm((PetscObject)h->sf), &shm));
   }
   #endif
-  PetscCall(PetscCalloc3(h->nfrom, &d->from, h->nto, &d->to, h->nfrom + h->nto, &d->empty));
-  for (PetscMPIInt i = 0; i < h->nfrom + h->nto; i++) d->empty[i] = MPI_REQUEST_NULL;
-  PetscCall(PetscMalloc6(h->nto, &loans, h->nfrom, &loansin, h->nfrom + 1, &backs, h->nto, &backsin, h->nto + h->nfrom, &ok, h->nto + h->nfrom, &okin));
-  AIJTCULend(h, loans, &backs[h->nfrom]);
-  PetscCall(AIJTCUHaloConnect(h, loans, loansin, backs, backsin, ok, okin));
-  PetscCall(PetscFree6(loans, loansin, backs, backsin, ok, okin));
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) nfrom += d->from[i].event != NULL;
-  for (PetscMPIInt i = 0; i < h->nto; i++) nto += d->to[i].event != NULL;
-  PetscCall(PetscInfo(A, "aijtcu: rows go to %d of %d processes, and come from %d of %d, without memory of the host\n", nto, h->nto, nfrom, h->nfrom));
+  for (int k = 0; k < 2; k++) {
+    AIJTCUHaloSide *s = &h->side[k];
+
+    PetscCall(PetscCalloc2(s->n, &s->lenders, s->n, &s->empty));
+    for (PetscMPIInt i = 0; i < s->n; i++) s->empty[i] = MPI_REQUEST_NULL;
+    PetscCall(PetscMalloc4(s->n, &give[k], s->n, &get[k], s->n, &ok[k], s->n, &okthere[k]));
+    AIJTCULend(s, give[k]);
+  }
+  PetscCall(AIJTCUHaloConnect(h, give, get, ok, okthere));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(PetscFree4(give[k], get[k], ok[k], okthere[k]));
+    for (PetscMPIInt i = 0; i < h->side[k].n; i++) ndirect[k] += h->side[k].lenders[i].event != NULL;
+  }
+  PetscCall(PetscInfo(A, "aijtcu: rows go to %d of %d processes, and come from %d of %d, without memory of the host\n", ndirect[AIJTCU_HALO_ROWS],
+    h->side[AIJTCU_HALO_ROWS].n, ndirect[AIJTCU_HALO_GHOSTS], h->side[AIJTCU_HALO_GHOSTS].n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Give back what was lent, and wait until all others have. Collective. The memory may be freed after it */
 void AIJTCUHaloDirectClose(AIJTCUHalo *h)
 {
-  AIJTCUHaloDirect *d = &h->direct;
-
-  if (!d->open) return;
-  if (d->empty) (void)MPI_Waitall(h->nto + h->nfrom, d->empty, MPI_STATUSES_IGNORE);
+  if (!h->direct) return;
+  for (int k = 0; k < 2; k++) {
+    if (h->side[k].empty) (void)MPI_Waitall(h->side[k].n, h->side[k].empty, MPI_STATUSES_IGNORE);
+  }
   (void)Succeeds(cudaStreamSynchronize(AIJTCUDeviceStreamBehind()));
-  for (PetscMPIInt i = 0; d->from && i < h->nfrom; i++) AIJTCUGiveBack(&d->from[i]);
-  for (PetscMPIInt i = 0; d->to && i < h->nto; i++) AIJTCUGiveBack(&d->to[i]);
+  for (int k = 0; k < 2; k++) {
+    const AIJTCUHaloSide *s = &h->side[k];
+
+    for (PetscMPIInt i = 0; s->lenders && i < s->n; i++) AIJTCUGiveBack(&s->lenders[i]);
+  }
   (void)MPI_Barrier(PetscObjectComm((PetscObject)h->sf));
-  if (d->ready) (void)Succeeds(cudaEventDestroy(d->ready));
-  if (d->taken) (void)Succeeds(cudaEventDestroy(d->taken));
-  (void)PetscFree3(d->from, d->to, d->empty);
-  memset(d, 0, sizeof(*d));
+  for (int k = 0; k < 2; k++) {
+    AIJTCUHaloSide *s = &h->side[k];
+
+    if (s->event) (void)Succeeds(cudaEventDestroy(s->event));
+    (void)PetscFree2(s->lenders, s->empty);
+    s->event = NULL;
+    s->lent  = PETSC_FALSE;
+  }
+  h->direct = PETSC_FALSE;
 }
 
-/* Whether rows from first to end - 1 of out are all taken by their processes */
-PetscBool AIJTCUHaloIsTaken(const AIJTCUHalo *h, PetscInt first, PetscInt end)
+/* Whether rows from first to end - 1 of a side are all taken by their processes */
+PetscBool AIJTCUHaloIsTaken(const AIJTCUHaloSide *s, PetscInt first, PetscInt end)
 {
-  if (!h->direct.open) return PETSC_FALSE;
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    if (h->tostart[i] < end && h->tostart[i + 1] > first && !h->direct.to[i].event) return PETSC_FALSE;
+  for (PetscMPIInt i = 0; i < s->n; i++) {
+    if (s->start[i] < end && s->start[i + 1] > first && !s->lenders[i].event) return PETSC_FALSE;
   }
   return PETSC_TRUE;
 }
 
-/* Packing on the stream waits until what was packed last has been taken */
-PetscErrorCode AIJTCUHaloDirectReuse(AIJTCUHalo *h, cudaStream_t stream)
+/* What next writes the rows of a side, on the stream, waits until those that are there have been taken */
+PetscErrorCode AIJTCUHaloDirectReuse(AIJTCUHaloSide *s, cudaStream_t stream)
 {
-  AIJTCUHaloDirect *d = &h->direct;
-
   PetscFunctionBegin;
-  if (!d->open) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Waitall(h->nto + h->nfrom, d->empty, MPI_STATUSES_IGNORE));
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    if (d->to[i].event) PetscCallCUDA(cudaStreamWaitEvent(stream, d->to[i].event, 0));
+  if (s->empty) PetscCallMPI(MPI_Waitall(s->n, s->empty, MPI_STATUSES_IGNORE));
+  if (!s->lent) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscMPIInt i = 0; i < s->n; i++) {
+    if (s->lenders[i].event) PetscCallCUDA(cudaStreamWaitEvent(stream, s->lenders[i].event, 0));
   }
+  s->lent = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* All is packed when the stream is through */
-PetscErrorCode AIJTCUHaloDirectReady(AIJTCUHalo *h, cudaStream_t stream)
+PetscErrorCode AIJTCUHaloDirectReady(const AIJTCUHaloSide *s, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (h->direct.ready) PetscCallCUDA(cudaEventRecord(h->direct.ready, stream));
+  if (s->event) PetscCallCUDA(cudaEventRecord(s->event, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copy the ghosts of process i on the stream. It has said that they are being packed */
-PetscErrorCode AIJTCUHaloDirectTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N, cudaStream_t stream)
+/* Copy the rows of a neighbour on the stream. It has said that they are being packed */
+PetscErrorCode AIJTCUHaloDirectTake(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N, cudaStream_t stream)
 {
-  const AIJTCULender *l     = &h->direct.from[i];
-  const size_t        bytes = sizeof(PetscScalar) * (size_t)(h->fromstart[i + 1] - h->fromstart[i]) * (size_t)N;
+  const AIJTCUHaloSide *s     = &h->side[!from];
+  const AIJTCULender   *l     = &s->lenders[i];
+  const size_t          bytes = sizeof(PetscScalar) * (size_t)(s->start[i + 1] - s->start[i]) * (size_t)N;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamWaitEvent(stream, l->event, 0));
-  PetscCallCUDA(cudaMemcpyAsync(h->buffers.din + (size_t)h->fromstart[i] * (size_t)N, l->out + (size_t)l->first * (size_t)N, bytes, cudaMemcpyDeviceToDevice, stream));
+  PetscCallCUDA(cudaMemcpyAsync(s->device + (size_t)s->start[i] * (size_t)N, l->rows + (size_t)l->first * (size_t)N, bytes, cudaMemcpyDeviceToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All copies are on the stream. Tell owners of rows, and hear of those who copy from here; the next packing waits */
-PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *h, cudaStream_t stream)
+/* All copies are on the stream. Tell those who have packed, and hear of those who copy from here */
+PetscErrorCode AIJTCUHaloDirectTaken(AIJTCUHalo *h, AIJTCUHaloSideName from, cudaStream_t stream)
 {
   const MPI_Comm    comm = PetscObjectComm((PetscObject)h->sf);
-  AIJTCUHaloDirect *d    = &h->direct;
-  cudaError_t       err  = d->taken ? cudaEventRecord(d->taken, stream) : cudaSuccess;
+  AIJTCUHaloSide   *out = &h->side[from], *in = &h->side[!from];
+  const cudaError_t err = in->event ? cudaEventRecord(in->event, stream) : cudaSuccess;
 
   PetscFunctionBegin;
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
-    if (d->from[i].event) PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, h->from[i], h->backtag, comm, &d->empty[h->nto + i]));
+  for (PetscMPIInt i = 0; i < in->n; i++) {
+    if (in->lenders[i].event) PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, in->ranks[i], out->answer, comm, &in->empty[i]));
   }
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    if (d->to[i].event) PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, h->to[i], h->backtag, comm, &d->empty[i]));
+  for (PetscMPIInt i = 0; i < out->n; i++) {
+    if (out->lenders[i].event) PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, out->ranks[i], out->answer, comm, &out->empty[i]));
   }
+  out->lent = PETSC_TRUE;
   PetscCallCUDA(err);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

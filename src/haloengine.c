@@ -1,109 +1,111 @@
 /*
-   Engines: ways to bring packed rows to the processes that need them. The table is at the end.
+   Engines: ways to bring packed rows to the processes that need them, and sums back. The table is at the end.
 */
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_HALO
 
-/* Hooks for a device. On the host all rows are packed when an engine starts, and ghosts are where they are needed */
-static PetscErrorCode AIJTCUVacate(const AIJTCUHalo *h)
+/* Hooks for a device. On the host all rows are packed when an engine starts, and they come to where they are needed */
+static PetscErrorCode AIJTCUVacate(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceVacate(h));
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceVacate(h, from));
   #else
-  (void)h;
+  (void)h, (void)from;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWaitForRows(const AIJTCUHalo *h, PetscInt end, PetscInt N)
+static PetscErrorCode AIJTCUWaitForRows(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWait(h, end, N));
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWait(h, from, end, N));
   #else
-  (void)h, (void)end, (void)N;
+  (void)h, (void)from, (void)end, (void)N;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCopyGhosts(const AIJTCUHalo *h, PetscInt first, PetscInt end, PetscInt N)
+static PetscErrorCode AIJTCUCopyRows(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceCopy(h, first, end, N));
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceCopy(h, from, first, end, N));
   #else
-  (void)h, (void)first, (void)end, (void)N;
+  (void)h, (void)from, (void)first, (void)end, (void)N;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether rows that go to process i, or come from it, need no message of their own */
-static PetscBool AIJTCUIsDirect(const AIJTCULender lenders[], PetscMPIInt i)
+/* Whether rows that go to neighbour i of a side, or come from it, need no message of their own */
+static PetscBool AIJTCUIsDirect(const AIJTCUHaloSide *s, PetscMPIInt i)
 {
-  return (PetscBool)(lenders && lenders[i].event);
+  return (PetscBool)(s->lenders && s->lenders[i].event);
 }
 
-static PetscErrorCode AIJTCUTake(AIJTCUHalo *h, PetscMPIInt i, PetscInt N)
+static PetscErrorCode AIJTCUTake(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  PetscCall(AIJTCUHaloDeviceTake(h, i, N));
+  PetscCall(AIJTCUHaloDeviceTake(h, from, i, N));
   #else
-  (void)h, (void)i, (void)N;
+  (void)h, (void)from, (void)i, (void)N;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h)
+static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->direct.open) PetscCall(AIJTCUHaloDeviceTaken(h));
+  if (h->direct) PetscCall(AIJTCUHaloDeviceTaken(h, from));
   #else
-  (void)h;
+  (void)h, (void)from;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    Messages of MPI between buffers of ours. One product of A is under way at a time, and messages between two processes
-   stay in order, so one tag is enough. After an error of the device all messages go as well: others wait for them.
+   stay in order, so one tag for each way is enough. After an error of the device all messages go as well: others wait
+   for them.
 */
-static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
-  const MPI_Comm       comm    = PetscObjectComm((PetscObject)h->sf);
-  const PetscErrorCode vacated = AIJTCUVacate(h);
-  PetscErrorCode       ierr    = PETSC_SUCCESS;
-  PetscMPIInt          n       = 0;
+  const MPI_Comm        comm    = PetscObjectComm((PetscObject)h->sf);
+  const AIJTCUHaloSide *out     = &h->side[from], *in = &h->side[!from];
+  const PetscErrorCode  vacated = AIJTCUVacate(h, from);
+  PetscErrorCode        ierr    = PETSC_SUCCESS;
+  PetscMPIInt           n       = 0;
 
   PetscFunctionBegin;
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
-    const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
+  for (PetscMPIInt i = 0; i < in->n; i++) {
+    const PetscInt first = in->start[i], nrows = in->start[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
-    if (AIJTCUIsDirect(h->direct.from, i)) {
-      PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, h->from[i], h->tag, comm, &h->requests[n++]));
+    if (AIJTCUIsDirect(in, i)) {
+      PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, in->ranks[i], out->tag, comm, &h->requests[n++]));
       continue;
     }
     for (PetscInt k = 0; k < pieces; k++) {
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
-      PetscCallMPI(MPIU_Irecv(h->buffers.in + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, h->from[i], h->tag, comm, &h->requests[n++]));
+      PetscCallMPI(MPIU_Irecv(in->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, in->ranks[i], out->tag, comm, &h->requests[n++]));
     }
   }
-  for (PetscMPIInt i = 0; i < h->nto; i++) {
-    const PetscInt first = h->tostart[i], nrows = h->tostart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
+  for (PetscMPIInt i = 0; i < out->n; i++) {
+    const PetscInt first = out->start[i], nrows = out->start[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
-    if (AIJTCUIsDirect(h->direct.to, i)) {
-      PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, h->to[i], h->tag, comm, &h->requests[n++]));
+    if (AIJTCUIsDirect(out, i)) {
+      PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, out->ranks[i], out->tag, comm, &h->requests[n++]));
       continue;
     }
     for (PetscInt k = 0; k < pieces; k++) {
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
-      if (!ierr) ierr = AIJTCUWaitForRows(h, first + end, N);
-      PetscCallMPI(MPIU_Isend(h->buffers.out + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, h->to[i], h->tag, comm, &h->requests[n++]));
+      if (!ierr) ierr = AIJTCUWaitForRows(h, from, first + end, N);
+      PetscCallMPI(MPIU_Isend(out->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, out->ranks[i], out->tag, comm, &h->requests[n++]));
     }
   }
   h->nrequests = n;
@@ -113,29 +115,30 @@ static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Ghosts are copied in the order of the processes, so a message that is late keeps those behind it waiting */
-static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, PetscInt N)
+/* Rows are copied in the order of the processes, so a message that is late keeps those behind it waiting */
+static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS, taken;
-  PetscMPIInt    n    = 0;
+  const AIJTCUHaloSide *in   = &h->side[!from];
+  PetscErrorCode        ierr = PETSC_SUCCESS, taken;
+  PetscMPIInt           n    = 0;
 
   PetscFunctionBegin;
   if (!h->posted) PetscFunctionReturn(PETSC_SUCCESS); /* after an error of MPI */
   h->posted = PETSC_FALSE;
-  for (PetscMPIInt i = 0; i < h->nfrom; i++) {
-    const PetscInt first = h->fromstart[i], nrows = h->fromstart[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
+  for (PetscMPIInt i = 0; i < in->n; i++) {
+    const PetscInt first = in->start[i], nrows = in->start[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
-    if (AIJTCUIsDirect(h->direct.from, i)) {
+    if (AIJTCUIsDirect(in, i)) {
       PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
-      if (!ierr) ierr = AIJTCUTake(h, i, N);
+      if (!ierr) ierr = AIJTCUTake(h, from, i, N);
       continue;
     }
     for (PetscInt k = 0; k < pieces; k++) {
       PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
-      if (!ierr) ierr = AIJTCUCopyGhosts(h, first + AIJTCUHaloPieceStart(nrows, pieces, k), first + AIJTCUHaloPieceStart(nrows, pieces, k + 1), N);
+      if (!ierr) ierr = AIJTCUCopyRows(h, from, first + AIJTCUHaloPieceStart(nrows, pieces, k), first + AIJTCUHaloPieceStart(nrows, pieces, k + 1), N);
     }
   }
-  taken = AIJTCUTaken(h);
+  taken = AIJTCUTaken(h, from);
   PetscCallMPI(MPI_Waitall(h->nrequests - n, h->requests + n, MPI_STATUSES_IGNORE));
   PetscCall(ierr);
   PetscCall(taken);
@@ -143,8 +146,9 @@ static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, PetscInt N)
 }
 
 /* PetscSF, the reference. It packs once more, into buffers that it makes for each N */
-static PetscErrorCode AIJTCUSFStart(AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUSFStart(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
+  PetscScalar   *rows = h->side[AIJTCU_HALO_ROWS].buffer, *ghosts = h->side[AIJTCU_HALO_GHOSTS].buffer;
   PetscErrorCode ierr, begun;
   PetscMPIInt    n;
 
@@ -157,32 +161,60 @@ static PetscErrorCode AIJTCUSFStart(AIJTCUHalo *h, PetscInt N)
     h->row_N = N;
     PetscCallMPI(MPI_Type_commit(&h->row));
   }
-  ierr = AIJTCUVacate(h);
-  if (!ierr) ierr = AIJTCUWaitForRows(h, AIJTCUHaloPacked(h), N);
-  begun     = PetscSFBcastBegin(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE);
+  ierr = AIJTCUVacate(h, from);
+  if (!ierr) ierr = AIJTCUWaitForRows(h, from, AIJTCUHaloPacked(h, from), N);
+  if (from == AIJTCU_HALO_ROWS) begun = PetscSFBcastBegin(h->sf, h->row, rows, ghosts, MPI_REPLACE);
+  else begun = PetscSFGatherBegin(h->sf, h->row, ghosts, rows);
   h->posted = (PetscBool)!begun;
   PetscCall(ierr);
   PetscCall(begun);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
+  PetscScalar *rows = h->side[AIJTCU_HALO_ROWS].buffer, *ghosts = h->side[AIJTCU_HALO_GHOSTS].buffer;
+
   PetscFunctionBegin;
   if (!h->posted) PetscFunctionReturn(PETSC_SUCCESS);
   h->posted = PETSC_FALSE;
-  PetscCall(PetscSFBcastEnd(h->sf, h->row, h->buffers.out, h->buffers.in, MPI_REPLACE));
-  PetscCall(AIJTCUCopyGhosts(h, 0, h->nghosts, N));
+  if (from == AIJTCU_HALO_ROWS) PetscCall(PetscSFBcastEnd(h->sf, h->row, rows, ghosts, MPI_REPLACE));
+  else PetscCall(PetscSFGatherEnd(h->sf, h->row, ghosts, rows));
+  PetscCall(AIJTCUCopyRows(h, from, 0, AIJTCUHaloRows(&h->side[!from]), N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJTCUHaloEngine nearest    = {PETSC_TRUE, PETSC_TRUE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine messages   = {PETSC_TRUE, PETSC_FALSE, AIJTCUMessagesStart, AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine starforest = {PETSC_FALSE, PETSC_FALSE, AIJTCUSFStart, AIJTCUSFFinish};
-
-const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo)
+#if AIJTCU_HAVE_DEVICE
+/* On a device nobody waits: later work there comes behind it */
+static PetscErrorCode AIJTCUNcclFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
-  return halo == MAT_AIJTCU_HALO_SF ? &starforest : halo == MAT_AIJTCU_HALO_MPI ? &messages
-                                                                                : &nearest;
+  PetscFunctionBegin;
+  (void)h, (void)from, (void)N;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const AIJTCUHaloEngine collective = {.messages = PETSC_TRUE, .open = AIJTCUHaloNcclOpen, .start = AIJTCUHaloNcclStart, .finish = AIJTCUNcclFinish};
+#endif
+static const AIJTCUHaloEngine nearest    = {.messages = PETSC_TRUE, .direct = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine messages   = {.messages = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
+static const AIJTCUHaloEngine starforest = {.start = AIJTCUSFStart, .finish = AIJTCUSFFinish};
+
+/* On the host what is for devices is by messages */
+const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo, PetscBool device)
+{
+  switch (halo) {
+  case MAT_AIJTCU_HALO_SF:
+    return &starforest;
+  case MAT_AIJTCU_HALO_MPI:
+    return &messages;
+#if AIJTCU_HAVE_DEVICE
+  case MAT_AIJTCU_HALO_NCCL:
+    if (device) return &collective;
+    return &messages;
+#endif
+  default:
+    (void)device;
+    return &nearest;
+  }
 }
 #endif

@@ -161,7 +161,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
   PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
   PetscCall(AIJTCUCheckProducts(A, o.products));
-  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi or sf"));
+  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi, nccl or sf"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_halo", "How processes exchange rows of the dense matrix", "MatAIJTCUSetHalo", MatAIJTCUHalos,
                              (PetscEnum)o.halo, (PetscEnum *)&o.halo, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
@@ -721,10 +721,10 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
 
   Input Parameters:
 + A    - the matrix; other types are left alone
-- halo - `MAT_AIJTCU_HALO_AUTO` (default), `MAT_AIJTCU_HALO_MPI` or `MAT_AIJTCU_HALO_SF`
+- halo - `MAT_AIJTCU_HALO_AUTO` (default), `MAT_AIJTCU_HALO_MPI`, `MAT_AIJTCU_HALO_NCCL` or `MAT_AIJTCU_HALO_SF`
 
   Options Database Key:
-. -mat_aijtcu_halo (auto|mpi|sf) - the way
+. -mat_aijtcu_halo (auto|mpi|nccl|sf) - the way
 
   Level: advanced
 
@@ -740,11 +740,19 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   neighbours there are of each kind. `MatDestroy()` then waits for all processes of the matrix, as memory that is lent
   must come back first.
 
+  With `MAT_AIJTCU_HALO_NCCL` NCCL sends from device to device, also between machines. The library must have been built
+  where `nccl.h` was found, and finds `libnccl.so.2` when it runs; each process needs a GPU of its own. The first
+  product is an error where one of these is missing. `MAT_AIJTCU_HALO_AUTO` does not take it.
+
+  For A^T B, and so for the restriction of multigrid, the same rows have sums that go back the same way. Their owners
+  add them in the order of the processes.
+
   All ways give the same bits. `MAT_AIJTCU_HALO_SF` is a reference: it copies all local rows of B, and makes buffers for
   each number of columns.
 
-  A matrix on a device with a dense matrix on the host, or the other way round, makes the product of the parent type. So
-  does one with complex scalars, with PETSc before 3.26, and with `MAT_AIJTCU_PATH_CUSPARSE`.
+  With a matrix on a device, dense matrices on the host are copied in once and out once. A matrix of a device that is
+  bound to the host makes the product of the parent type. So does one with complex scalars, with PETSc before 3.26, and
+  with `MAT_AIJTCU_PATH_CUSPARSE`.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetHalo()`, `MatAIJTCUHalo`
 @*/
@@ -755,8 +763,8 @@ PetscErrorCode MatAIJTCUSetHalo(Mat A, MatAIJTCUHalo halo)
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsToSet(A, &o));
   PetscValidLogicalCollectiveEnum(A, halo, 2);
-  PetscCheck(halo == MAT_AIJTCU_HALO_AUTO || halo == MAT_AIJTCU_HALO_MPI || halo == MAT_AIJTCU_HALO_SF, PetscObjectComm((PetscObject)A),
-             PETSC_ERR_ARG_OUTOFRANGE, "Halo must be MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI or MAT_AIJTCU_HALO_SF, not %d", (int)halo);
+  PetscCheck(halo == MAT_AIJTCU_HALO_AUTO || halo == MAT_AIJTCU_HALO_MPI || halo == MAT_AIJTCU_HALO_NCCL || halo == MAT_AIJTCU_HALO_SF, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_ARG_OUTOFRANGE, "Halo must be MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI, MAT_AIJTCU_HALO_NCCL or MAT_AIJTCU_HALO_SF, not %d", (int)halo);
   if (o) o->halo = halo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -38,6 +38,7 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   AIJTCUCsrDestroy(&plan->csr);
   AIJTCUVectorDestroy(&plan->vector);
   AIJTCUTransposeDestroy(&plan->transpose);
+  AIJTCUTransposedDestroy(&plan->transposed);
   AIJTCUSurveyDestroy(&plan->survey);
   PetscCall(AIJTCUTuningDestroy(&plan->tunings));
 #if AIJTCU_HAVE_HALO

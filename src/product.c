@@ -1,6 +1,6 @@
 /*
    Our product C = A B of a sequential A with a dense B, or A^T B with a symmetric A: its set-up, its symbolic and its
-   numeric phase.
+   numeric phase. On a device any A^T B is ours: a product with the transpose, which A's plan keeps.
 
    plan.c decides how the product is made, once when it is set up. The numeric phase has the plan prepare what the path
    needs, and calls a kernel. If bricks cannot be had, the CSR path takes their place. If that cannot be had either,
@@ -114,17 +114,18 @@ static PetscErrorCode MatProductNumeric_AIJTCU_CSR(Mat C)
 }
 
 /* C gets the type that the parent's product gives it, so that a caller sees no difference between the paths */
-static PetscErrorCode AIJTCUSymbolic(Mat C, PetscErrorCode (*numeric)(Mat))
+static PetscErrorCode AIJTCUSymbolic(Mat C, PetscBool transposed, PetscErrorCode (*numeric)(Mat))
 {
-  Mat         A = C->product->A, B = C->product->B;
-  AIJTCUPlan *plan;
-  PetscBool   cdense, bcuda, bound;
+  const Mat         A = C->product->A, B = C->product->B;
+  const PetscLayout rows = transposed ? A->cmap : A->rmap;
+  AIJTCUPlan       *plan;
+  PetscBool         cdense, bcuda, bound;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(MatBoundToCPU(A, &bound));
-  PetscCall(MatSetSizes(C, A->rmap->n, B->cmap->n, A->rmap->N, B->cmap->N));
-  PetscCall(MatSetBlockSizesFromMats(C, A, B));
+  PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
+  if (!transposed) PetscCall(MatSetBlockSizesFromMats(C, A, B));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &cdense));
   if (!cdense) {
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &bcuda));
@@ -132,7 +133,7 @@ static PetscErrorCode AIJTCUSymbolic(Mat C, PetscErrorCode (*numeric)(Mat))
     if (bcuda || !plan->device) PetscCall(MatSetVecType(C, B->defaultvectype));
   }
   PetscCall(MatSetUp(C));
-  if (C->product->type == MATPRODUCT_AtB) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
+  if (C->product->type == MATPRODUCT_AtB && !transposed) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
   C->ops->productnumeric = numeric;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -140,14 +141,14 @@ static PetscErrorCode AIJTCUSymbolic(Mat C, PetscErrorCode (*numeric)(Mat))
 static PetscErrorCode MatProductSymbolic_AIJTCU_Bricks(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUSymbolic(C, MatProductNumeric_AIJTCU_Bricks));
+  PetscCall(AIJTCUSymbolic(C, PETSC_FALSE, MatProductNumeric_AIJTCU_Bricks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductSymbolic_AIJTCU_CSR(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUSymbolic(C, MatProductNumeric_AIJTCU_CSR));
+  PetscCall(AIJTCUSymbolic(C, PETSC_FALSE, MatProductNumeric_AIJTCU_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -161,31 +162,9 @@ static PetscErrorCode AIJTCUDecideProduct(Mat A, AIJTCUPlan *plan, PetscInt N, A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Set up the product of a sequential A with a dense B, if it is ours. On the host the parent's product is the CSR path
-*/
-PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan)
-{
-  Mat            A = C->product->A;
-  AIJTCUDecision d;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDecideProduct(A, plan, C->product->B->cmap->n, &d));
-#if AIJTCU_HAVE_BRICKS
-  {
-    PetscBool device;
-
-    PetscCall(AIJTCUOnDevice(A, plan, &device));
-    if (d.path == MAT_AIJTCU_PATH_TCU) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
-    else if (d.path == MAT_AIJTCU_PATH_CSR && device) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_CSR;
-  }
-#endif
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 #if AIJTCU_HAVE_DEVICE
 /* Compute C = A B of sequential matrices on a device without a MatProduct. done says whether the product was ours */
-PetscErrorCode AIJTCUMultiplyOnce(Mat A, Mat B, Mat C, PetscBool *done)
+static PetscErrorCode AIJTCUMultiplyOnce(Mat A, Mat B, Mat C, PetscBool *done)
 {
   AIJTCUPlan    *plan;
   AIJTCUDecision d;
@@ -197,4 +176,88 @@ PetscErrorCode AIJTCUMultiplyOnce(Mat A, Mat B, Mat C, PetscBool *done)
   if (d.path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Transposed(Mat C)
+{
+  Mat         A = C->product->A, B = C->product->B, T;
+  AIJTCUPlan *plan;
+  PetscBool   done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCheck(A->cmap->n == C->rmap->n && A->rmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
+             " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+  if (plan) PetscCall(AIJTCUOnDevice(A, plan, &done));
+  if (done) {
+    PetscCall(AIJTCUTransposedGet(A, plan, &T));
+    PetscCall(AIJTCUMultiplyOnce(T, B, C, &done));
+  }
+  if (!done) {
+    PetscCall(AIJTCUDelegateNumeric(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_AIJTCU_Transposed(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSymbolic(C, PETSC_TRUE, MatProductNumeric_AIJTCU_Transposed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
+
+/*
+   Set up the product of a sequential A with a dense B, if it is ours. On the host the parent's product is the CSR path
+*/
+PetscErrorCode AIJTCUSetUpProduct(Mat C, AIJTCUPlan *plan, PetscBool transposed)
+{
+  Mat            A = C->product->A;
+  AIJTCUDecision d;
+  PetscBool      device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  if (transposed) { /* the numeric phase decides about the transpose */
+#if AIJTCU_HAVE_DEVICE
+    if (device && AIJTCUGetOptions(plan)->path != MAT_AIJTCU_PATH_CUSPARSE) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Transposed;
+#endif
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUDecideProduct(A, plan, C->product->B->cmap->n, &d));
+#if AIJTCU_HAVE_BRICKS
+  if (d.path == MAT_AIJTCU_PATH_TCU) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Bricks;
+  else if (d.path == MAT_AIJTCU_PATH_CSR && device) C->ops->productsymbolic = MatProductSymbolic_AIJTCU_CSR;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = A B of sequential matrices, from its making to its end: C may belong to another product next time */
+PetscErrorCode AIJTCUMultiplyLocal(Mat A, Mat B, Mat C)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  {
+    AIJTCUPlan *plan;
+    PetscBool   device;
+
+    PetscCall(AIJTCUGetPlan(A, &plan));
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
+    if (device) PetscCall(AIJTCUMultiplyOnce(A, B, C, &done));
+  }
+#endif
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatProductClear(C));
+  PetscCall(MatProductCreateWithMat(A, B, NULL, C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(MatProductClear(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,9 +1,12 @@
 /*
-   Our product of a parallel matrix with a dense B: C = A_d B + A_o G, where A_d and A_o are the diagonal and the
-   off-diagonal block of this process, and G the rows of B that others own (halo.h).
+   Our product of a parallel matrix with a dense B, A B or A^T B. A_d and A_o are the diagonal and the off-diagonal block
+   of this process.
 
-   The diagonal block's product is one of product.c or the parent's, while the ghosts are under way. The off-diagonal
-   block adds to C, and reads G row by row.
+     A B     C = A_d B + A_o G, with the rows G of B that others own (halo.h)
+     A^T B   C = A_d^T B + what others have for the rows here; A_o^T B is what this process has for rows of others
+
+   The diagonal block's product is one of product.c or the parent's, while rows are under way. That of the off-diagonal
+   block is in productghosts.c. A^T B of a symmetric A is A B.
 
    Setting up and multiplying are collective, and so is every answer that lets the parent make the product. After these
    a process that fails still sends its rows.
@@ -24,123 +27,6 @@ static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C += A_o G on the host, where C is brought if need be */
-static PetscErrorCode AIJTCUAddOnHost(Mat block, AIJTCUPlan *plan, const AIJTCUDecision *d, const PetscScalar *ghosts, PetscInt N, Mat C, HrpbError *err)
-{
-  SpmmOperands   o = {.N = N, .X = {ghosts, N, SPMM_ROW_MAJOR}, .update = SPMM_ADD};
-  PetscScalar   *c;
-  PetscInt       ldc;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetArray(C, &c));
-  o.Y  = (SpmmOut){c, ldc, SPMM_COLUMN_MAJOR};
-  o.Y0 = (SpmmIn){c, ldc, SPMM_COLUMN_MAJOR};
-  ierr = AIJTCUHostRun(block, plan, d, &o, err);
-  PetscCall(MatDenseRestoreArray(C, &c));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* C += A_o G as decided, if possible */
-static PetscErrorCode AIJTCUAdd(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
-{
-  const PetscBool tcu = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU), host = (PetscBool)(h->place == AIJTCU_HALO_HOST);
-  PetscBool       usable;
-  PetscLogDouble  flops;
-  MatInfo         info;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUPlanPrepare(block, plan, d, &usable));
-  *err = HRPB_SUCCESS;
-  if (d->reordered || (!usable && (tcu || !host))) { /* on the host CSR needs no preparation */
-    const HrpbError why = tcu ? plan->bricks.why : plan->csr.why;
-
-    *err = why && !usable ? why : HRPB_ERR_UNSUPPORTED;
-  } else if (host) PetscCall(AIJTCUAddOnHost(block, plan, d, h->buffers.in, N, C, err));
-  #if AIJTCU_HAVE_DEVICE
-  else PetscCall(AIJTCUDeviceAdd(block, plan, d, h->buffers.din, N, C, err));
-  #endif
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (tcu) AIJTCUGetCounts(plan)->tcu++;
-  else AIJTCUGetCounts(plan)->csr++;
-  PetscCall(MatGetInfo(block, MAT_LOCAL, &info));
-  flops = 2 * info.nz_used * (PetscLogDouble)N;
-  if (host) PetscCall(PetscLogFlops(flops));
-  else PetscCall(PetscLogGpuFlops(flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-  #if AIJTCU_HAVE_DEVICE
-/* The same where there is no memory for it on the device */
-static PetscErrorCode AIJTCUAddAnyway(Mat block, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, PetscInt N, Mat C, HrpbError *err)
-{
-  PetscScalar   *ghosts;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscInfo(block, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
-  PetscCall(AIJTCUHaloDeviceGhosts(h, N, &ghosts));
-  ierr = AIJTCUAddOnHost(block, plan, d, ghosts, N, C, err);
-  PetscCall(PetscFree(ghosts));
-  PetscCall(ierr);
-  if (!*err) AIJTCUGetCounts(plan)->csr++;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-  #endif
-
-/* The same by the path that is decided for it. After an error that is no error of PETSc C is as it was */
-static PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, PetscInt N, Mat C)
-{
-  AIJTCUPlan    *plan;
-  AIJTCUDecision d;
-  HrpbError      err;
-
-  PetscFunctionBegin;
-  PetscCheck(block->cmap->n == h->nghosts, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
-    block->cmap->n, h->nghosts);
-  if (!h->nghosts || !N) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUGetPlan(block, &plan));
-  d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), N);
-  PetscCall(AIJTCURecordChoice(block, N, d.path, AIJTCUReasons[d.reason]));
-  PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, block, C, 0, 0));
-  PetscCall(AIJTCUAdd(block, plan, &d, h, N, C, &err));
-  if (err && d.path == MAT_AIJTCU_PATH_TCU) {
-    PetscCall(PetscInfo(block, "aijtcu: no product on the tcu path, the CSR path instead: %s\n", HrpbErrorString(err)));
-    d.path = MAT_AIJTCU_PATH_CSR;
-    PetscCall(AIJTCUAdd(block, plan, &d, h, N, C, &err));
-  }
-  #if AIJTCU_HAVE_DEVICE
-  if (err && h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUAddAnyway(block, plan, &d, h, N, C, &err));
-  #endif
-  PetscCall(PetscLogEventEnd(MAT_AIJTCU_OffDiagonal, block, C, 0, 0));
-  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_MEM, "Product of an off-diagonal block: %s", HrpbErrorString(err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* C = A B of sequential matrices, from its making to its end: C may belong to another product next time */
-static PetscErrorCode AIJTCUMultiplyDiagonal(Mat A, PetscBool device, Mat B, Mat C)
-{
-  PetscBool done = PETSC_FALSE;
-
-  PetscFunctionBegin;
-  #if AIJTCU_HAVE_DEVICE
-  if (device) PetscCall(AIJTCUMultiplyOnce(A, B, C, &done));
-  #else
-  (void)device;
-  #endif
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatProductClear(C));
-  PetscCall(MatProductCreateWithMat(A, B, NULL, C));
-  PetscCall(MatProductSetType(C, MATPRODUCT_AB));
-  PetscCall(MatProductSetFromOptions(C));
-  PetscCall(MatProductSymbolic(C));
-  PetscCall(MatProductNumeric(C));
-  PetscCall(MatProductClear(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Let the rows of B go that others need */
 static PetscErrorCode AIJTCUSendRows(Mat A, AIJTCUHalo *h, Mat B)
 {
@@ -152,7 +38,7 @@ static PetscErrorCode AIJTCUSendRows(Mat A, AIJTCUHalo *h, Mat B)
   PetscCall(MatDenseGetLDA(B, &ldb));
   if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseGetArrayRead(B, &b));
   else PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
-  ierr = AIJTCUHaloBegin(A, h, b, ldb, B->cmap->N);
+  ierr = AIJTCUHaloBegin(A, h, AIJTCU_HALO_ROWS, b, ldb, B->cmap->N);
   if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseRestoreArrayRead(B, &b));
   else PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
@@ -167,21 +53,53 @@ static PetscErrorCode AIJTCUMultiplyWithHalo(Mat A, AIJTCUHalo *h, Mat B, Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetBlocks(A, blocks));
   ierr = AIJTCUSendRows(A, h, B);
-  if (!ierr) ierr = AIJTCUMultiplyDiagonal(blocks[0], (PetscBool)(h->place != AIJTCU_HALO_HOST), B, C);
-  end = AIJTCUHaloEnd(A, h, B->cmap->N);
+  if (!ierr) ierr = AIJTCUMultiplyLocal(blocks[0], B, C);
+  end = AIJTCUHaloEnd(A, h, AIJTCU_HALO_ROWS, B->cmap->N);
   PetscCall(ierr);
   PetscCall(end);
-  PetscCall(AIJTCUAddGhosts(blocks[1], h, B->cmap->N, C));
+  PetscCall(AIJTCUAddGhosts(blocks[1], h, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCheckLayouts(Mat A, Mat B)
+static PetscErrorCode AIJTCUMultiplyTransposedLocal(Mat block, Mat B, Mat C)
 {
+  AIJTCUPlan *plan;
+  Mat         T;
+
   PetscFunctionBegin;
-  PetscCheck(A->cmap->rstart == B->rmap->rstart && A->cmap->rend == B->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-    "Matrix local dimensions are incompatible: columns %" PetscInt_FMT " to %" PetscInt_FMT " of A, rows %" PetscInt_FMT
-    " to %" PetscInt_FMT " of B",
-    A->cmap->rstart, A->cmap->rend, B->rmap->rstart, B->rmap->rend);
+  PetscCall(AIJTCUGetPlan(block, &plan));
+  PetscCall(AIJTCUTransposedGet(block, plan, &T));
+  PetscCall(AIJTCUMultiplyLocal(T, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMultiplyTransposedWithHalo(Mat A, AIJTCUHalo *h, Mat B, Mat C)
+{
+  Mat            blocks[2];
+  PetscErrorCode ierr, begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  ierr  = AIJTCUSumGhosts(blocks[1], h, B);
+  begin = AIJTCUHaloBegin(A, h, AIJTCU_HALO_GHOSTS, NULL, 0, B->cmap->N);
+  if (!ierr) ierr = begin;
+  if (!ierr) ierr = AIJTCUMultiplyTransposedLocal(blocks[0], B, C);
+  end = AIJTCUHaloEnd(A, h, AIJTCU_HALO_GHOSTS, B->cmap->N);
+  PetscCall(ierr);
+  PetscCall(end);
+  PetscCall(AIJTCUHaloAdd(A, h, B->cmap->N, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows of B are those that op(A) has as columns */
+static PetscErrorCode AIJTCUCheckLayouts(Mat A, PetscBool transposed, Mat B)
+{
+  const PetscLayout layout = transposed ? A->rmap : A->cmap;
+
+  PetscFunctionBegin;
+  PetscCheck(layout->rstart == B->rmap->rstart && layout->rend == B->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+    "Matrix local dimensions are incompatible: %s %" PetscInt_FMT " to %" PetscInt_FMT " of A, rows %" PetscInt_FMT " to %" PetscInt_FMT " of B", transposed ? "rows" : "columns",
+    layout->rstart, layout->rend, B->rmap->rstart, B->rmap->rend);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,48 +115,82 @@ static PetscErrorCode AIJTCUPrepareHalo(Mat A, AIJTCUPlan *plan, PetscInt N, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Whether A, B and C are where a product of ours needs them: all on the host, or all on a device. The parent's product
-   takes any, and copies
-*/
-static PetscErrorCode AIJTCUTogether(Mat A, const AIJTCUPlan *plan, Mat dense, PetscBool *together)
+/* Whether A is where its parent type has it. A matrix of a device that is bound to the host is the parent's */
+static PetscErrorCode AIJTCUIsAtHome(Mat A, const AIJTCUPlan *plan, PetscBool *is)
 {
-  Mat       local;
-  PetscBool device;
-
   PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, &device));
-  PetscCall(MatDenseGetLocalMatrix(dense, &local));
-  PetscCall(AIJTCUDenseOnDevice(local, together));
-  if (!device) *together = (PetscBool)!plan->device;
+  PetscCall(AIJTCUOnDevice(A, plan, is));
+  if (!plan->device) *is = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The local matrix of a dense one, where A is: itself, or a new one. Its contents are not brought */
+static PetscErrorCode AIJTCULocalWhereA(const AIJTCUHalo *h, Mat dense, Mat *local, Mat *there)
+{
+  PetscBool on = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLocalMatrix(dense, local));
+  *there = *local;
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUDenseOnDevice(*local, &on));
+  #if AIJTCU_HAVE_DEVICE
+  if (!on) {
+    *there = NULL;
+    PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, (*local)->rmap->n, (*local)->cmap->n, NULL, there));
+  }
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multiply with matrices that are where A is. B comes in once, and C goes out once */
+static PetscErrorCode AIJTCUMultiplyWhereA(Mat A, AIJTCUHalo *h, PetscBool transposed, Mat B, Mat C)
+{
+  Mat            local[2] = {NULL, NULL}, at[2] = {NULL, NULL};
+  PetscErrorCode ierr, end = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  ierr = AIJTCULocalWhereA(h, B, &local[0], &at[0]);
+  if (!ierr) ierr = AIJTCULocalWhereA(h, C, &local[1], &at[1]);
+  #if AIJTCU_HAVE_DEVICE
+  if (!ierr && at[0] != local[0]) ierr = AIJTCUDeviceBring(local[0], at[0]);
+  #endif
+  if (ierr) end = AIJTCUHaloEnd(A, h, transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, B->cmap->N); /* others wait for its rows */
+  else if (transposed) ierr = AIJTCUMultiplyTransposedWithHalo(A, h, at[0], at[1]);
+  else ierr = AIJTCUMultiplyWithHalo(A, h, at[0], at[1]);
+  #if AIJTCU_HAVE_DEVICE
+  if (!ierr && at[1] != local[1]) ierr = AIJTCUDeviceBring(at[1], local[1]);
+  #endif
+  for (int i = 0; i < 2; i++) {
+    if (at[i] != local[i]) PetscCall(MatDestroy(&at[i]));
+  }
+  PetscCall(ierr);
+  PetscCall(end);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B is A B while A is known to be symmetric. Then both have the same layouts */
 static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
 {
-  Mat         A = C->product->A, B = C->product->B, blocal, clocal;
+  Mat         A = C->product->A, B = C->product->B;
   AIJTCUPlan *plan;
-  PetscBool   usable = PETSC_FALSE, changed, btogether, ctogether;
+  PetscBool   usable = PETSC_FALSE, transposed;
+  PetscInt    m;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
-  if (plan && !changed) {
-    PetscCall(AIJTCUTogether(A, plan, B, &btogether));
-    PetscCall(AIJTCUTogether(A, plan, C, &ctogether));
-    if (btogether && ctogether) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
-  }
+  PetscCall(AIJTCUProductIsTransposed(C, &transposed));
+  if (plan) PetscCall(AIJTCUIsAtHome(A, plan, &usable));
+  if (usable) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
   if (!usable) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AIJTCUCheckLayouts(A, B));
-  PetscCheck(A->rmap->n == C->rmap->n && B->cmap->N == C->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-    "Sizes do not fit: A has %" PetscInt_FMT " local rows and C %" PetscInt_FMT ", B %" PetscInt_FMT " columns and C %" PetscInt_FMT,
-    A->rmap->n, C->rmap->n, B->cmap->N, C->cmap->N);
-  PetscCall(MatDenseGetLocalMatrix(B, &blocal));
-  PetscCall(MatDenseGetLocalMatrix(C, &clocal));
-  PetscCall(AIJTCUMultiplyWithHalo(A, &plan->halo, blocal, clocal));
+  m = transposed ? A->cmap->n : A->rmap->n;
+  PetscCall(AIJTCUCheckLayouts(A, transposed, B));
+  PetscCheck(m == C->rmap->n && B->cmap->N == C->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+    "Sizes do not fit: A has %" PetscInt_FMT " local %s and C %" PetscInt_FMT " rows, B %" PetscInt_FMT " columns and C %" PetscInt_FMT,
+    m, transposed ? "columns" : "rows", C->rmap->n, B->cmap->N, C->cmap->N);
+  PetscCall(AIJTCUMultiplyWhereA(A, &plan->halo, transposed, B, C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,13 +199,16 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
 /* C gets the type and the layout that the parent's product gives it */
 static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 {
-  Mat       A = C->product->A, B = C->product->B;
-  PetscBool cdense;
+  Mat         A = C->product->A, B = C->product->B;
+  PetscLayout rows;
+  PetscBool   cdense, transposed;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUCheckLayouts(A, B));
-  PetscCall(MatSetSizes(C, A->rmap->n, B->cmap->n, A->rmap->N, B->cmap->N));
-  PetscCall(MatSetBlockSizesFromMats(C, A, B));
+  PetscCall(AIJTCUProductIsTransposed(C, &transposed));
+  rows = transposed ? A->cmap : A->rmap;
+  PetscCall(AIJTCUCheckLayouts(A, transposed, B));
+  PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
+  if (!transposed) PetscCall(MatSetBlockSizesFromMats(C, A, B));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATMPIDENSE, &cdense));
   if (!cdense) {
     PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
@@ -263,7 +218,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
   PetscCall(MatSetOption(C, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  if (C->product->type == MATPRODUCT_AtB) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
+  if (C->product->type == MATPRODUCT_AtB && !transposed) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Halo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,15 +226,15 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 static PetscErrorCode AIJTCUHaloTakes(Mat C, const AIJTCUPlan *plan, PetscBool *takes)
 {
   const char *why = NULL;
-  PetscBool   mpidense, together;
+  PetscBool   mpidense, home;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &mpidense));
   if (AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) why = "as set";
   else if (!mpidense || !C->product->A->assembled) why = "the operands are not parallel and assembled";
   else {
-    PetscCall(AIJTCUTogether(C->product->A, plan, C->product->B, &together));
-    if (!together) why = "only one of both matrices is on the device";
+    PetscCall(AIJTCUIsAtHome(C->product->A, plan, &home));
+    if (!home) why = "the matrix is bound to the host";
   }
   if (why) PetscCall(PetscInfo(C->product->A, "aijtcu: no halo, the parent's product instead: %s\n", why));
   *takes = (PetscBool)!why;

@@ -12,7 +12,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 {
   Mat         operand[3] = {C->product->A, C->product->B, C->product->C};
   AIJTCUPlan *plan[3]    = {NULL, NULL, NULL};
-  PetscBool   dense, bysymmetry;
+  PetscBool   dense, bysymmetry, transposed;
 
   PetscFunctionBegin;
   for (int i = 0; i < 3; i++) {
@@ -26,8 +26,11 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
              "A function of aijtcu was copied to a matrix without a plan");
   C->ops->productsymbolic = NULL;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
-  if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0]));
-  if (dense && plan[0] && plan[0]->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
+  PetscCall(AIJTCUProductIsTransposed(C, &transposed));
+  if (plan[0] && (dense || transposed)) {
+    if (plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0], transposed));
+    else PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
+  }
   if (!C->ops->productsymbolic) PetscCall(AIJTCUDelegate(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,11 +2,11 @@
 #include "csrmat.h"
 
 /*
-   A spring of random stiffness between any two coupled unknowns, and one of stiffness 1 that holds each unknown. The
-   smallest eigenvalue is 1, that of a rigid motion. The next ones lie close to it, like the lowest ones of an elastic
-   body. first is the number of the first row that is here.
+   A spring of random stiffness between any two coupled unknowns, and one that holds each unknown. Its stiffness is the
+   smallest eigenvalue, that of a rigid motion. The next ones lie close to it, like the lowest ones of an elastic body.
+   first is the number of the first row that is here.
 */
-PetscErrorCode SpringsSetValues(PetscInt first, GenerateCSR *csr)
+PetscErrorCode SpringsSetValues(PetscInt first, PetscReal hold, GenerateCSR *csr)
 {
   PetscBool symmetric;
 
@@ -14,7 +14,7 @@ PetscErrorCode SpringsSetValues(PetscInt first, GenerateCSR *csr)
   for (PetscInt i = 0; i < csr->m; i++) {
     const PetscInt row      = first + i;
     PetscInt       diagonal = -1;
-    PetscReal      sum      = 1;
+    PetscReal      sum      = hold;
 
     for (PetscInt k = csr->i[i]; k < csr->i[i + 1]; k++) {
       const PetscInt col = csr->j[k];

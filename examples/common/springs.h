@@ -6,4 +6,4 @@
 
 #include "generate.h"
 
-PETSC_EXTERN PetscErrorCode SpringsSetValues(PetscInt, GenerateCSR *);
+PETSC_EXTERN PetscErrorCode SpringsSetValues(PetscInt, PetscReal, GenerateCSR *);

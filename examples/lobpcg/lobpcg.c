@@ -191,7 +191,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCall(PetscMalloc1(size + 1, &starts));
   PetscCall(FamilyStarts(name, o->scale, size, starts));
   PetscCall(FamilyRowsOf(name, o->scale, starts[rank], starts[rank + 1], &csr));
-  PetscCall(SpringsSetValues(starts[rank], &csr));
+  PetscCall(SpringsSetValues(starts[rank], 1, &csr));
   PetscCall(PetscFree(starts));
   for (PetscInt k = 0; k < o->types; k++) {
     PetscCall(ExampleCSRMat(PETSC_COMM_WORLD, &csr, PETSC_TRUE, PRODUCTS, o->type[k], &side[k].A));

@@ -4,6 +4,7 @@ static char help[] = "Products of parallel matrices as a block eigensolver makes
                      "  mpiexec -n 4 ./parallel -weak -families stencil27 -partitions 8,16,32,64\n\n";
 
 #include "csv.h"
+#include "exchange.h"
 #include "family.h"
 #include "machine.h"
 #include "options.h"
@@ -22,16 +23,7 @@ typedef struct {
 /* What a partition lets the processes exchange: rows of B that one of them needs, and processes that these come from */
 typedef struct {
   PetscInt ghosts, most_ghosts, most_neighbours;
-} Exchange;
-
-/* Events of MATAIJTCU, in seconds of the slowest process for a product */
-enum {
-  PACK,
-  EXCHANGE,
-  OFFDIAGONAL,
-  EVENTS
-};
-static const char *const events[EVENTS] = {"MatTCUPack", "MatTCUExchange", "MatTCUOffDiag"};
+} Partition;
 
 static const char columns[] = "matrix,processes,measured,weak,rows,nonzeros,N,repeat,product_s,least_s,pack_s,exchange_s,offdiagonal_s,ghosts,most_ghosts,most_neighbours,precision,commit,petsc,cuda,machine";
 
@@ -92,7 +84,7 @@ static PetscErrorCode CountGhosts(const GenerateCSR *csr, const PetscInt starts[
 }
 
 /* What would be exchanged by that many processes. Those at hand share their parts */
-static PetscErrorCode FindExchange(const char name[], PetscReal scale, PetscInt parts, PetscInt *rows, PetscInt64 *nonzeros, Exchange *x)
+static PetscErrorCode FindPartition(const char name[], PetscReal scale, PetscInt parts, PetscInt *rows, PetscInt64 *nonzeros, Partition *x)
 {
   PetscMPIInt rank, size;
   PetscInt   *starts;
@@ -126,8 +118,8 @@ static PetscErrorCode FindExchange(const char name[], PetscReal scale, PetscInt 
 }
 
 typedef struct {
-  Spread         product;
-  PetscLogDouble event[EVENTS];
+  Spread   product;
+  Exchange exchange; /* seconds of a product */
 } Times;
 
 /* The life of a product, except that C stays */
@@ -143,32 +135,18 @@ static PetscErrorCode Product(Mat A, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EventTimes(PetscLogDouble seconds[])
-{
-  PetscFunctionBegin;
-  for (int e = 0; e < EVENTS; e++) {
-    PetscLogEvent      event;
-    PetscEventPerfInfo info;
-
-    PetscCall(PetscLogEventGetId(events[e], &event));
-    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-    seconds[e] = info.time;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Time products. The slowest process counts each time */
 static PetscErrorCode TimeProducts(const Options *o, Mat A, Mat B, Mat C, Times *t)
 {
-  PetscReal     *seconds;
-  PetscLogDouble before[EVENTS];
+  const PetscLogDouble repeat = (PetscLogDouble)o->repeat;
+  PetscReal           *seconds;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(o->repeat, &seconds));
   for (PetscInt k = -3; k < o->repeat; k++) {
     PetscLogDouble begin, end;
 
-    if (k == 0) PetscCall(EventTimes(before));
+    if (k == 0) PetscCall(ExampleExchangeNow(PETSC_DETERMINE, &t->exchange));
     PetscCall(ExampleSynchronize(A));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(ExampleTime(A, &begin));
@@ -176,9 +154,8 @@ static PetscErrorCode TimeProducts(const Options *o, Mat A, Mat B, Mat C, Times 
     PetscCall(ExampleTime(A, &end));
     if (k >= 0) seconds[k] = (PetscReal)(end - begin);
   }
-  PetscCall(EventTimes(t->event));
-  for (int e = 0; e < EVENTS; e++) t->event[e] = (t->event[e] - before[e]) / (PetscLogDouble)o->repeat;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, t->event, EVENTS, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(ExampleExchangeSince(PETSC_COMM_WORLD, PETSC_DETERMINE, &t->exchange));
+  t->exchange = (Exchange){t->exchange.pack / repeat, t->exchange.wait / repeat, t->exchange.offdiagonal / repeat};
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, seconds, (PetscMPIInt)o->repeat, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
   PetscCall(SpreadOf(o->repeat, seconds, &t->product));
   PetscCall(PetscFree(seconds));
@@ -233,7 +210,7 @@ static PetscErrorCode CreateA(const char name[], PetscReal scale, Mat *A)
 }
 
 /* A row of the table. Without times it is one of a partition that is only thought of */
-static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt processes, PetscInt rows, PetscInt64 nonzeros, PetscInt N, const Times *t, const Exchange *x)
+static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt processes, PetscInt rows, PetscInt64 nonzeros, PetscInt N, const Times *t, const Partition *x)
 {
   const Times none = {.product = {0, 0}};
   FILE       *fp;
@@ -250,20 +227,20 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt pr
   PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", name, processes, t != NULL, o->weak, rows, nonzeros, N, t ? o->repeat : 0));
   if (!t) t = &none;
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,", (double)t->product.median, (double)t->product.least, t->event[PACK], t->event[EXCHANGE], t->event[OFFDIAGONAL]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,", (double)t->product.median, (double)t->product.least, t->exchange.pack, t->exchange.wait, t->exchange.offdiagonal));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,\"%s\"\n", x->ghosts, x->most_ghosts, x->most_neighbours, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PrintExchange(PetscInt processes, const Exchange *x)
+static PetscErrorCode PrintPartition(PetscInt processes, const Partition *x)
 {
   PetscFunctionBegin;
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " process%s: rows of others that a process needs: %" PetscInt_FMT " at most, %" PetscInt_FMT " of all, from %" PetscInt_FMT " at most\n", processes, processes == 1 ? "" : "es", x->most_ghosts, x->ghosts, x->most_neighbours));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Measure(const Options *o, const char name[], Mat A, PetscInt N, PetscInt rows, PetscInt64 nonzeros, const Exchange *x)
+static PetscErrorCode Measure(const Options *o, const char name[], Mat A, PetscInt N, PetscInt rows, PetscInt64 nonzeros, const Partition *x)
 {
   PetscMPIInt size;
   Times       t;
@@ -277,7 +254,7 @@ static PetscErrorCode Measure(const Options *o, const char name[], Mat A, PetscI
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
   if (!o->test) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  N %3" PetscInt_FMT ": %.4f ms, least %.4f; of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f\n", N, 1e3 * (double)t.product.median, 1e3 * (double)t.product.least, 1e3 * t.event[PACK], 1e3 * t.event[EXCHANGE], 1e3 * t.event[OFFDIAGONAL]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  N %3" PetscInt_FMT ": %.4f ms, least %.4f; of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f\n", N, 1e3 * (double)t.product.median, 1e3 * (double)t.product.least, 1e3 * t.exchange.pack, 1e3 * t.exchange.wait, 1e3 * t.exchange.offdiagonal));
   }
   PetscCall(AppendCSV(o, name, size, rows, nonzeros, N, &t, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,21 +266,21 @@ static PetscErrorCode RunFamily(const Options *o, const char name[])
   PetscReal   scale;
   PetscInt    rows;
   PetscInt64  nonzeros;
-  Exchange    x;
+  Partition    x;
   Mat         A;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   scale = o->weak ? o->scale * size : o->scale;
-  PetscCall(FindExchange(name, scale, size, &rows, &nonzeros, &x));
+  PetscCall(FindPartition(name, scale, size, &rows, &nonzeros, &x));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt64_FMT " nonzeros\n", name, rows, rows, nonzeros));
-  PetscCall(PrintExchange(size, &x));
+  PetscCall(PrintPartition(size, &x));
   PetscCall(CreateA(name, scale, &A));
   for (PetscInt k = 0; k < o->count; k++) PetscCall(Measure(o, name, A, o->N[k], rows, nonzeros, &x));
   PetscCall(MatDestroy(&A));
   for (PetscInt k = 0; k < o->partitions; k++) {
-    PetscCall(FindExchange(name, o->weak ? o->scale * (PetscReal)o->parts[k] : o->scale, o->parts[k], &rows, &nonzeros, &x));
-    PetscCall(PrintExchange(o->parts[k], &x));
+    PetscCall(FindPartition(name, o->weak ? o->scale * (PetscReal)o->parts[k] : o->scale, o->parts[k], &rows, &nonzeros, &x));
+    PetscCall(PrintPartition(o->parts[k], &x));
     for (PetscInt n = 0; n < o->count; n++) PetscCall(AppendCSV(o, name, o->parts[k], rows, nonzeros, o->N[n], NULL, &x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

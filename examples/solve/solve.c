@@ -1,6 +1,7 @@
 static char help[] = "Block solves, KSPMatSolve(), with matrices of several types, the same with each: times, iterations, residuals, and how far the solutions are apart.\n\n"
                      "  ./solve -csv results.csv\n"
                      "  ./solve -solvers cg-jacobi,bcg-jacobi -columns 8,32 -places device,host\n"
+                     "  mpiexec -n 2 ./solve -types aijtcu\n"
                      "  ./solve -f one.mtx,two.mtx -dominant\n"
                      "  ./solve -types aij,aijtcu -scale 0.001 -cg-gamg_ksp_rtol 1e-6        the options of a solver begin with its name\n\n";
 
@@ -16,8 +17,8 @@ static char help[] = "Block solves, KSPMatSolve(), with matrices of several type
 typedef struct {
   char    **family, **file, **type, **solver, **place;
   PetscInt  families, files, types, solvers, places, *column, columns, repeat, most; /* the most columns */
-  PetscReal scale, tolerance;
-  PetscBool dominant, test; /* -test_output */
+  PetscReal scale, hold, tolerance;
+  PetscBool dominant, springs, test; /* -test_output */
   char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
@@ -48,7 +49,7 @@ typedef struct {
   PetscBool          wrong;
 } Result;
 
-static const char columns[] = "matrix,rows,nonzeros,columns,solver,type,place,way,iterations,repeat,solve_s,least_s,setup_s,speedup,residual,difference,precision,commit,petsc,cuda,machine";
+static const char columns[] = "matrix,rows,nonzeros,processes,columns,solver,type,place,way,iterations,repeat,solve_s,least_s,setup_s,speedup,residual,difference,precision,commit,petsc,cuda,machine";
 
 static PetscErrorCode HasDevice(PetscBool *device)
 {
@@ -68,8 +69,8 @@ static PetscErrorCode CheckPlace(const char place[], PetscBool device)
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(place, "host", &onhost));
   PetscCall(PetscStrcmp(place, "device", &ondevice));
-  PetscCheck(onhost || ondevice, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-places %s: must be device or host", place);
-  PetscCheck(onhost || device, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "-places device: there is no GPU");
+  PetscCheck(onhost || ondevice, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-places %s: must be device or host", place);
+  PetscCheck(onhost || device, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "-places device: there is no GPU");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -87,13 +88,16 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscOptionsHasName(NULL, NULL, "-families", &chosen));
   o->repeat    = 3;
   o->tolerance = 100;
+  o->hold      = 1;
   o->scale     = device ? 1 : (PetscReal)0.002;
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
-  PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of block solves", NULL);
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of block solves", NULL);
   if (chosen || !filed) PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
   if (filed) PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices (.mtx, .mtx.gz, PETSc binary), a list", "", &o->files, &o->file));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-dominant", "Make the matrices of files diagonally dominant, with a diagonal of ones", &o->dominant));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-springs", "Give the matrices of files values of springs, as generated ones have; their patterns must be symmetric", &o->springs));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.002 without", &o->scale));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-hold", "The smallest eigenvalue of a matrix of springs: with a smaller one more iterations are needed", &o->hold));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu" : "aij,aijtcu", &o->types, &o->type));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-solvers", "Solvers, a list; those with -vector behind them solve for one vector", names, &o->solvers, &o->solver));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-columns", "Numbers of right-hand sides, a list", "1,8,32", &o->columns, &o->column));
@@ -104,7 +108,9 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
-  PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  PetscCheck(!o->dominant || !o->springs, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-dominant and -springs: matrices can be made one of these");
+  PetscCheck(o->hold > 0, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-hold %g: must be positive", (double)o->hold);
   for (PetscInt k = 0; k < o->solvers; k++) PetscCall(SolverFind(o->solver[k], &unused));
   for (PetscInt k = 0; k < o->places; k++) PetscCall(CheckPlace(o->place[k], device));
   for (PetscInt k = 0; k < o->columns; k++) o->most = PetscMax(o->most, o->column[k]);
@@ -134,11 +140,14 @@ static PetscErrorCode SolveOnce(const Case *c, const Side *side, Mat B, Mat X, P
     PetscCall(MatDenseGetColumnVecRead(B, 0, &b));
     PetscCall(MatDenseGetColumnVecWrite(X, 0, &x));
   }
+  PetscCall(ExampleSynchronize(side->A));
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(ExampleTime(side->A, &begin));
   if (c->solver->vector) PetscCall(KSPSolve(side->ksp, b, x));
   else PetscCall(KSPMatSolve(side->ksp, B, X));
   PetscCall(ExampleTime(side->A, &end));
-  *seconds = (PetscReal)(end - begin);
+  *seconds = (PetscReal)(end - begin); /* the slowest process counts */
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, seconds, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
   if (c->solver->vector) {
     PetscCall(MatDenseRestoreColumnVecWrite(X, 0, &x));
     PetscCall(MatDenseRestoreColumnVecRead(B, 0, &b));
@@ -187,18 +196,20 @@ static PetscErrorCode Run(const Options *o, const Case *c, const Side *side, con
 
 static PetscErrorCode AppendCSV(const Options *o, const Case *c, const Side *side, const Result *r)
 {
-  FILE *fp;
-  char  petsc[32], cuda[16], machine[128];
+  FILE       *fp;
+  char        petsc[32], cuda[16], machine[128];
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,", c->system->name, c->system->csr.m, c->system->csr.i[c->system->csr.m], c->columns, c->solver->name, side->type, c->place, r->way));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4e,%.4f,%.1e,%.1e,", r->iterations, o->repeat, (double)r->solve.median, (double)r->solve.least, (double)side->setup, (double)r->speedup, (double)r->residual, (double)r->difference));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
-  PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%" PetscInt64_FMT ",%d,%" PetscInt_FMT ",%s,%s,%s,%s,", c->system->name, c->system->csr.n, c->system->nonzeros, size, c->columns, c->solver->name, side->type, c->place, r->way));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4e,%.4f,%.1e,%.1e,", r->iterations, o->repeat, (double)r->solve.median, (double)r->solve.least, (double)side->setup, (double)r->speedup, (double)r->residual, (double)r->difference));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,11 +220,11 @@ static PetscErrorCode PrintResult(const Options *o, const Case *c, const Side *s
 
   PetscFunctionBegin;
   if (o->test) {
-    if (r != first) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s, %" PetscInt_FMT " columns: solutions %s\n", c->solver->name, c->columns, first->wrong || r->wrong ? "DIFFERENT" : "equal"));
+    if (r != first) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %s, %" PetscInt_FMT " columns: solutions %s\n", c->solver->name, c->columns, first->wrong || r->wrong ? "DIFFERENT" : "equal"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-16s %7" PetscInt_FMT " %-6s %-17s %-7s %10" PetscInt_FMT " %9.4f %9.4f ", c->solver->name, c->columns, c->place, side->type, r->way, r->iterations, (double)side->setup, (double)r->solve.median));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%7.2f   %.1e     %.1e %s\n", (double)r->speedup, (double)r->residual, (double)r->difference, error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %-16s %7" PetscInt_FMT " %-6s %-17s %-7s %10" PetscInt_FMT " %9.4f %9.4f ", c->solver->name, c->columns, c->place, side->type, r->way, r->iterations, (double)side->setup, (double)r->solve.median));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%7.2f   %.1e     %.1e %s\n", (double)r->speedup, (double)r->residual, (double)r->difference, error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +255,7 @@ static PetscErrorCode WarmUp(const Options *o)
   System system;
 
   PetscFunctionBegin;
-  PetscCall(SystemGenerate("elasticity", (PetscReal)0.001, 1, &system));
+  PetscCall(SystemGenerate("elasticity", (PetscReal)0.001, 1, 1, &system));
   for (PetscInt k = 0; k < o->types; k++) {
     Mat A;
 
@@ -276,7 +287,7 @@ static PetscErrorCode RunSolver(const Options *o, const System *system, const So
   PetscFunctionBegin;
   PetscCall(SolverLacks(solver, system->symmetric, &why));
   if (why) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-16s left out: %s\n", solver->name, why));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %-16s left out: %s\n", solver->name, why));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt k = 0; k < o->types; k++) {
@@ -297,19 +308,22 @@ static PetscErrorCode RunSolver(const Options *o, const System *system, const So
 
 static PetscErrorCode RunSystem(const Options *o, const System *system, PetscInt *wrong)
 {
-  Side *side;
-  char  machine[128];
+  Side       *side;
+  char        machine[128];
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(o->types, &side));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros", system->name, system->csr.m, system->csr.n, system->csr.i[system->csr.m]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt64_FMT " nonzeros", system->name, system->csr.n, system->csr.n, system->nonzeros));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (size > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %d processes", size));
   for (PetscInt k = 0; k < o->types; k++) {
     PetscCall(SystemMat(system, o->type[k], &side[k].A));
     PetscCall(MatGetType(side[k].A, &side[k].type));
   }
   PetscCall(ExampleMachine(side[o->types - 1].A, machine, sizeof(machine)));
-  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s\n  solver           columns place  type              way     iterations set-up(s)  solve(s)   speed  residual  difference", machine));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %s\n  solver           columns place  type              way     iterations set-up(s)  solve(s)   speed  residual  difference", machine));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   for (PetscInt k = 0; k < o->solvers; k++) {
     const Solver *solver;
 
@@ -323,29 +337,26 @@ static PetscErrorCode RunSystem(const Options *o, const System *system, PetscInt
 
 int main(int argc, char **args)
 {
-  PetscMPIInt size;
-  Options     o;
-  PetscInt    wrong = 0;
+  Options  o;
+  PetscInt wrong = 0;
 
   PetscFunctionBeginUser;
   /* A default. It does not matter on a GPU, where auto takes blocks, too */
   PetscCall(PetscOptionsSetValue(NULL, "-mat_aijtcu_block_solvers", "always"));
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "The benchmark is for one process");
   PetscCall(GetOptions(&o));
   PetscCall(WarmUp(&o));
   for (PetscInt k = 0; k < o.families + o.files; k++) {
     System system;
 
-    if (k < o.families) PetscCall(SystemGenerate(o.family[k], o.scale, o.most, &system));
-    else PetscCall(SystemLoad(o.file[k - o.families], o.dominant, o.most, &system));
+    if (k < o.families) PetscCall(SystemGenerate(o.family[k], o.scale, o.hold, o.most, &system));
+    else PetscCall(SystemLoad(o.file[k - o.families], o.dominant, o.springs, o.hold, o.most, &system));
     PetscCall(RunSystem(&o, &system, &wrong));
     PetscCall(SystemDestroy(&system));
   }
   PetscCall(DestroyOptions(&o));
-  PetscCheck(!wrong, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " solves did not converge, or gave something else than the first type, see the ends of the lines", wrong);
+  PetscCheck(!wrong, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " solves did not converge, or gave something else than the first type, see the ends of the lines", wrong);
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -358,6 +369,11 @@ int main(int argc, char **args)
       test:
          suffix: families
          args: -families elasticity,stencil27-permuted -scale 0.0005 -columns 1,5 -solvers cg-jacobi,cg-gamg,richardson-gamg,gmres-jacobi,cg-icc,cg-jacobi-vector,cg-gamg-vector -mat_aijtcu_path {{tcu auto}}
+
+      test: # two processes
+         suffix: parallel
+         nsize: 2
+         args: -families stencil27 -scale 0.0005 -columns 1,5 -solvers cg-jacobi,bcg-jacobi,cg-gamg,gmres-jacobi
 
       test: # not symmetric, so gmres alone; a row lacks its diagonal entry, one has none at all
          suffix: file

@@ -96,7 +96,7 @@ PetscErrorCode SolverCreate(const Solver *solver, Mat A, KSP *ksp)
   PetscFunctionBegin;
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", solver->name));
   PetscCall(SetDefaults(solver, prefix));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, ksp));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
   PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetTolerances(*ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, MOST_ITERATIONS));

@@ -66,39 +66,60 @@ static PetscErrorCode SetDominant(GenerateCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Random right-hand sides */
+/* Random right-hand sides, the same on any number of processes */
 static PetscErrorCode SetRightHandSides(PetscInt most, System *s)
 {
   PetscFunctionBegin;
+  s->nonzeros = s->csr.i[s->csr.m];
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->nonzeros, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
   s->most = most;
   PetscCall(PetscMalloc1((size_t)s->csr.m * most, &s->b));
   for (PetscInt k = 0; k < most; k++) {
-    for (PetscInt i = 0; i < s->csr.m; i++) s->b[(size_t)k * s->csr.m + i] = GenerateValue(i, -1 - k);
+    for (PetscInt i = 0; i < s->csr.m; i++) s->b[(size_t)k * s->csr.m + i] = GenerateValue(s->first + i, -1 - k);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix of a family with the values of springs, and with scale times the rows of a full benchmark */
-PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscInt most, System *s)
+/* A matrix of a family with the values of springs, see springs.c, and with scale times the rows of a full benchmark */
+PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscReal hold, PetscInt most, System *s)
 {
+  PetscMPIInt rank, size;
+  PetscInt   *starts;
+
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscMalloc1(size + 1, &starts));
+  PetscCall(FamilyStarts(family, scale, size, starts));
   s->name      = family;
   s->symmetric = PETSC_TRUE;
-  PetscCall(FamilyRows(family, scale, &s->csr));
-  PetscCall(SpringsSetValues(0, &s->csr));
+  s->first     = starts[rank];
+  PetscCall(FamilyRowsOf(family, scale, s->first, starts[rank + 1], &s->csr));
+  PetscCall(PetscFree(starts));
+  PetscCall(SpringsSetValues(s->first, hold, &s->csr));
   PetscCall(SetRightHandSides(most, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscInt most, System *s)
+/* A matrix from a file: made diagonally dominant, or with the values of springs, or as it is */
+PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscBool springs, PetscReal hold, PetscInt most, System *s)
 {
   const char *base = strrchr(file, '/');
 
+  PetscMPIInt size;
+
   PetscFunctionBegin;
-  s->name = base ? base + 1 : file;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(size == 1, PETSC_COMM_WORLD, PETSC_ERR_WRONG_MPI_SIZE, "Matrices from files are for one process");
+  s->name  = base ? base + 1 : file;
+  s->first = 0;
   PetscCall(ExampleCSRLoad(file, &s->csr));
   PetscCheck(s->csr.m == s->csr.n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s holds a %" PetscInt_FMT " x %" PetscInt_FMT " matrix; a square one is needed", file, s->csr.m, s->csr.n);
   if (dominant) PetscCall(SetDominant(&s->csr));
+  if (springs) {
+    PetscCall(InsertDiagonal(&s->csr));
+    PetscCall(SpringsSetValues(0, hold, &s->csr));
+  }
   PetscCall(ExampleCSRIsSymmetric(&s->csr, &s->symmetric));
   PetscCall(SetRightHandSides(most, s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -115,7 +136,7 @@ PetscErrorCode SystemDestroy(System *s)
 PetscErrorCode SystemMat(const System *s, const char type[], Mat *A)
 {
   PetscFunctionBegin;
-  PetscCall(ExampleCSRMat(PETSC_COMM_SELF, &s->csr, s->symmetric, PRODUCTS, type, A));
+  PetscCall(ExampleCSRMat(PETSC_COMM_WORLD, &s->csr, s->symmetric, PRODUCTS, type, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +149,7 @@ PetscErrorCode SystemBlock(const System *s, Mat A, PetscBool host, PetscInt colu
 
   PetscFunctionBegin;
   PetscCall(MatGetVecType(A, &type));
-  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_SELF, host ? VECSTANDARD : type, s->csr.m, columns, s->csr.m, columns, PETSC_DECIDE, NULL, B));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, host ? VECSTANDARD : type, s->csr.m, PETSC_DECIDE, PETSC_DETERMINE, columns, PETSC_DECIDE, NULL, B));
   PetscCall(MatDenseGetLDA(*B, &lda));
   PetscCall(MatDenseGetArrayWrite(*B, &b));
   for (PetscInt k = 0; k < columns; k++) PetscCall(PetscArraycpy(b + (size_t)k * lda, s->b + (size_t)k * s->csr.m, s->csr.m));

@@ -1,6 +1,6 @@
 /*
    What the benchmark of block solves solves: a matrix and right-hand sides, the same for matrices of all types, and how
-   far solutions are from right
+   far solutions are from right. With several processes each has some rows; matrices from files are for one process
 */
 #pragma once
 
@@ -8,14 +8,16 @@
 
 typedef struct {
   const char  *name;
-  GenerateCSR  csr;
+  GenerateCSR  csr;      /* the rows of this process */
+  PetscInt     first;    /* the number of the first of them */
+  PetscInt64   nonzeros; /* of all processes */
   PetscBool    symmetric;
   PetscInt     most; /* right-hand sides there are */
   PetscScalar *b;    /* their columns, one after the other */
 } System;
 
-PETSC_INTERN PetscErrorCode SystemGenerate(const char[], PetscReal, PetscInt, System *);
-PETSC_INTERN PetscErrorCode SystemLoad(const char[], PetscBool, PetscInt, System *);
+PETSC_INTERN PetscErrorCode SystemGenerate(const char[], PetscReal, PetscReal, PetscInt, System *);
+PETSC_INTERN PetscErrorCode SystemLoad(const char[], PetscBool, PetscBool, PetscReal, PetscInt, System *);
 PETSC_INTERN PetscErrorCode SystemDestroy(System *);
 PETSC_INTERN PetscErrorCode SystemMat(const System *, const char[], Mat *);
 PETSC_INTERN PetscErrorCode SystemBlock(const System *, Mat, PetscBool, PetscInt, Mat *);

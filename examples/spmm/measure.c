@@ -78,10 +78,15 @@ static PetscErrorCode TimeProduct(Mat A, Mat B, MatReuse reuse, Mat *C, PetscLog
 */
 PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt repeat, PetscBool lock, Timing *t, Mat *C)
 {
-  Mat        B;
-  PetscReal *seconds;
+  const MPI_Comm       comm     = PetscObjectComm((PetscObject)A);
+  const PetscLogDouble products = (PetscLogDouble)repeat;
+  PetscMPIInt          size;
+  Mat                  B;
+  PetscReal           *seconds;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscMemzero(&t->exchange, sizeof(t->exchange)));
   PetscCall(CreateOperand(A, type, 0, N, &B));
   PetscCall(PetscMalloc1(repeat, &seconds));
   PetscCall(TimeProduct(A, B, MAT_INITIAL_MATRIX, C, &t->first));
@@ -92,9 +97,12 @@ PetscErrorCode MeasureProduct(Mat A, const char type[], PetscInt N, PetscInt rep
   for (PetscInt k = -2; k < repeat; k++) {
     PetscLogDouble s;
 
+    if (k == 0 && size > 1) PetscCall(ExampleExchangeNow(PETSC_DETERMINE, &t->exchange));
     PetscCall(TimeProduct(A, B, MAT_REUSE_MATRIX, C, &s));
     if (k >= 0) seconds[k] = (PetscReal)s;
   }
+  if (size > 1) PetscCall(ExampleExchangeSince(comm, PETSC_DETERMINE, &t->exchange));
+  t->exchange = (Exchange){t->exchange.pack / products, t->exchange.wait / products, t->exchange.offdiagonal / products};
   PetscCall(SpreadOf(repeat, seconds, &t->steady));
   PetscCall(PetscFree(seconds));
   if (lock) {

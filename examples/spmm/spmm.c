@@ -155,6 +155,7 @@ static PetscErrorCode Run(const Options *o, const char name[], Mat A, Mat R, Pet
   PetscCall(ProductError(A, t.C, r.C, error));
   if (o->test) PetscCall(PetscPrintf(comm, "N %" PetscInt_FMT ": %s\n", N, *error <= o->tolerance ? "equal" : "DIFFERENT"));
   else PetscCall(PetscPrintf(comm, "%5" PetscInt_FMT "  %-30s %10.4f %9.2f %8.2f   %-30s %10.4f %8.2fx   %.1e\n", N, t.type, 1e3 * t.time.steady.median, t.flops / 1e9, t.bytes / 1e9, r.type, 1e3 * r.time.steady.median, r.time.steady.median / t.time.steady.median, (double)*error));
+  if (!o->test && t.time.exchange.wait > 0) PetscCall(PetscPrintf(comm, "       of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f ms\n", 1e3 * t.time.exchange.pack, 1e3 * t.time.exchange.wait, 1e3 * t.time.exchange.offdiagonal));
   if (o->table) PetscCall(AppendCSV(o, name, A, N, &t, &r, *error));
   PetscCall(MatDestroy(&t.C));
   PetscCall(MatDestroy(&r.C));
@@ -186,6 +187,7 @@ int main(int argc, char **args)
   MPI_Comm    comm;
   Options     o;
   Mat         A, R;
+  PetscMPIInt size;
   PetscReal   error, worst = 0;
   const char *name;
 
@@ -194,6 +196,8 @@ int main(int argc, char **args)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   comm = PETSC_COMM_WORLD;
   PetscCall(GetOptions(comm, &o));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size > 1) PetscCall(PetscLogDefaultBegin()); /* times what processes exchange */
   PetscCall(CreateMatrices(comm, &o, &A, &R));
   name = o.load ? o.file : GenerateKinds[o.kind];
   PetscCall(PrintHeader(&o, name, A));

@@ -287,6 +287,8 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *prof
   s->products     = info.count;
   s->product_time = info.time;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->product_time, 1, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)K)));
+  PetscCall(PetscMemzero(&s->exchange, sizeof(s->exchange)));
+  PetscCall(ExampleExchangeSince(PetscObjectComm((PetscObject)K), stage, &s->exchange));
 
   PetscCall(EPSGetDimensions(*eps, &s->wanted, NULL, NULL));
   PetscCall(EPSGetIterationNumber(*eps, &s->iterations));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "beam.h"
+#include "exchange.h"
 #include "profile.h"
 #include <slepceps.h>
 
@@ -14,6 +15,7 @@ typedef struct {
   PetscReal      negative;                  /* an approximate eigenvalue below zero that ended it; else zero */
   PetscInt       products;                  /* sparse matrix times block of vectors, on this process */
   PetscLogDouble product_time, setup, time; /* in those, before the iteration, and in it */
+  Exchange       exchange;                  /* what the products spent on it; zeros on one process */
 } SolveStatistics;
 
 PETSC_INTERN PetscErrorCode Solve(const Beam *, Mat, Mat, PetscBool, Profile *, EPS *, SolveStatistics *);

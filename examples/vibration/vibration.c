@@ -184,6 +184,7 @@ static PetscErrorCode Closing(Mat K, const SolveStatistics *s, PetscLogDouble to
   PetscCall(MatGetType(K, &type));
   PetscCall(ExampleMachine(K, machine, sizeof(machine)));
   PetscCall(PetscPrintf(comm, "%s on %d rank%s, %s: %" PetscInt_FMT " unknowns, %" PetscInt_FMT " iterations, %" PetscInt_FMT " block products in %.2f s; preconditioner set up in %.2f s, solved in %.2f s, %.2f s in all\n", type, size, size > 1 ? "s" : "", machine, n, s->iterations, s->products, s->product_time, s->setup, s->time, total));
+  if (s->exchange.wait > 0) PetscCall(PetscPrintf(comm, "Of the products %.3f s went to pack rows for other processes, %.3f s to wait for theirs, %.3f s to multiply them\n", s->exchange.pack, s->exchange.wait, s->exchange.offdiagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,7 +7,7 @@
      dots     (nx + 1) s          nx blocks X and one Y, which is read once for MOST_X of them
      axpby    3 s                 2 s where b is zero, nothing where a is zero and b one
      maxpy    (nx + 2) s          Y is read and written once for MOST_X blocks X
-     cg_step  6 s                 4 are read, 2 written; 7 s with Z. The sums cost nothing more
+     cg_step  3 s                 2 are read, 1 written; 4 s with Z. The sums cost nothing more
      smooth   5 s, and D as below
      scale    2 s, and D N/COLUMNS times, from L2 where it fits
 
@@ -20,12 +20,10 @@
 */
 #include <algorithm>
 
-#include "../common/launch.cuh"
-#include "blockops.h"
+#include "block.cuh"
 
 enum {
   THREADS     = HRPB_THREADS,
-  PACK        = 16 / sizeof(HrpbScalar),
   PACKS       = 4,
   ENTRIES     = PACK * PACKS,
   TILE        = THREADS * ENTRIES,
@@ -35,33 +33,6 @@ enum {
   COLUMNS     = 8,     /* that share what is read of D */
   SHARED      = 49152  /* bytes that a thread block may always have */
 };
-
-/* Moves of 16 bytes. The compiler would take a store of a vector apart */
-#if defined(HRPB_USE_SINGLE)
-static __device__ __forceinline__ void LoadPack(const float *p, float x[PACK])
-{
-  const float4 pack = *(const float4 *)p;
-
-  x[0] = pack.x, x[1] = pack.y, x[2] = pack.z, x[3] = pack.w;
-}
-
-static __device__ __forceinline__ void StorePack(float *p, const float x[PACK])
-{
-  asm volatile("st.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(p), "f"(x[0]), "f"(x[1]), "f"(x[2]), "f"(x[3]) : "memory");
-}
-#else
-static __device__ __forceinline__ void LoadPack(const double *p, double x[PACK])
-{
-  const double2 pack = *(const double2 *)p;
-
-  x[0] = pack.x, x[1] = pack.y;
-}
-
-static __device__ __forceinline__ void StorePack(double *p, const double x[PACK])
-{
-  asm volatile("st.global.v2.f64 [%0],{%1,%2};" ::"l"(p), "d"(x[0]), "d"(x[1]) : "memory");
-}
-#endif
 
 /* Entries of a thread: number c of its pack k is row At(k, c) of the tile */
 static __device__ __forceinline__ int32_t At(int k, int c)
@@ -284,21 +255,15 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
   const BlockStep      &t = s.t;
 
   for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
-    HrpbScalar *const X = t.X.array + j * t.X.ld + i0, *const R = t.R.array + j * t.R.ld + i0;
-    const HrpbScalar a = Coefficient(t.a, j);
-    HrpbScalar       p[ENTRIES], w[ENTRIES], x[ENTRIES], r[ENTRIES];
+    HrpbScalar *const R = t.R.array + j * t.R.ld + i0;
+    const HrpbScalar  a = Coefficient(t.a, j);
+    HrpbScalar        w[ENTRIES], r[ENTRIES];
 
     if (a != 0) {
-      Load(t.P.array + j * t.P.ld + i0, rows, p);
-      Load(X, rows, x);
       Load(t.W.array + j * t.W.ld + i0, rows, w);
       Load(R, rows, r);
 #pragma unroll
-      for (int e = 0; e < ENTRIES; e++) {
-        x[e] += a * p[e];
-        r[e] -= a * w[e];
-      }
-      Store(X, rows, x);
+      for (int e = 0; e < ENTRIES; e++) r[e] -= a * w[e];
       Store(R, rows, r);
     } else if (s.parts || t.kind) Load(R, rows, r);
     if (t.kind) {
@@ -339,33 +304,35 @@ static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_cons
 {
   extern __shared__ HrpbScalar square[];
   const BlockInvert           &t = a.t;
-  const int64_t                N = a.N, n = t.rank, size = N * N;
-  HrpbScalar *const            A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
-  bool                         good = true;
+  const int32_t                N = (int32_t)a.N, n = (int32_t)t.rank, size = N * N;
+  HrpbScalar *const A = a.shared ? square : t.inverse, *const column = a.shared ? square + size : t.step;
+  bool good = true;
 
-  for (int64_t e = threadIdx.x; e < N; e += THREADS) t.pivots[e] = 1;
-  for (int64_t e = threadIdx.x; e < size; e += THREADS) A[e] = (t.H[e] + t.H[e % N * N + e / N]) / 2;
+  for (int32_t e = threadIdx.x; e < N; e += THREADS) t.pivots[e] = 1;
+  for (int32_t e = threadIdx.x; e < size; e += THREADS) A[e] = (t.H[e] + t.H[e % N * N + e / N]) / 2;
   __syncthreads();
-  for (int64_t k = 0; k < n && good; k++) {
+  for (int32_t k = 0; k < n && good; k++) {
     const HrpbScalar pivot = A[k * N + k], over = 1 / pivot;
 
-    for (int64_t i = threadIdx.x; i < n; i += THREADS) column[i] = A[k * N + i];
+    for (int32_t i = threadIdx.x; i < n; i += THREADS) column[i] = A[k * N + i];
     if (threadIdx.x == 0) t.pivots[k] = pivot;
     good = pivot > 0;
     __syncthreads();
-    for (int64_t e = threadIdx.x; e < n * n; e += THREADS) {
-      const int64_t i = e % n, j = e / n;
-
-      A[j * N + i] = BlockSweep(A[j * N + i], column[i], column[j], over, i == k, j == k);
+    for (int32_t j = threadIdx.x / HRPB_LANES; j < n; j += HRPB_WARPS) { /* a warp has a column */
+      for (int32_t i = threadIdx.x % HRPB_LANES; i < n; i += HRPB_LANES) A[j * N + i] = BlockSweep(A[j * N + i], column[i], column[j], over, i == k, j == k);
     }
     __syncthreads();
   }
-  for (int64_t e = threadIdx.x; e < size; e += THREADS) t.inverse[e] = good && e % N < n && e / N < n ? -A[e] : (HrpbScalar)0;
+  for (int32_t e = threadIdx.x; e < size; e += THREADS) {
+    const HrpbScalar x = good && e % N < n && e / N < n ? -A[e] : (HrpbScalar)0;
+
+    A[e] = t.inverse[e] = x;
+  }
   __syncthreads();
-  for (int64_t e = threadIdx.x; e < size; e += THREADS) {
+  for (int32_t e = threadIdx.x; e < size; e += THREADS) {
     HrpbScalar sum = 0;
 
-    for (int64_t k = 0; k < n && good; k++) sum += t.inverse[k * N + e % N] * t.C[e / N * N + k];
+    for (int32_t k = 0; k < n && good; k++) sum += A[k * N + e % N] * t.C[e / N * N + k];
     t.step[e] = sum;
   }
 }
@@ -391,7 +358,7 @@ static __global__ void __launch_bounds__(THREADS) DiagonalKernel(const __grid_co
 static __global__ void __launch_bounds__(THREADS) SmoothKernel(const __grid_constant__ SmoothArgs s)
 {
   const int64_t      i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
-  const BlockSmooth &t              = s.t;
+  const BlockSmooth &t          = s.t;
   HrpbScalar         d[ENTRIES] = {}, x[ENTRIES], y[ENTRIES];
 
   if (t.c != 0) Load(t.D + i0, rows, d);
@@ -474,11 +441,16 @@ static size_t Work(int64_t n, int64_t N, int64_t nx)
   return sizeof(HrpbScalar) * (size_t)(std::min(nx, (int64_t)MOST_X) * N * Tiles(n));
 }
 
+HrpbError BlockSumParts(const BlockShape *s, int64_t nparts, int64_t nsums, HrpbScalar *sums)
+{
+  if (nsums == 0) return HRPB_SUCCESS;
+  return LaunchAs(nparts == 0, SumTiles, dim3(HrpbGrid(nsums, HRPB_WARPS)), THREADS, 0, s->stream, (const HrpbScalar *)s->work, nparts, nsums, sums);
+}
+
 /* nx N sums of the parts that the kernel before has left in the workspace. A block without rows has no parts */
 static HrpbError Sum(const BlockShape *s, int64_t nx, HrpbScalar *sums)
 {
-  if (s->N == 0) return HRPB_SUCCESS;
-  return LaunchAs(s->n == 0, SumTiles, dim3(HrpbGrid(nx * s->N, HRPB_WARPS)), THREADS, 0, s->stream, (const HrpbScalar *)s->work, Tiles(s->n), nx * s->N, sums);
+  return BlockSumParts(s, Tiles(s->n), nx * s->N, sums);
 }
 
 static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockIn Y, HrpbScalar *dots)
@@ -645,5 +617,11 @@ const BlockOps BlockOpsDevice = {
   .move    = Move,
   .scalars = Scalars,
   .invert  = Invert,
-  .scale   = Scale
+  .scale   = Scale,
+#if !defined(HRPB_USE_SINGLE)
+  .square    = BLOCK_SQUARE,
+  .gram_work = BlockGramWork,
+  .gram      = BlockGramProducts,
+  .combine   = BlockCombine
+#endif
 };

@@ -123,7 +123,6 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
       const int64_t n = s->n - i < PIECE ? s->n - i : PIECE;
       HrpbScalar   *r = t->R.array + j * t->R.ld + i, *z = t->kind ? t->Z.array + j * t->Z.ld + i : r;
 
-      AXPBY(n, t->X.array + j * t->X.ld + i, a, t->P.array + j * t->P.ld + i, 1);
       AXPBY(n, r, -a, t->W.array + j * t->W.ld + i, 1);
       for (int64_t k = 0; k < n && t->kind; k++) z[k] = t->D[i + k] * r[k];
       if (sums) AddProducts(n, r, z, first);

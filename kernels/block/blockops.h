@@ -34,7 +34,7 @@ typedef struct {
   HrpbStream stream; /* not used on the host */
 } BlockShape;
 
-/* What a step of conjugate gradients does after X_j += a_j P_j and R_j -= a_j W_j, and its sums, N of each */
+/* What a step of conjugate gradients does after R_j -= a_j W_j, and its sums, N of each */
 typedef enum {
   BLOCK_STEP_PLAIN,  /* nothing; R_j R_j */
   BLOCK_STEP_WITH_R, /* Z = D R; R_j Z_j, then R_j R_j */
@@ -44,8 +44,8 @@ typedef enum {
 typedef struct {
   BlockStepKind     kind;
   const HrpbScalar *a;
-  BlockIn           P, W;
-  BlockOut          X, R;
+  BlockIn           W;
+  BlockOut          R;
   const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
   BlockOut          Z;
 } BlockStep;
@@ -68,6 +68,28 @@ typedef struct {
   HrpbScalar       *inverse, *step; /* the inverse of (H + H^T) / 2, zero behind the rank; inverse C */
   HrpbScalar       *pivots;         /* N of the elimination */
 } BlockInvert;
+
+/* Products X^T Y of two blocks that are symmetric but for rounding, and what comes behind them */
+typedef enum {
+  BLOCK_GRAM_PLAIN,  /* nothing */
+  BLOCK_GRAM_WITH_X, /* X^T X */
+  BLOCK_GRAM_WITH_Y  /* Y^T Y */
+} BlockGramKind;
+
+typedef struct {
+  BlockGramKind     kind;
+  BlockIn           X, Y; /* where the array of Y is NULL, Y is D X */
+  const HrpbScalar *D;    /* a diagonal, or NULL. Without rows it may be NULL */
+} BlockGram;
+
+/* A term of a sum of blocks: sign X K, where K is a square matrix of N rows, or its transpose */
+typedef struct {
+  HrpbScalar        sign;
+  BlockIn           X;
+  const HrpbScalar *D; /* a diagonal: sign D X K. Or NULL */
+  const HrpbScalar *K;
+  bool              transpose;
+} BlockTerm;
 
 /* Operations on arrays of N scalars */
 typedef enum {
@@ -117,6 +139,19 @@ typedef struct {
      each column-major. n is a multiple of dblock. Y may be X where dblock is 1
   */
   HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
+
+  /*
+     What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of them.
+     gram_work() says how many bytes of workspace gram() needs
+  */
+  int64_t square;
+  size_t (*gram_work)(int64_t n, int64_t N, BlockGramKind);
+
+  /* One or two square matrices of N rows, the second behind the first. They are symmetric */
+  HrpbError (*gram)(const BlockShape *, const BlockGram *, HrpbScalar *G);
+
+  /* Y = the sum of one or two terms, or that is added to Y. Y is in no term */
+  HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
 } BlockOps;
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;

@@ -1,5 +1,6 @@
 /*
-   Rows of a dense matrix, packed for other processes: one after the other, each contiguous.
+   Rows of a dense matrix, packed for other processes: one after the other, each contiguous. Sums of other processes,
+   packed alike, added to rows of a dense matrix.
 */
 #pragma once
 
@@ -15,6 +16,13 @@ extern "C" {
 */
 void      HaloPackHost(const HrpbInt *rows, int64_t nrows, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *to);
 HrpbError HaloPackDevice(const HrpbInt *rows, int64_t nrows, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *to, HrpbStream stream);
+
+/*
+   C[rows[i] + n * ldc] += from[at[k] * N + n], for k from start[i] to start[i + 1] - 1 one after the other, i < nrows,
+   n < N. C is column-major, and no row comes twice. Without at (NULL) at[k] is k
+*/
+void      HaloAddHost(int64_t nrows, const HrpbInt *rows, const HrpbInt *start, const HrpbInt *at, int64_t N, const HrpbScalar *from, HrpbScalar *C, int64_t ldc);
+HrpbError HaloAddDevice(int64_t nrows, const HrpbInt *rows, const HrpbInt *start, const HrpbInt *at, int64_t N, const HrpbScalar *from, HrpbScalar *C, int64_t ldc, HrpbStream stream);
 
 #ifdef __cplusplus
 }

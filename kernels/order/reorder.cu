@@ -3,7 +3,8 @@
 */
 #include <string.h>
 
-#include <cub/device/device_radix_sort.cuh>
+#include <algorithm>
+
 #include <cub/device/device_segmented_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
@@ -16,8 +17,12 @@ enum {
   SAMPLE      = 4096, /* rows, */
   ROW_SAMPLE  = 256,  /* the most columns of each */
   MOST_PARTS  = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
-  PERMUTED    = 4,    /* columns of a thread: neighbours in memory, which one read brings */
-  HASH_BITS   = 16
+  HASH_BITS   = 16,
+
+  SCAN_THREADS  = 1024,
+  FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before: so many at first, and then twice as */
+  MOST_TOGETHER = 32, /* many each time. Both are even */
+  LEVEL_BLOCKS  = 264 /* thread blocks for a level, whose rows are not known: two for each multiprocessor */
 };
 #define UNSEEN UINT32_MAX /* no neighbour in the level */
 
@@ -96,14 +101,22 @@ HrpbError HrpbSharedNeighboursDevice(int64_t n, const HrpbInt *rowptr, const Hrp
 /* ---- The order ---- */
 
 namespace {
+/* Where a search is: the rows of the level at hand have the positions begin to end - 1 */
+struct Level {
+  int32_t begin, end;
+  int32_t nfound; /* rows of the next level, so far */
+  int32_t levels; /* before this one */
+};
+
 typedef struct {
   int32_t        n;
   const HrpbInt *rowptr, *colidx;
   int32_t       *order, *position; /* position is negative in rows that have none yet */
   uint32_t      *parent;           /* [n] the least position of a neighbour in the level before */
   uint16_t      *hash;             /* [n] the same in rows with the same columns, and in few others */
-  int32_t       *next, *sorted;    /* [n] rows of the next level, ascending; the same by their keys */
-  uint64_t      *key, *sorted_key; /* [n] */
+  uint32_t      *behind;           /* [n] by position: rows of the next level with this parent, then where they end */
+  int32_t       *found, *placed;   /* [n] rows of the next level, as they are found; the same with their parents' order */
+  Level         *level;            /* [2] a level, and the next one, in turn */
   int32_t       *count;            /* rows that were selected */
   uint8_t       *temporary;        /* what CUB needs for n rows */
   size_t         temporary_bytes;
@@ -129,41 +142,100 @@ static __global__ void __launch_bounds__(HRPB_THREADS) HashRows(Search s)
   if (threadIdx.x % HRPB_LANES == 0) s.hash[row] = (uint16_t)(Mix(sum) >> (32 - HASH_BITS));
 }
 
-/* The rows with positions begin to end - 1 tell their neighbours */
-static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, int32_t begin, int32_t end)
+/*
+   A level is five kernels, which read on the device how many rows there are. So several levels are started at once, and
+   the host waits seldom. Those behind the last level find nothing to do.
+*/
+
+/* The rows of the level tell their neighbours. Who is told first of a row notes it, in any order */
+static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, Level *level)
 {
-  const int64_t at = begin + (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
+  const int32_t begin = level->begin, end = level->end;
 
-  if (at >= end) return;
-  const int32_t row = s.order[at];
+  for (int64_t at = begin + (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; at < end; at += (int64_t)gridDim.x * HRPB_WARPS) {
+    const int32_t row = s.order[at];
 
-  for (int64_t k = s.rowptr[row] + threadIdx.x % HRPB_LANES; k < s.rowptr[row + 1]; k += HRPB_LANES) {
-    const HrpbInt column = s.colidx[k];
+    if (threadIdx.x % HRPB_LANES == 0) s.behind[at] = 0;
+    for (int64_t k = s.rowptr[row] + threadIdx.x % HRPB_LANES; k < s.rowptr[row + 1]; k += HRPB_LANES) {
+      const HrpbInt column = s.colidx[k];
 
-    if (s.position[column] < 0 && s.parent[column] > (uint32_t)at) atomicMin(s.parent + column, (uint32_t)at);
+      if (s.position[column] >= 0 || s.parent[column] <= (uint32_t)at) continue;
+      if (atomicMin(s.parent + column, (uint32_t)at) == UNSEEN) s.found[atomicAdd(&level->nfound, 1)] = (int32_t)column;
+    }
   }
 }
 
-namespace {
-struct IsNext { /* whether a row was told, and has no position */
-  const int32_t  *position;
-  const uint32_t *parent;
-
-  __device__ bool operator()(int32_t row) const { return position[row] < 0 && parent[row] != UNSEEN; }
-};
-
-struct IsLeft {
-  const int32_t *position;
-
-  __device__ bool operator()(int32_t row) const { return position[row] < 0; }
-};
-} // namespace
-
-static __global__ void __launch_bounds__(HRPB_THREADS) MakeKeys(Search s, int32_t n)
+static __global__ void __launch_bounds__(HRPB_THREADS) CountChildren(Search s, const Level *level)
 {
-  const int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
+  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) atomicAdd(s.behind + s.parent[s.found[i]], 1u);
+}
 
-  if (i < n) s.key[i] = (uint64_t)s.parent[s.next[i]] << HASH_BITS | s.hash[s.next[i]];
+/* One thread block: where the children of each row of the level begin, and what the next level is */
+static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, const Level *level, Level *next)
+{
+  __shared__ uint32_t sum[SCAN_THREADS / HRPB_LANES];
+  const int           warp  = threadIdx.x / HRPB_LANES;
+  const int32_t       begin = level->begin, end = level->end;
+  uint32_t            total = (uint32_t)end;
+
+  for (int32_t first = begin; first < end; first += SCAN_THREADS) {
+    const int32_t  at   = first + (int32_t)threadIdx.x;
+    const uint32_t own  = at < end ? s.behind[at] : 0, upto = HrpbWarpInclusiveSum(own);
+    uint32_t       before = total + upto - own;
+
+    __syncthreads(); /* the sums before have been read */
+    if (threadIdx.x % HRPB_LANES == HRPB_LANES - 1) sum[warp] = upto;
+    __syncthreads();
+    for (int i = 0; i < SCAN_THREADS / HRPB_LANES; i++) {
+      if (i < warp) before += sum[i];
+      total += sum[i];
+    }
+    if (at < end) s.behind[at] = before;
+  }
+  if (threadIdx.x == 0) *next = {end, end + level->nfound, 0, level->levels + (begin < end)};
+}
+
+/* The children of a row come to their place side by side, in any order. behind then is where they end */
+static __global__ void __launch_bounds__(HRPB_THREADS) GatherChildren(Search s, const Level *level)
+{
+  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int32_t row = s.found[i];
+
+    s.placed[atomicAdd(s.behind + s.parent[row], 1u)] = row;
+  }
+}
+
+/* Each child has the position that follows from how many of its siblings have a smaller hash, or else a smaller number */
+static __global__ void __launch_bounds__(HRPB_THREADS) OrderChildren(Search s, const Level *level)
+{
+  for (int64_t i = level->end + (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->end + level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
+    const int32_t  row = s.placed[i];
+    const uint32_t parent = s.parent[row], hash = s.hash[row];
+    const int32_t  first = parent > (uint32_t)level->begin ? (int32_t)s.behind[parent - 1] : level->end, last = (int32_t)s.behind[parent];
+    int32_t        at    = first;
+
+    for (int32_t k = first; k < last; k++) {
+      const int32_t  other      = s.placed[k];
+      const uint32_t other_hash = s.hash[other];
+
+      at += other_hash < hash || (other_hash == hash && other < row);
+    }
+    s.order[at]     = row;
+    s.position[row] = at;
+  }
+}
+
+static HrpbError SearchLevel(const Search *s, Level *level, Level *next, cudaStream_t stream)
+{
+  const unsigned int grid = HrpbGrid(s->n, HRPB_WARPS, LEVEL_BLOCKS);
+
+  Tell<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  CountChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  PlaceChildren<<<1, SCAN_THREADS, 0, stream>>>(*s, level, next);
+  GatherChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  OrderChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
 }
 
 static __global__ void __launch_bounds__(HRPB_THREADS) Place(Search s, const int32_t *rows, int32_t n, int32_t first)
@@ -183,82 +255,70 @@ static HrpbError PlaceRows(const Search *s, const int32_t *rows, int32_t n, int3
   return HRPB_SUCCESS;
 }
 
-/* Select the rows for which is() holds, ascending, to s->next */
-template <typename Is> static HrpbError Select(Search *s, Is is, cudaStream_t stream, int32_t *n)
+namespace {
+struct IsLeft { /* whether a row has no position */
+  const int32_t *position;
+
+  __device__ bool operator()(int32_t row) const { return position[row] < 0; }
+};
+} // namespace
+
+/* Select the rows that have no position, ascending, to s->found */
+static HrpbError SelectLeft(Search *s, cudaStream_t stream, int32_t *n)
 {
   size_t bytes = s->temporary_bytes;
 
-  HrpbCallCuda(cub::DeviceSelect::If(s->temporary, bytes, thrust::counting_iterator<int32_t>(0), s->next, s->count, s->n, is, stream));
+  HrpbCallCuda(cub::DeviceSelect::If(s->temporary, bytes, thrust::counting_iterator<int32_t>(0), s->found, s->count, s->n, IsLeft{s->position}, stream));
   HrpbCallCuda(cudaMemcpyAsync(n, s->count, sizeof(*n), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   return HRPB_SUCCESS;
 }
 
-static int BitsOf(uint32_t x)
+/* Search breadth first from the row with position *end - 1. *end is behind the last row that gets a position */
+static HrpbError SearchPart(Search *s, int32_t *end, int32_t *levels, cudaStream_t stream)
 {
-  int bits = 0;
+  Level level = {*end - 1, *end, 0, *levels};
 
-  while (x >> bits && bits < 32) bits++;
-  return bits;
-}
-
-/* Search breadth first from all rows with positions from begin on. *end is behind the last row that gets a position */
-static HrpbError SearchPart(Search *s, int32_t begin, int32_t *end, int32_t *levels, cudaStream_t stream)
-{
-  while (begin < *end) {
-    const int32_t last  = *end;
-    size_t        bytes = s->temporary_bytes;
-    int32_t       n;
-
-    if (++*levels > s->most_levels) return HRPB_ERR_UNSUPPORTED;
-    Tell<<<WarpGrid(last - begin), HRPB_THREADS, 0, stream>>>(*s, begin, last);
-    HrpbCallCuda(cudaGetLastError());
-    HrpbCall(Select(s, IsNext{s->position, s->parent}, stream, &n));
-    begin = last;
-    if (!n) return HRPB_SUCCESS;
-    MakeKeys<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*s, n);
-    HrpbCallCuda(cudaGetLastError());
-    HrpbCallCuda(cub::DeviceRadixSort::SortPairs(s->temporary, bytes, s->key, s->sorted_key, s->next, s->sorted, n, 0, HASH_BITS + BitsOf((uint32_t)last), stream));
-    HrpbCall(PlaceRows(s, s->sorted, n, last, stream));
-    *end = last + n;
+  HrpbCallCuda(cudaMemcpyAsync(s->level, &level, sizeof(level), cudaMemcpyHostToDevice, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream)); /* the copy has been read */
+  for (int together = FEW_TOGETHER; level.begin < level.end; together = std::min(2 * together, (int)MOST_TOGETHER)) {
+    for (int i = 0; i < together; i++) HrpbCall(SearchLevel(s, s->level + i % 2, s->level + (i + 1) % 2, stream));
+    HrpbCallCuda(cudaMemcpyAsync(&level, s->level, sizeof(level), cudaMemcpyDeviceToHost, stream));
+    HrpbCallCuda(cudaStreamSynchronize(stream));
+    if (level.levels > s->most_levels) return HRPB_ERR_UNSUPPORTED;
   }
+  *end    = level.end;
+  *levels = level.levels;
   return HRPB_SUCCESS;
 }
 
-/* Give all rows positions, from row first on. Each level takes some launches, and waits for the host */
+/* Give all rows positions, from row first on */
 static HrpbError SearchFrom(Search *s, int32_t first, int32_t *levels, cudaStream_t stream)
 {
   int32_t end = 0, nleft;
 
   HrpbCallCuda(cudaMemsetAsync(s->position, 0xff, sizeof(*s->position) * (size_t)s->n, stream));
   HrpbCallCuda(cudaMemsetAsync(s->parent, 0xff, sizeof(*s->parent) * (size_t)s->n, stream));
-  HrpbCallCuda(cudaMemcpyAsync(s->next, &first, sizeof(first), cudaMemcpyHostToDevice, stream));
+  HrpbCallCuda(cudaMemcpyAsync(s->found, &first, sizeof(first), cudaMemcpyHostToDevice, stream));
   for (int part = 0; end < s->n; part++) {
-    const int32_t begin = end;
-
-    if (part) HrpbCall(Select(s, IsLeft{s->position}, stream, &nleft));
-    if (part == MOST_PARTS) return PlaceRows(s, s->next, nleft, begin, stream);
-    HrpbCall(PlaceRows(s, s->next, 1, begin, stream));
-    end = begin + 1;
-    HrpbCall(SearchPart(s, begin, &end, levels, stream));
+    if (part) HrpbCall(SelectLeft(s, stream, &nleft));
+    if (part == MOST_PARTS) return PlaceRows(s, s->found, nleft, end, stream);
+    HrpbCall(PlaceRows(s, s->found, 1, end++, stream));
+    HrpbCall(SearchPart(s, &end, levels, stream));
   }
   return HRPB_SUCCESS;
 }
 
 static HrpbError AllocateSearch(Search *s, cudaStream_t stream)
 {
-  size_t select = 0, sort = 0;
-
   HrpbCall(HrpbAllocate(&s->parent, s->n, stream));
   HrpbCall(HrpbAllocate(&s->hash, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->next, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->sorted, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->key, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->sorted_key, s->n, stream));
+  HrpbCall(HrpbAllocate(&s->behind, s->n, stream));
+  HrpbCall(HrpbAllocate(&s->found, s->n, stream));
+  HrpbCall(HrpbAllocate(&s->placed, s->n, stream));
+  HrpbCall(HrpbAllocate(&s->level, 2, stream));
   HrpbCall(HrpbAllocate(&s->count, 1, stream));
-  HrpbCallCuda(cub::DeviceSelect::If(NULL, select, thrust::counting_iterator<int32_t>(0), s->next, s->count, s->n, IsNext{NULL, NULL}, stream));
-  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(NULL, sort, s->key, s->sorted_key, s->next, s->sorted, s->n, 0, 64, stream));
-  s->temporary_bytes = select > sort ? select : sort;
+  HrpbCallCuda(cub::DeviceSelect::If(NULL, s->temporary_bytes, thrust::counting_iterator<int32_t>(0), s->found, s->count, s->n, IsLeft{NULL}, stream));
   return HrpbAllocate(&s->temporary, (int64_t)s->temporary_bytes, stream);
 }
 
@@ -266,10 +326,10 @@ static HrpbError FreeSearch(Search *s, HrpbError err, cudaStream_t stream)
 {
   err = HrpbFree(s->parent, err, stream);
   err = HrpbFree(s->hash, err, stream);
-  err = HrpbFree(s->next, err, stream);
-  err = HrpbFree(s->sorted, err, stream);
-  err = HrpbFree(s->key, err, stream);
-  err = HrpbFree(s->sorted_key, err, stream);
+  err = HrpbFree(s->behind, err, stream);
+  err = HrpbFree(s->found, err, stream);
+  err = HrpbFree(s->placed, err, stream);
+  err = HrpbFree(s->level, err, stream);
   err = HrpbFree(s->count, err, stream);
   return HrpbFree(s->temporary, err, stream);
 }
@@ -391,41 +451,4 @@ void HrpbReorderDestroyDevice(HrpbReordered *c, HrpbStream stream)
 
   for (void *array : arrays) (void)HrpbFree(array, HRPB_SUCCESS, stream);
   memset(c, 0, sizeof(*c));
-}
-
-/* ---- Reordered rows of dense matrices ---- */
-
-/* A few columns at a time, so that what a sector has for other rows is still at hand when these come */
-static __global__ void __launch_bounds__(HRPB_THREADS) PermuteRows(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto)
-{
-  const int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x, column = (int64_t)blockIdx.y * PERMUTED;
-
-  if (k >= n) return;
-  const int64_t row = index[k];
-  HrpbScalar    x[PERMUTED];
-
-#pragma unroll
-  for (int j = 0; j < PERMUTED; j++) {
-    if (column + j < N) x[j] = from[row + (column + j) * ldfrom];
-  }
-#pragma unroll
-  for (int j = 0; j < PERMUTED; j++) {
-    if (column + j < N) to[k + (column + j) * ldto] = x[j];
-  }
-}
-
-HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto, HrpbStream stream)
-{
-  enum {
-    MOST = 65535 * PERMUTED /* the most columns of a launch */
-  };
-
-  if (n == 0) return HRPB_SUCCESS;
-  for (int64_t column = 0; column < N; column += MOST) {
-    const int64_t columns = N - column < MOST ? N - column : MOST;
-
-    PermuteRows<<<dim3(HrpbGrid(n, HRPB_THREADS), HrpbGrid(columns, PERMUTED)), HRPB_THREADS, 0, stream>>>(index, n, columns, from + column * ldfrom, ldfrom, to + column * ldto, ldto);
-    HrpbCallCuda(cudaGetLastError());
-  }
-  return HRPB_SUCCESS;
 }

@@ -7,7 +7,7 @@
 */
 #pragma once
 
-#include "../format/hrpbdevice.h"
+#include "../spmm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +51,13 @@ HRPB_INLINE size_t HrpbReorderedBytes(const HrpbReordered *c)
 
 /* to[k] = from[index[k]], k < n, in each of N columns */
 HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto, HrpbStream stream);
+
+/*
+   SpmmRun() with bricks that were built of the reordered matrix in its own order, for a plain product with the matrix
+   that it was made from, and SpmmWork() for it. The rows of a panel have their places in Y anywhere
+*/
+HrpbError SpmmWorkReordered(const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, size_t *bytes);
+HrpbError SpmmRunReordered(const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *work, HrpbStream);
 
 #ifdef __cplusplus
 }

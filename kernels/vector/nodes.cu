@@ -6,11 +6,40 @@
 */
 #include "vector.cuh"
 
-enum {
-  TURNS = 2 /* columns of a lane that are on their way together */
-};
+/*
+   What a lane adds of each row of a node. Rows that the node does not have are its last one once more, and nobody asks
+   for their sums
+*/
+template <int LANES, int ROWS, typename Column> static __device__ __forceinline__ void AddNode(const Column *colidx, const HrpbScalar *values, int32_t nrows, int32_t length, const HrpbScalar *x, int32_t lane, HrpbScalar (&sum)[ROWS])
+{
+  constexpr int TURNS = ROWS <= 3 ? 4 : 2; /* entries of each row that are on their way together */
 
-template <int LANES, int ROWS> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorNodes(const __grid_constant__ VectorProduct a)
+#pragma unroll 1
+  for (int32_t first = lane; first < length; first += LANES * TURNS) {
+    int32_t    col[TURNS];
+    HrpbScalar value[TURNS][ROWS], b[TURNS];
+    const auto At = [&](int i) { return i == 0 ? first : min(first + i * LANES, length - 1); };
+
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) col[i] = (int32_t)VectorReadOnce(colidx + (uint32_t)At(i));
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) {
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) value[i][r] = VectorReadOnce(values + (uint32_t)(min(r, nrows - 1) * length + At(i)));
+    }
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) b[i] = __ldg(x + col[i]);
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) {
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) {
+        if (i == 0 || first + i * LANES < length) sum[r] = fma(value[i][r], b[i], sum[r]);
+      }
+    }
+  }
+}
+
+template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorNodes(const __grid_constant__ VectorProduct a)
 {
   const int64_t node = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
   const int32_t lane = threadIdx.x % LANES;
@@ -21,50 +50,36 @@ template <int LANES, int ROWS> static __global__ void __launch_bounds__(VECTOR_T
     return;
   }
 
-  const bool        is     = node < a.nnodes;
-  const int32_t     row    = is ? __ldg(a.nodes + node) : 0, nrows = is ? __ldg(a.nodes + node + 1) - row : 0;
-  const HrpbInt     begin  = is ? __ldg(a.rowptr + row) : 0;
-  const int32_t     length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const bool        whole  = length <= a.long_entries;
-  const HrpbInt    *colidx = a.colidx + begin;
-  const HrpbScalar *values = a.values + begin;
-  HrpbScalar        sum[ROWS] = {};
+  const bool    is     = node < a.nnodes;
+  const int32_t row    = is ? __ldg(a.nodes + node) : 0, nrows = is ? __ldg(a.nodes + node + 1) - row : 0;
+  const HrpbInt begin  = is ? __ldg(a.rowptr + row) : 0;
+  const int32_t length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
+  const bool    whole  = length <= a.long_entries;
+  const int32_t base   = SHORT && is ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
+  HrpbScalar    sum[ROWS] = {};
 
-#pragma unroll 1
-  for (int32_t first = lane; whole && first < length; first += LANES * TURNS) {
-    int32_t    col[TURNS];
-    HrpbScalar value[TURNS][ROWS], x[TURNS];
-    const auto Has = [&](int i) { return i == 0 || first < length - i * LANES; };
+  if (SHORT && base >= 0) AddNode<LANES, ROWS>(a.columns + begin, a.values + begin, nrows, whole ? length : 0, a.x + base, lane, sum);
+  else AddNode<LANES, ROWS>(a.colidx + begin, a.values + begin, nrows, whole ? length : 0, a.x, lane, sum);
+#pragma unroll
+  for (int first = 0; first < ROWS; first += LANES) { /* a lane stores a row */
+    HrpbScalar mine = 0;
 
 #pragma unroll
-    for (int i = 0; i < TURNS; i++) {
-      col[i] = Has(i) ? (int32_t)VectorReadOnce(colidx + first + i * LANES) : 0;
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) value[i][r] = Has(i) && r < nrows ? VectorReadOnce(values + r * length + first + i * LANES) : (HrpbScalar)0;
+    for (int r = first; r < ROWS && r < first + LANES; r++) {
+      const HrpbScalar all = VectorAddLanes<LANES>(sum[r]);
+
+      if (lane == r - first) mine = all;
     }
-#pragma unroll
-    for (int i = 0; i < TURNS; i++) x[i] = Has(i) ? __ldg(a.x + col[i]) : (HrpbScalar)0;
-#pragma unroll
-    for (int i = 0; i < TURNS; i++) {
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        if (Has(i) && r < nrows) sum[r] = fma(value[i][r], x[i], sum[r]);
-      }
-    }
-  }
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const HrpbScalar all = VectorAddLanes<LANES>(sum[r]);
-
-    if (whole && r < nrows && lane == r % LANES) VectorStore(a, row + r, all);
+    if (whole && first + lane < nrows) VectorStore(a, row + first + lane, mine);
   }
 }
 
 template <int LANES, int ROWS> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
 {
   const int64_t per_block = VECTOR_THREADS / LANES;
+  const auto    kernel    = p->columns ? VectorNodes<LANES, ROWS, true> : VectorNodes<LANES, ROWS, false>;
 
-  VectorNodes<LANES, ROWS><<<p->nparts + (unsigned)((p->nnodes + per_block - 1) / per_block), VECTOR_THREADS, 0, stream>>>(*p);
+  kernel<<<p->nparts + (unsigned)((p->nnodes + per_block - 1) / per_block), VECTOR_THREADS, 0, stream>>>(*p);
   HrpbCallCuda(cudaGetLastError());
   return VectorCombine(p, stream);
 }

@@ -59,7 +59,10 @@ template <int LANES> static __device__ __forceinline__ HrpbScalar VectorAddLanes
   return sum;
 }
 
-/* What lane adds of a row, of LANES lanes. TURNS entries are on their way together */
+/*
+   What lane adds of a row, of LANES lanes. TURNS entries are on their way together. Lanes that have fewer read the last
+   one of the row again: with a condition on each read the compiler waits for one before it issues the next
+*/
 template <int LANES, int TURNS, typename Column> static __device__ __forceinline__ HrpbScalar VectorSumOfLane(const Column *colidx, const HrpbScalar *values, int32_t length, const HrpbScalar *x, int32_t lane)
 {
   HrpbScalar sum = 0;
@@ -68,18 +71,17 @@ template <int LANES, int TURNS, typename Column> static __device__ __forceinline
   for (int32_t first = lane; first < length; first += LANES * TURNS) {
     int32_t    col[TURNS];
     HrpbScalar value[TURNS], b[TURNS];
-    const auto Has = [&](int i) { return i == 0 || first < length - i * LANES; };
+    const auto At = [&](int i) { return (uint32_t)(i == 0 ? first : min(first + i * LANES, length - 1)); };
 
 #pragma unroll
-    for (int i = 0; i < TURNS; i++) {
-      col[i]   = Has(i) ? (int32_t)VectorReadOnce(colidx + first + i * LANES) : 0;
-      value[i] = Has(i) ? VectorReadOnce(values + first + i * LANES) : (HrpbScalar)0;
-    }
+    for (int i = 0; i < TURNS; i++) col[i] = (int32_t)VectorReadOnce(colidx + At(i));
 #pragma unroll
-    for (int i = 0; i < TURNS; i++) b[i] = Has(i) ? __ldg(x + col[i]) : (HrpbScalar)0;
+    for (int i = 0; i < TURNS; i++) value[i] = VectorReadOnce(values + At(i));
+#pragma unroll
+    for (int i = 0; i < TURNS; i++) b[i] = __ldg(x + col[i]);
 #pragma unroll
     for (int i = 0; i < TURNS; i++) {
-      if (Has(i)) sum = fma(value[i], b[i], sum);
+      if (i == 0 || first + i * LANES < length) sum = fma(value[i], b[i], sum);
     }
   }
   return sum;

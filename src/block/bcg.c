@@ -18,13 +18,19 @@
 
    Q is kept as Qn and a factor F: Q = Qn F. Small matrices have N rows and columns, each column after the other. C,
    Zeta and F are found on the host, and H is inverted where the blocks are. So on a device an iteration waits for one
-   copy to the host and sends one. On more than one process a sum over them is a wait, too.
+   copy to the host and sends one. The step of X comes behind that copy: the device makes it while the host computes. On
+   more than one process a sum over them is a wait, too.
+
+   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn, 1 for its products, 3 for X, and 2 of
+   the product with A. These are as many as cg has.
 
    A block of one column is cg's.
 */
 #include "blockksp.h"
 
 #if AIJTCU_HAVE_BLOCK
+  #include <petscblaslapack.h>
+
 /* Work blocks */
 enum {
   RESULT = AIJTCU_BLOCK_OWN, /* of products with A */
@@ -61,12 +67,14 @@ typedef struct {
 
   PetscInt     N;
   PetscInt     rank;
-  PetscScalar *C, *G, *norms, *temp;
-  PetscScalar *F, *zeta, *left; /* one after the other; left is C without the columns that have ended */
-  PetscInt    *pivot;
-  PetscBool   *known;   /* norms of R are right */
-  PetscReal   *dropped; /* norms of what is left out of the columns of Qn */
-  PetscReal   *lost;    /* most that is missing of each column of R, in the natural norm */
+  PetscScalar *C, *next, *G, *norms, *temp; /* next is Zeta C */
+  PetscScalar *F, *zeta, *left;             /* one after the other; left is C without the columns that have ended */
+  PetscInt    *order;                       /* columns of Qn that are pivots, those up to the rank */
+  PetscBool   *done;                        /* columns of Qn that have been pivots */
+  PetscBool   *known;                       /* norms of R are right */
+  PetscReal   *dropped;                     /* norms of what is left out of the columns of Qn */
+  PetscReal   *lost;                        /* most that is missing of each column of R, in the natural norm */
+  Vec          D;                           /* M, where it is a diagonal that arithmetic with blocks takes; Z = M Qn is not made then */
 } AIJTCUBCG;
 
 static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
@@ -74,8 +82,8 @@ static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
   AIJTCUBCG *b = (AIJTCUBCG *)s->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree6(b->C, b->G, b->norms, b->temp, b->F, b->pivot));
-  PetscCall(PetscFree3(b->known, b->dropped, b->lost));
+  PetscCall(PetscFree6(b->C, b->next, b->G, b->norms, b->temp, b->F));
+  PetscCall(PetscFree5(b->known, b->dropped, b->lost, b->order, b->done));
   b->N = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,8 +96,8 @@ static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s)
   PetscFunctionBegin;
   if (b->N == N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUResetBCG(s));
-  PetscCall(PetscMalloc6(size, &b->C, size, &b->G, size, &b->norms, size, &b->temp, 3 * size, &b->F, N, &b->pivot));
-  PetscCall(PetscMalloc3(N, &b->known, N, &b->dropped, N, &b->lost));
+  PetscCall(PetscMalloc6(size, &b->C, size, &b->next, size, &b->G, size, &b->norms, size, &b->temp, 3 * size, &b->F));
+  PetscCall(PetscMalloc5(N, &b->known, N, &b->dropped, N, &b->lost, N, &b->order, N, &b->done));
   b->zeta = b->F + size;
   b->left = b->zeta + size;
   b->N    = N;
@@ -102,14 +110,50 @@ static PetscScalar *AIJTCUSquare(AIJTCUBlockKSP *s, PetscInt k)
 }
 
 /* Z = X Y for small matrices */
-static void AIJTCUSmallTimes(PetscInt N, const PetscScalar *X, const PetscScalar *Y, PetscScalar *Z)
+static PetscErrorCode AIJTCUSmallTimes(PetscInt N, const PetscScalar *X, const PetscScalar *Y, PetscScalar *Z)
 {
-  for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = 0; i < N; i++) {
-      PetscScalar sum = 0;
+  const PetscScalar one = 1, zero = 0;
+  PetscBLASInt      n;
 
-      for (PetscInt k = 0; k < N; k++) sum += X[k * N + i] * Y[j * N + k];
-      Z[j * N + i] = sum;
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(N, &n));
+  PetscCallBLAS("BLASgemm", BLASgemm_("N", "N", &n, &n, &n, &one, X, &n, Y, &n, &zero, Z, &n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The next pivot: among columns that are none yet, one that has lost least. -1 if all depend on those before */
+static PetscInt AIJTCUPivot(const AIJTCUBCG *b, const PetscScalar first[], const PetscBool done[])
+{
+  const PetscInt N    = b->N;
+  PetscReal      most = 16 * N * PETSC_MACHINE_EPSILON;
+  PetscInt       p    = -1;
+
+  for (PetscInt j = 0; j < N; j++) {
+    const PetscReal now = PetscRealPart(b->G[j * N + j]);
+
+    if (!done[j] && PetscRealPart(first[j]) > 0 && now > most * PetscRealPart(first[j])) {
+      most = now / PetscRealPart(first[j]);
+      p    = j;
+    }
+  }
+  return p;
+}
+
+/* Rows of the pivots of F are the inverse of the columns of the pivots of Zeta, which are triangular */
+static void AIJTCUInvertFactor(AIJTCUBCG *b)
+{
+  const PetscInt     N    = b->N;
+  const PetscScalar *zeta = b->zeta;
+
+  (void)PetscArrayzero(b->F, N * N);
+  for (PetscInt k = 0; k < b->rank; k++) {
+    PetscScalar *f = b->F + k * N;
+
+    for (PetscInt i = k; i >= 0; i--) {
+      PetscScalar sum = i == k ? 1 : 0;
+
+      for (PetscInt q = i + 1; q <= k; q++) sum -= zeta[b->order[q] * N + i] * f[b->order[q]];
+      f[b->order[i]] = sum / zeta[b->order[i] * N + i];
     }
   }
 }
@@ -121,53 +165,32 @@ static void AIJTCUSmallTimes(PetscInt N, const PetscScalar *X, const PetscScalar
 */
 static PetscBool AIJTCUFactor(AIJTCUBCG *b)
 {
-  const PetscInt  N   = b->N;
-  const PetscReal tol = 16 * N * PETSC_MACHINE_EPSILON;
-  PetscScalar    *G = b->G, *zeta = b->zeta, *F = b->F, *first = b->temp; /* the diagonal at first */
+  const PetscInt N = b->N;
+  PetscScalar   *G = b->G, *zeta = b->zeta, *first = b->temp, *row = b->temp + N; /* the diagonal at first; a row of Zeta */
+  PetscBool     *done = b->done;
+  PetscInt       p;
 
   (void)PetscArrayzero(zeta, N * N);
-  (void)PetscArrayzero(F, N * N);
   b->rank = 0;
   for (PetscInt j = 0; j < N; j++) {
     if (PetscRealPart(G[j * N + j]) < 0) return PETSC_FALSE;
-    first[j]    = G[j * N + j];
-    b->pivot[j] = -1; /* at which step column j was the pivot */
+    first[j] = G[j * N + j];
+    done[j]  = PETSC_FALSE;
   }
-  for (PetscInt k = 0; k < N; k++) {
-    PetscReal most = tol, root;
-    PetscInt  p    = -1;
+  while ((p = AIJTCUPivot(b, first, done)) >= 0) {
+    const PetscReal root = PetscSqrtReal(PetscRealPart(G[p * N + p]));
 
+    for (PetscInt j = 0; j < N; j++) row[j] = done[j] ? 0 : G[p * N + j] / root;
+    for (PetscInt j = 0; j < N; j++) zeta[j * N + b->rank] = row[j];
+    done[p] = PETSC_TRUE;
+    row[p]  = 0;
     for (PetscInt j = 0; j < N; j++) {
-      if (b->pivot[j] < 0 && PetscRealPart(first[j]) > 0 && PetscRealPart(G[j * N + j]) > most * PetscRealPart(first[j])) {
-        most = PetscRealPart(G[j * N + j]) / PetscRealPart(first[j]);
-        p    = j;
-      }
+      for (PetscInt i = 0; i < N; i++) G[j * N + i] -= row[i] * row[j];
     }
-    if (p < 0) break;
-    root        = PetscSqrtReal(PetscRealPart(G[p * N + p]));
-    b->pivot[p] = k;
-    for (PetscInt j = 0; j < N; j++) zeta[j * N + k] = b->pivot[j] < 0 || j == p ? G[j * N + p] / root : 0;
-    for (PetscInt j = 0; j < N; j++) {
-      for (PetscInt i = 0; i < N; i++) {
-        if (b->pivot[i] < 0 && b->pivot[j] < 0) G[j * N + i] -= zeta[i * N + k] * zeta[j * N + k];
-      }
-    }
-    b->rank++;
+    b->order[b->rank++] = p;
   }
-  for (PetscInt j = 0; j < N; j++) b->dropped[j] = b->pivot[j] < 0 ? PetscSqrtReal(PetscMax(PetscRealPart(G[j * N + j]), 0)) : 0;
-  /* Rows of the pivots of F are the inverse of the columns of the pivots of Zeta, which are triangular */
-  for (PetscInt k = 0; k < b->rank; k++) {
-    for (PetscInt i = k; i >= 0; i--) {
-      PetscInt    p   = 0;
-      PetscScalar sum = i == k ? 1 : 0;
-
-      while (b->pivot[p] != i) p++;
-      for (PetscInt q = 0; q < N; q++) {
-        if (b->pivot[q] > i && b->pivot[q] <= k) sum -= zeta[q * N + i] * F[k * N + q];
-      }
-      F[k * N + p] = sum / zeta[p * N + i];
-    }
-  }
+  for (PetscInt j = 0; j < N; j++) b->dropped[j] = done[j] ? 0 : PetscSqrtReal(PetscMax(PetscRealPart(G[j * N + j]), 0));
+  AIJTCUInvertFactor(b);
   return PETSC_TRUE;
 }
 
@@ -195,31 +218,45 @@ static void AIJTCUSymmetric(PetscInt N, const PetscScalar *X, PetscScalar *Y)
   }
 }
 
-/*
-   Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
-   ends if that broke down. This is the wait of an iteration
-*/
-static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, PetscInt its, Mat Qn, Mat Z)
+/* The step of the last iteration: x <- x + s h^-1 c */
+static PetscErrorCode AIJTCUStepBCG(AIJTCUBlockKSP *s, Mat S, Mat X)
 {
-  AIJTCUBCG         *b     = (AIJTCUBCG *)s->data;
-  const PetscInt     N     = b->N;
-  const PetscBool    plain = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED), more = (PetscBool)(plain || ksp->normtype == KSP_NORM_PRECONDITIONED);
-  const Mat          X[2] = {plain ? Z : Qn, plain ? Qn : Z};
-  const PetscScalar *host, *squares;
-  PetscBool          good = PETSC_TRUE;
+  const AIJTCUBlockTerm term = {.sign = 1, .X = S, .K = AIJTCUSquare(s, SQUARE_STEP)};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockGram(s->ctx, more ? 2 : 1, X, plain ? Qn : Z, AIJTCUSquare(s, SQUARE_GRAM)));
-  PetscCall(AIJTCUColumnsFetch(s, PIVOTS, SQUARES - PIVOTS + (SQUARE_GRAM + (more ? 2 : 1)) * N, &host));
-  squares = host + (SQUARES - PIVOTS) * N;
-  for (PetscInt k = 0; k < N && !first; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
-  if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
-  AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
-  if (more) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  PetscCall(AIJTCUBlockCombine(s->ctx, X, PETSC_TRUE, 1, &term, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Zeta and F of Qn. Columns end if there are none */
+/*
+   Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
+   ends if that broke down. This is the wait of an iteration. The step of X before, with S, is made meanwhile. S is NULL
+   if there is none
+*/
+static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, Mat Qn, Mat Z, Mat S, Mat X)
+{
+  AIJTCUBCG           *b     = (AIJTCUBCG *)s->data;
+  const PetscInt       N     = b->N;
+  const AIJTCUGramKind kind  = ksp->normtype == KSP_NORM_UNPRECONDITIONED ? AIJTCU_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? AIJTCU_GRAM_WITH_Y
+                                                                                                                                          : AIJTCU_GRAM_PLAIN;
+  const PetscInt       nsums = (kind == AIJTCU_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
+  const PetscScalar   *host, *squares;
+  PetscBool            good = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
+  PetscCall(AIJTCUColumnsFetchBegin(s, PIVOTS, count));
+  if (S) PetscCall(AIJTCUStepBCG(s, S, X));
+  PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, &host));
+  squares = host + (SQUARES - PIVOTS) * N;
+  for (PetscInt k = 0; k < N && S; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
+  if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
+  AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
+  if (kind != AIJTCU_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Zeta, F and the next C. Columns end if there are none */
 static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
 {
   AIJTCUBCG *b = (AIJTCUBCG *)s->data;
@@ -234,6 +271,7 @@ static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
   for (PetscInt j = 0; j < b->N; j++) {
     for (PetscInt i = 0; i < b->N; i++) b->lost[j] += b->dropped[i] * PetscAbsScalar(b->C[j * b->N + i]);
   }
+  PetscCall(AIJTCUSmallTimes(b->N, b->zeta, b->C, b->next));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,28 +279,29 @@ static PetscErrorCode AIJTCUNormalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
    Norms of the columns of R = Qn C. Natural ones are those of the columns of Zeta C. known says which are right to a
    hundredth
 */
-static void AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
+static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
 {
   AIJTCUBCG     *b = (AIJTCUBCG *)s->data;
   AIJTCUColumns *c = &s->columns;
   const PetscInt N = b->N;
 
-  AIJTCUSmallTimes(N, b->zeta, b->C, b->temp);
+  PetscFunctionBegin;
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
-    for (PetscInt i = 0; i < N; i++) sum += PetscSqr(PetscRealPart(b->temp[j * N + i]));
+    for (PetscInt i = 0; i < N; i++) sum += PetscSqr(PetscRealPart(b->next[j * N + i]));
     c->norm[j]  = PetscSqrtReal(sum);
     b->known[j] = (PetscBool)(b->lost[j] <= 0.01 * c->norm[j]);
   }
-  if (ksp->normtype == KSP_NORM_NATURAL) return;
-  AIJTCUSmallTimes(N, b->norms, b->C, b->temp);
+  if (ksp->normtype == KSP_NORM_NATURAL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUSmallTimes(N, b->norms, b->C, b->temp));
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
     for (PetscInt i = 0; i < N; i++) sum += PetscRealPart(b->C[j * N + i] * b->temp[j * N + i]);
     c->norm[j] = PetscSqrtReal(PetscMax(sum, 0));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
@@ -290,34 +329,42 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An iteration: its direction from Z = M Qn and the last one, the step of X, and the next Qn */
-static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2], Mat X)
+/* An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn */
+static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2])
 {
   const AIJTCUBlockCtx ctx = s->ctx;
   AIJTCUBCG           *b   = (AIJTCUBCG *)s->data;
   const PetscInt       N   = b->N;
-  PetscScalar *const F = AIJTCUSquare(s, SQUARE_F), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE), *const step = AIJTCUSquare(s, SQUARE_STEP);
-  Mat T, last = S[0];
+  PetscScalar *const F = AIJTCUSquare(s, SQUARE_F), *const inverse = AIJTCUSquare(s, SQUARE_INVERSE);
+  Mat T, last                                                      = S[0];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockWork(ctx, RESULT, &T));
-  AIJTCUSmallTimes(N, b->zeta, b->C, b->temp);
-  PetscCall(PetscArraycpy(b->C, b->temp, N * N));
+  PetscCall(PetscArraycpy(b->C, b->next, N * N));
   for (PetscInt j = 0; j < N; j++) {
     if (s->columns.reason[j]) PetscCall(PetscArrayzero(b->left + j * N, N));
     else PetscCall(PetscArraycpy(b->left + j * N, b->C + j * N, N));
   }
   PetscCall(AIJTCUBlockToScalars(ctx, 3 * N, b->F, F));
-  PetscCall(AIJTCUBlockTimes(ctx, 1, Z, PETSC_FALSE, F, PETSC_FALSE, S[1])); /* s <- z f + s zeta^T */
-  if (!first) PetscCall(AIJTCUBlockTimes(ctx, 1, last, PETSC_TRUE, AIJTCUSquare(s, SQUARE_ZETA), PETSC_TRUE, S[1]));
+  { /* s <- z f + s zeta^T */
+    const AIJTCUBlockTerm terms[2] = {
+      {.sign = 1, .X = Z ? Z : Qn[0], .K = F},
+      {.sign = 1, .X = last, .K = AIJTCUSquare(s, SQUARE_ZETA), .transpose = PETSC_TRUE}};
+
+    PetscCall(AIJTCUBlockCombine(ctx, S[1], PETSC_FALSE, first ? 1 : 2, terms, b->D));
+  }
   S[0] = S[1];
   S[1] = last;
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
-  PetscCall(AIJTCUBlockGram(ctx, 1, &S[0], T, AIJTCUSquare(s, SQUARE_H)));
-  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, step, AIJTCUBlockScalars(ctx, PIVOTS)));
-  PetscCall(AIJTCUBlockTimes(ctx, 1, S[0], PETSC_FALSE, step, PETSC_TRUE, X));    /* x <- x + s h^-1 c */
-  PetscCall(AIJTCUBlockTimes(ctx, 1, Qn[0], PETSC_FALSE, F, PETSC_FALSE, Qn[1])); /* qn <- qn f - t h^-1 */
-  PetscCall(AIJTCUBlockTimes(ctx, -1, T, PETSC_FALSE, inverse, PETSC_TRUE, Qn[1]));
+  PetscCall(AIJTCUBlockGram(ctx, AIJTCU_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
+  PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
+  { /* qn <- qn f - t h^-1 */
+    const AIJTCUBlockTerm terms[2] = {
+      {.sign = 1, .X = Qn[0], .K = F},
+      {.sign = -1, .X = T, .K = inverse}};
+
+    PetscCall(AIJTCUBlockCombine(ctx, Qn[1], PETSC_FALSE, 2, terms, NULL));
+  }
   last  = Qn[0];
   Qn[0] = Qn[1];
   Qn[1] = last;
@@ -347,10 +394,12 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   AIJTCUColumns       *c   = &s->columns;
   const PetscInt       N   = b->N;
   const PetscScalar   *active;
-  Mat                  Qn[2], S[2], Z, R, r;
+  Mat                  Qn[2], S[2], Z = NULL, R, r;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
+  b->D = NULL;
+  if (AIJTCUBlockCtxCombines(ctx)) PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &b->D));
+  if (!b->D) PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));
   PetscCall(AIJTCUBlockWork(ctx, RESULT, &R));
   for (int i = 0; i < 2; i++) {
     PetscCall(AIJTCUBlockWork(ctx, QN + i, &Qn[i]));
@@ -366,19 +415,19 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
   for (PetscBool first = PETSC_TRUE; c->nactive; first = PETSC_FALSE) {
     PetscBool again;
 
-    PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
-    PetscCall(AIJTCUFetchBCG(ksp, s, first, *its, Qn[0], Z));
+    if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
+    PetscCall(AIJTCUFetchBCG(ksp, s, *its, Qn[0], Z, first ? NULL : S[0], X));
     if (c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
     for (PetscInt j = 0; j < N; j++) c->norm[j] = 0;
-    if (ksp->normtype != KSP_NORM_NONE) AIJTCUNormsBCG(ksp, s);
+    if (ksp->normtype != KSP_NORM_NONE) PetscCall(AIJTCUNormsBCG(ksp, s));
     for (PetscInt j = 0; j < N; j++) b->known[j] = (PetscBool)(b->known[j] || first || ksp->normtype == KSP_NORM_NONE);
     PetscCall(AIJTCUTestBCG(ksp, s, *its, b->known, &again));
     if (again) break;
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));
     if (!c->nactive) break;
-    PetscCall(AIJTCUIterateBCG(ksp, s, first, Z, Qn, S, X));
+    PetscCall(AIJTCUIterateBCG(ksp, s, first, Z, Qn, S));
     ++*its;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

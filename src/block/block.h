@@ -22,9 +22,22 @@ typedef enum { /* see BlockScalarOp */
   AIJTCU_SCALAR_SAME_SIGN = BLOCK_SAME_SIGN
 } AIJTCUScalarOp;
 
+typedef enum { /* see BlockGramKind */
+  AIJTCU_GRAM_PLAIN  = BLOCK_GRAM_PLAIN,
+  AIJTCU_GRAM_WITH_X = BLOCK_GRAM_WITH_X,
+  AIJTCU_GRAM_WITH_Y = BLOCK_GRAM_WITH_Y
+} AIJTCUGramKind;
+
+typedef struct { /* sign X K, or with the transpose of K, a square matrix of N rows */
+  PetscReal          sign;
+  Mat                X;
+  PetscBool          transpose;
+  const PetscScalar *K;
+} AIJTCUBlockTerm;
+
 /*
    vec.c: the arithmetic. kernels/block/blockops.h says what each function computes. On a device none waits for the
-   device, except AIJTCUBlockToHost(), and on more than one rank those with sums.
+   device, except AIJTCUBlockToHost() and its second half, and on more than one rank those with sums.
 
    AIJTCUBlockCtxSetUp() may be called again, for blocks of another shape, too. It keeps what fits: with the same shape
    it allocates nothing. The scalars are zero after it, and work blocks hold anything. If usable is false, the blocks
@@ -51,25 +64,33 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx, PetscInt, const Pets
 PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Mat, Mat, Vec, Mat, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Vec, Mat, PetscBool, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
 
-/* Square matrices of N rows are N arrays of scalars, each column after the other. Sums are over all ranks */
-PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockTimes(AIJTCUBlockCtx, PetscReal, Mat, PetscBool, const PetscScalar *, PetscBool, Mat);
+/*
+   Square matrices of N rows are N arrays of scalars, each column after the other. A context combines where kernels of
+   ours do it, which also multiply with a diagonal: on a device in double, and for few columns. Else the BLAS does it
+*/
+PETSC_EXTERN PetscBool      AIJTCUBlockCtxCombines(AIJTCUBlockCtx);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, AIJTCUGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx, Mat, PetscBool, PetscInt, const AIJTCUBlockTerm[], Vec);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx, PetscInt, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *);
 
 /* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */
 PETSC_INTERN PetscErrorCode AIJTCUBlockScale(Vec, PetscInt, PetscBool, Mat, Mat);
 
 /* Arrays of scalars that lie one after the other, to the host and back: the number of arrays comes first */
+PETSC_EXTERN PetscErrorCode AIJTCUBlockToHostBegin(AIJTCUBlockCtx, PetscInt, const PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockToHostEnd(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx, PetscInt, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockSumsToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 
 /* pcjacobi.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);

@@ -147,6 +147,8 @@ PETSC_INTERN PetscErrorCode AIJTCUColumnsSave(AIJTCUBlockKSP *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsActive(AIJTCUBlockKSP *, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsScaled(AIJTCUBlockKSP *, PetscInt, const PetscScalar[], PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsNorms(AIJTCUBlockKSP *, Mat, PetscInt, const PetscReal **);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsFetchBegin(AIJTCUBlockKSP *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsFetchEnd(AIJTCUBlockKSP *, PetscInt, PetscInt, PetscInt, PetscInt, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnTest(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, PetscReal, KSPConvergedReason *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsTest(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscReal[]);

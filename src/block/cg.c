@@ -1,9 +1,9 @@
 /*
    KSPCG for a block: each column as in KSPSolve_CG().
 
-   The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. A column that
-   must not be changed by the step before these tests has a step of zero: its p^T A p, or its r^T M r, is zero or has
-   changed its sign.
+   The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. The step of X
+   comes behind that copy: the device makes it while the host tests. A column that must not be changed by the step before
+   these tests has a step of zero: its p^T A p, or its r^T M r, is zero or has changed its sign.
 */
 #include "blockksp.h"
 
@@ -144,12 +144,12 @@ static PetscErrorCode AIJTCUBlocksCG(AIJTCUBlockCtx ctx, Mat *R, Mat *Z, Mat *P,
 
 static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
 {
-  const AIJTCUBlockCtx ctx   = s->ctx;
+  const AIJTCUBlockCtx ctx = s->ctx;
   /* M r comes before the norm */
-  const PetscBool      early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL);
-  const PetscBool      late  = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
-  AIJTCUColumns       *c     = &s->columns;
-  const PetscScalar *host = NULL, *active;
+  const PetscBool    early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED || ksp->normtype == KSP_NORM_NATURAL);
+  const PetscBool    late  = (PetscBool)(ksp->normtype == KSP_NORM_UNPRECONDITIONED);
+  AIJTCUColumns     *c     = &s->columns;
+  const PetscScalar *host  = NULL, *active;
   const PetscInt    *from;
   PetscInt           i = 0;
   Mat                R, Z, P, W, r;
@@ -183,10 +183,13 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[0], beta, betaold));
     PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[1], dpi, dpiold));
     PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, step, kept[0], kept[1]));
-    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, P, W, X, R, D, Z, (PetscBool)!late, AIJTCUBlockScalars(ctx, next)));
-    else PetscCall(AIJTCUBlockCGStep(ctx, step, P, W, X, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
+    if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, W, R, D, Z, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
+    else PetscCall(AIJTCUBlockCGStep(ctx, step, W, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
     if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
-    PetscCall(AIJTCUColumnsFetch(s, BETA, END - BETA, &host));
+    PetscCall(AIJTCUColumnsFetchBegin(s, BETA, END - BETA));
+    PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, step, &P)); /* x <- x + step p */
+    PetscCall(AIJTCUColumnsFetchEnd(s, BETA, END - BETA, next, D ? DPI - BETA : 0, &host));
+    if (D) PetscCall(AIJTCUBlockSumsToScalars(ctx, DPI - BETA, host + (next - BETA) * c->N, AIJTCUBlockScalars(ctx, next)));
     PetscCall(AIJTCUBreakdownsCG(ksp, s, i, host));
     i++;
     PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));

@@ -33,8 +33,12 @@ static PetscErrorCode AIJTCUColumnsResize(AIJTCUColumns *c, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Scalars of the solve: arrays k to k + count - 1. The one wait for the device of an iteration */
-PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *s, PetscInt k, PetscInt count, const PetscScalar **host)
+/*
+   Scalars of the solve: arrays k to k + count - 1. The one wait for the device of an iteration. It can be cut in two:
+   AIJTCUColumnsFetchEnd() does not wait for what came behind the beginning. Of nsums arrays from array first on it
+   gives the sums over all processes
+*/
+PetscErrorCode AIJTCUColumnsFetchBegin(AIJTCUBlockKSP *s, PetscInt k, PetscInt count)
 {
   AIJTCUColumns *c = &s->columns;
 
@@ -44,8 +48,26 @@ PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *s, PetscInt k, PetscInt count,
     PetscCall(PetscMalloc1(count * c->N, &c->host));
     c->nhost = count * c->N;
   }
-  PetscCall(AIJTCUBlockToHost(s->ctx, count, AIJTCUBlockScalars(s->ctx, k), c->host));
+  PetscCall(AIJTCUBlockToHostBegin(s->ctx, count, AIJTCUBlockScalars(s->ctx, k)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUColumnsFetchEnd(AIJTCUBlockKSP *s, PetscInt k, PetscInt count, PetscInt first, PetscInt nsums, const PetscScalar **host)
+{
+  AIJTCUColumns *c = &s->columns;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockToHostEnd(s->ctx, count, AIJTCUBlockScalars(s->ctx, k), c->host));
+  if (nsums) PetscCall(AIJTCUBlockSum(s->ctx, nsums, c->host + (first - k) * c->N));
   *host = c->host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *s, PetscInt k, PetscInt count, const PetscScalar **host)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUColumnsFetchBegin(s, k, count));
+  PetscCall(AIJTCUColumnsFetchEnd(s, k, count, k, 0, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

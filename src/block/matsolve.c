@@ -1,9 +1,10 @@
 /*
-   MatMatSolve() with a factor of cuSPARSE, for a block on the device: MatMatSolve_AIJTCU().
+   MatMatSolve() and MatMatSolveTranspose() with a factor of cuSPARSE, for a block on the device.
 
    PETSc's factor solves with one vector at a time (upstream.c). Here a block goes through the same triangular matrices
    by cusparseSpSM_solve(). What that needs is made when a block of some width first comes, and kept for WIDTHS widths
-   until the matrix is factored anew: an analysis of each triangle, its buffer, and work blocks.
+   until the matrix is factored anew: an analysis of each triangle, its buffer, and work blocks. Solves with the
+   transpose of LU have all of this a second time. Other factors are those of symmetric matrices.
 
    Blocks on the host, and those for which there is no memory, go column by column as in PETSc. The log says so.
 */
@@ -19,11 +20,21 @@ enum {
   TRIANGLES = 2
 };
 
-/* Solve with this matrix, or its transpose */
+/*
+   Solve with this matrix, or with its transpose where that was not made. With the transpose of a matrix, the analysis
+   of cusparseSpSM_solve() may put entries in another order each time, and the bits of a solve depend on the order
+*/
 typedef struct {
   cusparseSpMatDescr_t matrix;
   cusparseOperation_t  operation;
 } Triangle;
+
+/* The transpose of a factor's matrix */
+typedef struct {
+  PetscBool    have;
+  int         *rowptr, *colidx;
+  PetscScalar *values;
+} Transposed;
 
 typedef struct {
   cusparseSpSMDescr_t analysis;
@@ -40,12 +51,14 @@ typedef struct {
 } Width;
 
 typedef struct {
-  IS               rows, columns; /* the orders in which the matrix was factored */
+  IS               rows, columns; /* the orders in which the matrix was factored, those of its transpose for that */
+  PetscBool        transpose;     /* solves with the transpose of LU */
   PetscBool        ready, known;  /* what follows is that of the factor as it is; it can be worked with */
   AIJTCUTriangles  factor;
   PetscInt         m, nnz;
   PetscInt         ld; /* of the work blocks */
   cusparseHandle_t handle;
+  Transposed       transposed;
   Triangle         triangle[TRIANGLES];
   int32_t         *order[2]; /* of B's rows, and of X's */
   PetscInt64       solved;
@@ -83,8 +96,12 @@ static void Drop(MatSolveData *s)
   for (int i = 0; i < WIDTHS; i++) WidthDrop(&s->widths[i]);
   for (int i = 0; i < TRIANGLES; i++) {
     if (s->triangle[i].matrix) (void)cusparseDestroySpMat(s->triangle[i].matrix);
-    s->triangle[i].matrix = NULL;
+    memset(&s->triangle[i], 0, sizeof(s->triangle[i]));
   }
+  Free(s->transposed.rowptr);
+  Free(s->transposed.colidx);
+  Free(s->transposed.values);
+  memset(&s->transposed, 0, sizeof(s->transposed));
   for (int i = 0; i < 2; i++) {
     Free(s->order[i]);
     s->order[i] = NULL;
@@ -97,47 +114,105 @@ static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
   MatSolveData *s = *(MatSolveData **)ctx;
 
   PetscFunctionBegin;
-  Drop(s);
-  if (s->handle) (void)cusparseDestroy(s->handle);
+  for (int i = 0; i < 2; i++) {
+    Drop(&s[i]);
+    if (s[i].handle) (void)cusparseDestroy(s[i].handle);
+    PetscCall(ISDestroy(&s[i].rows));
+    PetscCall(ISDestroy(&s[i].columns));
+  }
   AIJTCUWorkspaceUser(PETSC_FALSE);
-  PetscCall(ISDestroy(&s->rows));
-  PetscCall(ISDestroy(&s->columns));
   PetscCall(PetscFree(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A triangle of the factor's matrix, for which cuSPARSE keeps nothing of another product or solve */
-static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseOperation_t operation, Triangle *t)
+/* A triangle in CSR, for which cuSPARSE keeps nothing of another product or solve */
+static PetscErrorCode TriangleDescribe(const MatSolveData *s, const void *rowptr, const void *colidx, const PetscScalar *values, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
 {
-  const AIJTCUTriangles    *f    = &s->factor;
-  const cusparseIndexType_t type = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+  const cusparseIndexType_t type = s->factor.index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
 
   PetscFunctionBegin;
-  PetscCallCUSPARSE(cusparseCreateCsr(&t->matrix, s->m, s->m, s->nnz, (void *)f->rowptr, (void *)f->colidx, (void *)f->values, type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
+  PetscCallCUSPARSE(cusparseCreateCsr(&t->matrix, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)values, type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
   PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof(fill)));
   PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)));
-  t->operation = operation;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A triangle of the factor's matrix */
+static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
+{
+  const AIJTCUTriangles *f = &s->factor;
+
+  PetscFunctionBegin;
+  PetscCall(TriangleDescribe(s, f->rowptr, f->colidx, f->values, fill, diagonal, t));
+  t->operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the transpose of the factor's matrix. cuSPARSE does so for 32-bit indices only */
+static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream)
+{
+  const AIJTCUTriangles     *f       = &s->factor;
+  Transposed *const          t       = &s->transposed;
+  const cusparseAction_t     numeric = CUSPARSE_ACTION_NUMERIC;
+  const cusparseIndexBase_t  zero    = CUSPARSE_INDEX_BASE_ZERO;
+  const cusparseCsr2CscAlg_t ordered = CUSPARSE_CSR2CSC_ALG1; /* entries of a row are in the order of columns */
+  const int                  m = (int)s->m, nnz = (int)s->nnz;
+  size_t                     bytes;
+  void                      *work;
+
+  PetscFunctionBegin;
+  if (f->index_size != sizeof(int)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceMalloc(((size_t)m + 1) * sizeof(int), stream, (void **)&t->rowptr));
+  PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(int), stream, (void **)&t->colidx));
+  PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(*t->values), stream, (void **)&t->values));
+  if (!t->rowptr || !t->colidx || !t->values) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, &bytes));
+  PetscCall(AIJTCUDeviceMalloc(PetscMax(bytes, 1), stream, &work));
+  if (!work) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUSPARSE(cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, work));
+  PetscCallCUDA(cudaFreeAsync(work, stream));
+  t->have = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The transpose of a triangle. fill is that of the triangle itself */
+static PetscErrorCode TriangleCreateTransposed(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
+{
+  const Transposed *made = &s->transposed;
+
+  PetscFunctionBegin;
+  if (made->have) {
+    PetscCall(TriangleDescribe(s, made->rowptr, made->colidx, made->values, fill == CUSPARSE_FILL_MODE_LOWER ? CUSPARSE_FILL_MODE_UPPER : CUSPARSE_FILL_MODE_LOWER, diagonal, t));
+    t->operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  } else {
+    PetscCall(TriangleCreate(s, fill, diagonal, t));
+    t->operation = CUSPARSE_OPERATION_TRANSPOSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* In the order in which they are solved with */
-static PetscErrorCode TrianglesCreate(MatSolveData *s)
+static PetscErrorCode TrianglesCreate(MatSolveData *s, cudaStream_t stream)
 {
-  const cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE, transposed = CUSPARSE_OPERATION_TRANSPOSE;
-
   PetscFunctionBegin;
+  if (s->transpose || s->factor.kind != AIJTCU_FACTOR_LU) PetscCall(TransposeMake(s, stream));
   switch (s->factor.kind) {
   case AIJTCU_FACTOR_LU:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, plain, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, plain, &s->triangle[1]));
+    if (s->transpose) {
+      PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[0]));
+      PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[1]));
+      break;
+    }
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_LLT:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, plain, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, transposed, &s->triangle[1]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[0]));
+    PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_UTDU:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, transposed, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, plain, &s->triangle[1]));
+    PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[1]));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -206,7 +281,8 @@ static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
     s->ld = (s->m + unit - 1) / unit * unit;
     if (!s->handle) PetscCallCUSPARSE(cusparseCreate(&s->handle));
     PetscCall(CountEntries(s, stream));
-    PetscCall(TrianglesCreate(s));
+    PetscCallCUSPARSE(cusparseSetStream(s->handle, stream));
+    PetscCall(TrianglesCreate(s, stream));
     if (s->factor.permuted) PetscCall(OrdersCreate(s, stream, &s->known));
   }
   s->ready = PETSC_TRUE; /* last: after an error all is made anew */
@@ -359,27 +435,72 @@ static PetscErrorCode OnDevice(Mat M, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMatSolve_AIJTCU(Mat F, Mat B, Mat X)
+/* Solve with all columns at once, if that can be */
+static PetscErrorCode SolveAtOnce(Mat F, PetscBool transpose, Mat B, Mat X, PetscBool *done)
 {
-  MatSolveData  *s;
-  PetscBool      device[2], done = PETSC_FALSE;
-  PetscErrorCode ierr;
+  MatSolveData *s;
+  PetscBool     device[2];
 
   PetscFunctionBegin;
+  *done = PETSC_FALSE;
   PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
   PetscCall(OnDevice(B, &device[0]));
   PetscCall(OnDevice(X, &device[1]));
   if (device[0] && device[1] && X->cmap->n) {
     cudaStream_t stream = NULL;
 
-    AIJTCUCallOnStream(stream, SolveOnStream(F, s, B, X, stream, &done));
+    AIJTCUCallOnStream(stream, SolveOnStream(F, &s[transpose], B, X, stream, done));
   }
-  PetscCall(PetscInfo(F, "aijtcu: %" PetscInt_FMT " right-hand sides through a factor %s\n", X->cmap->n, done ? "at once" : "one after the other: they are on the host, there is no memory, or the factor of cuSPARSE is not as expected"));
+  PetscCall(PetscInfo(F, "aijtcu: %" PetscInt_FMT " right-hand sides through %s factor %s\n", X->cmap->n, transpose ? "the transpose of a" : "a", *done ? "at once" : "one after the other: they are on the host, there is no memory, or the factor of cuSPARSE is not as expected"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatSolve_AIJTCU(Mat F, Mat B, Mat X)
+{
+  PetscBool      done;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(SolveAtOnce(F, PETSC_FALSE, B, X, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   F->ops->matsolve = NULL;
   ierr             = MatMatSolve(F, B, X);
   F->ops->matsolve = MatMatSolve_AIJTCU;
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Factors that are not LU are those of symmetric matrices */
+static PetscErrorCode MatMatSolveTranspose_AIJTCU(Mat F, Mat B, Mat X)
+{
+  const PetscBool lu = (PetscBool)(F->factortype == MAT_FACTOR_LU || F->factortype == MAT_FACTOR_ILU);
+  PetscBool       done;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(SolveAtOnce(F, lu, B, X, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  F->ops->matsolvetranspose = NULL;
+  ierr                      = MatMatSolveTranspose(F, B, X);
+  F->ops->matsolvetranspose = MatMatSolveTranspose_AIJTCU;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The orders in which a matrix was factored */
+static PetscErrorCode SetOrders(IS rows, IS columns, MatSolveData *s)
+{
+  PetscFunctionBegin;
+  if (rows) {
+    PetscCall(PetscObjectReference((PetscObject)rows));
+    PetscCall(ISDestroy(&s->rows));
+    s->rows = rows;
+  }
+  if (columns) {
+    PetscCall(PetscObjectReference((PetscObject)columns));
+    PetscCall(ISDestroy(&s->columns));
+    s->columns = columns;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,22 +515,17 @@ PetscErrorCode AIJTCUMatSolveEnter(Mat F, IS rows, IS columns)
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
   if (!s) {
-    PetscCall(PetscNew(&s));
+    PetscCall(PetscCalloc1(2, &s)); /* the factor, and its transpose */
+    s[1].transpose = PETSC_TRUE;
     AIJTCUWorkspaceUser(PETSC_TRUE); /* work on its memory is in order, on any stream */
     PetscCall(AIJTCUComposeData((PetscObject)F, MATSOLVE_KEY, s, MatSolveDestroy));
   }
-  Drop(s);
-  if (rows) {
-    PetscCall(PetscObjectReference((PetscObject)rows));
-    PetscCall(ISDestroy(&s->rows));
-    s->rows = rows;
-  }
-  if (columns) {
-    PetscCall(PetscObjectReference((PetscObject)columns));
-    PetscCall(ISDestroy(&s->columns));
-    s->columns = columns;
-  }
-  if (!F->boundtocpu && F->ops->solve && !F->ops->matsolve && AIJTCUBlockSolvers != AIJTCU_BLOCK_SOLVERS_OFF) F->ops->matsolve = MatMatSolve_AIJTCU;
+  for (int i = 0; i < 2; i++) Drop(&s[i]);
+  PetscCall(SetOrders(rows, columns, &s[0]));
+  PetscCall(SetOrders(columns, rows, &s[1]));
+  if (F->boundtocpu || AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_OFF) PetscFunctionReturn(PETSC_SUCCESS);
+  if (F->ops->solve && !F->ops->matsolve) F->ops->matsolve = MatMatSolve_AIJTCU;
+  if (F->ops->solvetranspose && !F->ops->matsolvetranspose) F->ops->matsolvetranspose = MatMatSolveTranspose_AIJTCU;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -9,6 +9,9 @@
    nothing is allocated but one block for X. A method says which work blocks it still needs the columns of, and asks for
    all of them anew. Products of narrower blocks are decided as for all columns: AIJTCUDecideColumns (plan.c). So the
    bits of a column do not depend on which others have ended, with a preconditioner of which that is true as well.
+
+   Not all methods narrow. richardson tests all columns together. chebyshev applies the same polynomial to all columns,
+   so most end soon after each other; as a smoother it has no test. bcg has one Krylov space, which all columns feed.
 */
 #include "blockksp.h"
 

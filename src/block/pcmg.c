@@ -5,7 +5,8 @@
    plan, PCMatApply() is then ours. Levels, smoothers and the coarse solver stay PETSc's, and so does the arithmetic of
    a V or W cycle. The cycle here differs from PCMatApply_MG() in what it costs:
 
-   - The transposes of prolongators are kept. A restriction is a product of our type, not MatTransposeMatMult().
+   - A restriction with a prolongator P is our P^T B, which keeps a transpose on a device, and in parallel. Of the
+     processes, each sends its sums for coarse rows of others: these are fewer than the fine rows that it would need.
    - Where X is zero the pre-smoother is told so, which saves a product on each level.
    - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths, if they fit.
    - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
@@ -42,11 +43,11 @@ typedef enum { /* what such a matrix is for */
   FACTOR
 } What;
 
-/* A transfer between two levels: what PCMG has, and what is multiplied with. That is the same, a transpose or a copy */
+/* A transfer between two levels: what PCMG has, and what is multiplied with. That is the same, or a copy */
 typedef struct {
   Given     given;
   Mat       used;
-  PetscBool transposed; /* used is the transpose of given */
+  PetscBool transposed; /* the transfer is the transpose of used */
 } Transfer;
 
 /* What level l has, and its transfers to and from level l - 1. The coarsest has nothing */
@@ -223,8 +224,8 @@ static PetscErrorCode Lacks(PC pc, const char **why)
 }
 
 /*
-   What changes with a matrix. For an operator, and a transfer with a plan, it is the pattern: products and transposes
-   take new values. Of another transfer there is a copy, of its values, too. A factor has other values, too
+   What changes with a matrix. For an operator, and a transfer with a plan, it is the pattern: products take new values.
+   Of another transfer there is a copy, of its values, too. A factor has other values, too
 */
 static PetscErrorCode GivenState(Mat A, What what, PetscObjectState *state)
 {
@@ -274,10 +275,9 @@ static PetscErrorCode OperatorsAre(const Multigrid *s, const PC_MG *mg, PetscBoo
    PCMG takes a transfer or its transpose, and tells by the shape which of them it got. One without a plan is copied to
    the type of the finest operator: a MATMAIJ, or a matrix of the host
 */
-static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transpose, MatType type)
+static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transposed, MatType type)
 {
   AIJTCUPlan *plan;
-  Mat         T;
 
   PetscFunctionBegin;
   PetscCall(GivenSet(&t->given, given, TRANSFER));
@@ -289,20 +289,7 @@ static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transpose, M
     PetscCall(MatConvert(given, MATAIJ, MAT_INITIAL_MATRIX, &t->used));
     PetscCall(MatConvert(t->used, type, MAT_INPLACE_MATRIX, &t->used));
   }
-  if (transpose) {
-    PetscCall(MatTranspose(t->used, MAT_INITIAL_MATRIX, &T));
-    PetscCall(MatDestroy(&t->used));
-    t->used = T;
-  }
-  t->transposed = (PetscBool)(transpose && plan);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc looks whether the values have changed */
-static PetscErrorCode TransferRenew(Transfer *t)
-{
-  PetscFunctionBegin;
-  if (t->transposed) PetscCall(MatTranspose(t->given.mat, MAT_REUSE_MATRIX, &t->used));
+  t->transposed = transposed;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,13 +303,7 @@ static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
 
   PetscFunctionBegin;
   PetscCall(OperatorsAre(s, mg, &are));
-  if (are) {
-    for (PetscInt l = 1; l < nlevels; l++) {
-      PetscCall(TransferRenew(&s->operators[l].down));
-      PetscCall(TransferRenew(&s->operators[l].up));
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (are) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MultigridDrop(s));
   PetscCall(MatGetType(pc->pmat, &type));
   for (PetscInt l = 1; l < nlevels; l++) {
@@ -338,11 +319,11 @@ static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ProductCreate(Mat A, Mat B, Mat *C)
+static PetscErrorCode ProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
 {
   PetscFunctionBegin;
   PetscCall(MatProductCreate(A, B, NULL, C));
-  PetscCall(MatProductSetType(*C, MATPRODUCT_AB));
+  PetscCall(MatProductSetType(*C, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(*C));
   PetscCall(MatProductSymbolic(*C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -450,11 +431,11 @@ static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, Petsc
     const Operators *op   = &s->operators[l];
     Blocks          *fine = &width->level[l], *coarse = &width->level[l - 1];
 
-    PetscCall(ProductCreate(op->A.mat, l == finest ? X : fine->x, &fine->r));
-    PetscCall(ProductCreate(op->down.used, fine->r, &coarse->b));
-    if (l == 1 && s->coarse) PetscCall(ProductCreate(s->coarse, coarse->b, &coarse->x));
+    PetscCall(ProductCreate(op->A.mat, PETSC_FALSE, l == finest ? X : fine->x, &fine->r));
+    PetscCall(ProductCreate(op->down.used, op->down.transposed, fine->r, &coarse->b));
+    if (l == 1 && s->coarse) PetscCall(ProductCreate(s->coarse, PETSC_FALSE, coarse->b, &coarse->x));
     else PetscCall(MatDuplicate(coarse->b, MAT_DO_NOT_COPY_VALUES, &coarse->x));
-    PetscCall(ProductCreate(op->up.used, coarse->x, &fine->e));
+    PetscCall(ProductCreate(op->up.used, op->up.transposed, coarse->x, &fine->e));
     PetscCall(SameType(fine->r, X, usable));
     if (*usable) PetscCall(SameType(coarse->b, X, usable));
     if (*usable) PetscCall(SameType(fine->e, X, usable));
@@ -482,7 +463,11 @@ static PetscErrorCode WidthsFit(const Multigrid *s, Mat X, PetscBool *fit)
     PetscCall(PetscObjectTypeCompareAny((PetscObject)X, &device, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
     if (!device) PetscFunctionReturn(PETSC_SUCCESS);
     for (PetscInt i = 0; i < WIDTHS; i++) columns += s->widths[i].finest ? s->widths[i].finest->cmap->N : 0;
-    for (PetscInt l = 1; l < s->nlevels; l++) rows += 2 * (size_t)(s->operators[l].A.mat->rmap->n + s->operators[l].down.used->rmap->n);
+    for (PetscInt l = 1; l < s->nlevels; l++) {
+      const Transfer *down = &s->operators[l].down;
+
+      rows += 2 * (size_t)(s->operators[l].A.mat->rmap->n + (down->transposed ? down->used->cmap->n : down->used->rmap->n));
+    }
     PetscCall(AIJTCUWorkspaceFits(rows * (size_t)columns * sizeof(PetscScalar), fit));
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fit, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
   }

@@ -38,9 +38,9 @@ struct _n_AIJTCUBlockCtx {
 
   PetscScalar *scalars; /* nscalars arrays of N */
   PetscInt     nscalars;
-  size_t       capacity; /* of the memory for scalars, in scalars */
-  Mat          like;     /* what work blocks are made like, a reference: the block of the set-up, or a work block */
-  PetscBool    own;      /* it is a work block, so that the other need not stay */
+  size_t       capacity;     /* of the memory for scalars, in scalars */
+  Mat          like;         /* what work blocks are made like, a reference: the block of the set-up, or a work block */
+  PetscBool    own;          /* it is a work block, so that the other need not stay */
   Mat         *work, *views; /* where the context was narrowed, a view of a work block is there as long as that is so */
   PetscInt     nwork;        /* places in work and views; not all need be there */
 
@@ -49,8 +49,8 @@ struct _n_AIJTCUBlockCtx {
   PetscInt            noperands;
 
   #if AIJTCU_HAVE_DEVICE
-  PetscScalar *host;   /* page-locked, as long as the scalars. Who has filled it from the device waits at once */
-  cudaEvent_t  copied; /* the last copy from it to the device */
+  PetscScalar *host;   /* page-locked, as long as the scalars */
+  cudaEvent_t  copied; /* the last copy from it to the device, or to it */
   #endif
 };
 
@@ -67,12 +67,16 @@ struct _n_AIJTCUBlockCall {
   PetscReal          sign;
   PetscInt           dblock;
   PetscBool          transpose;
-  PetscBool          add; /* to what is in Y */
+  PetscBool          add;    /* to what is in Y */
+  PetscBool          local;  /* sums are of this process alone */
+  size_t             work;   /* bytes of workspace, if they are not those of sums */
   PetscInt           nmoved; /* columns that are moved, and where */
   const PetscInt    *from, *to;
   BlockStepKind      step;
   BlockSmooth        smooth; /* its numbers */
   BlockInvert        invert;
+  BlockGram          gram;
+  BlockTerm          term[2];
   const PetscScalar *a, *b, *active;
   const PetscScalar *D; /* a diagonal, or blocks along it; NULL where there are no rows */
   PetscScalar       *out;
@@ -112,8 +116,8 @@ static PetscErrorCode AIJTCUBlockMallocHost(size_t bytes, PetscScalar **p)
 */
 static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes, cudaStream_t stream, PetscBool *have)
 {
-  const size_t sums = (*ctx->ops->work)(ctx->n, ctx->N, ctx->nscalars);
-  void        *work;
+  size_t sums = (*ctx->ops->work)(ctx->n, ctx->N, ctx->nscalars);
+  void  *work;
 
   PetscFunctionBegin;
   if (!ctx->scalars) {
@@ -124,6 +128,7 @@ static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes
   *have = (PetscBool)(ctx->scalars != NULL);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(ctx->scalars, 0, bytes, stream));
+  if (ctx->N <= ctx->ops->square) sums = PetscMax(sums, (*ctx->ops->gram_work)(ctx->n, ctx->N, BLOCK_GRAM_WITH_Y));
   if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUWorkspaceGet(sums, stream, &work));
   *have = (PetscBool)(work != NULL);
@@ -369,11 +374,13 @@ static PetscErrorCode AIJTCUBlockRestore(AIJTCUBlockCtx ctx, AIJTCUBlockOperand 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *sums)
+/* Add up what the processes have in arrays on the host */
+PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar *sums)
 {
   PetscMPIInt count;
 
   PetscFunctionBegin;
+  if (ctx->nranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast(narrays * ctx->N, &count));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, count, MPIU_SCALAR, MPIU_SUM, ctx->comm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -400,7 +407,7 @@ static PetscErrorCode AIJTCUBlockScalarBytes(AIJTCUBlockCtx ctx, PetscInt narray
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bring scalars to the buffer on the host, and wait for them */
+/* Bring scalars to the buffer on the host. They are there after AIJTCUBlockAwait() */
 static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, cudaStream_t stream)
 {
   size_t bytes = 0;
@@ -408,8 +415,15 @@ static PetscErrorCode AIJTCUBlockDown(AIJTCUBlockCtx ctx, PetscInt narrays, cons
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
   PetscCallCUDA(cudaMemcpyAsync(ctx->host, scalars, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCallCUDA(cudaEventRecord(ctx->copied, stream));
   PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBlockAwait(AIJTCUBlockCtx ctx)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaEventSynchronize(ctx->copied));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,7 +442,7 @@ static PetscErrorCode AIJTCUBlockUp(AIJTCUBlockCtx ctx, PetscInt narrays, PetscS
 
 static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  const size_t bytes = call->nsums && call->run ? (*ctx->ops->work)(ctx->n, ctx->N, call->nsums) : 0;
+  const size_t bytes = call->work || !call->nsums || !call->run ? call->work : (*ctx->ops->work)(ctx->n, ctx->N, call->nsums);
   HrpbError    err;
 
   PetscFunctionBegin;
@@ -441,8 +455,9 @@ static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape 
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
-  if (call->nsums && ctx->nranks > 1) {
+  if (call->nsums && ctx->nranks > 1 && !call->local) {
     PetscCall(AIJTCUBlockDown(ctx, call->nsums, call->out, shape->stream));
+    PetscCall(AIJTCUBlockAwait(ctx));
     PetscCall(AIJTCUBlockSum(ctx, call->nsums, ctx->host));
     PetscCall(AIJTCUBlockUp(ctx, call->nsums, call->out, shape->stream));
   }
@@ -474,7 +489,7 @@ static PetscErrorCode AIJTCUBlockCompute(AIJTCUBlockCtx ctx, const AIJTCUBlockCa
   #endif
   PetscCall(AIJTCUBlockCallRun(ctx, &shape, call, &err));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_LIB, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
-  if (call->nsums && ctx->nranks > 1) PetscCall(AIJTCUBlockSum(ctx, call->nsums, call->out));
+  if (call->nsums && ctx->nranks > 1 && !call->local) PetscCall(AIJTCUBlockSum(ctx, call->nsums, call->out));
   PetscCall(PetscLogFlops((PetscLogDouble)call->flops * (PetscLogDouble)ctx->n * (PetscLogDouble)ctx->N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -611,46 +626,45 @@ PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx ctx, Mat Y, PetscReal sign, Petsc
 
 static HrpbError AIJTCURunCGStep(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  BlockStep t = {.kind = call->step, .a = call->a, .P = ctx->in[0], .W = ctx->in[1], .X = AIJTCUBlockOut(ctx, 2), .R = AIJTCUBlockOut(ctx, 3), .D = call->D};
+  BlockStep t = {.kind = call->step, .a = call->a, .W = ctx->in[0], .R = AIJTCUBlockOut(ctx, 1), .D = call->D};
 
-  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 4);
+  if (t.kind != BLOCK_STEP_PLAIN) t.Z = AIJTCUBlockOut(ctx, 2);
   return (*ctx->ops->cg_step)(shape, &t, call->out);
 }
 
-/* P, W, X and R are the first operands of a step. It may have one more */
-static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat P, Mat W, Mat X, Mat R)
+/* W and R are the first operands of a step. It may have one more */
+static PetscErrorCode AIJTCUBlockStepOperands(AIJTCUBlockCtx ctx, Mat W, Mat R)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 5));
-  AIJTCUBlockOperandSet(ctx, 0, P, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 1, W, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 2, X, AIJTCU_BLOCK_UPDATE);
-  AIJTCUBlockOperandSet(ctx, 3, R, AIJTCU_BLOCK_UPDATE);
+  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  AIJTCUBlockOperandSet(ctx, 0, W, AIJTCU_BLOCK_READ);
+  AIJTCUBlockOperandSet(ctx, 1, R, AIJTCU_BLOCK_UPDATE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X_j += a_j P_j and R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
-PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, PetscScalar *rr)
+/* R_j -= a_j W_j; rr_j = R_j . R_j, if rr is not NULL */
+PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W, Mat R, PetscScalar *rr)
 {
-  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 4, .nsums = rr ? 1 : 0, .flops = rr ? 6 : 4, .a = a, .out = rr};
+  const AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 2, .nsums = rr ? 1 : 0, .flops = rr ? 4 : 2, .a = a, .out = rr};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
+  PetscCall(AIJTCUBlockStepOperands(ctx, W, R));
   PetscCall(AIJTCUBlockRun(ctx, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
    The same, and Z = D R, in one pass and with one reduction. D is a diagonal with which AIJTCUBlockCtxTakes() says that
-   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j
+   the blocks can work. sums has two arrays: R_j . Z_j, then the square of the norm of Z_j (znormal) or of R_j. local
+   says that they are of this process alone
 */
-PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat P, Mat W, Mat X, Mat R, Vec D, Mat Z, PetscBool znormal, PetscScalar *sums)
+PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx ctx, const PetscScalar *a, Mat W, Mat R, Vec D, Mat Z, PetscBool znormal, PetscBool local, PetscScalar *sums)
 {
-  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 5, .nsums = 2, .flops = 9, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
+  AIJTCUBlockCall call = {.run = AIJTCURunCGStep, .noperands = 3, .nsums = 2, .flops = 7, .local = local, .a = a, .step = znormal ? BLOCK_STEP_WITH_Z : BLOCK_STEP_WITH_R, .out = sums};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockStepOperands(ctx, P, W, X, R));
-  AIJTCUBlockOperandSet(ctx, 4, Z, AIJTCU_BLOCK_WRITE);
+  PetscCall(AIJTCUBlockStepOperands(ctx, W, R));
+  AIJTCUBlockOperandSet(ctx, 2, Z, AIJTCU_BLOCK_WRITE);
   PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -795,7 +809,23 @@ static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCURunGram(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+PetscBool AIJTCUBlockCtxCombines(AIJTCUBlockCtx ctx)
+{
+  return (PetscBool)(ctx->N <= ctx->ops->square);
+}
+
+/* X comes first, then Y, if it is there */
+static HrpbError AIJTCURunGram(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockGram g = call->gram;
+
+  g.X = ctx->in[0];
+  g.D = call->D;
+  if (call->noperands > 1) g.Y = ctx->in[1];
+  return (*ctx->ops->gram)(shape, &g, call->out);
+}
+
+static PetscErrorCode AIJTCURunGramBLAS(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
   const PetscInt N = ctx->N;
 
@@ -811,38 +841,81 @@ static PetscErrorCode AIJTCURunGram(const struct _n_AIJTCUBlockCtx *ctx, const B
     PetscCall(PetscArrayzero(call->out, call->nsums * N));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscInt i = 0; i < call->nx; i++) PetscCall(AIJTCUBlockGemm(ctx, PETSC_TRUE, PETSC_FALSE, (PetscInt[]){N, N, ctx->n}, 1, ctx->in[i], ctx->in[call->nx], 0, (BlockOut){call->out + i * N * N, N}));
+  for (PetscInt i = 0; i < call->nsums / N; i++) {
+    const BlockIn X = ctx->in[i && call->gram.kind == BLOCK_GRAM_WITH_Y ? 1 : 0], Y = ctx->in[i && call->gram.kind == BLOCK_GRAM_WITH_X ? 0 : 1];
+
+    PetscCall(AIJTCUBlockGemm(ctx, PETSC_TRUE, PETSC_FALSE, (PetscInt[]){N, N, ctx->n}, 1, X, Y, 0, (BlockOut){call->out + i * N * N, N}));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Square matrices of N rows, one after the other: X[i]^T Y. Y may be among X */
-PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *G)
+/*
+   Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding. Where
+   Y is NULL it is D X, if the context combines. local says that sums are of this process alone
+*/
+PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, AIJTCUGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
 {
-  const AIJTCUBlockCall call = {.blas = AIJTCURunGram, .noperands = nx + 1, .nx = nx, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .out = G};
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUBlockRunSums(ctx, X, Y, &call));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCURunTimes(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
-{
-  PetscFunctionBegin;
-  (void)shape;
-  if (ctx->n) PetscCall(AIJTCUBlockGemm(ctx, PETSC_FALSE, call->transpose, (PetscInt[]){ctx->n, ctx->N, ctx->N}, call->sign, ctx->in[0], (BlockIn){call->a, ctx->N}, call->add ? 1 : 0, AIJTCUBlockOut(ctx, 1)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Y = sign X K or sign X K^T, or that is added to Y. K is a square matrix of N rows. Y is not X */
-PetscErrorCode AIJTCUBlockTimes(AIJTCUBlockCtx ctx, PetscReal sign, Mat X, PetscBool transpose, const PetscScalar *K, PetscBool add, Mat Y)
-{
-  const AIJTCUBlockCall call = {.blas = AIJTCURunTimes, .noperands = 2, .flops = 2 * ctx->N, .sign = sign, .transpose = transpose, .add = add, .a = K};
+  const PetscInt  nx   = kind == AIJTCU_GRAM_PLAIN ? 1 : 2;
+  AIJTCUBlockCall call = {.noperands = Y ? 2 : 1, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .local = local, .gram.kind = (BlockGramKind)kind, .out = G};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockOperands(ctx, 2));
   AIJTCUBlockOperandSet(ctx, 0, X, AIJTCU_BLOCK_READ);
-  AIJTCUBlockOperandSet(ctx, 1, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
-  PetscCall(AIJTCUBlockRun(ctx, &call));
+  if (Y) AIJTCUBlockOperandSet(ctx, 1, Y, AIJTCU_BLOCK_READ);
+  if (AIJTCUBlockCtxCombines(ctx)) {
+    call.run  = AIJTCURunGram;
+    call.work = (*ctx->ops->gram_work)(ctx->n, ctx->N, call.gram.kind);
+  } else call.blas = AIJTCURunGramBLAS;
+  if (Y) PetscCall(AIJTCUBlockRun(ctx, &call));
+  else PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y comes first, then the terms */
+static HrpbError AIJTCURunCombine(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  const PetscInt nterms = call->noperands - 1;
+  BlockTerm      term[2];
+
+  for (PetscInt i = 0; i < nterms; i++) {
+    term[i]   = call->term[i];
+    term[i].X = ctx->in[i + 1];
+  }
+  term[0].D = call->D;
+  return (*ctx->ops->combine)(shape, call->add, (int32_t)nterms, term, AIJTCUBlockOut(ctx, 0));
+}
+
+static PetscErrorCode AIJTCURunCombineBLAS(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  PetscFunctionBegin;
+  (void)shape;
+  for (PetscInt i = 0; i < call->noperands - 1 && ctx->n; i++) {
+    const BlockTerm *t = &call->term[i];
+
+    PetscCall(AIJTCUBlockGemm(ctx, PETSC_FALSE, (PetscBool)t->transpose, (PetscInt[]){ctx->n, ctx->N, ctx->N}, t->sign, ctx->in[i + 1], (BlockIn){t->K, ctx->N}, i || call->add ? 1 : 0, AIJTCUBlockOut(ctx, 0)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Y = the sum of one or two terms, or that is added to Y, which is in no term. Where D is not NULL the first term is
+   with D X, if the context combines
+*/
+PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, PetscInt nterms, const AIJTCUBlockTerm terms[], Vec D)
+{
+  AIJTCUBlockCall call = {.noperands = nterms + 1, .flops = 2 * nterms * ctx->N, .add = add};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  AIJTCUBlockOperandSet(ctx, 0, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
+  for (PetscInt i = 0; i < nterms; i++) {
+    AIJTCUBlockOperandSet(ctx, i + 1, terms[i].X, AIJTCU_BLOCK_READ);
+    call.term[i] = (BlockTerm){.sign = terms[i].sign, .K = terms[i].K, .transpose = terms[i].transpose};
+  }
+  if (AIJTCUBlockCtxCombines(ctx)) call.run = AIJTCURunCombine;
+  else call.blas = AIJTCURunCombineBLAS;
+  if (D) PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
+  else PetscCall(AIJTCUBlockRun(ctx, &call));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -920,8 +993,11 @@ PetscErrorCode AIJTCUBlockScale(Vec D, PetscInt dblock, PetscBool transpose, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* host = arrays of scalars that lie one after the other. Waits for them */
-PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, PetscScalar *host)
+/*
+   Bring arrays of scalars that lie one after the other to the host. Until AIJTCUBlockToHostEnd() with the same, scalars
+   must not go there or back, and there must be no sums over processes
+*/
+PetscErrorCode AIJTCUBlockToHostBegin(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
@@ -929,10 +1005,33 @@ PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const Pet
     cudaStream_t stream = NULL;
 
     AIJTCUCallOnStream(stream, AIJTCUBlockDown(ctx, narrays, scalars, stream));
+  }
+  #endif
+  (void)ctx;
+  (void)narrays;
+  (void)scalars;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* host = what was asked for. Waits for it, and not for work that came behind */
+PetscErrorCode AIJTCUBlockToHostEnd(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, PetscScalar *host)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (ctx->device) {
+    PetscCall(AIJTCUBlockAwait(ctx));
     scalars = ctx->host;
   }
   #endif
   PetscCall(PetscArraycpy(host, scalars, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *scalars, PetscScalar *host)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockToHostBegin(ctx, narrays, scalars));
+  PetscCall(AIJTCUBlockToHostEnd(ctx, narrays, scalars, host));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -972,13 +1071,21 @@ PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const 
     size_t       bytes  = 0;
 
     PetscCall(AIJTCUBlockScalarBytes(ctx, narrays, &bytes));
-    PetscCallCUDA(cudaEventSynchronize(ctx->copied)); /* the buffer is free */
+    PetscCall(AIJTCUBlockAwait(ctx)); /* the buffer is free */
     PetscCall(PetscMemcpy(ctx->host, host, bytes));
     AIJTCUCallOnStream(stream, AIJTCUBlockUp(ctx, narrays, scalars, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
   PetscCall(PetscArraycpy(scalars, host, narrays * ctx->N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for sums that AIJTCUBlockSum() made. With one process they are there */
+PetscErrorCode AIJTCUBlockSumsToScalars(AIJTCUBlockCtx ctx, PetscInt narrays, const PetscScalar *host, PetscScalar *scalars)
+{
+  PetscFunctionBegin;
+  if (ctx->nranks > 1) PetscCall(AIJTCUBlockToScalars(ctx, narrays, host, scalars));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

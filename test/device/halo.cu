@@ -1,6 +1,6 @@
 /*
-   Packing of rows, on the host and on the device. Every scalar of B is another number, so that each shows where it came
-   from. No PETSc.
+   Packing of rows, and adding of sums, on the host and on the device. Every scalar of B is another number, so that each
+   shows where it came from. Sums are compared bit by bit: the order of their terms matters. No PETSc.
 
      test-halo         all tests
      test-halo -small  few and small ones, to run under compute-sanitizer
@@ -53,6 +53,40 @@ static void Test(bool device, int kind, int64_t nrows, int64_t nlocal, int64_t N
   Report(right && to.back() == guard, "wrong rows", where);
 }
 
+/* Rows in any order, each with up to 5 terms that are of different sizes */
+static void TestAdd(bool device, bool in_order, int64_t nrows, int64_t N, int64_t padding)
+{
+  const int64_t           nlocal = 2 * nrows + 3, ldc = nlocal + padding;
+  std::vector<HrpbInt>    rows, start(1, 0), at;
+  std::vector<HrpbScalar> C((size_t)(ldc * N)), from, right_C;
+  char                    where[128];
+
+  for (int64_t i = 0; i < nrows; i++) {
+    rows.push_back((HrpbInt)(i % 2 ? i : 2 * nrows - i));
+    start.push_back((HrpbInt)(start.back() + 1 + (int64_t)(Random() % 5)));
+  }
+  for (HrpbInt k = 0; k < start.back(); k++) at.push_back(k);
+  for (size_t k = at.size(); k > 1 && !in_order; k--) std::swap(at[k - 1], at[Random() % k]);
+  for (size_t k = 0; k < at.size() * (size_t)N; k++) from.push_back(std::ldexp((HrpbScalar)(1 + Random() % 1000) / 7, (int)(Random() % 20)));
+  for (HrpbScalar &c : C) c = (HrpbScalar)(Random() % 1000) / 3;
+  right_C = C;
+  for (int64_t i = 0; i < nrows; i++) {
+    for (int64_t n = 0; n < N; n++) {
+      for (HrpbInt k = start[(size_t)i]; k < start[(size_t)i + 1]; k++) right_C[(size_t)(rows[(size_t)i] + n * ldc)] += from[(size_t)(at[(size_t)k] * N + n)];
+    }
+  }
+  if (device) {
+    HrpbInt    *drows = Upload(rows), *dstart = Upload(start), *dat = Upload(at);
+    HrpbScalar *dC = Upload(C), *dfrom = Upload(from);
+
+    Check(HaloAddDevice(nrows, drows, dstart, in_order ? NULL : dat, N, dfrom, dC, ldc, NULL));
+    Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
+    for (void *p : {(void *)drows, (void *)dstart, (void *)dat, (void *)dC, (void *)dfrom}) Check(cudaFree(p));
+  } else HaloAddHost(nrows, rows.data(), start.data(), in_order ? NULL : at.data(), N, from.data(), C.data(), ldc);
+  snprintf(where, sizeof(where), "%s, %ld rows, N %ld, padding %ld, %s", device ? "device" : "host", (long)nrows, (long)N, (long)padding, in_order ? "in order" : "in any order");
+  Report(C.empty() || !memcmp(C.data(), right_C.data(), sizeof(HrpbScalar) * C.size()), "wrong sums", where);
+}
+
 int main(int argc, char **argv)
 {
   small_run = argc > 1 && !strcmp(argv[1], "-small");
@@ -61,6 +95,7 @@ int main(int argc, char **argv)
       for (int64_t N : {0, 1, 2, 31, 32, 33, 65, 300}) {
         if (small_run && (nrows > 100 || N > 100)) continue;
         for (int kind : {0, 1, 2, 3}) Test(device, kind, nrows, nrows + 5, N, N % 3);
+        for (bool in_order : {false, true}) TestAdd(device, in_order, nrows, N, N % 3);
       }
     }
     if (!small_run) Test(device, 3, 70, 80, 40000, 1);

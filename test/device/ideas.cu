@@ -219,15 +219,6 @@ static void Destroy(Subject *s)
   CsrDestroy(&s->csr);
 }
 
-/*
-   Scalars of a copy of B or C in the order of the reordered matrix, and its leading dimension. It is aligned, so that
-   rows are copied 16 bytes at a time.
-*/
-static int64_t OrderedLD(const Subject *s)
-{
-  return ((int64_t)s->order.n + 31) / 32 * 32;
-}
-
 static SpmmMatrix MatrixOf(const Subject *s, const Variant *v)
 {
   return v->is_csr ? CsrMatrix(&v->csr, s->csr.rowptr, s->csr.colidx, s->csr.values) : BricksMatrix(&v->bricks.h, &v->schedule, v->bricks.values, v->precision);
@@ -235,26 +226,22 @@ static SpmmMatrix MatrixOf(const Subject *s, const Variant *v)
 
 static size_t WorkBytes(const Subject *s, const Variant *v, int64_t N)
 {
-  const SpmmMatrix A = MatrixOf(s, v);
-  size_t           bytes;
+  const SpmmMatrix   A = MatrixOf(s, v);
+  const SpmmOperands o = SpmmPlain(N, NULL, A.ncols, NULL, A.nrows);
+  size_t             bytes;
 
-  Check(WorkFor(&A, N, &bytes));
-  if (v->ordered) bytes += 2 * sizeof(HrpbScalar) * (size_t)(OrderedLD(s) * ((N + 1) / 2 * 2));
+  if (v->ordered) Check(SpmmWorkReordered(KernelFor(&A, &o), &A, &s->order, &o, &bytes));
+  else Check(WorkFor(&A, N, &bytes));
   return bytes;
 }
 
 static void Multiply(const Subject *s, const Variant *v, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc, void *work)
 {
-  const SpmmMatrix A = MatrixOf(s, v);
+  const SpmmMatrix   A = MatrixOf(s, v);
+  const SpmmOperands o = SpmmPlain(N, B, ldb, C, ldc);
 
-  if (v->ordered) { /* an even number of columns each, so that what follows is aligned to 256 bytes, too */
-    const int64_t ld = OrderedLD(s), scalars = ld * ((N + 1) / 2 * 2);
-    HrpbScalar   *b = (HrpbScalar *)work, *c = b + scalars;
-
-    Check(HrpbPermuteRowsDevice(s->order.order, s->order.n, N, B, ldb, b, ld, NULL));
-    Check(MultiplyPlain(&A, N, b, ld, c, ld, c + scalars));
-    Check(HrpbPermuteRowsDevice(s->order.position, s->order.n, N, c, ld, C, ldc, NULL));
-  } else Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
+  if (v->ordered) Check(SpmmRunReordered(KernelFor(&A, &o), &A, &s->order, &o, work, NULL));
+  else Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
 }
 
 static void Test(const Matrix &A)

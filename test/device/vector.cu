@@ -212,6 +212,7 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
       VectorPlan with = plan;
 
       with.lanes = lanes;
+      if (lanes % 3 == 1 && !strcmp(k->name, "vector-nodes")) with.columns = NULL; /* nodes take those of the CSR, too */
       for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
     }
     for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);

@@ -750,6 +750,41 @@ static PetscErrorCode Quiet(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Copies between host and device so far: of blocks and vectors, of scalars there, and of scalars back */
+static void GetCopies(PetscLogDouble count[3])
+{
+  count[0] = count[1] = count[2] = 0;
+#if PetscDefined(HAVE_DEVICE)
+  count[0] = petsc_ctog_ct + petsc_gtoc_ct;
+  count[1] = petsc_ctog_ct_scalar;
+  count[2] = petsc_gtoc_ct_scalar;
+#endif
+}
+
+/* Four iterations more copy no block and no vector, and scalars to the host once each, and once back at most */
+static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
+{
+  PetscLogDouble count[3][3], before[3], more[3];
+  KSP            ksp;
+  Mat            X;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  PetscCall(CreateSolver(T, p, &ksp));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-30, PETSC_CURRENT, PETSC_CURRENT, i < 2 ? 4 : 8));
+    GetCopies(before);
+    PetscCall(KSPMatSolve(ksp, B, X));
+    GetCopies(count[i]);
+    for (int k = 0; k < 3; k++) count[i][k] -= before[k];
+  }
+  for (int k = 0; k < 3; k++) more[k] = count[2][k] - count[1][k];
+  if (more[0] != 0 || more[1] > 4 || more[2] > 4) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations copied blocks and vectors %g times, scalars %g times there, %g times back\n", more[0], more[1], more[2]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Memory of which the library gets no more than so much, when it asks how much there is */
 static struct {
   PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
@@ -825,7 +860,7 @@ static PetscErrorCode TakenByItself(Mat T, PetscBool *taken)
 
 int main(int argc, char **argv)
 {
-  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow", "one"};
+  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow", "one", "copies"};
   PetscInt          scenario    = 0;
   Params            p;
   Mat               A, T, B, X0;
@@ -858,6 +893,7 @@ int main(int argc, char **argv)
   else if (scenario == 8) PetscCall(Memory(A, T, &p, B, X0));
   else if (scenario == 9) PetscCall(Narrow(A, T, &p));
   else if (scenario == 10) PetscCall(OneColumn(A, T, &p));
+  else if (scenario == 11) PetscCall(Copies(T, &p, B, X0));
   else {
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));

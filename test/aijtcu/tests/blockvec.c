@@ -10,7 +10,8 @@ static char help[] = "Tests arithmetic with blocks against that of vectors, colu
 #if AIJTCU_HAVE_BLOCK
 enum {
   NX       = 3, /* blocks in a sum */
-  NSCALARS = 12
+  NSCALARS = 12,
+  NSQUARES = 4 /* square matrices behind the scalars */
 };
 
 typedef struct {
@@ -182,33 +183,37 @@ static PetscErrorCode TestMAXPY(const Test *t, const Mat X[NX], Mat Y)
 }
 
 /* The step that multiplies with a diagonal, too. X and R are what the other step has made of Y and R0 */
-static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat P, Mat Y, Mat R0, Mat X, Mat R)
+/* With and without sums of all processes */
+static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat W, Mat R0, Mat R)
 {
   PetscScalar *const sums = AIJTCUBlockScalars(t->ctx, 1), *host;
   PetscBool          takes;
-  Mat                X1, R1, Z;
+  Mat                R1, Z;
   Vec                D;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockWork(t->ctx, 5, &X1));
   PetscCall(AIJTCUBlockWork(t->ctx, 6, &R1));
   PetscCall(AIJTCUBlockWork(t->ctx, 7, &Z));
-  PetscCall(MatCreateVecs(P, NULL, &D));
+  PetscCall(MatCreateVecs(W, NULL, &D));
   PetscCall(VecSetRandom(D, t->random));
   PetscCall(AIJTCUBlockCtxTakes(t->ctx, D, &takes));
   if (!takes) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "vectors of a block are not taken\n"));
   PetscCall(PetscMalloc1(2 * t->N, &host));
   for (int znormal = 0; znormal < 2; znormal++) {
-    PetscCall(AIJTCUBlockCopy(t->ctx, Y, X1));
     PetscCall(AIJTCUBlockCopy(t->ctx, R0, R1));
     PetscCall(AIJTCUBlockToScalars(t->ctx, 1, a, AIJTCUBlockScalars(t->ctx, 0)));
-    PetscCall(AIJTCUBlockCGStepScaled(t->ctx, AIJTCUBlockScalars(t->ctx, 0), P, Y, X1, R1, D, Z, (PetscBool)znormal, sums));
-    PetscCall(AIJTCUBlockToHost(t->ctx, 2, sums, host));
+    PetscCall(AIJTCUBlockCGStepScaled(t->ctx, AIJTCUBlockScalars(t->ctx, 0), W, R1, D, Z, (PetscBool)znormal, (PetscBool)znormal, sums));
+    PetscCall(AIJTCUBlockToHostBegin(t->ctx, 2, sums));
+    PetscCall(AIJTCUBlockToHostEnd(t->ctx, 2, sums, host));
+    if (znormal) {
+      PetscCall(AIJTCUBlockSum(t->ctx, 2, host));
+      PetscCall(AIJTCUBlockSumsToScalars(t->ctx, 2, host, sums));
+      PetscCall(AIJTCUBlockToHost(t->ctx, 2, sums, host));
+    }
     for (PetscInt j = 0; j < t->N; j++) {
-      Vec         x, r, z;
+      Vec         r, z;
       PetscScalar dot;
 
-      PetscCall(GetColumn(X, j, &x));
       PetscCall(GetColumn(R, j, &r));
       PetscCall(VecDuplicate(r, &z));
       PetscCall(VecPointwiseMult(z, r, D));
@@ -216,7 +221,6 @@ static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat
       PetscCall(CheckScalar("scaled step", j, host[j], dot, 4 * (PetscReal)t->m));
       PetscCall(VecDot(znormal ? z : r, znormal ? z : r, &dot));
       PetscCall(CheckScalar("scaled step", t->N + j, host[t->N + j], dot, 4 * (PetscReal)t->m));
-      PetscCall(CheckColumn(X1, j, &x, "scaled step, X"));
       PetscCall(CheckColumn(R1, j, &r, "scaled step, R"));
       PetscCall(CheckColumn(Z, j, &z, "scaled step, Z"));
     }
@@ -226,46 +230,39 @@ static PetscErrorCode TestCGStepScaled(const Test *t, const PetscScalar a[], Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestCGStep(const Test *t, Mat P, Mat W, Mat Y)
+static PetscErrorCode TestCGStep(const Test *t, Mat W, Mat Y)
 {
   PetscScalar *const rr = AIJTCUBlockScalars(t->ctx, 1);
   PetscScalar       *a, *host;
-  Mat                X, R;
+  Mat                R;
 
   PetscFunctionBegin;
   PetscCall(Coefficients(t, 1, 0, &a));
   PetscCall(PetscMalloc1(t->N, &host));
-  PetscCall(AIJTCUBlockWork(t->ctx, 2, &X));
   PetscCall(AIJTCUBlockWork(t->ctx, 1, &R));
-  PetscCall(AIJTCUBlockCopy(t->ctx, Y, X));
   PetscCall(AIJTCUBlockCopy(t->ctx, W, R));
-  PetscCall(AIJTCUBlockCGStep(t->ctx, AIJTCUBlockScalars(t->ctx, 0), P, Y, X, R, rr));
+  PetscCall(AIJTCUBlockCGStep(t->ctx, AIJTCUBlockScalars(t->ctx, 0), Y, R, rr));
   PetscCall(AIJTCUBlockToHost(t->ctx, 1, rr, host));
   for (PetscInt j = 0; j < t->N; j++) {
-    Vec         p, w, x, r;
+    Vec         w, r;
     PetscScalar dot;
 
-    PetscCall(GetColumn(P, j, &p));
     PetscCall(GetColumn(Y, j, &w));
-    PetscCall(GetColumn(Y, j, &x));
     PetscCall(GetColumn(W, j, &r));
-    PetscCall(VecAXPY(x, a[j], p));
     PetscCall(VecAXPY(r, -a[j], w));
     PetscCall(VecDot(r, r, &dot));
     PetscCall(CheckScalar("cg step", j, host[j], dot, 4 * (PetscReal)t->m));
-    PetscCall(CheckColumn(X, j, &x, "cg step, X"));
     PetscCall(CheckColumn(R, j, &r, "cg step, R"));
-    PetscCall(VecDestroy(&p));
     PetscCall(VecDestroy(&w));
   }
-  PetscCall(TestCGStepScaled(t, a, P, Y, W, X, R));
-  PetscCall(AIJTCUBlockZero(t->ctx, X));
+  PetscCall(TestCGStepScaled(t, a, Y, W, R));
+  PetscCall(AIJTCUBlockZero(t->ctx, R));
   for (PetscInt j = 0; j < t->N; j++) {
     Vec x;
 
-    PetscCall(GetColumn(X, j, &x));
+    PetscCall(GetColumn(R, j, &x));
     PetscCall(VecSet(x, 0));
-    PetscCall(CheckColumn(X, j, &x, "zero"));
+    PetscCall(CheckColumn(R, j, &x, "zero"));
   }
   PetscCall(PetscFree(host));
   PetscCall(PetscFree(a));
@@ -319,6 +316,114 @@ static PetscErrorCode TestContext(Test *t, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* column = column + sign X k, where k has an entry for each column, stride apart */
+static PetscErrorCode AddColumns(const Test *t, PetscReal sign, Mat X, const PetscScalar k[], PetscInt stride, Vec column)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < t->N; i++) {
+    Vec x;
+
+    PetscCall(MatDenseGetColumnVecRead(X, i, &x));
+    PetscCall(VecAXPY(column, sign * k[i * stride] / t->N, x)); /* terms of about one in all */
+    PetscCall(MatDenseRestoreColumnVecRead(X, i, &x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = [Y +] X K - W L^T, or with D X */
+static PetscErrorCode TestCombine(const Test *t, Mat X, Mat W, Mat Y0, Vec D, PetscBool add, PetscInt nterms, const PetscScalar K[])
+{
+  const PetscInt  N        = t->N;
+  PetscScalar    *square   = AIJTCUBlockScalars(t->ctx, NSCALARS), *small;
+  AIJTCUBlockTerm terms[2] = {
+    {.sign = 1, .X = X, .K = square},
+    {.sign = -1, .X = W, .K = square + N * N, .transpose = PETSC_TRUE}};
+  Mat Y;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * N * N, &small));
+  for (PetscInt i = 0; i < 2 * N * N; i++) small[i] = K[i] / N;
+  PetscCall(AIJTCUBlockToScalars(t->ctx, 2 * N, small, square));
+  PetscCall(PetscFree(small));
+  PetscCall(AIJTCUBlockWork(t->ctx, 2, &Y));
+  PetscCall(AIJTCUBlockCopy(t->ctx, Y0, Y));
+  PetscCall(AIJTCUBlockCombine(t->ctx, Y, add, nterms, terms, D));
+  for (PetscInt j = 0; j < N; j++) {
+    Vec y, before;
+
+    PetscCall(GetColumn(Y0, j, &before));
+    PetscCall(VecDuplicate(before, &y));
+    PetscCall(VecSet(y, 0));
+    PetscCall(AddColumns(t, 1, X, K + j * N, 1, y));
+    if (D) PetscCall(VecPointwiseMult(y, y, D));
+    if (nterms > 1) PetscCall(AddColumns(t, -1, W, K + N * N + j, N, y));
+    if (add) PetscCall(VecAXPY(y, 1, before));
+    PetscCall(VecDestroy(&before));
+    PetscCall(CheckColumn(Y, j, &y, "combine"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The products of columns of X with D X, or with Y where D is NULL, and what kind says, with sums of all processes or not */
+static PetscErrorCode TestGram(const Test *t, Mat X, Mat Y, Vec D, AIJTCUGramKind kind, PetscBool local)
+{
+  const PetscInt N = t->N, n = kind == AIJTCU_GRAM_PLAIN ? 1 : 2;
+  PetscScalar   *G = AIJTCUBlockScalars(t->ctx, NSCALARS + 2 * N), *host;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * N * N, &host));
+  PetscCall(AIJTCUBlockGram(t->ctx, kind, X, D ? NULL : Y, D, local, G));
+  PetscCall(AIJTCUBlockToHost(t->ctx, n * N, G, host));
+  if (local) PetscCall(AIJTCUBlockSum(t->ctx, n * N, host));
+  for (PetscInt j = 0; j < N; j++) {
+    Vec y, xj;
+
+    PetscCall(GetColumn(X, j, &xj));
+    PetscCall(GetColumn(D ? X : Y, j, &y));
+    if (D) PetscCall(VecPointwiseMult(y, y, D));
+    for (PetscInt i = 0; i <= j; i++) { /* it is symmetric only if X^T Y is: what is above the diagonal counts */
+      Vec         x, z;
+      PetscScalar dot;
+
+      PetscCall(GetColumn(X, i, &x));
+      PetscCall(VecDot(y, x, &dot));
+      PetscCall(CheckScalar("gram", j * N + i, host[j * N + i], dot, 4 * (PetscReal)t->m));
+      PetscCall(GetColumn(D ? X : Y, i, &z));
+      if (D) PetscCall(VecPointwiseMult(z, z, D));
+      PetscCall(VecDot(kind == AIJTCU_GRAM_WITH_X ? xj : y, kind == AIJTCU_GRAM_WITH_X ? x : z, &dot));
+      if (n > 1) PetscCall(CheckScalar("second gram", j * N + i, host[(N + j) * N + i], dot, 4 * (PetscReal)t->m));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecDestroy(&z));
+    }
+    PetscCall(VecDestroy(&xj));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscCall(PetscFree(host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sums of blocks times square matrices, and products of blocks. Where the BLAS makes them there is no diagonal */
+static PetscErrorCode TestSquares(const Test *t, Mat X, Mat W, Mat Y)
+{
+  const PetscInt N = t->N;
+  PetscScalar   *K;
+  Vec            D;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * N * N, &K));
+  for (PetscInt i = 0; i < 2 * N * N; i++) PetscCall(PetscRandomGetValue(t->random, &K[i]));
+  PetscCallMPI(MPI_Bcast(K, (PetscMPIInt)(2 * N * N), MPIU_SCALAR, 0, PETSC_COMM_WORLD));
+  PetscCall(MatCreateVecs(X, NULL, &D));
+  PetscCall(VecSetRandom(D, t->random));
+  for (int scaled = 0; scaled < (AIJTCUBlockCtxCombines(t->ctx) ? 2 : 1); scaled++) {
+    for (int k = 0; k < 4; k++) PetscCall(TestCombine(t, X, W, Y, scaled ? D : NULL, (PetscBool)(k & 1), 1 + (k >> 1), K));
+    for (int kind = AIJTCU_GRAM_PLAIN; kind <= AIJTCU_GRAM_WITH_Y; kind++) PetscCall(TestGram(t, X, Y, scaled ? D : NULL, (AIJTCUGramKind)kind, (PetscBool)scaled));
+  }
+  PetscCall(VecDestroy(&D));
+  PetscCall(PetscFree(K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestWidth(Test *t)
 {
   Mat       X[NX], Y;
@@ -327,13 +432,14 @@ static PetscErrorCode TestWidth(Test *t)
   PetscFunctionBegin;
   for (PetscInt i = 0; i < NX; i++) PetscCall(CreateBlock(t, &X[i]));
   PetscCall(CreateBlock(t, &Y));
-  PetscCall(AIJTCUBlockCtxSetUp(t->ctx, Y, NSCALARS, &usable));
+  PetscCall(AIJTCUBlockCtxSetUp(t->ctx, Y, NSCALARS + NSQUARES * t->N, &usable));
   if (!usable) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "blocks of type %s are not taken\n", t->type));
   else {
     PetscCall(TestDots(t, X));
     for (int k = 0; k < 4; k++) PetscCall(TestAXPBY(t, X[0], Y, (PetscBool)(k & 1), (PetscBool)(k >> 1)));
     PetscCall(TestMAXPY(t, X, Y));
-    PetscCall(TestCGStep(t, X[0], X[1], Y));
+    PetscCall(TestCGStep(t, X[1], Y));
+    PetscCall(TestSquares(t, X[0], X[1], Y));
     PetscCall(TestScalars(t));
     PetscCall(TestContext(t, Y));
   }
@@ -400,7 +506,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: device
-      args: -m {{0 1 50 5000}} -pad {{0 3}}
+      args: -m {{0 1 50 5000}} -pad {{0 3}} -widths 1,7,16,33,31
 
     test:
       suffix: device_2

@@ -122,10 +122,20 @@ static PetscBool IsMine(const Problem *p, PetscInt j)
   return (PetscBool)(j >= p->first && j < p->first + p->m);
 }
 
+static PetscMPIInt Owner(const Problem *p, PetscInt i)
+{
+  PetscMPIInt of = 0;
+
+  while (i >= Rows(p, of)) i -= Rows(p, of++);
+  return of;
+}
+
 static PetscBool HasEntry(const Problem *p, PetscInt i, PetscInt j)
 {
-  if ((p->shape == SHAPE_DIAGONAL || (p->shape == SHAPE_HALF && rank % 2)) && !IsMine(p, j)) return PETSC_FALSE;
-  return Has(p, i, j);
+  if (!Has(p, i, j)) return PETSC_FALSE;
+  if (p->shape == SHAPE_DIAGONAL) return (PetscBool)(Owner(p, i) == Owner(p, j));
+  if (p->shape == SHAPE_HALF) return (PetscBool)(Owner(p, i) % 2 == 0 || Owner(p, i) == Owner(p, j));
+  return PETSC_TRUE;
 }
 
 static PetscErrorCode Fill(const Problem *p, Mat A)
@@ -189,8 +199,8 @@ static PetscErrorCode CreateB(const Problem *p, PetscInt N, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compare C with sums of the formulas, B's values being scaled */
-static PetscErrorCode Check(const Problem *p, Mat C, PetscReal scale, const char what[])
+/* Compare C with sums of the formulas, for A or its transpose, B's values being scaled */
+static PetscErrorCode CheckEither(const Problem *p, PetscBool transposed, Mat C, PetscReal scale, const char what[])
 {
   const PetscScalar *c;
   PetscInt           ld, N, wrong = 0;
@@ -204,7 +214,8 @@ static PetscErrorCode Check(const Problem *p, Mat C, PetscReal scale, const char
       long double sum = 0, all = 0;
 
       for (PetscInt j = 0; j < p->n; j++) {
-        const long double x = HasEntry(p, p->first + i, j) ? (long double)AEntry(p, p->first + i, j) * BEntry(j, n) * scale : 0;
+        const PetscInt    row = transposed ? j : p->first + i, col = transposed ? p->first + i : j;
+        const long double x = HasEntry(p, row, col) ? (long double)AEntry(p, row, col) * BEntry(j, n) * scale : 0;
 
         sum += x;
         all += x < 0 ? -x : x;
@@ -214,6 +225,13 @@ static PetscErrorCode Check(const Problem *p, Mat C, PetscReal scale, const char
   }
   PetscCall(MatDenseRestoreArrayRead(C, &c));
   if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] %s, N = %" PetscInt_FMT ": %" PetscInt_FMT " entries are wrong\n", rank, what, N, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(const Problem *p, Mat C, PetscReal scale, const char what[])
+{
+  PetscFunctionBegin;
+  PetscCall(CheckEither(p, PETSC_FALSE, C, scale, what));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -342,10 +360,111 @@ static PetscErrorCode TestSymmetric(Problem *p)
   PetscCall(Check(&q, C, 1, "transposed"));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_FALSE));
   PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(Check(&q, C, 1, "transposed by PETSc"));
+  PetscCall(Check(&q, C, 1, "transposed, symmetric as before"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T B of any matrix, with all engines, and between products with A, which go the other way */
+static PetscErrorCode TestTransposed(Problem *p)
+{
+  const PetscInt widths[] = {1, 40, 3, 0, 300, 16, 1};
+  Mat            A, B, C, D, E;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
+    PetscCall(CreateB(p, widths[k], &B));
+    PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(CheckEither(p, PETSC_TRUE, C, 1, "sums"));
+    PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &E));
+    PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "sums after a product"));
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_SF));
+    PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "sums by PetscSF"));
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_MPI));
+    PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "sums by messages"));
+    PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &E));
+    PetscCall(Check(p, E, 1, "after sums"));
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_AUTO));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&D));
+    PetscCall(MatDestroy(&E));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New values, another B, a new pattern, between transposed products with one C. They go both ways in turns */
+static PetscErrorCode TestTransposedChanges(Problem *p)
+{
+  Mat A, B, X, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 5, &B));
+  PetscCall(CreateB(p, 5, &X));
+  PetscCall(MatScale(X, 2));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  for (int round = 0; round < 4; round++) {
+    p->values++;
+    if (round == 2) {
+      p->far++;
+      PetscCall(MatScale(A, 0)); /* entries that are not there any more are zeros */
+    }
+    PetscCall(Fill(p, A));
+    PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(CheckEither(p, PETSC_TRUE, C, 1, "transposed, new values"));
+    PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(Check(p, D, 1, "new values"));
+    PetscCall(MatTransposeMatMult(A, X, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(CheckEither(p, PETSC_TRUE, C, 2, "transposed, another B"));
+  }
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(CheckEither(p, PETSC_TRUE, C, 2, "transposed, scaled"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
+static PetscErrorCode TestNccl(Problem *p)
+{
+  Mat            A, B, C, D;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 7, &B));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_NCCL));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C);
+  PetscCall(PetscPopErrorHandler());
+  if (!ierr) PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  else if (ierr != PETSC_ERR_SUP && ierr != PETSC_ERR_SUP_SYS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] NCCL: error %d\n", rank, (int)ierr));
+  else {
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_AUTO));
+    PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  }
+  PetscCall(PetscInfo(A, "NCCL is %s\n", ierr ? "refused" : "tried"));
+  PetscCall(Check(p, C, 1, "NCCL"));
+  PetscCall(CheckEither(p, PETSC_TRUE, D, 1, "sums by NCCL"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -432,6 +551,9 @@ int main(int argc, char **argv)
     PetscCall(TestTurns(&p));
     if (p.shape != SHAPE_ORDER && p.shape != SHAPE_HALF) PetscCall(TestSymmetric(&p));
     PetscCall(TestChanges(&p));
+    PetscCall(TestTransposed(&p));
+    PetscCall(TestTransposedChanges(&p));
+    PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
   return 0;

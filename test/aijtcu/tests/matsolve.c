@@ -1,4 +1,4 @@
-static char help[] = "Tests MatMatSolve() with factors of an aijtcu against MatSolve() with factors of a seqaij. Prints on error only.\n\
+static char help[] = "Tests MatMatSolve() and MatMatSolveTranspose() with factors of an aijtcu against solves with vectors and factors of a seqaij. Prints on error only.\n\
   -mat_type <type>   : of the matrix that is factored\n\
   -dense_type <type> : of the blocks\n\
   -n <points>        : of a grid in each of two directions\n\
@@ -27,8 +27,8 @@ static PetscErrorCode SetValues(const Test *t, Mat A, PetscBool symmetric, Petsc
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < n; j++) {
-      const PetscInt    row       = i * n + j;
-      const PetscReal   west      = symmetric ? 1 : 1.3, south = symmetric ? 0.4 : 0.9;
+      const PetscInt    row  = i * n + j;
+      const PetscReal   west = symmetric ? 1 : 1.3, south = symmetric ? 0.4 : 0.9;
       const PetscScalar diagonal  = scale * (3.1 + shift * (PetscReal)(row % 3));
       const PetscInt    columns[] = {row - n, row - 1, row + 1, row + n};
       const PetscReal   values[]  = {south, west, 1, 0.4};
@@ -99,21 +99,21 @@ static PetscErrorCode Destroy(Factored *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How many times MatSolve() was called */
-static PetscErrorCode Solves(PetscInt *count)
+/* How many times MatSolve() or MatSolveTranspose() was called */
+static PetscErrorCode Solves(PetscBool transpose, PetscInt *count)
 {
   PetscLogEvent      event;
   PetscEventPerfInfo info;
 
   PetscFunctionBegin;
-  PetscCall(PetscLogEventGetId("MatSolve", &event));
+  PetscCall(PetscLogEventGetId(transpose ? "MatSolveTranspos" : "MatSolve", &event));
   PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
   *count = info.count;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* X, a block of the host, is the solution for B by the factor of the host */
-static PetscErrorCode CheckColumns(Mat F, Mat B, Mat X, const char what[])
+static PetscErrorCode CheckColumns(Mat F, PetscBool transpose, Mat B, Mat X, const char what[])
 {
   const PetscReal tolerance = PetscDefined(USE_REAL_SINGLE) ? 1e-4 : 1e-11;
   Vec             b, x, expected;
@@ -125,7 +125,7 @@ static PetscErrorCode CheckColumns(Mat F, Mat B, Mat X, const char what[])
   PetscCall(MatCreateVecs(F, NULL, &expected));
   for (PetscInt j = 0; j < N; j++) {
     PetscCall(MatDenseGetColumnVecRead(B, j, &b));
-    PetscCall(MatSolve(F, b, expected));
+    PetscCall(transpose ? MatSolveTranspose(F, b, expected) : MatSolve(F, b, expected));
     PetscCall(MatDenseRestoreColumnVecRead(B, j, &b));
     PetscCall(VecNorm(expected, NORM_INFINITY, &norm));
     PetscCall(MatDenseGetColumnVecRead(X, j, &x));
@@ -139,7 +139,7 @@ static PetscErrorCode CheckColumns(Mat F, Mat B, Mat X, const char what[])
 }
 
 /* Blocks with N columns, in which the columns do not follow each other */
-static PetscErrorCode Check(const Test *t, const Factored *f, const Factored *host, PetscInt N, const char what[])
+static PetscErrorCode Check(const Test *t, const Factored *f, const Factored *host, PetscBool transpose, PetscInt N, const char what[])
 {
   const PetscInt m = t->n * t->n;
   PetscInt       before, after;
@@ -155,17 +155,17 @@ static PetscErrorCode Check(const Test *t, const Factored *f, const Factored *ho
   PetscCall(MatSetRandom(B, NULL));
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &X)); /* what is in X does not count */
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &Y));
-  PetscCall(Solves(&before));
-  PetscCall(MatMatSolve(f->F, B, X));
-  PetscCall(Solves(&after));
-  PetscCall(MatMatSolve(f->F, B, Y));
+  PetscCall(Solves(transpose, &before));
+  PetscCall(transpose ? MatMatSolveTranspose(f->F, B, X) : MatMatSolve(f->F, B, X));
+  PetscCall(Solves(transpose, &after));
+  PetscCall(transpose ? MatMatSolveTranspose(f->F, B, Y) : MatMatSolve(f->F, B, Y));
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &device));
   if (device && after != before) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " of %" PetscInt_FMT " columns alone\n", what, after - before, N));
   PetscCall(MatEqual(X, Y, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: other bits in a second solve with %" PetscInt_FMT " columns\n", what, N));
   PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &B_host));
   PetscCall(MatConvert(X, MATDENSE, MAT_INITIAL_MATRIX, &X_host));
-  PetscCall(CheckColumns(host->F, B_host, X_host, what));
+  PetscCall(CheckColumns(host->F, transpose, B_host, X_host, what));
   PetscCall(MatDestroy(&B_host));
   PetscCall(MatDestroy(&X_host));
   PetscCall(MatDestroy(&B));
@@ -183,12 +183,13 @@ static PetscErrorCode TestFactor(const Test *t, MatFactorType factor)
   PetscFunctionBegin;
   PetscCall(Create(t, t->type, factor, &f));
   PetscCall(Create(t, MATSEQAIJ, factor, &host));
-  for (int i = 0; i < 7; i++) PetscCall(Check(t, &f, &host, (PetscInt[]){5, 32, 5, 1, 32, 40, 5}[i], MatFactorTypes[factor]));
+  for (int i = 0; i < 7; i++) PetscCall(Check(t, &f, &host, PETSC_FALSE, (PetscInt[]){5, 32, 5, 1, 32, 40, 5}[i], MatFactorTypes[factor]));
+  for (int i = 0; i < 3; i++) PetscCall(Check(t, &f, &host, PETSC_TRUE, (PetscInt[]){5, 32, 5}[i], "transpose"));
   PetscCall(SetValues(t, f.A, symmetric, 2, 0.1));
   PetscCall(SetValues(t, host.A, symmetric, 2, 0.1));
   PetscCall(Numeric(t, factor, &f));
   PetscCall(Numeric(t, factor, &host));
-  for (int i = 0; i < 2; i++) PetscCall(Check(t, &f, &host, (PetscInt[]){5, 8}[i], "new values"));
+  for (int i = 0; i < 4; i++) PetscCall(Check(t, &f, &host, (PetscBool)(i % 2), (PetscInt[]){5, 5, 8, 8}[i], "new values"));
   PetscCall(Destroy(&f));
   PetscCall(Destroy(&host));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -199,7 +200,7 @@ int main(int argc, char **args)
   const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
   char                type[64] = MATAIJTCU, dense[64] = MATSEQDENSE, order[64] = MATORDERINGNATURAL;
   PetscInt            levels = 0;
-  Test                t = {.type = type, .dense = dense, .n = 9, .order = order};
+  Test                t      = {.type = type, .dense = dense, .n = 9, .order = order};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &args, NULL, help));

@@ -833,7 +833,7 @@ static const Scenario scenarios[] = {
   {"product of new values", ReadyNewValues, DoProduct, PETSC_TRUE},
   {"product of a new pattern", ReadyNewPattern, DoProduct, PETSC_TRUE},
   {"symmetric transpose", ReadySymmetric, DoProduct, PETSC_FALSE},
-  {"transpose", ReadyUnsymmetric, DoProduct, PETSC_FALSE},
+  {"transpose", ReadyUnsymmetric, DoProduct, PETSC_TRUE},
   {"product with a vector", ReadyVectors, DoMult, PETSC_TRUE},
   {"other products with vectors", ReadyVectors, DoOtherMults, PETSC_TRUE},
   {"bind", ReadyProduct, DoBind, PETSC_TRUE},

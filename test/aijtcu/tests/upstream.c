@@ -258,6 +258,41 @@ static PetscErrorCode Transpose(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The transpose of a matrix of the device. The result held other numbers before */
+static PetscErrorCode MultTranspose(void)
+{
+  Mat       A, R;
+  Vec       x, y, z, u, v, w;
+  PetscBool is;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(Create(MATAIJ, 1, &R));
+  PetscCall(MatCreateVecs(A, &y, &x));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(MatCreateVecs(R, &v, &u));
+  PetscCall(VecDuplicate(v, &w));
+  PetscCall(VecSet(x, 1));
+  PetscCall(VecSet(u, 1));
+  PetscCall(VecSet(y, 2));
+  PetscCall(VecSet(v, 2));
+  PetscCall(VecSet(z, 3));
+  PetscCall(MatMultTransposeAdd(A, x, y, z));
+  PetscCall(MatMultTransposeAdd(R, u, v, w));
+  PetscCall(VecCopy(z, v));
+  PetscCall(IsMultiple(v, 1, w, &is));
+  PetscCall(Repaired(is, "MatMultTransposeAdd()"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&w));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -271,6 +306,7 @@ int main(int argc, char **argv)
     PetscCall(ValuesOfTheHost());
     PetscCall(VectorsOfTheHost());
     PetscCall(Transpose());
+    PetscCall(MultTranspose());
   } else {
     PetscCall(Permute());
     PetscCall(SubMatrices());
