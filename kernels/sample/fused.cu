@@ -225,10 +225,11 @@ static __device__ __noinline__ HrpbScalar EntryOfBlock(const FusedArgs &a, int32
    KT    tiles of 16 columns of X
    NT    of Z
    SAME  Z is X: a stage has it once
+   SOFTMAX
    CTAS  thread blocks on a multiprocessor
    NP    producer warps: one for the packed blocks and Z, the others for X
 */
-template <int P, int KT, int NT, bool SAME, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) Fused(const __grid_constant__ FusedArgs a)
+template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) Fused(const __grid_constant__ FusedArgs a)
 {
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, FUSED_ROWS> Tile;
@@ -311,7 +312,7 @@ template <int P, int KT, int NT, bool SAME, int CTAS, int NP> static __global__ 
             if (scaled) *p *= ReadShared(values + PlaceOfValue<FUSED_ROWS>(PackedBrick(bricks + (brick + 2 * e + g / 4) * (uint32_t)sizeof(HrpbBrick)), g, k, j, 0) * (uint32_t)sizeof(Scalar));
           }
         }
-        if (a.softmax) Exponentials<NT>(entry, group, g, &row, sum);
+        if (SOFTMAX) Exponentials<NT>(entry, group, g, &row, sum);
         MultiplyEntries<P, PITCH, NT>(sum, entry, bricks, brick, n, zrows, g, k);
       }
       RingLeave(ring, at);
@@ -376,7 +377,7 @@ template <int P, int KT, int NT, bool SAME> static HrpbError LaunchFused(FusedAr
     if (ctas == 1 || a->x.nstages >= 2) break;
   }
   a->z.nstages = a->x.nstages;
-  return LaunchRing(Fused<P, KT, NT, SAME, CTAS, NP>, device, a->x.f.nitems, ctas, (a->x.f.strips + NP) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
+  return LaunchRing(a->softmax ? Fused<P, KT, NT, SAME, true, CTAS, NP> : Fused<P, KT, NT, SAME, false, CTAS, NP>, device, a->x.f.nitems, ctas, (a->x.f.strips + NP) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
 }
 
 template <int P, int KT> static HrpbError LaunchFor(bool same, int nt, FusedArgs *a, const SpmmDevice *device, cudaStream_t stream)
