@@ -54,12 +54,6 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
   } while (!done);
 }
 
-/* Have what is there on its way to L2. It is waited for by nobody, and a wrong address does nothing */
-static __device__ __forceinline__ void PrefetchL2(const void *from)
-{
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
-}
-
 /* Copy BYTES (4, 8 or 16), aligned to as many. Copies of 16 bytes do not go through L1 */
 template <int BYTES> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
 {

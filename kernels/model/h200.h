@@ -1,7 +1,7 @@
 /*
    NVIDIA H200 (SXM, 141 GB). The numbers were fitted by hand to what examples/bench measured (test/results/README.md),
    those of csr-copy for scattered columns and of reordering to runs of their own, and those of bricks in double to 15
-   real matrices, too.
+   real matrices, too. Those of sampled products are from test/results/sampled-h200.csv.
 */
 #pragma once
 
@@ -80,6 +80,14 @@ static const SpmmModel h200 = {
     .entry      = 150,
     .long_entry = 650,
     .one_row    = 57e3
+  },
+  .sampled = {
+    .bricks        = 1.45,
+    .rows          = 1.6,
+    .copy          = 1.5,
+    .fused         = 1.5,
+    .fused_softmax = 1.9,
+    .entry         = 6
   }
 #else
   .short_in_turn       = 0.64,
@@ -108,6 +116,14 @@ static const SpmmModel h200 = {
     .entry      = 150,
     .long_entry = 600,
     .one_row    = 57e3
+  },
+  .sampled = {
+    .bricks        = 1.3,
+    .rows          = 1.2,
+    .copy          = 1.4,
+    .fused         = 1.4,
+    .fused_softmax = 2.3,
+    .entry         = 10
   }
 #endif
 };

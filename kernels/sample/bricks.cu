@@ -99,12 +99,6 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
       }
     }
     LoadLeft<P, BM, NT>(left, f, item.panel, warp, g, k, s.left + a.n0 * s.ldleft, s.ldleft, N);
-    if (w < (uint32_t)f.nitems) {
-      const int32_t row = MatrixRow(f, next.panel, warp * BM + lane % BM);
-
-      if (lane < BM && row >= 0) PrefetchL2(s.rowptr + row);
-      AskForLeft<BM>(f, next.panel, warp, lane, s.left + a.n0 * s.ldleft, s.ldleft, N);
-    }
     for (uint32_t nblocks = CountBlocks(item); nblocks > 0; nblocks--) {
       const uint32_t base = begin + at.stage * a.b.stage_bytes, run = base + a.b.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * warp;
       const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * NB, right = base + Tile::NEXT * k * PITCH;
@@ -252,7 +246,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 
 static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  return SpmmBricksStaged.seconds(facts, params, precision, N, device);
+  return device->model->sampled.bricks * SpmmBricksStaged.seconds(facts, params, precision, N, device);
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)

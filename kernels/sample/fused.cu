@@ -276,10 +276,7 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
 
     LoadLeft<P, FUSED_ROWS, KT>(left, f, item.panel, warp, g, k, s.left, s.ldleft, K);
     w = PairAfter(w, false);
-    if (w < (uint32_t)f.nitems) {
-      next = GetItem(f, w);
-      AskForLeft<FUSED_ROWS>(f, next.panel, warp, lane, s.left, s.ldleft, K);
-    }
+    if (w < (uint32_t)f.nitems) next = GetItem(f, w);
     for (uint32_t block = item.begin; block < item.end; block++) {
       const uint32_t base = begin + at.stage * a.x.stage_bytes, run = base + a.x.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * warp;
       const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * ALL, right = base + PITCH * NB + Tile::NEXT * k * PITCH, zrows = base + g * PITCH;
@@ -434,9 +431,15 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 {
   StagedArgs<HrpbScalar> a;
 
-  if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || o->K > TILE_COLS * FUSED_TILES || o->N > TILE_COLS * FUSED_TILES) return false;
+  if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || o->K > (int)TILE_COLS * FUSED_TILES || o->N > (int)TILE_COLS * FUSED_TILES) return false;
   GetFusedStage(facts->max_pattern, facts->max_values, o, &a);
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
+}
+
+/* Without softmax; N are the columns of X and of Z together */
+static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  return device->model->sampled.fused * SpmmBricksStaged.seconds(facts, params, precision, N, device);
 }
 
 static HrpbError Workspace(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
@@ -471,5 +474,6 @@ SPMM_KERNEL(SpmmFusedBricks) = {
   .format  = SPMM_BRICKS,
   .takes   = Takes,
   .work    = Workspace,
+  .seconds = Seconds,
   .run     = Run
 };

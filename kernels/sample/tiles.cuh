@@ -150,10 +150,7 @@ template <int BM> static __device__ __forceinline__ uint32_t PlaceOfValue(const 
   return packed.Value(half) + __popc(packed.Pattern(half) & ((1u << bit) - 1));
 }
 
-/*
-   The lane's part of the strip's rows, from columns of the left operand. What is not there is zero. AskForLeft() has the
-   same rows of a later item on their way to L2: a warp would wait for them, and could do nothing else
-*/
+/* The lane's part of the strip's rows, from columns of the left operand. What is not there is zero */
 template <int P, int BM, int NT, typename Scalar> static __device__ __forceinline__ void LoadLeft(LeftTile<P, BM> (&left)[NT], const Format<Scalar> &f, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, const Scalar *from, int64_t ld, int32_t N)
 {
   const int32_t row[2] = {MatrixRow(f, panel, strip * BM + g), MatrixRow(f, panel, strip * BM + g + 8)};
@@ -166,14 +163,6 @@ template <int P, int BM, int NT, typename Scalar> static __device__ __forceinlin
       return row[half] >= 0 && n < N ? from[row[half] + n * ld] : (Scalar)0;
     });
   }
-}
-
-template <int BM, typename Scalar> static __device__ __forceinline__ void AskForLeft(const Format<Scalar> &f, int32_t panel, uint32_t strip, uint32_t lane, const Scalar *from, int64_t ld, int32_t N)
-{
-  const int32_t row = MatrixRow(f, panel, strip * BM + lane % BM);
-
-#pragma unroll 4
-  for (int32_t n = (int32_t)lane / BM; row >= 0 && n < N; n += HRPB_LANES / BM) PrefetchL2(from + row + n * ld);
 }
 
 /* Addresses of a brick's parts in shared memory: a byte of its pattern, which is two rows, and the column of a slot */
@@ -218,16 +207,16 @@ template <int BM> struct BrickGroup {
       rows &= 0xffffffffu >> 8 * (TILE_BRICKS - n);
       bits[0] = rows & 0x0f0f0f0fu;
       bits[1] = rows >> 4 & 0x0f0f0f0fu;
-      return;
-    }
+    } else {
 #pragma unroll
-    for (uint32_t q = 0; q < TILE_BRICKS; q++) {
-      const PackedBrick packed(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick));
+      for (uint32_t q = 0; q < TILE_BRICKS; q++) {
+        const PackedBrick packed(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick));
 
 #pragma unroll
-      for (int j = 0; j < 2; j++) bits[j] |= (packed.Pattern(j) >> 4 * g & 15) << 4 * q;
-    }
+        for (int j = 0; j < 2; j++) bits[j] |= (packed.Pattern(j) >> 4 * g & 15) << 4 * q;
+      }
 #pragma unroll
-    for (int j = 0; j < 2; j++) bits[j] &= (1u << 4 * n) - 1;
+      for (int j = 0; j < 2; j++) bits[j] &= (1u << 4 * n) - 1;
+    }
   }
 };

@@ -285,7 +285,6 @@ template <typename T> static inline void ptx_store_shared(uint32_t address, T x)
 {
   memcpy((void *)(size_t)address, &x, sizeof(x));
 }
-static inline void ptx_prefetch(const void *) { }
 static inline void ptx_load_shared_byte(uint32_t &x, uint32_t from)
 {
   uint8_t byte;
