@@ -154,10 +154,13 @@ HrpbError SpmmGetDevice(const SpmmDevice **);
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *);
 
 /* Columns of a window that suit the matrix: fewer where wide windows stage many rows of B that no entry needs */
-int32_t SpmmWindowColumns(const HrpbSurvey *);
+int32_t SpmmWindowColumns(const SpmmFacts *);
 
 /* The format of bricks for a matrix of which none was set, from its survey */
 HrpbParams SpmmBrickFormat(const SpmmFacts *, const SpmmDevice *);
+
+/* The same where the matrix was reordered */
+HrpbParams SpmmBrickFormatReordered(const SpmmFacts *);
 
 typedef struct {
   const char *name; /* "csr-direct" */

@@ -51,8 +51,13 @@ typedef struct {
 
 /* transposed.c: the transpose as a matrix, for products with blocks */
 typedef struct {
-  Mat              mat; /* NULL while there is none. It has a plan of its own */
+  Mat              mat; /* NULL while there is none. It has a plan of its own, and refers to the first three arrays */
   PetscObjectState values_state;
+  PetscInt         nnz;
+  PetscInt        *rowptr, *colidx;
+  PetscScalar     *values; /* on the host; those that count may be on the device */
+  PetscInt        *map;    /* [nnz] which entry of the matrix each of them is */
+  PetscInt        *dmap;   /* the same on the device, where it is in use */
 } AIJTCUTransposed;
 
 /* order.c: the reordered matrix, on a device */
@@ -116,8 +121,9 @@ PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUTransposeDestroy(AIJTCUTranspose *);
 PETSC_INTERN PetscInt64     AIJTCUTransposeBytes(const AIJTCUTranspose *);
 
-PETSC_INTERN PetscErrorCode AIJTCUTransposedGet(Mat, AIJTCUPlan *, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposedUpdate(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUTransposedDestroy(AIJTCUTransposed *);
+PETSC_INTERN PetscInt64     AIJTCUTransposedBytes(const AIJTCUTransposed *);
 
 PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, PetscInt, PetscBool);
 PETSC_INTERN void           AIJTCUOrderDestroy(AIJTCUOrder *);

@@ -437,7 +437,7 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
   } else if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
   else if (tuned) d->format = *tuned;
   else if (!d->reordered && LacksSurvey(q, d)) return;
-  else d->format = SuitableFormat(q, &facts);
+  else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : SuitableFormat(q, &facts);
   if (HasBricks(f, d)) { /* the size of their blocks is known */
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;

@@ -187,7 +187,7 @@ static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *by
   HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
 
   if (err) return err;
-  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, &operands, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
+  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, N, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
 }
 
 static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
@@ -374,7 +374,8 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTC
 
 static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
-  const size_t bcolumn = x->blayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldb, ccolumn = x->clayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldc; /* from one column to the next */
+  /* From one column to the next */
+  const size_t bcolumn = x->blayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldb, ccolumn = x->clayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldc;
 
   PetscFunctionBegin;
   for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));

@@ -318,40 +318,56 @@ static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloAddToArray(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc)
+/* On the host, where C is brought if need be. PetscSF has the sums row by row, and by rank for each */
+static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const PetscScalar *sums, PetscInt N, Mat C)
 {
   const AIJTCUHaloTargets *t = &h->targets;
+  PetscScalar             *c;
+  PetscInt                 ldc;
 
   PetscFunctionBegin;
-  #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) {
-    PetscCall(AIJTCUHaloDeviceAdd(h, N, c, ldc));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  #endif
-  /* PetscSF has them row by row, and by rank for each */
-  HaloAddHost(t->nrows, t->rows, t->start, h->engine->messages ? t->at : NULL, N, h->side[AIJTCU_HALO_ROWS].buffer, c, ldc);
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArray(C, &c));
+  HaloAddHost(t->nrows, t->rows, t->start, h->engine->messages ? t->at : NULL, N, sums, c, ldc);
+  PetscCall(MatDenseRestoreArray(C, &c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUHaloAddOnDevice(AIJTCUHalo *h, PetscInt N, Mat C)
+{
+  PetscScalar   *c, *sums;
+  PetscInt       ldc;
+  PetscBool      done = PETSC_FALSE;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetArrayAndMemType(C, &c, NULL));
+  ierr = AIJTCUHaloDeviceAdd(h, N, c, ldc, &done);
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
+  PetscCall(ierr);
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(C, "aijtcu: sums of other processes are added on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_GHOSTS, N, &sums));
+  ierr = AIJTCUHaloAddOnHost(h, sums, N, C);
+  PetscCall(PetscFree(sums));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
 
 /* Add the sums that came to the rows of C, a local dense matrix that is where the halo is */
 PetscErrorCode AIJTCUHaloAdd(Mat A, AIJTCUHalo *h, PetscInt N, Mat C)
 {
-  PetscScalar   *c;
-  PetscInt       ldc;
-  PetscErrorCode ierr;
-
   PetscFunctionBegin;
   if (!h->targets.there) PetscCall(AIJTCUHaloFindTargets(h));
   if (!N || !h->targets.nrows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Pack, A, 0, 0, 0));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseGetArray(C, &c));
-  else PetscCall(MatDenseGetArrayAndMemType(C, &c, NULL));
-  ierr = AIJTCUHaloAddToArray(h, N, c, ldc);
-  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseRestoreArray(C, &c));
-  else PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
-  PetscCall(ierr);
+  if (h->place == AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloAddOnHost(h, h->side[AIJTCU_HALO_ROWS].buffer, N, C));
+  #if AIJTCU_HAVE_DEVICE
+  else PetscCall(AIJTCUHaloAddOnDevice(h, N, C));
+  #endif
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Pack, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -80,7 +80,7 @@ typedef struct {
   struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece that leaves, and of the last one in use */
 } AIJTCUHaloDevice;
 
-/* Rows to which sums of others are added: nrows of them. Those of row i are start[i] to start[i + 1] - 1 of at, by rank */
+/* Rows to which sums of others are added: nrows of them. Those of row i are at[k], k from start[i], by rank */
 typedef struct {
   PetscBool there;
   PetscInt  nrows;
@@ -140,9 +140,11 @@ static inline PetscInt AIJTCUHaloPieceStart(PetscInt nrows, PetscInt pieces, Pet
    either buffer
 */
 struct _n_AIJTCUHaloEngine {
-  PetscBool messages; /* packed are the rows that others need, one process after the other, and not all local rows */
+  PetscBool messages; /* packed are the rows that others need, one process after the other; otherwise all local rows */
   PetscBool direct;   /* processes on one machine lend each other memory of their devices */
-  PetscErrorCode (*open)(Mat, const AIJTCUHalo *); /* for one that goes from device to device. Collective */
+
+  /* For one that goes from device to device: what it needs, or an error. Collective */
+  PetscErrorCode (*open)(Mat, const AIJTCUHalo *);
   PetscErrorCode (*start)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
   PetscErrorCode (*finish)(AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
 };
@@ -162,8 +164,8 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
    AIJTCUHaloDeviceTake()      starts to copy the rows of a process that has lent its memory
    AIJTCUHaloDeviceTaken()     tells such processes that all copies were started
    AIJTCUHaloDeviceEnd()       lets later work on the stream come behind all of this
-   AIJTCUHaloDeviceAdd()       adds sums that came
-   AIJTCUHaloDeviceGhosts()    copies the ghosts to the host once more
+   AIJTCUHaloDeviceAdd()       adds sums that came, or has no memory for that
+   AIJTCUHaloDeviceCame()      copies what came to the host once more
    AIJTCUHaloDeviceSetSums()   copies sums for ghosts from the host
 */
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
@@ -177,8 +179,8 @@ PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *, AIJTCUHaloS
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *, AIJTCUHaloSideName, PetscMPIInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *, AIJTCUHaloSideName);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, PetscScalar *, PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *, PetscInt, PetscScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, PetscScalar *, PetscInt, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCame(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *, PetscInt, const PetscScalar *);
 PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHalo *);

@@ -256,17 +256,18 @@ PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of the ghosts on the host. PetscFree() it */
-PetscErrorCode AIJTCUHaloDeviceGhosts(const AIJTCUHalo *h, PetscInt N, PetscScalar **ghosts)
+/* A copy of what came on the host. PetscFree() it */
+PetscErrorCode AIJTCUHaloDeviceCame(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, PetscScalar **rows)
 {
-  const size_t bytes = sizeof(PetscScalar) * (size_t)h->nghosts * (size_t)N;
-  cudaError_t  err;
+  const AIJTCUHaloSide *s     = &h->side[!from];
+  const size_t          bytes = sizeof(PetscScalar) * (size_t)AIJTCUHaloRows(s) * (size_t)N;
+  cudaError_t           err;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc(bytes, ghosts));
+  PetscCall(PetscMalloc(bytes, rows));
   err = cudaEventSynchronize(h->device.came);
-  if (err == cudaSuccess) err = cudaMemcpy(*ghosts, h->side[AIJTCU_HALO_GHOSTS].device, bytes, cudaMemcpyDeviceToHost);
-  if (err != cudaSuccess) PetscCall(PetscFree(*ghosts));
+  if (err == cudaSuccess) err = cudaMemcpy(*rows, s->device, bytes, cudaMemcpyDeviceToHost);
+  if (err != cudaSuccess) PetscCall(PetscFree(*rows));
   PetscCallCUDA(err);
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -293,24 +294,34 @@ PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *h, PetscInt N, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A list on the device; NULL where there is no memory for it */
 static PetscErrorCode AIJTCUHaloList(const PetscInt *list, PetscInt n, cudaStream_t stream, PetscInt **on_device)
 {
+  PetscInt   *copy;
+  cudaError_t err;
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceMalloc((size_t)n * sizeof(PetscInt), stream, (void **)on_device));
-  PetscCheck(*on_device, PETSC_COMM_SELF, PETSC_ERR_MEM, "No device memory for %" PetscInt_FMT " numbers of rows of a halo", n);
-  PetscCallCUDA(cudaMemcpyAsync(*on_device, list, (size_t)n * sizeof(PetscInt), cudaMemcpyHostToDevice, stream));
+  if (*on_device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceMalloc((size_t)n * sizeof(PetscInt), stream, (void **)&copy));
+  if (!copy) PetscFunctionReturn(PETSC_SUCCESS);
+  err = cudaMemcpyAsync(copy, list, (size_t)n * sizeof(PetscInt), cudaMemcpyHostToDevice, stream);
+  if (err != cudaSuccess) (void)AIJTCUForgetError(cudaFreeAsync(copy, stream));
+  PetscCallCUDA(err);
+  *on_device = copy;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, PetscBool *done, cudaStream_t stream)
 {
   AIJTCUHaloTargets *t = &h->targets;
   HrpbError          err;
 
   PetscFunctionBegin;
-  if (!t->drows) PetscCall(AIJTCUHaloList(t->rows, t->nrows, stream, &t->drows));
-  if (!t->dstart) PetscCall(AIJTCUHaloList(t->start, t->nrows + 1, stream, &t->dstart));
-  if (!t->dat) PetscCall(AIJTCUHaloList(t->at, t->start[t->nrows], stream, &t->dat));
+  PetscCall(AIJTCUHaloList(t->rows, t->nrows, stream, &t->drows));
+  PetscCall(AIJTCUHaloList(t->start, t->nrows + 1, stream, &t->dstart));
+  PetscCall(AIJTCUHaloList(t->at, t->start[t->nrows], stream, &t->dat));
+  *done = (PetscBool)(t->drows && t->dstart && t->dat);
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
   err = HaloAddDevice(t->nrows, t->drows, t->dstart, h->engine->messages ? t->dat : NULL, N, h->side[AIJTCU_HALO_ROWS].device, c, ldc, stream);
   PetscCall(PetscLogGpuTimeEnd());
@@ -318,13 +329,13 @@ static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Add the sums that came to rows of a column-major matrix */
-PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc)
+/* Add the sums that came to rows of a column-major matrix, if there is memory for lists */
+PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, PetscBool *done)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUHaloAddOnStream(h, N, c, ldc, stream));
+  AIJTCUCallOnStream(stream, AIJTCUHaloAddOnStream(h, N, c, ldc, done, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -336,7 +347,7 @@ static PetscErrorCode AIJTCUHaloEndOnStream(const AIJTCUHalo *h, cudaStream_t st
   PetscCall(AIJTCUGetTransfers(&t));
   PetscCallCUDA(cudaEventRecord(h->device.came, t->in));
   PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.came, 0));
-  PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.last, 0)); /* B may change now */
+  if (h->device.last) PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.last, 0)); /* B may change now */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,7 @@
 #if AIJTCU_HAVE_HALO && AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-/* What neighbours lend each other: rows, and an event that says that they are there, or that those of others are taken */
+/* What neighbours lend each other: rows, and an event that says that they are there, or those of others taken */
 typedef struct {
   PetscBool            lent;
   cudaIpcMemHandle_t   rows;

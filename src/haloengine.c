@@ -74,8 +74,8 @@ static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
 */
 static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
-  const MPI_Comm        comm    = PetscObjectComm((PetscObject)h->sf);
-  const AIJTCUHaloSide *out     = &h->side[from], *in = &h->side[!from];
+  const MPI_Comm        comm = PetscObjectComm((PetscObject)h->sf);
+  const AIJTCUHaloSide *out = &h->side[from], *in = &h->side[!from];
   const PetscErrorCode  vacated = AIJTCUVacate(h, from);
   PetscErrorCode        ierr    = PETSC_SUCCESS;
   PetscMPIInt           n       = 0;
@@ -184,7 +184,7 @@ static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
 /* On a device nobody waits: later work there comes behind it */
 static PetscErrorCode AIJTCUNcclFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
@@ -194,7 +194,7 @@ static PetscErrorCode AIJTCUNcclFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, P
 }
 
 static const AIJTCUHaloEngine collective = {.messages = PETSC_TRUE, .open = AIJTCUHaloNcclOpen, .start = AIJTCUHaloNcclStart, .finish = AIJTCUNcclFinish};
-#endif
+  #endif
 static const AIJTCUHaloEngine nearest    = {.messages = PETSC_TRUE, .direct = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
 static const AIJTCUHaloEngine messages   = {.messages = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
 static const AIJTCUHaloEngine starforest = {.start = AIJTCUSFStart, .finish = AIJTCUSFFinish};
@@ -207,11 +207,11 @@ const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo, PetscBool device
     return &starforest;
   case MAT_AIJTCU_HALO_MPI:
     return &messages;
-#if AIJTCU_HAVE_DEVICE
+  #if AIJTCU_HAVE_DEVICE
   case MAT_AIJTCU_HALO_NCCL:
     if (device) return &collective;
     return &messages;
-#endif
+  #endif
   default:
     (void)device;
     return &nearest;

@@ -20,14 +20,14 @@
     #include <nccl.h>
 
 static struct {
-  PetscDLHandle handle;
-  __typeof__(ncclGetUniqueId) *unique_id;
-  __typeof__(ncclCommInitRank) *init;
-  __typeof__(ncclCommDestroy) *destroy;
-  __typeof__(ncclGroupStart) *group_start;
-  __typeof__(ncclGroupEnd) *group_end;
-  __typeof__(ncclSend) *send;
-  __typeof__(ncclRecv) *recv;
+  PetscDLHandle                   handle;
+  __typeof__(ncclGetUniqueId)    *unique_id;
+  __typeof__(ncclCommInitRank)   *init;
+  __typeof__(ncclCommDestroy)    *destroy;
+  __typeof__(ncclGroupStart)     *group_start;
+  __typeof__(ncclGroupEnd)       *group_end;
+  __typeof__(ncclSend)           *send;
+  __typeof__(ncclRecv)           *recv;
   __typeof__(ncclGetErrorString) *string;
 } nccl;
 
@@ -35,9 +35,9 @@ static PetscMPIInt keyval = MPI_KEYVAL_INVALID;
 
 static const ncclDataType_t scalar = PetscDefined(USE_REAL_DOUBLE) ? ncclFloat64 : ncclFloat32;
 
-    #define CallNccl(call) \
-      do { \
-        const ncclResult_t result_ = (call); \
+    #define CallNccl(call)                                                                                       \
+      do {                                                                                                       \
+        const ncclResult_t result_ = (call);                                                                     \
         PetscCheck(result_ == ncclSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: %s", (*nccl.string)(result_)); \
       } while (0)
 
@@ -47,15 +47,14 @@ static PetscErrorCode AIJTCUNcclLoad(void)
     const char *name;
     void       *f;
   } functions[] = {
-    {"ncclGetUniqueId",    &nccl.unique_id  },
-    {"ncclCommInitRank",   &nccl.init       },
-    {"ncclCommDestroy",    &nccl.destroy    },
-    {"ncclGroupStart",     &nccl.group_start},
-    {"ncclGroupEnd",       &nccl.group_end  },
-    {"ncclSend",           &nccl.send       },
-    {"ncclRecv",           &nccl.recv       },
-    {"ncclGetErrorString", &nccl.string     }
-  };
+    {"ncclGetUniqueId", &nccl.unique_id},
+    {"ncclCommInitRank", &nccl.init},
+    {"ncclCommDestroy", &nccl.destroy},
+    {"ncclGroupStart", &nccl.group_start},
+    {"ncclGroupEnd", &nccl.group_end},
+    {"ncclSend", &nccl.send},
+    {"ncclRecv", &nccl.recv},
+    {"ncclGetErrorString", &nccl.string}};
 
   PetscFunctionBegin;
   if (!nccl.handle) PetscCall(PetscDLOpen("libnccl.so.2", PETSC_DL_NOW, &nccl.handle));

@@ -50,8 +50,8 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   /* what was made for another setting stays, and is not used */
-  if (mult != MAT_AIJTCU_MULT_NODES) facts.nodes = 0;
-  if (mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_NODES) facts.short_columns = false;
+  if (mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16) facts.nodes = 0;
+  if (mult == MAT_AIJTCU_MULT_CSR) facts.short_columns = false;
   kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
   AIJTCUCallDevice(*err, SpmmWork(kernel, &matrix, &operands, &bytes));
   if (bytes) {

@@ -604,10 +604,10 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
 
   Our kernels read the matrix as it is. They give the same bits in every run, and all of them give the same.
 
-  By default columns are shortened to 16 bits after some tens of products with a nonzero pattern, if groups of rows have
-  columns that lie within 65536. That takes device memory of 16 bits for each nonzero. With `MAT_AIJTCU_MULT_NODES` the
-  columns of a node are read once: rows of several unknowns at a node of a mesh have the same columns. That takes 32
-  bits for each node. New values cost nothing, because values are those of the matrix.
+  By default two things are made after some tens of products with a nonzero pattern. Nodes are looked for: rows of
+  several unknowns at a node of a mesh have the same columns, which are then read once. That takes 32 bits for each
+  node. And columns are shortened to 16 bits, if groups of rows have columns that lie within 65536. That takes device
+  memory of 16 bits for each nonzero. New values cost nothing, because values are those of the matrix.
 
   Rows whose lengths differ much are sorted by their lengths from the first product on.
 

@@ -296,11 +296,28 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if AIJTCU_HAVE_BRICKS
+/* The transpose of A as a matrix, with A's pattern and values as they are now. It stays the plan's */
+PetscErrorCode AIJTCUPlanTransposed(Mat A, AIJTCUPlan *plan, Mat *T)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanSync(A, plan));
+  PetscCall(AIJTCUTransposedUpdate(A, plan));
+  *T = plan->transposed.mat;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Bytes of device memory in the artifacts */
 PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
 {
-  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUOrderBytes(&plan->order);
+  PetscInt64 bytes = AIJTCUCsrBytes(&plan->csr) + AIJTCUVectorBytes(&plan->vector) + AIJTCUTransposeBytes(&plan->transpose) + AIJTCUTransposedBytes(&plan->transposed) + AIJTCUOrderBytes(&plan->order);
 
+  if (plan->transposed.mat) {
+    AIJTCUPlan *transposed;
+
+    if (!AIJTCUGetPlan(plan->transposed.mat, &transposed) && transposed) bytes += AIJTCUPlanDeviceBytes(transposed);
+  }
 #if AIJTCU_HAVE_BRICKS
   if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
 #endif

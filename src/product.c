@@ -57,7 +57,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   *done = (PetscBool)!err;
   if (err) {
     PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path],
-                        tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
+      tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
   } else if (tcu) AIJTCUGetCounts(plan)->tcu++;
   else AIJTCUGetCounts(plan)->csr++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -87,8 +87,9 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
   PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
-             " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+    "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
+    " x %" PetscInt_FMT,
+    A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
   if (plan && !changed) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, &done));
   if (!done) {
     PetscCall(AIJTCUDelegateNumeric(C));
@@ -186,11 +187,12 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Transposed(Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCheck(A->cmap->n == C->rmap->n && A->rmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
-             " x %" PetscInt_FMT, A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+    "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
+    " x %" PetscInt_FMT,
+    A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
   if (plan) PetscCall(AIJTCUOnDevice(A, plan, &done));
   if (done) {
-    PetscCall(AIJTCUTransposedGet(A, plan, &T));
+    PetscCall(AIJTCUPlanTransposed(A, plan, &T));
     PetscCall(AIJTCUMultiplyOnce(T, B, C, &done));
   }
   if (!done) {

@@ -9,12 +9,12 @@
 #if AIJTCU_HAVE_HALO
 
 typedef struct {
-  Mat         A;      /* the block, or its transpose */
-  Mat         dense;  /* C, or B */
+  Mat          A;     /* the block, or its transpose */
+  Mat          dense; /* C, or B */
   PetscScalar *ghosts;
-  PetscInt    N;
-  PetscBool   sums;   /* they are made: G = A B. Otherwise C += A G */
-  PetscBool   host;
+  PetscInt     N;
+  PetscBool    sums; /* they are made: G = A B. Otherwise C += A G */
+  PetscBool    host;
 } Ghosts;
 
 /* On the host, where C or B is brought if need be */
@@ -87,7 +87,7 @@ static PetscErrorCode MultiplyAnyway(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDe
   PetscFunctionBegin;
   PetscCall(PetscInfo(g->A, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
   if (g->sums) PetscCall(PetscMalloc1((size_t)h->nghosts * (size_t)g->N, &ghosts));
-  else PetscCall(AIJTCUHaloDeviceGhosts(h, g->N, &ghosts));
+  else PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_ROWS, g->N, &ghosts));
   ierr = OnHost(g, plan, d, ghosts, err);
   if (!ierr && !*err && g->sums) ierr = AIJTCUHaloDeviceSetSums(h, g->N, ghosts);
   PetscCall(PetscFree(ghosts));
@@ -136,9 +136,9 @@ static PetscErrorCode CheckBlock(Mat block, const AIJTCUHalo *h)
 /* C += A_o G, with the ghosts that the halo has */
 PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, Mat C)
 {
-  const AIJTCUHaloSide *s = &h->side[AIJTCU_HALO_GHOSTS];
+  const AIJTCUHaloSide *s    = &h->side[AIJTCU_HALO_GHOSTS];
   const PetscBool       host = (PetscBool)(h->place == AIJTCU_HALO_HOST);
-  const Ghosts          g = {.A = block, .dense = C, .ghosts = host ? s->buffer : s->device, .N = C->cmap->n, .host = host};
+  const Ghosts          g    = {.A = block, .dense = C, .ghosts = host ? s->buffer : s->device, .N = C->cmap->n, .host = host};
 
   PetscFunctionBegin;
   PetscCall(CheckBlock(block, h));
@@ -157,7 +157,7 @@ PetscErrorCode AIJTCUSumGhosts(Mat block, AIJTCUHalo *h, Mat B)
   if (!h->nghosts || !g.N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUHaloSums(h, &g.ghosts));
   PetscCall(AIJTCUGetPlan(block, &plan));
-  PetscCall(AIJTCUTransposedGet(block, plan, &g.A));
+  PetscCall(AIJTCUPlanTransposed(block, plan, &g.A));
   PetscCall(Run(&g, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,6 @@
 /*
-   Our product of a parallel matrix with a dense B, A B or A^T B. A_d and A_o are the diagonal and the off-diagonal block
-   of this process.
+   Our product of a parallel matrix with a dense B, A B or A^T B. A_d and A_o are the diagonal and the off-diagonal
+   block of this process.
 
      A B     C = A_d B + A_o G, with the rows G of B that others own (halo.h)
      A^T B   C = A_d^T B + what others have for the rows here; A_o^T B is what this process has for rows of others
@@ -68,7 +68,7 @@ static PetscErrorCode AIJTCUMultiplyTransposedLocal(Mat block, Mat B, Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(block, &plan));
-  PetscCall(AIJTCUTransposedGet(block, plan, &T));
+  PetscCall(AIJTCUPlanTransposed(block, plan, &T));
   PetscCall(AIJTCUMultiplyLocal(T, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,7 +146,7 @@ static PetscErrorCode AIJTCULocalWhereA(const AIJTCUHalo *h, Mat dense, Mat *loc
 static PetscErrorCode AIJTCUMultiplyWhereA(Mat A, AIJTCUHalo *h, PetscBool transposed, Mat B, Mat C)
 {
   Mat            local[2] = {NULL, NULL}, at[2] = {NULL, NULL};
-  PetscErrorCode ierr, end = PETSC_SUCCESS;
+  PetscErrorCode ierr, end                      = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   ierr = AIJTCULocalWhereA(h, B, &local[0], &at[0]);
@@ -154,7 +154,8 @@ static PetscErrorCode AIJTCUMultiplyWhereA(Mat A, AIJTCUHalo *h, PetscBool trans
   #if AIJTCU_HAVE_DEVICE
   if (!ierr && at[0] != local[0]) ierr = AIJTCUDeviceBring(local[0], at[0]);
   #endif
-  if (ierr) end = AIJTCUHaloEnd(A, h, transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, B->cmap->N); /* others wait for its rows */
+  /* After an error others still wait for rows from here */
+  if (ierr) end = AIJTCUHaloEnd(A, h, transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, B->cmap->N);
   else if (transposed) ierr = AIJTCUMultiplyTransposedWithHalo(A, h, at[0], at[1]);
   else ierr = AIJTCUMultiplyWithHalo(A, h, at[0], at[1]);
   #if AIJTCU_HAVE_DEVICE

@@ -23,7 +23,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
     }
   }
   PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB,
-             "A function of aijtcu was copied to a matrix without a plan");
+    "A function of aijtcu was copied to a matrix without a plan");
   C->ops->productsymbolic = NULL;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));

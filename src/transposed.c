@@ -1,69 +1,136 @@
 /*
    The transpose of a sequential matrix, as a matrix: for products A^T B with a block B.
 
-   It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So A^T B
-   has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is transposed once,
-   on the host. New values go from where those of the matrix are to where they belong, by MatSetValuesCOO().
+   It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So
+   A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is
+   transposed once, on the host. New values are taken where those of the matrix are.
 */
 #include "aijtcuimpl.h"
+#include <csr/transpose.h>
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+#endif
 
 #if AIJTCU_HAVE_BRICKS
-/* The pattern of T, from A's row pointers and columns. The entries are in the order of A's */
-static PetscErrorCode AIJTCUTransposedCOO(Mat A, const PetscInt rowptr[], const PetscInt colidx[], Mat T)
+/* Transpose the pattern of A into arrays that the matrix refers to */
+static PetscErrorCode AIJTCUTransposedArrays(Mat A, const PetscInt rowptr[], const PetscInt colidx[], AIJTCUTransposed *t)
 {
-  const PetscCount nnz = A->rmap->n ? rowptr[A->rmap->n] : 0;
-  PetscInt        *rows, *cols;
-  PetscErrorCode   ierr;
-
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(nnz, &rows, nnz, &cols));
-  for (PetscInt i = 0; i < A->rmap->n; i++) {
-    for (PetscInt k = rowptr[i]; k < rowptr[i + 1]; k++) {
-      rows[k] = colidx[k];
-      cols[k] = i;
-    }
-  }
-  ierr = MatSetPreallocationCOO(T, nnz, rows, cols);
-  PetscCall(PetscFree2(rows, cols));
-  PetscCall(ierr);
+  t->nnz = A->rmap->n ? rowptr[A->rmap->n] : 0;
+  PetscCall(PetscMalloc1(A->cmap->n + 1, &t->rowptr));
+  PetscCall(PetscMalloc1(t->nnz, &t->colidx));
+  PetscCall(PetscMalloc1(t->nnz, &t->map));
+  PetscCall(PetscCalloc1(t->nnz, &t->values));
+  CsrTransposeHost(A->rmap->n, A->cmap->n, rowptr, colidx, t->rowptr, t->colidx, t->map);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposedPattern(Mat A, Mat T)
+static PetscErrorCode AIJTCUTransposedPattern(Mat A, AIJTCUTransposed *t)
 {
   const PetscInt *rowptr, *colidx;
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  ierr = AIJTCUTransposedCOO(A, rowptr, colidx, T);
+  ierr = AIJTCUTransposedArrays(A, rowptr, colidx, t);
   PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, Mat *T)
+static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTransposed *t)
 {
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_SELF, T));
-  PetscCall(MatSetSizes(*T, A->cmap->n, A->rmap->n, A->cmap->n, A->rmap->n));
-  PetscCall(MatSetType(*T, plan->parent_type));
-  PetscCall(AIJTCUTransposedPattern(A, *T));
+  PetscCall(AIJTCUTransposedPattern(A, t));
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, A->cmap->n, A->rmap->n, t->rowptr, t->colidx, t->values, &t->mat));
+  PetscCall(MatConvert(t->mat, plan->parent_type, MAT_INPLACE_MATRIX, &t->mat));
+  PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->owner ? plan->owner : plan));
   PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with blocks\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUTransposedMapOnStream(AIJTCUTransposed *t, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc((size_t)t->nnz * sizeof(PetscInt), stream, (void **)&t->dmap));
+  if (!t->dmap) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscCallCUDA(cudaMemcpyAsync(t->dmap, t->map, (size_t)t->nnz * sizeof(PetscInt), cudaMemcpyHostToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Have the map on the device, if there is memory for it */
+static PetscErrorCode AIJTCUTransposedMap(Mat A, AIJTCUTransposed *t)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  if (t->dmap) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallOnStream(stream, AIJTCUTransposedMapOnStream(t, stream));
+  if (!t->dmap) PetscCall(PetscInfo(A, "aijtcu: values of the transpose are taken on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedTakeOnStream(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to, cudaStream_t stream)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  err = CsrTakeDevice(t->nnz, t->dmap, from, to, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedTakeCalled(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, AIJTCUTransposedTakeOnStream(t, from, to, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedTake(AIJTCUTransposed *t, const PetscScalar *from)
+{
+  PetscScalar   *to;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSEGetArray(t->mat, &to));
+  ierr = AIJTCUTransposedTakeCalled(t, from, to);
+  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSERestoreArray(t->mat, &to));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+static PetscErrorCode AIJTCUTransposedTakeHost(AIJTCUTransposed *t, const PetscScalar *from)
+{
+  PetscScalar *to;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetArray(t->mat, &to));
+  CsrTakeHost(t->nnz, t->map, from, to);
+  PetscCall(MatSeqAIJRestoreArray(t->mat, &to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Let the transpose, which is where A is, have its values */
-static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, Mat T)
+static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, AIJTCUTransposed *t)
 {
   const PetscScalar *values;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
+  if (!t->nnz) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_DEVICE
-  if (device) {
+  if (device) PetscCall(AIJTCUTransposedMap(A, t));
+  if (device && t->dmap) {
     AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &values));
-    ierr = MatSetValuesCOO(T, values, INSERT_VALUES);
+    ierr = AIJTCUTransposedTake(t, values);
     AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &values));
     PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -72,7 +139,7 @@ static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, Mat T)
   (void)device;
   #endif
   PetscCall(MatSeqAIJGetArrayRead(A, &values));
-  ierr = MatSetValuesCOO(T, values, INSERT_VALUES);
+  ierr = AIJTCUTransposedTakeHost(t, values);
   PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,52 +148,52 @@ static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, Mat T)
 /* Make it, if there is none. It reads the options of A's owner, which may have changed */
 static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan)
 {
-  AIJTCUTransposed *t   = &plan->transposed;
-  Mat               T   = t->mat;
+  AIJTCUTransposed *t    = &plan->transposed;
   PetscErrorCode    ierr = PETSC_SUCCESS;
   AIJTCUPlan       *tplan;
 
   PetscFunctionBegin;
-  if (!T) {
+  if (!t->mat) {
     PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
-    ierr = AIJTCUTransposedCreate(A, plan, &T);
+    ierr = AIJTCUTransposedCreate(A, plan, t);
     PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   }
-  if (!ierr) ierr = AIJTCUAttach(T, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->owner ? plan->owner : plan);
-  if (ierr && !t->mat) (void)MatDestroy(&T);
+  if (ierr) AIJTCUTransposedDestroy(t);
   PetscCall(ierr);
-  t->mat = T;
-  PetscCall(AIJTCUGetPlan(T, &tplan));
+  PetscCall(AIJTCUGetPlan(t->mat, &tplan));
+  tplan->owner        = plan->owner ? plan->owner : plan;
   tplan->off_diagonal = plan->off_diagonal;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The transpose of A as it is now, and where A is. It belongs to A's plan. An object's state is never zero. Values that
-   were written on the host without a new state are on their way to the device: see AIJTCUDeviceCall()
+   Have the transpose where A is, and as A is. An object's state is never zero. Values that were written on the host
+   without a new state are on their way to the device: see AIJTCUDeviceCall()
 */
-PetscErrorCode AIJTCUTransposedGet(Mat A, AIJTCUPlan *plan, Mat *T)
+PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUTransposed *t = &plan->transposed;
   PetscObjectState  state;
-  PetscBool         device, bound, tbound;
+  PetscBool         device, bound, tbound, changed;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUTransposedHave(A, plan));
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatBoundToCPU(t->mat, &tbound));
-  if (state != t->values_state || bound != tbound || (device && A->offloadmask == PETSC_OFFLOAD_CPU)) {
+  changed = (PetscBool)(state != t->values_state || bound != tbound);
+  #if AIJTCU_HAVE_DEVICE
+  if (device && A->offloadmask == PETSC_OFFLOAD_CPU) changed = PETSC_TRUE;
+  #endif
+  if (changed) {
     t->values_state = 0;
     if (bound != tbound) PetscCall(MatBindToCPU(t->mat, bound));
     PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
-    PetscCall(AIJTCUTransposedValues(A, device, t->mat));
+    PetscCall(AIJTCUTransposedValues(A, device, t));
     PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
     t->values_state = state;
   }
-  *T = t->mat;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -135,5 +202,21 @@ PetscErrorCode AIJTCUTransposedGet(Mat A, AIJTCUPlan *plan, Mat *T)
 void AIJTCUTransposedDestroy(AIJTCUTransposed *t)
 {
   (void)MatDestroy(&t->mat);
+#if AIJTCU_HAVE_DEVICE
+  if (t->dmap) {
+    (void)AIJTCUForgetError(cudaFreeAsync(t->dmap, AIJTCUDeviceStreamBehind()));
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  (void)PetscFree(t->rowptr);
+  (void)PetscFree(t->colidx);
+  (void)PetscFree(t->map);
+  (void)PetscFree(t->values);
   memset(t, 0, sizeof(*t));
+}
+
+/* Bytes of device memory, beside those that the matrix has */
+PetscInt64 AIJTCUTransposedBytes(const AIJTCUTransposed *t)
+{
+  return t->dmap ? (PetscInt64)sizeof(PetscInt) * t->nnz : 0;
 }

@@ -39,14 +39,14 @@ static PetscErrorCode AIJTCUVectorImproveOnDevice(Mat A, AIJTCUPlan *plan, const
 
   PetscFunctionBegin;
   (void)A;
-  if (mult == MAT_AIJTCU_MULT_NODES) AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, p));
-  else AIJTCUCallDevice(*err, VectorColumnsDevice(csr->rowptr, csr->colidx, csr->stream, p));
+  if (mult != MAT_AIJTCU_MULT_CSR16) AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, p));
+  if (!*err && mult != MAT_AIJTCU_MULT_NODES) AIJTCUCallDevice(*err, VectorColumnsDevice(csr->rowptr, csr->colidx, csr->stream, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Look for nodes, where these are set, or make short columns, which are faster on an H200. This takes as long as a few
-   products, and is done once for what is set
+   Look for nodes, and make short columns, or one of the two where that is set. This takes as long as a few products,
+   and is done once for what is set
 */
 PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
 {

@@ -7,10 +7,9 @@ PetscErrorCode ExampleExchangeNow(PetscLogStage stage, Exchange *x)
     const char     *name;
     PetscLogDouble *seconds;
   } events[] = {
-    {"MatTCUPack",     &x->pack       },
-    {"MatTCUExchange", &x->wait       },
-    {"MatTCUOffDiag",  &x->offdiagonal}
-  };
+    {"MatTCUPack", &x->pack},
+    {"MatTCUExchange", &x->wait},
+    {"MatTCUOffDiag", &x->offdiagonal}};
 
   PetscFunctionBegin;
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(events); k++) {

@@ -8,14 +8,13 @@
 #include <petscaijtcu.h>
 
 typedef struct {
-  Pattern pattern;
-  Mat     S;     /* the graph */
-  Mat     P, Pt; /* weights of neighbours */
-  Mat     D, Dt; /* gradient with respect to beta <u_i, u_j> */
-  Block   beta, dbeta;
-  Block   unit, scaled, length; /* rows u_i; beta u_i; lengths of rows before */
-  Block   Du, Dtu;              /* D and D^T times unit */
-  Block   product, ones;        /* sum of the product is the gradient with respect to beta */
+  Mat   S; /* the graph */
+  Mat   P; /* weights of neighbours */
+  Mat   D; /* gradient with respect to beta <u_i, u_j> */
+  Block beta, dbeta;
+  Block unit, scaled, length; /* rows u_i; beta u_i; lengths of rows before */
+  Block Du, Dtu;              /* D and D^T times unit */
+  Block product, ones;        /* sum of the product is the gradient with respect to beta */
 } Cosine;
 
 static PetscErrorCode CosineForward(Layer layer, const Pass *pass)
@@ -29,30 +28,25 @@ static PetscErrorCode CosineForward(Layer layer, const Pass *pass)
   EntriesRun(Unit, layer->nodes, &a, a.rows);
   PetscCall(MatSampledMatTransposeMult(c->S, c->scaled.mat, c->unit.mat, PETSC_FALSE, MAT_REUSE_MATRIX, &c->P));
   PetscCall(MatSampledSoftmax(c->P));
-  PetscCall(MatProductNumeric(layer->out.mat));
+  PetscCall(ProductRun(layer->out.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CosineBackward(Layer layer, const Pass *pass)
 {
-  const EntryMask    all = {0, 0};
-  Cosine            *c   = (Cosine *)layer->data;
-  const Block       *h   = &layer->before->out;
-  const UnitGradient a   = {h->rows, h->cols, c->unit.a, c->length.a, c->beta.a, c->Du.a, c->Dtu.a, c->product.a, layer->before->dout.a};
+  Cosine            *c = (Cosine *)layer->data;
+  const Block       *h = &layer->before->out;
+  const UnitGradient a = {h->rows, h->cols, c->unit.a, c->length.a, c->beta.a, c->Du.a, c->Dtu.a, c->product.a, layer->before->dout.a};
 
   PetscFunctionBegin;
   (void)pass;
   PetscCall(MatSampledMatTransposeMult(c->S, layer->dout.mat, h->mat, PETSC_FALSE, MAT_REUSE_MATRIX, &c->D));
   PetscCall(MatSampledSoftmaxGradient(c->P, c->D));
-  PetscCall(PatternGet(&c->pattern, c->P, all));
-  PetscCall(PatternPut(&c->pattern, c->Pt));
-  PetscCall(MatProductNumeric(layer->before->dout.mat));
-  PetscCall(PatternGet(&c->pattern, c->D, all));
-  PetscCall(PatternPut(&c->pattern, c->Dt));
-  PetscCall(MatProductNumeric(c->Du.mat));
-  PetscCall(MatProductNumeric(c->Dtu.mat));
+  PetscCall(ProductRun(layer->before->dout.mat));
+  PetscCall(ProductRun(c->Du.mat));
+  PetscCall(ProductRun(c->Dtu.mat));
   EntriesRun(UnitGradient, layer->nodes, &a, a.rows);
-  PetscCall(MatProductNumeric(c->dbeta.mat));
+  PetscCall(ProductRun(c->dbeta.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,9 +56,9 @@ static PetscErrorCode CosineSetUp(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(ProductCreate(c->P, layer->before->out.mat, MATPRODUCT_AB, layer->out.mat));
-  PetscCall(ProductCreate(c->Pt, layer->dout.mat, MATPRODUCT_AB, layer->before->dout.mat));
+  PetscCall(ProductCreate(c->P, layer->dout.mat, MATPRODUCT_AtB, layer->before->dout.mat));
   PetscCall(ProductCreate(c->D, c->unit.mat, MATPRODUCT_AB, c->Du.mat));
-  PetscCall(ProductCreate(c->Dt, c->unit.mat, MATPRODUCT_AB, c->Dtu.mat));
+  PetscCall(ProductCreate(c->D, c->unit.mat, MATPRODUCT_AtB, c->Dtu.mat));
   PetscCall(ProductCreate(c->ones.local, c->product.local, MATPRODUCT_AtB, c->dbeta.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -72,13 +66,12 @@ static PetscErrorCode CosineSetUp(Layer layer)
 static PetscErrorCode CosineDestroy(Layer layer)
 {
   Cosine *c       = (Cosine *)layer->data;
-  Mat    *mat[]   = {&c->S, &c->P, &c->Pt, &c->D, &c->Dt};
+  Mat    *mat[]   = {&c->S, &c->P, &c->D};
   Block  *block[] = {&c->unit, &c->scaled, &c->length, &c->Du, &c->Dtu, &c->product, &c->ones};
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(MatDestroy(mat[i]));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(block); i++) PetscCall(BlockDestroy(block[i]));
-  PetscCall(PatternDestroy(&c->pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,12 +87,9 @@ PetscErrorCode LayerCosine(const Nodes *nodes, Layer before, const Graph *g, Par
   (*layer)->backward = CosineBackward;
   (*layer)->destroy  = CosineDestroy;
   c                  = (Cosine *)(*layer)->data;
-  PetscCall(PatternCreate(nodes, g->A, 0, 1, &c->pattern));
-  PetscCall(PatternMat(&c->pattern, PETSC_FALSE, &c->S));
-  PetscCall(PatternMat(&c->pattern, PETSC_FALSE, &c->P));
-  PetscCall(PatternMat(&c->pattern, PETSC_TRUE, &c->Pt));
-  PetscCall(PatternMat(&c->pattern, PETSC_FALSE, &c->D));
-  PetscCall(PatternMat(&c->pattern, PETSC_TRUE, &c->Dt));
+  PetscCall(GraphConvert(g->A, &c->S));
+  PetscCall(MatDuplicate(c->S, MAT_COPY_VALUES, &c->P));
+  PetscCall(MatDuplicate(c->S, MAT_COPY_VALUES, &c->D));
   PetscCall(BlockCreate(nodes, 1, cols, NULL, &c->unit));
   PetscCall(BlockCreate(nodes, 1, cols, NULL, &c->scaled));
   PetscCall(BlockCreate(nodes, 1, 1, NULL, &c->length));

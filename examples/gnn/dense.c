@@ -12,7 +12,7 @@ static PetscErrorCode LinearForward(Layer layer, const Pass *pass)
 {
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(MatProductNumeric(layer->out.local));
+  PetscCall(ProductRun(layer->out.local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -22,8 +22,8 @@ static PetscErrorCode LinearBackward(Layer layer, const Pass *pass)
 
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(MatProductNumeric(l->dW.mat));
-  PetscCall(MatProductNumeric(layer->before->dout.local));
+  PetscCall(ProductRun(l->dW.mat));
+  PetscCall(ProductRun(layer->before->dout.local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,12 +52,12 @@ PetscErrorCode LayerLinear(const Nodes *nodes, Layer before, Params *params, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* P H, and P^T G = P G because P is symmetric */
+/* P H, and P^T G */
 static PetscErrorCode MeanForward(Layer layer, const Pass *pass)
 {
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(MatProductNumeric(layer->out.mat));
+  PetscCall(ProductRun(layer->out.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +65,7 @@ static PetscErrorCode MeanBackward(Layer layer, const Pass *pass)
 {
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(MatProductNumeric(layer->before->dout.mat));
+  PetscCall(ProductRun(layer->before->dout.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +76,7 @@ PetscErrorCode LayerMean(const Nodes *nodes, Layer before, Mat P, Layer *layer)
   (*layer)->forward  = MeanForward;
   (*layer)->backward = MeanBackward;
   PetscCall(ProductCreate(P, before->out.mat, MATPRODUCT_AB, (*layer)->out.mat));
-  PetscCall(ProductCreate(P, (*layer)->dout.mat, MATPRODUCT_AB, before->dout.mat));
+  PetscCall(ProductCreate(P, (*layer)->dout.mat, MATPRODUCT_AtB, before->dout.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,7 +113,7 @@ static PetscErrorCode ActBackward(Layer layer, const Pass *pass)
 
   PetscFunctionBegin;
   EntriesRun(ActivateGradient, layer->nodes, &a, a.of.rows * a.of.cols);
-  if (act->dbias.mat) PetscCall(MatProductNumeric(act->dbias.mat));
+  if (act->dbias.mat) PetscCall(ProductRun(act->dbias.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

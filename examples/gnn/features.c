@@ -1,6 +1,6 @@
 /*
    X W, where X has the sparse features of the nodes of this process. In training entries of X are dropped, which are
-   others in every step. So X and X^T are matrices whose values are put anew, and X^T G is a product without atomics.
+   others in every step. So the values of X are put anew.
 */
 #include "layer.h"
 
@@ -9,7 +9,7 @@ typedef struct {
   Pattern   pattern;
   Vec       clean; /* the values without dropout */
   Real     *a;     /* its array */
-  Mat       X, Xt;
+  Mat       X;
   Block     W, dW;
 } Features;
 
@@ -21,7 +21,7 @@ static PetscErrorCode FeaturesForward(Layer layer, const Pass *pass)
   PetscFunctionBegin;
   EntriesRun(Dropout, layer->nodes, &d, f->pattern.nz);
   PetscCall(PatternPut(&f->pattern, f->X));
-  PetscCall(MatProductNumeric(layer->out.local));
+  PetscCall(ProductRun(layer->out.local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -31,8 +31,7 @@ static PetscErrorCode FeaturesBackward(Layer layer, const Pass *pass)
 
   PetscFunctionBegin;
   (void)pass;
-  PetscCall(PatternPut(&f->pattern, f->Xt));
-  PetscCall(MatProductNumeric(f->dW.mat));
+  PetscCall(ProductRun(f->dW.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,7 +41,7 @@ static PetscErrorCode FeaturesSetUp(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(ProductCreate(f->X, f->W.mat, MATPRODUCT_AB, layer->out.local));
-  PetscCall(ProductCreate(f->Xt, layer->dout.local, MATPRODUCT_AB, f->dW.mat));
+  PetscCall(ProductCreate(f->X, layer->dout.local, MATPRODUCT_AtB, f->dW.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,7 +51,6 @@ static PetscErrorCode FeaturesDestroy(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(MatDestroy(&f->X));
-  PetscCall(MatDestroy(&f->Xt));
   PetscCall(VecDestroy(&f->clean));
   PetscCall(PatternDestroy(&f->pattern));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -60,10 +58,8 @@ static PetscErrorCode FeaturesDestroy(Layer layer)
 
 PetscErrorCode LayerFeatures(const Nodes *nodes, const Graph *g, Params *params, PetscInt cols, PetscReal dropout, PetscReal decay, Layer *layer)
 {
-  Features          *f;
-  PetscInt           F;
-  PetscScalar       *v;
-  const PetscScalar *a;
+  Features *f;
+  PetscInt  F;
 
   PetscFunctionBegin;
   PetscCall(LayerCreate(nodes, NULL, cols, sizeof(*f), layer));
@@ -75,17 +71,9 @@ PetscErrorCode LayerFeatures(const Nodes *nodes, const Graph *g, Params *params,
   f->dropout         = dropout;
   PetscCall(MatGetSize(g->features, NULL, &F));
   PetscCall(PatternCreate(nodes, g->features, nodes->first, 1, &f->pattern));
-  PetscCall(MatSeqAIJGetArrayRead(g->features, &a));
-  PetscCall(VecDuplicate(f->pattern.value, &f->clean));
-  PetscCall(VecGetArrayWrite(f->clean, &v));
-  PetscCall(PetscArraycpy(v, a, f->pattern.nz));
-  PetscCall(VecRestoreArrayWrite(f->clean, &v));
-  PetscCall(MatSeqAIJRestoreArrayRead(g->features, &a));
-  PetscCall(VecGetArrayAndMemType(f->clean, &v, NULL));
-  f->a = (Real *)v;
-  PetscCall(VecRestoreArrayAndMemType(f->clean, &v));
-  PetscCall(PatternMat(&f->pattern, PETSC_FALSE, &f->X));
-  PetscCall(PatternMat(&f->pattern, PETSC_TRUE, &f->Xt));
+  PetscCall(ListCreate(nodes, sizeof(*f->a) * (size_t)f->pattern.nz, NULL, &f->clean, &f->a));
+  PetscCall(VecCopy(f->pattern.value, f->clean));
+  PetscCall(PatternMat(&f->pattern, &f->X));
   PetscCall(ParamsAdd(params, "features", F, cols, decay, &f->W, &f->dW));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,8 +2,9 @@
    Attention of GAT: each head takes the mean of its part of the rows of neighbours, weighted by the softmax of
    LeakyReLU(<a, h_i> + <b, h_j>), of which some are dropped in training.
 
-   All heads are one product: column f * heads + head of the input is column f of that head. So the array of the input,
-   a row for each node, is that of a matrix with a row for each head and node, and the graph is as many copies of itself.
+   All heads are one product. Column f * heads + head of the input is column f of that head. So the array of the input,
+   which has a row for each node, is that of a matrix with a row for each head and node. The graph is as many copies of
+   itself.
 
    Velickovic, Cucurull, Casanova, Romero, Lio and Bengio, Graph attention networks (2018)
 */
@@ -18,7 +19,7 @@ typedef struct {
   Pattern   pattern;                         /* of the copies */
   Mat       S, E;                            /* the graph; scores before LeakyReLU */
   Mat       P;                               /* softmax of the scores */
-  Mat       M, Q, Qt;                        /* what is dropped, zeros and 1 / (1 - p); weights of neighbours: M .* P */
+  Mat       M, Q;                            /* what is dropped, zeros and 1 / (1 - p); weights of neighbours: M .* P */
   Mat       D;                               /* gradient with respect to scores */
   Block     w, dw;                           /* a and b */
   Block     h, dh, out, dout;                /* of the layer, with a row for each head and node */
@@ -48,7 +49,7 @@ static PetscErrorCode AttentionForward(Layer layer, const Pass *pass)
   PetscCall(MatSampledSoftmax(t->P));
   PetscCall(PatternGet(&t->pattern, t->P, mask));
   PetscCall(PatternPut(&t->pattern, t->Q));
-  PetscCall(MatProductNumeric(t->out.mat));
+  PetscCall(ProductRun(t->out.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,7 +68,6 @@ static PetscErrorCode AttentionSums(Attention *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The list of the pattern is that of Q, from the way forward */
 static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
 {
   Attention           *t    = (Attention *)layer->data;
@@ -75,8 +75,7 @@ static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
   const ScoresPick     pick = {t->heads, t->cols, t->products.a, t->dw.a};
 
   PetscFunctionBegin;
-  PetscCall(PatternPut(&t->pattern, t->Qt));
-  PetscCall(MatProductNumeric(t->dh.mat));
+  PetscCall(ProductRun(t->dh.mat));
   PetscCall(PatternGet(&t->pattern, NULL, LayerMask(layer, pass, t->dropout, 1)));
   PetscCall(PatternPut(&t->pattern, t->M));
   PetscCall(MatSampledMatTransposeMult(t->M, t->dout.mat, t->h.mat, PETSC_TRUE, MAT_REUSE_MATRIX, &t->D));
@@ -85,7 +84,7 @@ static PetscErrorCode AttentionBackward(Layer layer, const Pass *pass)
   PetscCall(MatSampledLeakyReLUGradient(t->E, SLOPE, t->D));
   PetscCall(AttentionSums(t));
   EntriesRun(ScoresGradient, layer->nodes, &g, t->h.rows * t->h.cols);
-  PetscCall(MatProductNumeric(t->products.mat));
+  PetscCall(ProductRun(t->products.mat));
   EntriesRun(ScoresPick, layer->nodes, &pick, t->dw.rows * t->dw.cols);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,7 +95,7 @@ static PetscErrorCode AttentionSetUp(Layer layer)
 
   PetscFunctionBegin;
   PetscCall(ProductCreate(t->Q, t->h.mat, MATPRODUCT_AB, t->out.mat));
-  PetscCall(ProductCreate(t->Qt, t->dout.mat, MATPRODUCT_AB, t->dh.mat));
+  PetscCall(ProductCreate(t->Q, t->dout.mat, MATPRODUCT_AtB, t->dh.mat));
   PetscCall(ProductCreate(layer->before->out.local, t->dscoresnodes.local, MATPRODUCT_AtB, t->products.mat));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -104,7 +103,7 @@ static PetscErrorCode AttentionSetUp(Layer layer)
 static PetscErrorCode AttentionDestroy(Layer layer)
 {
   Attention *t       = (Attention *)layer->data;
-  Mat       *mat[]   = {&t->S, &t->E, &t->P, &t->M, &t->Q, &t->Qt, &t->D};
+  Mat       *mat[]   = {&t->S, &t->E, &t->P, &t->M, &t->Q, &t->D};
   Block     *block[] = {&t->h, &t->dh, &t->out, &t->dout, &t->give, &t->take, &t->scores, &t->dscoresnodes, &t->dscores, &t->products};
 
   PetscFunctionBegin;
@@ -125,8 +124,7 @@ static PetscErrorCode AttentionMatrices(const Nodes *nodes, const Graph *g, Atte
   PetscCall(GraphCopies(g, t->heads, &copies));
   PetscCall(PatternCreate(nodes, copies, 0, t->heads, &t->pattern));
   PetscCall(MatDestroy(&copies));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(PatternMat(&t->pattern, PETSC_FALSE, mat[i]));
-  PetscCall(PatternMat(&t->pattern, PETSC_TRUE, &t->Qt));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mat); i++) PetscCall(PatternMat(&t->pattern, mat[i]));
   PetscCall(MatCreateVecs(t->D, &t->ones, NULL));
   PetscCall(VecSet(t->ones, 1));
   PetscFunctionReturn(PETSC_SUCCESS);

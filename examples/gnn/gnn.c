@@ -3,6 +3,8 @@ static char help[] = "Graph networks with two layers, trained to tell the classe
                      "  ./gnn -f ../graphs/cora -seeds 5 -output_dir .\n"
                      "  mpiexec -n 2 ./gnn -nodes 2000 -mat_type aijtcu\n\n";
 
+#include "csv.h"
+#include "machine.h"
 #include "options.h"
 #include "train.h"
 #include <petscaijtcu.h>
@@ -11,7 +13,7 @@ typedef struct {
   NetworkOptions network;
   PetscInt       nodes, seeds, every;
   PetscBool      check, test; /* -check_gradient, -test_output */
-  char           file[PETSC_MAX_PATH_LEN], output[PETSC_MAX_PATH_LEN];
+  char           file[PETSC_MAX_PATH_LEN], output[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
 static PetscErrorCode GetOptions(Options *o)
@@ -27,6 +29,7 @@ static PetscErrorCode GetOptions(Options *o)
   o->seeds = 1;
   o->every = 20;
   PetscCall(PetscStrncpy(name, "gcn", sizeof(name)));
+  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Graph network", NULL);
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-network", "gcn, agnn or gat", name, sizeof(name), NULL));
   PetscCall(PetscEnumFind(NetworkKinds, name, &kind, &found));
@@ -45,6 +48,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-every", "Epochs between two lines; 0 for no lines", 0, &o->every));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-check_gradient", "Compare gradients with differences of the loss, and train nothing", &o->check));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-output_dir", "Folder for a picture of loss and accuracy with the first seed", o->output, sizeof(o->output), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(n->dropout >= 0 && n->dropout < 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-dropout %g: must be at least 0, and less than 1", (double)n->dropout);
@@ -64,32 +69,73 @@ static PetscErrorCode Draw(const Options *o, const Training *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Train(const Options *o, Network *w)
+static const char columns[] = "network,graph,nodes,neighbours,type,hidden,seeds,epochs,accuracy,deviation,first_epoch_s,epoch_s,least_epoch_s,precision,commit,petsc,cuda,machine,processes";
+
+/* What all seeds have in common */
+typedef struct {
+  PetscInt  epochs;                /* of all */
+  PetscReal accuracy, deviation;   /* on the test set, in percent */
+  PetscReal start, seconds, least; /* of the first epoch of the first seed; of an epoch; the same of the fastest seed */
+} Summary;
+
+static PetscErrorCode AppendCSV(const Options *o, const Network *w, PetscReal neighbours, const Summary *s)
 {
-  PetscReal sum = 0, squares = 0, seconds = 0;
-  PetscInt  epochs = 0;
+  const char *name = o->file[0] ? o->file : "generated";
+  FILE       *fp;
+  MatType     type;
+  char        petsc[32], cuda[16], machine[128], *slash;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
-  for (PetscInt seed = 1; seed <= o->seeds; seed++) {
-    Training  t;
-    PetscReal accuracy;
+  PetscCall(PetscStrrchr(name, '/', &slash));
+  PetscCall(MatGetType(w->P, &type));
+  PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
+  PetscCall(ExampleCUDAVersion(w->P, cuda, sizeof(cuda)));
+  PetscCall(ExampleMachine(w->P, machine, sizeof(machine)));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%" PetscInt_FMT ",%.0f,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", NetworkKinds[o->network.kind], slash, w->nodes.N, (double)neighbours, type, o->network.hidden, o->seeds, s->epochs));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.2f,%.2f,%.4e,%.4e,%.4e,", (double)s->accuracy, (double)s->deviation, (double)s->start, (double)s->seconds, (double)s->least));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine, size));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(PetscMemzero(&t, sizeof(t)));
-    PetscCall(TrainRun(w, &o->network, (uint64_t)seed, o->test ? 0 : o->every, &t));
-    accuracy = 100 * t.scored.accuracy[SPLIT_TEST];
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %" PetscInt_FMT " epochs, weights of epoch %" PetscInt_FMT ", test accuracy %.1f %%", seed, t.epochs, t.best, (double)accuracy));
-    if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %.2f ms an epoch", 1e3 * (double)t.seconds / (double)t.epochs));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-    sum += accuracy;
-    squares += accuracy * accuracy;
-    seconds += t.seconds;
-    epochs += t.epochs;
-    if (seed == 1 && o->output[0]) PetscCall(Draw(o, &t));
-    PetscCall(TrainDestroy(&t));
+static PetscErrorCode TrainSeed(const Options *o, Network *w, PetscInt seed, Summary *s)
+{
+  Training  t;
+  PetscReal accuracy;
+
+  PetscFunctionBegin;
+  PetscCall(TrainRun(w, &o->network, (uint64_t)seed, o->test ? 0 : o->every, &t));
+  accuracy = 100 * t.scored.accuracy[SPLIT_TEST];
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "seed %" PetscInt_FMT ": %" PetscInt_FMT " epochs, weights of epoch %" PetscInt_FMT ", test accuracy %.1f %%", seed, t.epochs, t.best, (double)accuracy));
+  if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %.2f ms an epoch", 1e3 * (double)t.seconds));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  if (seed == 1) {
+    s->start = t.start;
+    s->least = t.seconds;
+    if (o->output[0]) PetscCall(Draw(o, &t));
   }
-  sum /= (PetscReal)o->seeds;
-  squares = PetscSqrtReal(PetscMax(0, squares / (PetscReal)o->seeds - sum * sum));
-  if (o->seeds > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "test accuracy %.2f +- %.2f %%\n", (double)sum, (double)squares));
+  s->least = PetscMin(s->least, t.seconds);
+  s->seconds += t.seconds / (PetscReal)o->seeds;
+  s->epochs += t.epochs;
+  s->accuracy += accuracy / (PetscReal)o->seeds;
+  s->deviation += accuracy * accuracy / (PetscReal)o->seeds;
+  PetscCall(TrainDestroy(&t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Train(const Options *o, Network *w, PetscReal neighbours)
+{
+  Summary s;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(&s, sizeof(s)));
+  for (PetscInt seed = 1; seed <= o->seeds; seed++) PetscCall(TrainSeed(o, w, seed, &s));
+  s.deviation = PetscSqrtReal(PetscMax(0, s.deviation - s.accuracy * s.accuracy));
+  if (o->seeds > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "test accuracy %.2f +- %.2f %%\n", (double)s.accuracy, (double)s.deviation));
+  if (o->csv[0]) PetscCall(AppendCSV(o, w, neighbours, &s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,7 +159,7 @@ int main(int argc, char **args)
   PetscCall(MatGetInfo(g.A, MAT_GLOBAL_SUM, &info));
   if (!o.check) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " nodes, %.0f neighbours, %" PetscInt_FMT " classes, %" PetscInt_FMT " weights\n", NetworkKinds[o.network.kind], N, info.nz_used - N, g.classes, w.params.size));
   if (o.check) PetscCall(TrainCheckGradient(&w, 1, &wrong));
-  else PetscCall(Train(&o, &w));
+  else PetscCall(Train(&o, &w, (PetscReal)info.nz_used - (PetscReal)N));
   PetscCall(NetworkDestroy(&w));
   PetscCall(GraphDestroy(&g));
   PetscCheck(!wrong, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " gradients are wrong", wrong);

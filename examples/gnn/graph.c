@@ -1,6 +1,7 @@
 #include "graph.h"
 #include "entries.h"
 #include "matload.h"
+#include <petscaijtcu.h>
 
 /* Rows of features add up to one, those without entries excepted */
 static PetscErrorCode NormalizeFeatures(Mat X)
@@ -46,7 +47,7 @@ static PetscErrorCode ReadLabels(MPI_Comm comm, const char file[], PetscInt N, i
       if (line[0] == '#') continue;
       if (read == N || sscanf(line, "%d %15s", &label, split) != 2) break;
       while (s <= SPLIT_NONE && strcmp(split, names[s])) s++;
-      if (s > SPLIT_NONE) break;
+      if (s > SPLIT_NONE || label >= N) break;
       all[2 * read]     = label;
       all[2 * read + 1] = label < 0 ? SPLIT_NONE : s;
       read++;
@@ -225,8 +226,8 @@ PetscErrorCode GraphGenerate(MPI_Comm comm, PetscInt N, Graph *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D^(-1/2) A D^(-1/2), symmetric, D the degrees */
-PetscErrorCode GraphNormalized(const Graph *g, Mat *P)
+/* D^(-1/2) A D^(-1/2), which is symmetric, or D^(-1) A, whose rows add up to one. D has the degrees */
+PetscErrorCode GraphMean(const Graph *g, PetscBool symmetric, Mat *P)
 {
   Vec d;
 
@@ -234,16 +235,16 @@ PetscErrorCode GraphNormalized(const Graph *g, Mat *P)
   PetscCall(MatDuplicate(g->A, MAT_COPY_VALUES, P));
   PetscCall(MatCreateVecs(*P, &d, NULL));
   PetscCall(MatGetRowSum(*P, d));
-  PetscCall(VecSqrtAbs(d));
+  if (symmetric) PetscCall(VecSqrtAbs(d));
   PetscCall(VecReciprocal(d));
-  PetscCall(MatDiagonalScale(*P, d, d));
+  PetscCall(MatDiagonalScale(*P, d, symmetric ? d : NULL));
   PetscCall(VecDestroy(&d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The graph and copies of it that know nothing of each other. Each process owns the copies of its nodes, one copy behind
-   the other
+   The graph and copies of it that know nothing of each other. Each process owns the copies of its nodes, one copy
+   behind the other
 */
 PetscErrorCode GraphCopies(const Graph *g, PetscInt copies, Mat *S)
 {
@@ -288,6 +289,17 @@ PetscErrorCode GraphCopies(const Graph *g, PetscInt copies, Mat *S)
   PetscCall(PetscFree2(col, ones));
   PetscCall(MatAssemblyBegin(*S, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*S, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix of the type that -mat_type says, aijtcu otherwise */
+PetscErrorCode GraphConvert(Mat A, Mat *B)
+{
+  char type[64] = MATAIJTCU;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
+  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

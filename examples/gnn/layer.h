@@ -21,10 +21,12 @@ struct _n_Layer {
   PetscInt     number;    /* 0, 1, ... */
   Block        out, dout; /* what it makes, and the gradient with respect to it */
   void        *data;
-  PetscErrorCode (*setup)(Layer); /* weights are there now; may be NULL */
+  /* Behind ParamsSetUp(), when weights have their arrays; may be NULL */
+  PetscErrorCode (*setup)(Layer);
   PetscErrorCode (*forward)(Layer, const Pass *);
-  PetscErrorCode (*backward)(Layer, const Pass *); /* dout is there; makes gradients of weights, and dout of the layer before */
-  PetscErrorCode (*destroy)(Layer);
+  /* From dout: gradients of weights, and dout of the layer before */
+  PetscErrorCode (*backward)(Layer, const Pass *);
+  PetscErrorCode (*destroy)(Layer); /* may be NULL */
 };
 
 PETSC_INTERN PetscErrorCode LayerCreate(const Nodes *, Layer before, PetscInt cols, size_t, Layer *);
@@ -33,7 +35,7 @@ PETSC_INTERN EntryMask      LayerMask(Layer, const Pass *, PetscReal, uint64_t);
 
 /* features.c: sparse features times weights, with dropout of features */
 PETSC_INTERN PetscErrorCode LayerFeatures(const Nodes *, const Graph *, Params *, PetscInt cols, PetscReal dropout, PetscReal decay, Layer *);
-/* dense.c: the input times weights; the mean of neighbours, by a symmetric matrix; bias, activation and dropout */
+/* dense.c: the input times weights; the mean of neighbours, by a matrix; bias, activation, dropout */
 PETSC_INTERN PetscErrorCode LayerLinear(const Nodes *, Layer, Params *, PetscInt cols, PetscReal decay, Layer *);
 PETSC_INTERN PetscErrorCode LayerMean(const Nodes *, Layer, Mat, Layer *);
 PETSC_INTERN PetscErrorCode LayerActivate(const Nodes *, Layer, Params *, PetscBool bias, Activation, PetscReal dropout, PetscReal decay, Layer *);

@@ -1,5 +1,4 @@
 #include "network.h"
-#include <petscaijtcu.h>
 
 const char *const NetworkKinds[] = {"gcn", "agnn", "gat", "NetworkKind", "NETWORK_", NULL};
 
@@ -8,23 +7,23 @@ void NetworkUsual(NetworkKind kind, NetworkOptions *o)
 {
   const NetworkOptions usual[] = {
     {NETWORK_GCN, 16, 1, 0.5, 5e-4, 0.01, 200, 0},     /* Kipf and Welling, 2017 */
-    {NETWORK_AGNN, 16, 1, 0.5, 5e-4, 0.01, 1000, 100}, /* Thekumparampil et al., 2018 */
+    {NETWORK_AGNN, 64, 1, 0.5, 5e-4, 0.01, 1000, 100}, /* Thekumparampil et al., 2018 */
     {NETWORK_GAT, 8, 8, 0.6, 5e-4, 0.005, 1000, 100}   /* Velickovic et al., 2018 */
   };
 
   *o = usual[kind];
 }
 
-static PetscErrorCode CreateMean(const Graph *g, Mat *P)
+/* A mean of neighbours with fixed weights */
+static PetscErrorCode CreateMean(const Graph *g, PetscBool symmetric, Mat *P)
 {
-  Mat  A;
-  char type[64] = MATAIJTCU;
+  Mat A;
 
   PetscFunctionBegin;
-  PetscCall(GraphNormalized(g, &A));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof(type), NULL));
-  PetscCall(MatConvert(A, type, MAT_INITIAL_MATRIX, P));
+  PetscCall(GraphMean(g, symmetric, &A));
+  PetscCall(GraphConvert(A, P));
   PetscCall(MatDestroy(&A));
+  if (!symmetric) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatSetOption(*P, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(*P, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -46,6 +45,7 @@ static PetscErrorCode CreateGCN(const Graph *g, const NetworkOptions *o, Network
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* As for cora in the paper: beta of the first mean is 0 */
 static PetscErrorCode CreateAGNN(const Graph *g, const NetworkOptions *o, Network *w)
 {
   const Nodes *n = &w->nodes;
@@ -54,7 +54,7 @@ static PetscErrorCode CreateAGNN(const Graph *g, const NetworkOptions *o, Networ
   PetscFunctionBegin;
   PetscCall(LayerFeatures(n, g, &w->params, o->hidden, o->dropout, o->decay, &l[0]));
   PetscCall(LayerActivate(n, l[0], &w->params, PETSC_TRUE, ACTIVATION_RELU, 0, o->decay, &l[1]));
-  PetscCall(LayerCosine(n, l[1], g, &w->params, o->decay, &l[2]));
+  PetscCall(LayerMean(n, l[1], w->P, &l[2]));
   PetscCall(LayerCosine(n, l[2], g, &w->params, o->decay, &l[3]));
   PetscCall(LayerActivate(n, l[3], &w->params, PETSC_FALSE, ACTIVATION_NONE, o->dropout, 0, &l[4]));
   PetscCall(LayerLinear(n, l[4], &w->params, g->classes, o->decay, &l[5]));
@@ -82,22 +82,10 @@ static PetscErrorCode CreateGAT(const Graph *g, const NetworkOptions *o, Network
 static PetscErrorCode SetLabels(const Graph *g, Network *w)
 {
   const Nodes *nodes = &w->nodes;
-  PetscScalar *a;
-  PetscInt     bytes;
   Real        *split;
 
   PetscFunctionBegin;
-  bytes = nodes->n * (PetscInt)sizeof(*g->label);
-  PetscCall(VecCreate(PETSC_COMM_SELF, &w->labels));
-  PetscCall(VecSetSizes(w->labels, bytes / (PetscInt)sizeof(*a) + 1, PETSC_DETERMINE));
-  PetscCall(VecSetType(w->labels, nodes->vtype));
-  PetscCall(VecGetArrayWrite(w->labels, &a));
-  PetscCall(PetscMemcpy(a, g->label, (size_t)bytes));
-  PetscCall(VecRestoreArrayWrite(w->labels, &a));
-  PetscCall(VecGetArrayAndMemType(w->labels, &a, NULL));
-  w->label = (int32_t *)a;
-  PetscCall(VecRestoreArrayAndMemType(w->labels, &a));
-
+  PetscCall(ListCreate(nodes, sizeof(*g->label) * (size_t)nodes->n, g->label, &w->labels, &w->label));
   PetscCall(BlockCreate(nodes, 1, SPLITS, NULL, &w->split));
   PetscCall(BlockCreate(nodes, 1, 2, NULL, &w->result));
   PetscCall(BlockCreateLocal(nodes, SPLITS, 2, NULL, &w->sums));
@@ -119,7 +107,7 @@ PetscErrorCode NetworkCreate(const Graph *g, const NetworkOptions *o, Network *w
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(w, sizeof(*w)));
-  PetscCall(CreateMean(g, &w->P));
+  PetscCall(CreateMean(g, (PetscBool)(o->kind == NETWORK_GCN), &w->P));
   PetscCall(NodesSetUp(w->P, &w->nodes));
   switch (o->kind) {
   case NETWORK_GCN:
@@ -174,7 +162,7 @@ PetscErrorCode NetworkScores(Network *w, Scored *s)
   PetscReal          sum[2 * SPLITS];
 
   PetscFunctionBegin;
-  PetscCall(MatProductNumeric(w->sums.mat));
+  PetscCall(ProductRun(w->sums.mat));
   PetscCall(MatDenseGetArrayRead(w->sums.mat, &a));
   for (int i = 0; i < 2 * SPLITS; i++) sum[i] = PetscRealPart(a[i]);
   PetscCall(MatDenseRestoreArrayRead(w->sums.mat, &a));

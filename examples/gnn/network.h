@@ -29,7 +29,7 @@ typedef struct {
   Params   params;
   Layer    layer[8];
   PetscInt n;
-  Mat      P; /* of GCN */
+  Mat      P; /* a mean with fixed weights */
 
   PetscInt count[SPLITS]; /* nodes in all */
   Vec      labels;        /* has the memory for: */

@@ -106,22 +106,75 @@ PetscErrorCode BlockDestroy(Block *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode ListCreate(const Nodes *nodes, size_t bytes, const void *from, Vec *x, void *array)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PETSC_COMM_SELF, x));
+  PetscCall(VecSetSizes(*x, (PetscInt)((bytes + sizeof(*a) - 1) / sizeof(*a)), PETSC_DETERMINE));
+  PetscCall(VecSetType(*x, nodes->vtype));
+  PetscCall(VecSet(*x, 0));
+  PetscCall(VecGetArrayAndMemType(*x, &a, NULL));
+  *(void **)array = a;
+  PetscCall(VecRestoreArrayAndMemType(*x, &a));
+  if (!from) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetArrayWrite(*x, &a));
+  PetscCall(PetscMemcpy(a, from, bytes));
+  PetscCall(VecRestoreArrayWrite(*x, &a));
+  PetscCall(ListBack(*x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ListBack(Vec x)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayAndMemType(x, &a, NULL));
+  PetscCall(VecRestoreArrayAndMemType(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries were perhaps changed through the array of a block, and are there. Or PETSc has made them elsewhere */
+static PetscErrorCode Bring(Mat A, const PetscScalar **array)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayAndMemType(A, &a, NULL));
+  *array = a;
+  PetscCall(MatDenseRestoreArrayAndMemType(A, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parallel products of some types are made on the host. B is new to them, and C comes back to where its array is */
+PetscErrorCode ProductRun(Mat C)
+{
+  Mat                B;
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatProductGetMats(C, NULL, &B, NULL));
+  PetscCall(Bring(B, &a));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(Bring(C, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* C keeps its array */
 PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType type, Mat C)
 {
   const PetscScalar *before, *after;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetArrayReadAndMemType(C, &before, NULL));
-  after = before;
-  PetscCall(MatDenseRestoreArrayReadAndMemType(C, &after));
+  PetscCall(Bring(C, &before));
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));
   PetscCall(MatProductSetType(C, type));
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
-  PetscCall(MatProductNumeric(C));
-  PetscCall(MatDenseGetArrayReadAndMemType(C, &after, NULL));
+  PetscCall(ProductRun(C));
+  PetscCall(Bring(C, &after));
   PetscCheck(before == after, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A product has given its result another array");
-  PetscCall(MatDenseRestoreArrayReadAndMemType(C, &after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

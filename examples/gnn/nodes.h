@@ -32,8 +32,17 @@ PETSC_INTERN PetscErrorCode BlockOnes(const Nodes *, PetscInt copies, Block *);
 PETSC_INTERN PetscErrorCode BlockSet(const Block *, const Real[]);
 PETSC_INTERN PetscErrorCode BlockDestroy(Block *);
 
-/* A product that is set up once, and made by MatProductNumeric(C) */
+/*
+   Memory where dense matrices are, for so many bytes, as a vector of this process. It stays where it is. It begins with
+   zeros, or with what lies on the host
+*/
+PETSC_INTERN PetscErrorCode ListCreate(const Nodes *, size_t, const void *from, Vec *, void *array);
+/* After changes by VecGetArray() */
+PETSC_INTERN PetscErrorCode ListBack(Vec);
+
+/* A product into C that is set up once, and made by ProductRun() */
 PETSC_INTERN PetscErrorCode ProductCreate(Mat A, Mat B, MatProductType, Mat C);
+PETSC_INTERN PetscErrorCode ProductRun(Mat C);
 
 /* EntriesRun(Adam, nodes, arguments, n) */
 #if PetscDefined(HAVE_CUDA)

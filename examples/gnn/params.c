@@ -17,32 +17,22 @@ PetscErrorCode ParamsAdd(Params *p, const char name[], PetscInt rows, PetscInt c
 
 PetscErrorCode ParamsSetUp(const Nodes *nodes, Params *p)
 {
-  PetscScalar *decay;
+  Real *decay;
 
   PetscFunctionBegin;
   p->nodes = nodes;
-  for (int k = 0; k < PARAMS_LISTS; k++) {
-    PetscScalar *a;
-
-    PetscCall(VecCreate(PETSC_COMM_SELF, &p->list[k]));
-    PetscCall(VecSetSizes(p->list[k], p->size, p->size));
-    PetscCall(VecSetType(p->list[k], nodes->vtype));
-    PetscCall(VecSet(p->list[k], 0));
-    PetscCall(VecGetArrayAndMemType(p->list[k], &a, NULL));
-    p->a[k] = (Real *)a;
-    PetscCall(VecRestoreArrayAndMemType(p->list[k], &a));
+  PetscCall(PetscMalloc1(p->size, &decay));
+  for (PetscInt k = 0; k < p->n; k++) {
+    for (PetscInt i = 0; i < p->param[k].rows * p->param[k].cols; i++) decay[p->param[k].first + i] = p->param[k].decay;
   }
-  PetscCall(VecGetArray(p->list[PARAMS_DECAY], &decay));
+  for (int k = 0; k < PARAMS_LISTS; k++) PetscCall(ListCreate(nodes, sizeof(*decay) * (size_t)p->size, k == PARAMS_DECAY ? decay : NULL, &p->list[k], &p->a[k]));
+  PetscCall(PetscFree(decay));
   for (PetscInt k = 0; k < p->n; k++) {
     const Param *a = &p->param[k];
 
-    for (PetscInt i = 0; i < a->rows * a->cols; i++) decay[a->first + i] = a->decay;
     PetscCall(BlockCreateLocal(nodes, a->rows, a->cols, p->a[PARAMS_W] + a->first, a->w));
     PetscCall(BlockCreateLocal(nodes, a->rows, a->cols, p->a[PARAMS_G] + a->first, a->dw));
   }
-  PetscCall(VecRestoreArray(p->list[PARAMS_DECAY], &decay));
-  PetscCall(VecGetArrayAndMemType(p->list[PARAMS_DECAY], &decay, NULL));
-  PetscCall(VecRestoreArrayAndMemType(p->list[PARAMS_DECAY], &decay));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -61,8 +51,7 @@ PetscErrorCode ParamsStart(Params *p, uint64_t seed)
     for (PetscInt i = a->first; i < a->first + a->rows * a->cols; i++) w[i] = a->start + a->bound * (PetscReal)(2 * EntryRandom(seed, (uint64_t)i) - 1);
   }
   PetscCall(VecRestoreArray(p->list[PARAMS_W], &w));
-  PetscCall(VecGetArrayAndMemType(p->list[PARAMS_W], &w, NULL));
-  PetscCall(VecRestoreArrayAndMemType(p->list[PARAMS_W], &w));
+  PetscCall(ListBack(p->list[PARAMS_W]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -79,8 +68,7 @@ PetscErrorCode ParamsSum(Params *p)
   PetscCall(VecGetArray(p->list[PARAMS_G], &g));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, g, count, MPIU_SCALAR, MPIU_SUM, p->nodes->comm));
   PetscCall(VecRestoreArray(p->list[PARAMS_G], &g));
-  PetscCall(VecGetArrayAndMemType(p->list[PARAMS_G], &g, NULL));
-  PetscCall(VecRestoreArrayAndMemType(p->list[PARAMS_G], &g));
+  PetscCall(ListBack(p->list[PARAMS_G]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

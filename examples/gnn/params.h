@@ -1,6 +1,6 @@
 /*
-   The weights of a network: one list for all, so that Adam is one pass and their gradient one message. Every process has
-   all of them.
+   The weights of a network: one list for all, so that Adam is one pass and their gradient one message. Every process
+   has all of them.
 */
 #pragma once
 

@@ -13,22 +13,6 @@ static PetscErrorCode Blocks(Mat A, Mat block[2], const PetscInt **garray)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of this process, and its array where nodes has arrays. The array stays where it is */
-static PetscErrorCode ListCreate(const Nodes *nodes, PetscInt n, Vec *x, void **array)
-{
-  PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall(VecCreate(PETSC_COMM_SELF, x));
-  PetscCall(VecSetSizes(*x, n, n));
-  PetscCall(VecSetType(*x, nodes->vtype));
-  PetscCall(VecSet(*x, 0));
-  PetscCall(VecGetArrayAndMemType(*x, &a, NULL));
-  *array = a;
-  PetscCall(VecRestoreArrayAndMemType(*x, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Which node and copy a row or column of GraphCopies() is. owner is a guess at the process, and becomes that */
 static PetscInt NodeOf(const PetscInt starts[], PetscInt copies, PetscInt row, PetscMPIInt *owner, PetscInt *copy)
 {
@@ -42,23 +26,18 @@ static PetscInt NodeOf(const PetscInt starts[], PetscInt copies, PetscInt row, P
   return starts[*owner] / copies + row % n;
 }
 
-/*
-   Numbers of entries, which are the same on any number of processes. Their memory is that of a vector: it is where
-   kernels read them, and PETSc brings them there
-*/
+/* Numbers of entries, which are the same on any number of processes */
 static PetscErrorCode SetIds(PetscInt before, PetscInt copies, Pattern *p)
 {
-  const PetscInt  each   = sizeof(int64_t) / sizeof(Real);
   PetscMPIInt     owner  = 0;
   const PetscInt *starts = NULL;
-  PetscScalar    *a;
   PetscInt        n;
+  int64_t        *id;
 
   PetscFunctionBegin;
   PetscCall(MatGetSize(p->like, NULL, &n));
   if (copies > 1) PetscCall(MatGetOwnershipRanges(p->like, &starts));
-  PetscCall(ListCreate(p->nodes, each * p->nz, &p->ids, (void **)&p->id));
-  PetscCall(VecGetArrayWrite(p->ids, &a));
+  PetscCall(PetscMalloc1(p->nz, &id));
   for (PetscInt e = 0; e < p->nz; e++) {
     PetscInt row = before + p->row[e], col = p->col[e], copy = 0;
 
@@ -66,23 +45,24 @@ static PetscErrorCode SetIds(PetscInt before, PetscInt copies, Pattern *p)
       row = NodeOf(starts, copies, row, &owner, &copy);
       col = NodeOf(starts, copies, col, &owner, &copy);
     }
-    ((int64_t *)a)[e] = ((int64_t)copy * (n / copies) + row) * n + col;
+    id[e] = ((int64_t)copy * (n / copies) + row) * n + col;
   }
-  PetscCall(VecRestoreArrayWrite(p->ids, &a));
-  PetscCall(VecGetArrayAndMemType(p->ids, &a, NULL)); /* back to where p->id is */
-  PetscCall(VecRestoreArrayAndMemType(p->ids, &a));
+  PetscCall(ListCreate(p->nodes, sizeof(*id) * (size_t)p->nz, id, &p->ids, &p->id));
+  PetscCall(PetscFree(id));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The pattern of A, of the aij family. Entries of its off-diagonal block come behind those of its diagonal block. An A of
-   this process alone has rows of a matrix of all, behind so many others. One of GraphCopies() has so many copies
+   The pattern and the values of A, of the aij family. Entries of its off-diagonal block come behind those of its
+   diagonal block. An A of this process alone has rows of a matrix of all, behind so many others. One of GraphCopies()
+   has so many copies
 */
 PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, PetscInt copies, Pattern *p)
 {
   Mat             block[2];
   const PetscInt *garray = NULL;
   PetscInt        r0, c0, nz = 0;
+  PetscScalar    *v;
 
   PetscFunctionBegin;
   p->nodes = nodes;
@@ -98,44 +78,48 @@ PetscErrorCode PatternCreate(const Nodes *nodes, Mat A, PetscInt before, PetscIn
     nz += (PetscInt)info.nz_used;
   }
   PetscCall(PetscMalloc2(nz, &p->row, nz, &p->col));
+  PetscCall(PetscMalloc1(nz, &v));
   nz = 0;
   for (int b = 0; b < 2 && block[b]; b++) {
     PetscInt m;
 
     PetscCall(MatGetSize(block[b], &m, NULL));
     for (PetscInt i = 0; i < m; i++) {
-      const PetscInt *j;
-      PetscInt        n;
+      const PetscInt    *j;
+      const PetscScalar *a;
+      PetscInt           n;
 
-      PetscCall(MatGetRow(block[b], i, &n, &j, NULL));
+      PetscCall(MatGetRow(block[b], i, &n, &j, &a));
       for (PetscInt e = 0; e < n; e++, nz++) {
         p->row[nz] = r0 + i;
         p->col[nz] = b ? garray[j[e]] : c0 + j[e];
+        v[nz]      = a[e];
       }
-      PetscCall(MatRestoreRow(block[b], i, &n, &j, NULL));
+      PetscCall(MatRestoreRow(block[b], i, &n, &j, &a));
     }
   }
-  PetscCall(ListCreate(nodes, nz, &p->value, (void **)&p->v));
+  PetscCall(ListCreate(nodes, sizeof(*v) * (size_t)nz, v, &p->value, &p->v));
+  PetscCall(PetscFree(v));
   p->nz = nz;
   PetscCall(SetIds(before, copies, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A matrix of the type that -mat_type says, aijtcu otherwise. Its values are those of the list */
-PetscErrorCode PatternMat(const Pattern *p, PetscBool transposed, Mat *A)
+PetscErrorCode PatternMat(const Pattern *p, Mat *A)
 {
   PetscInt m, n, *row, *col;
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(p->like, &m, &n));
   PetscCall(MatCreate(PetscObjectComm((PetscObject)p->like), A));
-  PetscCall(MatSetSizes(*A, transposed ? n : m, transposed ? m : n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetSizes(*A, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(MatSetType(*A, MATAIJTCU));
   PetscCall(MatSetFromOptions(*A));
   PetscCall(PetscMalloc2(p->nz, &row, p->nz, &col)); /* PETSc changes them */
   PetscCall(PetscArraycpy(row, p->row, p->nz));
   PetscCall(PetscArraycpy(col, p->col, p->nz));
-  PetscCall(MatSetPreallocationCOO(*A, p->nz, transposed ? col : row, transposed ? row : col));
+  PetscCall(MatSetPreallocationCOO(*A, p->nz, row, col));
   PetscCall(PetscFree2(row, col));
   PetscCall(PatternPut(p, *A));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,7 @@
 /*
-   Sparse matrices with one pattern whose values change in every step, and their transposes.
+   Sparse matrices with one pattern whose values change in every step.
 
-   The values of a pattern are a list, in the order of the local rows. MatSetValuesCOO() puts them into a matrix, or into
-   one with the transposed pattern, on the processes and on the device where they belong.
+   The values of a pattern are a list. MatSetValuesCOO() puts them into a matrix, where that is.
 */
 #pragma once
 
@@ -20,7 +19,7 @@ typedef struct {
 } Pattern;
 
 PETSC_INTERN PetscErrorCode PatternCreate(const Nodes *, Mat, PetscInt before, PetscInt copies, Pattern *);
-PETSC_INTERN PetscErrorCode PatternMat(const Pattern *, PetscBool transposed, Mat *);
+PETSC_INTERN PetscErrorCode PatternMat(const Pattern *, Mat *);
 PETSC_INTERN PetscErrorCode PatternGet(Pattern *, Mat, EntryMask);
 PETSC_INTERN PetscErrorCode PatternPut(const Pattern *, Mat);
 PETSC_INTERN PetscErrorCode PatternDestroy(Pattern *);

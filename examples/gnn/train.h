@@ -7,10 +7,10 @@
 #include "network.h"
 
 typedef struct {
-  PetscInt  epochs, best; /* how many there were, and after which the weights were kept */
-  Scored    scored;       /* with these weights */
-  PetscReal seconds;      /* of all epochs */
-  Scored   *history;      /* of each epoch */
+  PetscInt  epochs, best;   /* how many there were, and after which the weights were kept */
+  Scored    scored;         /* with these weights */
+  PetscReal start, seconds; /* of the first epoch, which starts libraries; of each one later */
+  Scored   *history;        /* of each epoch */
 } Training;
 
 PETSC_INTERN PetscErrorCode TrainRun(Network *, const NetworkOptions *, uint64_t seed, PetscInt every, Training *);

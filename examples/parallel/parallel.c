@@ -16,7 +16,7 @@ typedef struct {
   char    **family;
   PetscInt  families, *N, count, *parts, partitions, repeat;
   PetscReal scale;
-  PetscBool weak, test;
+  PetscBool weak, transposed, test;
   char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
@@ -25,7 +25,7 @@ typedef struct {
   PetscInt ghosts, most_ghosts, most_neighbours;
 } Partition;
 
-static const char columns[] = "matrix,processes,measured,weak,rows,nonzeros,N,repeat,product_s,least_s,pack_s,exchange_s,offdiagonal_s,ghosts,most_ghosts,most_neighbours,precision,commit,petsc,cuda,machine";
+static const char columns[] = "matrix,processes,measured,weak,transposed,rows,nonzeros,N,repeat,product_s,least_s,pack_s,exchange_s,offdiagonal_s,ghosts,most_ghosts,most_neighbours,precision,commit,petsc,cuda,machine";
 
 static PetscErrorCode GetOptions(Options *o)
 {
@@ -44,6 +44,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list, as for bench", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-weak", "As many times as many rows as there are processes", &o->weak));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-transposed", "Products with the transpose", &o->transposed));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "32,96", &o->count, &o->N));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-partitions", "Numbers of processes of which only the exchange is found out, a list; default: none", "1", &o->partitions, &o->parts));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after three to warm up", 1, &o->repeat));
@@ -123,11 +124,11 @@ typedef struct {
 } Times;
 
 /* The life of a product, except that C stays */
-static PetscErrorCode Product(Mat A, Mat B, Mat C)
+static PetscErrorCode Product(Mat A, PetscBool transposed, Mat B, Mat C)
 {
   PetscFunctionBegin;
   PetscCall(MatProductCreateWithMat(A, B, NULL, C));
-  PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+  PetscCall(MatProductSetType(C, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(C));
   PetscCall(MatProductSymbolic(C));
   PetscCall(MatProductNumeric(C));
@@ -150,7 +151,7 @@ static PetscErrorCode TimeProducts(const Options *o, Mat A, Mat B, Mat C, Times 
     PetscCall(ExampleSynchronize(A));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(ExampleTime(A, &begin));
-    PetscCall(Product(A, B, C));
+    PetscCall(Product(A, o->transposed, B, C));
     PetscCall(ExampleTime(A, &end));
     if (k >= 0) seconds[k] = (PetscReal)(end - begin);
   }
@@ -225,7 +226,7 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt pr
   PetscCall(MatDestroy(&A));
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", name, processes, t != NULL, o->weak, rows, nonzeros, N, t ? o->repeat : 0));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%d,%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", name, processes, t != NULL, o->weak, o->transposed, rows, nonzeros, N, t ? o->repeat : 0));
   if (!t) t = &none;
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,", (double)t->product.median, (double)t->product.least, t->exchange.pack, t->exchange.wait, t->exchange.offdiagonal));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,\"%s\"\n", x->ghosts, x->most_ghosts, x->most_neighbours, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
@@ -266,7 +267,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[])
   PetscReal   scale;
   PetscInt    rows;
   PetscInt64  nonzeros;
-  Partition    x;
+  Partition   x;
   Mat         A;
 
   PetscFunctionBegin;
@@ -313,6 +314,6 @@ int main(int argc, char **args)
    test:
       suffix: weak
       nsize: 2
-      args: -test_output -weak -scale 0.0002 -N 3 -repeat 2 -mat_type {{aij aijtcu}}
+      args: -test_output -weak -scale 0.0002 -N 3 -repeat 2 -mat_type {{aij aijtcu}} -transposed {{0 1}}
 
 TEST*/

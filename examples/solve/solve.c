@@ -49,7 +49,7 @@ typedef struct {
   PetscBool          wrong;
 } Result;
 
-static const char columns[] = "matrix,rows,nonzeros,processes,columns,solver,type,place,way,iterations,repeat,solve_s,least_s,setup_s,speedup,residual,difference,precision,commit,petsc,cuda,machine";
+static const char columns[] = "matrix,values,rows,nonzeros,processes,columns,solver,type,place,way,iterations,repeat,solve_s,least_s,setup_s,speedup,residual,difference,precision,commit,petsc,cuda,machine";
 
 static PetscErrorCode HasDevice(PetscBool *device)
 {
@@ -206,7 +206,7 @@ static PetscErrorCode AppendCSV(const Options *o, const Case *c, const Side *sid
   PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
   PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%" PetscInt64_FMT ",%d,%" PetscInt_FMT ",%s,%s,%s,%s,", c->system->name, c->system->csr.n, c->system->nonzeros, size, c->columns, c->solver->name, side->type, c->place, r->way));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%" PetscInt_FMT ",%" PetscInt64_FMT ",%d,%" PetscInt_FMT ",%s,%s,%s,%s,", c->system->name, c->system->values, c->system->csr.n, c->system->nonzeros, size, c->columns, c->solver->name, side->type, c->place, r->way));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4e,%.4f,%.1e,%.1e,", r->iterations, o->repeat, (double)r->solve.median, (double)r->solve.least, (double)side->setup, (double)r->speedup, (double)r->residual, (double)r->difference));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));

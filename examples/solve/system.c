@@ -91,6 +91,7 @@ PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscReal ho
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(size + 1, &starts));
   PetscCall(FamilyStarts(family, scale, size, starts));
+  PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %g", (double)hold));
   s->name      = family;
   s->symmetric = PETSC_TRUE;
   s->first     = starts[rank];
@@ -115,8 +116,10 @@ PetscErrorCode SystemLoad(const char file[], PetscBool dominant, PetscBool sprin
   s->first = 0;
   PetscCall(ExampleCSRLoad(file, &s->csr));
   PetscCheck(s->csr.m == s->csr.n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s holds a %" PetscInt_FMT " x %" PetscInt_FMT " matrix; a square one is needed", file, s->csr.m, s->csr.n);
+  PetscCall(PetscStrncpy(s->values, dominant ? "dominant" : "stored", sizeof(s->values)));
   if (dominant) PetscCall(SetDominant(&s->csr));
   if (springs) {
+    PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %g", (double)hold));
     PetscCall(InsertDiagonal(&s->csr));
     PetscCall(SpringsSetValues(0, hold, &s->csr));
   }

@@ -8,6 +8,7 @@
 
 typedef struct {
   const char  *name;
+  char         values[32]; /* where they are from: stored, dominant, or springs and the smallest eigenvalue */
   GenerateCSR  csr;      /* the rows of this process */
   PetscInt     first;    /* the number of the first of them */
   PetscInt64   nonzeros; /* of all processes */

@@ -299,7 +299,63 @@ static __global__ void __launch_bounds__(THREADS) ScalarsKernel(BlockScalarOp op
   for (int64_t j = (int64_t)blockIdx.x * THREADS + threadIdx.x; j < N; j += (int64_t)gridDim.x * THREADS) out[j] = Coefficient(active, j) != 0 ? BlockScalar(op, Coefficient(x, j), Coefficient(y, j)) : (HrpbScalar)0;
 }
 
-/* One thread block. As on the host, with all entries of a sweep at once */
+/*
+   One thread block, and no more than LANES columns. A lane has a row, and of it each column of its warp, in registers.
+   The column of the pivot goes through shared memory, in two places by turns, so that a sweep waits once
+*/
+static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_constant__ InvertArgs a)
+{
+  __shared__ HrpbScalar column[2][HRPB_LANES], inverse[HRPB_LANES][HRPB_LANES];
+  constexpr int         COUNT = HRPB_LANES / HRPB_WARPS;
+  const BlockInvert    &t = a.t;
+  const int             N = (int)a.N, n = (int)t.rank, i = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
+  HrpbScalar            x[COUNT];
+  bool                  good = true;
+
+  if (warp == 0 && i < N) t.pivots[i] = 1;
+#pragma unroll
+  for (int q = 0; q < COUNT; q++) {
+    const int j = q * HRPB_WARPS + warp;
+
+    x[q] = i < N && j < N ? (t.H[j * N + i] + t.H[i * N + j]) / 2 : (HrpbScalar)0;
+  }
+  __syncthreads(); /* the pivots are ones */
+#pragma unroll
+  for (int r = 0; r < COUNT; r++) {
+    for (int k = r * HRPB_WARPS; k < (r + 1) * HRPB_WARPS && k < n && good; k++) {
+      HrpbScalar *const now = column[k % 2];
+
+      if (k % HRPB_WARPS == warp) now[i] = x[r];
+      __syncthreads();
+      const HrpbScalar pivot = now[k], over = 1 / pivot;
+
+      if (threadIdx.x == 0) t.pivots[k] = pivot;
+      good = pivot > 0;
+#pragma unroll
+      for (int q = 0; q < COUNT; q++) {
+        const int j = q * HRPB_WARPS + warp;
+
+        if (i < n && j < n) x[q] = BlockSweep(x[q], now[i], now[j], over, i == k, j == k);
+      }
+    }
+  }
+#pragma unroll
+  for (int q = 0; q < COUNT; q++) {
+    const int j = q * HRPB_WARPS + warp;
+
+    inverse[j][i] = good && i < n && j < n ? -x[q] : (HrpbScalar)0;
+    if (i < N && j < N) t.inverse[j * N + i] = inverse[j][i];
+  }
+  __syncthreads();
+  for (int j = warp; j < N && i < N; j += HRPB_WARPS) {
+    HrpbScalar sum = 0;
+
+    for (int k = 0; k < n && good; k++) sum += inverse[k][i] * t.C[j * N + k];
+    t.step[j * N + i] = sum;
+  }
+}
+
+/* The same for any number of columns. As on the host, with all entries of a sweep at once */
 static __global__ void __launch_bounds__(THREADS) InvertKernel(const __grid_constant__ InvertArgs a)
 {
   extern __shared__ HrpbScalar square[];
@@ -589,7 +645,8 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
   const InvertArgs a     = {*t, s->N, bytes <= SHARED};
 
   if (s->N == 0) return HRPB_SUCCESS;
-  InvertKernel<<<1, THREADS, a.shared ? bytes : 0, s->stream>>>(a);
+  if (s->N <= HRPB_LANES) InvertFewKernel<<<1, THREADS, 0, s->stream>>>(a);
+  else InvertKernel<<<1, THREADS, a.shared ? bytes : 0, s->stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }

@@ -141,8 +141,8 @@ typedef struct {
   HrpbError (*scale)(const BlockShape *, const HrpbScalar *D, int32_t dblock, bool transpose, BlockIn X, BlockOut Y);
 
   /*
-     What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of them.
-     gram_work() says how many bytes of workspace gram() needs
+     What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of
+     them. gram_work() says how many bytes of workspace gram() needs
   */
   int64_t square;
   size_t (*gram_work)(int64_t n, int64_t N, BlockGramKind);
@@ -150,7 +150,7 @@ typedef struct {
   /* One or two square matrices of N rows, the second behind the first. They are symmetric */
   HrpbError (*gram)(const BlockShape *, const BlockGram *, HrpbScalar *G);
 
-  /* Y = the sum of one or two terms, or that is added to Y. Y is in no term */
+  /* Y = the sum of one or two terms, or Y += one. Only the first may have a diagonal. Y is in no term */
   HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
 } BlockOps;
 

@@ -235,7 +235,7 @@ static double StagedRows(const SpmmFacts *facts, const SpmmDevice *device)
   const HrpbSurvey *s = &facts->survey;
 
   if (!device->model->narrow_windows_save || SpmmHasFewPanels(facts->nrows, device)) return (double)s->staged_rows;
-  return (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * SpmmWindowColumns(s) / HrpbStagedParams().window_cols;
+  return (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * SpmmWindowColumns(facts) / HrpbStagedParams().window_cols;
 }
 
 /*

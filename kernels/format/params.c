@@ -30,17 +30,42 @@ bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
 }
 
 /*
+   Whether columns of B begin at multiples of so many bytes, where they follow each other in memory, as in PETSc. A window
+   that does not begin where a sector of 32 bytes does is in two. Columns that do not begin at multiples of 16 bytes are
+   copied by scalars, which takes longer for each row
+*/
+static bool ColumnsBeginAt(const SpmmFacts *facts, int bytes)
+{
+  return facts->ncols * (int64_t)sizeof(HrpbScalar) % bytes == 0;
+}
+
+/*
    Columns of a window, where windows of HrpbStagedParams() stage so many rows of B that no entry needs. Windows half as
    wide then stage a tenth fewer rows, or more. About half of the rows that are not needed are in windows whose other
    half has no entry either, in matrices of all kinds. So windows a quarter as wide are for matrices that need less than
-   six tenths. A window has 16 bytes of each column of B at least
+   six tenths, if wider ones were in two sectors. A window has 16 bytes of each column of B at least
 */
-int32_t SpmmWindowColumns(const HrpbSurvey *survey)
+int32_t SpmmWindowColumns(const SpmmFacts *facts)
 {
-  const int32_t most = HrpbStagedParams().window_cols, least = 16 / (int32_t)sizeof(HrpbScalar);
+  const HrpbSurvey *s    = &facts->survey;
+  const int32_t     most = HrpbStagedParams().window_cols, least = 16 / (int32_t)sizeof(HrpbScalar);
 
-  if (5 * survey->needed_rows >= 4 * survey->staged_rows) return most;
-  return 5 * survey->needed_rows < 3 * survey->staged_rows && most / 4 >= least ? most / 4 : most / 2;
+  if (5 * s->needed_rows >= 4 * s->staged_rows) return most;
+  return 5 * s->needed_rows < 3 * s->staged_rows && most / 4 >= least && !ColumnsBeginAt(facts, 32) ? most / 4 : most / 2;
+}
+
+/*
+   Some panel stages at least twice as many rows of B as the mean. Shorter panels share such work more evenly. They
+   stage more rows, so these must come fast. From three panels for each multiprocessor on, work is shared evenly enough
+   unless windows are whole sectors
+*/
+static bool WantsShortPanels(const SpmmFacts *facts, const SpmmDevice *device)
+{
+  const HrpbSurvey *s      = &facts->survey;
+  const double      panels = (double)facts->nrows / HrpbStagedParams().panel_rows;
+  const bool        uneven = (double)s->most_staged_rows * panels >= 2 * (double)s->staged_rows;
+
+  return uneven && ColumnsBeginAt(facts, 16) && (ColumnsBeginAt(facts, 32) || panels < 3 * device->nsm);
 }
 
 /*
@@ -59,6 +84,12 @@ HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)
   if (!SpmmColumnsRun(&facts->survey)) return HrpbGatherParams();
   if (SpmmHasFewPanels(facts->nrows, device)) return HrpbShortParams();
   if (FillsBricksOf8(&facts->survey)) return (HrpbParams){8, 64, HRPB_SHORT_COLS, 8};
-  staged.window_cols = SpmmWindowColumns(&facts->survey);
+  if (WantsShortPanels(facts, device)) return HrpbShortParams();
+  staged.window_cols = SpmmWindowColumns(facts);
   return staged;
+}
+
+HrpbParams SpmmBrickFormatReordered(const SpmmFacts *facts)
+{
+  return SpmmColumnsRun(&facts->survey) ? HrpbShortParams() : HrpbGatherParams();
 }

@@ -1,7 +1,8 @@
 /*
-   NVIDIA H200 (SXM, 141 GB). The numbers were fitted by hand to what examples/bench measured (test/results/README.md),
-   those of csr-copy for scattered columns and of reordering to runs of their own, and those of bricks in double to 15
-   real matrices, too. Those of sampled products are from test/results/sampled-h200.csv.
+   NVIDIA H200 (SXM, 141 GB). The numbers were fitted to what examples/bench measured (test/results/README.md), and to
+   28 real matrices (test/results/kernels-real-h200.csv). Those of csr-copy for scattered columns and of reordering are
+   from runs of their own, those of sampled products from test/results/sampled-h200.csv. TF32 has those of 3xTF32, but
+   for bricks.
 */
 #pragma once
 
@@ -23,52 +24,52 @@ static const SpmmModel h200 = {
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 8.5e6,
-      .least        = 10e6,
-      .block        = 0.36e6,
-      .block_column = 4.3e3,
-      .brick        = 46,
-      .brick_column = 3.4,
-      .staged       = 0.17,
-      .dense        = 1.4
+      .launch       = 8.56e6,
+      .least        = 1.47e7,
+      .block        = 2.67e5,
+      .block_column = 1.55e3,
+      .brick        = 57.6,
+      .brick_column = 1.2,
+      .staged       = 0.458,
+      .dense        = 2.07
     },
     [HRPB_3XTF32] = {
-      .launch       = 8.0e6,
-      .least        = 22e6,
-      .block        = 3.2e6,
-      .block_column = 19e3,
-      .brick        = 45,
-      .brick_column = 1.45,
-      .staged       = 0.23,
-      .dense        = 1.9
+      .launch       = 1.13e7,
+      .least        = 1.43e7,
+      .block        = 4.7e5,
+      .block_column = 3.23e3,
+      .brick        = 57.3,
+      .brick_column = 0.345,
+      .staged       = 0.815,
+      .dense        = 1.2
     },
     [HRPB_TF32] = {
-      .launch       = 14e6,
-      .least        = 15e6,
-      .block        = 2.3e6,
-      .block_column = 23e3,
-      .brick        = 43,
-      .brick_column = 0.62,
-      .staged       = 0.44,
-      .dense        = 0.91
+      .launch       = 1.13e7,
+      .least        = 1.43e7,
+      .block        = 4.7e5,
+      .block_column = 3.23e3,
+      .brick        = 54,
+      .brick_column = 0.2,
+      .staged       = 0.7,
+      .dense        = 1.2
     }
   },
 #if defined(HRPB_USE_SINGLE)
-  .short_in_turn       = 0.2,   /* times; from four matrices */
+  .short_in_turn       = 1.04,  /* times */
   .narrow_windows_save = false, /* they are half a sector each */
   .csr = {
-    .launch           = 24e6,
-    .column_launch    = 12e6,
-    .entry            = 3.2,
-    .staged_entry     = 1.6,
-    .entry_column     = 0.19,
-    .in_place         = 0.46,
-    .staged           = 0.22,
-    .column           = 2.9,
-    .dense            = 2.1,
+    .launch           = 1.55e7,
+    .column_launch    = 1.33e7,
+    .entry            = 2.65,
+    .staged_entry     = 2.08,
+    .entry_column     = 0.189,
+    .in_place         = 0.416,
+    .staged           = 0.216,
+    .column           = 3.19,
+    .dense            = 2.74,
     .scattered        = 0.34,
-    .spread           = 0.1,
-    .spread_byte      = 2.8e-9,
+    .spread           = 0.297,
+    .spread_byte      = 1.9e-9,
     .fewest_copied    = 4, /* columns */
     .fewest_few_rows  = 8,
     .fewest_scattered = 10
@@ -76,8 +77,8 @@ static const SpmmModel h200 = {
   .order = {
     .permute    = 7.7,
     .bricks     = 0.9, /* times */
-    .level      = 70e6,
-    .entry      = 150,
+    .level      = 30e6,
+    .entry      = 200,
     .long_entry = 650,
     .one_row    = 57e3
   },
@@ -90,30 +91,30 @@ static const SpmmModel h200 = {
     .entry         = 6
   }
 #else
-  .short_in_turn       = 0.64,
+  .short_in_turn       = 1.04,
   .narrow_windows_save = true,
   .csr = {
-    .launch           = 21e6,
-    .column_launch    = 12e6,
-    .entry            = 2.6,
-    .staged_entry     = 2.9,
-    .entry_column     = 0.475,
-    .in_place         = 0.78,
-    .staged           = 0.345,
-    .column           = 3.9,
-    .dense            = 4.5,
-    .scattered        = 0.76,
-    .spread           = 0.50,
-    .spread_byte      = 4.7e-9,
-    .fewest_copied    = 4,
+    .launch           = 1.54e7,
+    .column_launch    = 1.44e7,
+    .entry            = 3.14,
+    .staged_entry     = 3.12,
+    .entry_column     = 0.392,
+    .in_place         = 0.848,
+    .staged           = 0.375,
+    .column           = 4.29,
+    .dense            = 4.25,
+    .scattered        = 0.632,
+    .spread           = 0.486,
+    .spread_byte      = 4.82e-9,
+    .fewest_copied    = 4, /* columns */
     .fewest_few_rows  = 8,
     .fewest_scattered = 8
   },
   .order = {
     .permute    = 8.9,
     .bricks     = 1.0,
-    .level      = 70e6,
-    .entry      = 150,
+    .level      = 30e6,
+    .entry      = 200,
     .long_entry = 600,
     .one_row    = 57e3
   },

@@ -1,6 +1,6 @@
 /*
-   Products by bricks of a reordered matrix: X is copied to its order, and rows of the product are stored at their
-   places in Y.
+   Products by bricks of a reordered matrix: X is copied to its order, and the product from it to Y. Rows that the
+   kernel stores at their places in Y take up to five times as long as that copy: they lie anywhere, 8 bytes each.
 */
 #include "reorder.h"
 #include "../common/device.cuh"
@@ -44,46 +44,39 @@ HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, cons
   return HRPB_SUCCESS;
 }
 
-/* Leading dimension of the copy of X: whole units of 16 bytes */
+/* Leading dimension of a copy of X or Y: whole sectors, so that windows of 32 bytes are in one */
 static int64_t CopyLD(const HrpbReordered *order)
 {
-  const int64_t unit = 16 / (int64_t)sizeof(HrpbScalar);
+  const int64_t unit = 32 / (int64_t)sizeof(HrpbScalar);
 
   return ((int64_t)order->n + unit - 1) / unit * unit;
 }
 
-/* Bytes of the copy, so that what follows it is aligned as device memory is */
-static size_t CopyBytes(const HrpbReordered *order, int64_t N)
+/* Scalars of such a copy. What follows it is aligned as device memory is */
+static int64_t CopyScalars(const HrpbReordered *order, int64_t N)
 {
-  return (sizeof(HrpbScalar) * (size_t)(CopyLD(order) * N) + 255) / 256 * 256;
+  const int64_t unit = 256 / (int64_t)sizeof(HrpbScalar);
+
+  return (CopyLD(order) * N + unit - 1) / unit * unit;
 }
 
-/* The product with the copy, which comes first in the workspace */
-static SpmmOperands OfCopy(const HrpbReordered *order, const SpmmOperands *o, void *work)
+HrpbError SpmmWorkReordered(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, int64_t N, size_t *bytes)
 {
-  SpmmOperands copied = *o;
+  const SpmmOperands copies = SpmmPlain(N, NULL, CopyLD(order), NULL, CopyLD(order));
 
-  copied.X = {(const HrpbScalar *)work, CopyLD(order), SPMM_COLUMN_MAJOR};
-  return copied;
-}
-
-HrpbError SpmmWorkReordered(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *o, size_t *bytes)
-{
-  const SpmmOperands copied = OfCopy(order, o, NULL);
-
-  HrpbCall(SpmmWork(kernel, A, &copied, bytes));
-  *bytes += CopyBytes(order, o->N);
+  HrpbCall(SpmmWork(kernel, A, &copies, bytes));
+  *bytes += 2 * sizeof(HrpbScalar) * (size_t)CopyScalars(order, N);
   return HRPB_SUCCESS;
 }
 
 HrpbError SpmmRunReordered(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  const SpmmOperands copied = OfCopy(order, o, work);
-  Hrpb               placed = *A->hrpb;
-  SpmmMatrix         stored = *A;
+  const int64_t      ld = CopyLD(order);
+  HrpbScalar        *x = (HrpbScalar *)work, *y = x + CopyScalars(order, o->N);
+  const SpmmOperands copies = SpmmPlain(o->N, x, ld, y, ld);
 
-  placed.order = order->order;
-  stored.hrpb  = &placed;
-  HrpbCall(HrpbPermuteRowsDevice(order->order, order->n, o->N, o->X.array, o->X.ld, (HrpbScalar *)work, copied.X.ld, stream));
-  return SpmmRun(kernel, &stored, &copied, (uint8_t *)work + CopyBytes(order, o->N), stream);
+  if (!SpmmIsPlain(o)) return HRPB_ERR_UNSUPPORTED;
+  HrpbCall(HrpbPermuteRowsDevice(order->order, order->n, o->N, o->X.array, o->X.ld, x, ld, stream));
+  HrpbCall(SpmmRun(kernel, A, &copies, y + CopyScalars(order, o->N), stream));
+  return HrpbPermuteRowsDevice(order->position, order->n, o->N, y, ld, o->Y.array, o->Y.ld, stream);
 }

@@ -14,14 +14,14 @@
 #include "../common/scan.cuh"
 
 enum {
-  SAMPLE      = 4096, /* rows, */
-  ROW_SAMPLE  = 256,  /* the most columns of each */
-  MOST_PARTS  = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
-  HASH_BITS   = 16,
+  SAMPLE     = 4096, /* rows, */
+  ROW_SAMPLE = 256,  /* the most columns of each */
+  MOST_PARTS = 32,   /* parts that are not connected, one after the other; what is left then stays in its order */
+  HASH_BITS  = 16,
 
   SCAN_THREADS  = 1024,
-  FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before: so many at first, and then twice as */
-  MOST_TOGETHER = 32, /* many each time. Both are even */
+  FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before, at first. Then twice as many each */
+  MOST_TOGETHER = 32, /* time, and so many at most. Both are even */
   LEVEL_BLOCKS  = 264 /* thread blocks for a level, whose rows are not known: two for each multiprocessor */
 };
 #define UNSEEN UINT32_MAX /* no neighbour in the level */
@@ -50,7 +50,7 @@ enum {
 static __global__ void __launch_bounds__(HRPB_THREADS) CompareNeighbours(int32_t n, int32_t nsample, const HrpbInt *rowptr, const HrpbInt *colidx, Shared *sum)
 {
   const int32_t lane = threadIdx.x % HRPB_LANES, sample = blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES;
-  const int64_t row  = sample < nsample ? (int64_t)sample * n / nsample : 0;
+  const int64_t row   = sample < nsample ? (int64_t)sample * n / nsample : 0;
   const int64_t begin = rowptr[row], end = rowptr[row + 1], nlooked = min(end - begin, (int64_t)ROW_SAMPLE);
   int64_t       other, middle = begin + (end - begin) / 2;
   uint32_t      found = 0;
@@ -115,7 +115,8 @@ typedef struct {
   uint32_t      *parent;           /* [n] the least position of a neighbour in the level before */
   uint16_t      *hash;             /* [n] the same in rows with the same columns, and in few others */
   uint32_t      *behind;           /* [n] by position: rows of the next level with this parent, then where they end */
-  int32_t       *found, *placed;   /* [n] rows of the next level, as they are found; the same with their parents' order */
+  int32_t       *found;            /* [n] rows of the next level, as they are found */
+  uint64_t      *sibling;          /* [n] by position: hash and number of rows of the next level, by their parents */
   Level         *level;            /* [2] a level, and the next one, in turn */
   int32_t       *count;            /* rows that were selected */
   uint8_t       *temporary;        /* what CUB needs for n rows */
@@ -179,8 +180,8 @@ static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, c
   uint32_t            total = (uint32_t)end;
 
   for (int32_t first = begin; first < end; first += SCAN_THREADS) {
-    const int32_t  at   = first + (int32_t)threadIdx.x;
-    const uint32_t own  = at < end ? s.behind[at] : 0, upto = HrpbWarpInclusiveSum(own);
+    const int32_t  at  = first + (int32_t)threadIdx.x;
+    const uint32_t own = at < end ? s.behind[at] : 0, upto = HrpbWarpInclusiveSum(own);
     uint32_t       before = total + upto - own;
 
     __syncthreads(); /* the sums before have been read */
@@ -195,31 +196,28 @@ static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, c
   if (threadIdx.x == 0) *next = {end, end + level->nfound, 0, level->levels + (begin < end)};
 }
 
-/* The children of a row come to their place side by side, in any order. behind then is where they end */
+/* The children of a row come to their places side by side, in any order. behind then is where they end */
 static __global__ void __launch_bounds__(HRPB_THREADS) GatherChildren(Search s, const Level *level)
 {
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
     const int32_t row = s.found[i];
 
-    s.placed[atomicAdd(s.behind + s.parent[row], 1u)] = row;
+    s.sibling[atomicAdd(s.behind + s.parent[row], 1u)] = (uint64_t)s.hash[row] << 32 | (uint32_t)row;
   }
 }
 
-/* Each child has the position that follows from how many of its siblings have a smaller hash, or else a smaller number */
+/* Each child has the position that follows from how many of its siblings have a smaller hash, or else number */
 static __global__ void __launch_bounds__(HRPB_THREADS) OrderChildren(Search s, const Level *level)
 {
   for (int64_t i = level->end + (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->end + level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
-    const int32_t  row = s.placed[i];
-    const uint32_t parent = s.parent[row], hash = s.hash[row];
+    const uint64_t own    = s.sibling[i];
+    const int32_t  row    = (int32_t)(uint32_t)own;
+    const uint32_t parent = s.parent[row];
     const int32_t  first = parent > (uint32_t)level->begin ? (int32_t)s.behind[parent - 1] : level->end, last = (int32_t)s.behind[parent];
-    int32_t        at    = first;
+    int32_t        at = first;
 
-    for (int32_t k = first; k < last; k++) {
-      const int32_t  other      = s.placed[k];
-      const uint32_t other_hash = s.hash[other];
-
-      at += other_hash < hash || (other_hash == hash && other < row);
-    }
+#pragma unroll 8
+    for (int32_t k = first; k < last; k++) at += s.sibling[k] < own;
     s.order[at]     = row;
     s.position[row] = at;
   }
@@ -279,8 +277,8 @@ static HrpbError SearchPart(Search *s, int32_t *end, int32_t *levels, cudaStream
 {
   Level level = {*end - 1, *end, 0, *levels};
 
+  /* the copy reads it at once, because it is no pinned memory */
   HrpbCallCuda(cudaMemcpyAsync(s->level, &level, sizeof(level), cudaMemcpyHostToDevice, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream)); /* the copy has been read */
   for (int together = FEW_TOGETHER; level.begin < level.end; together = std::min(2 * together, (int)MOST_TOGETHER)) {
     for (int i = 0; i < together; i++) HrpbCall(SearchLevel(s, s->level + i % 2, s->level + (i + 1) % 2, stream));
     HrpbCallCuda(cudaMemcpyAsync(&level, s->level, sizeof(level), cudaMemcpyDeviceToHost, stream));
@@ -315,7 +313,7 @@ static HrpbError AllocateSearch(Search *s, cudaStream_t stream)
   HrpbCall(HrpbAllocate(&s->hash, s->n, stream));
   HrpbCall(HrpbAllocate(&s->behind, s->n, stream));
   HrpbCall(HrpbAllocate(&s->found, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->placed, s->n, stream));
+  HrpbCall(HrpbAllocate(&s->sibling, s->n, stream));
   HrpbCall(HrpbAllocate(&s->level, 2, stream));
   HrpbCall(HrpbAllocate(&s->count, 1, stream));
   HrpbCallCuda(cub::DeviceSelect::If(NULL, s->temporary_bytes, thrust::counting_iterator<int32_t>(0), s->found, s->count, s->n, IsLeft{NULL}, stream));
@@ -328,7 +326,7 @@ static HrpbError FreeSearch(Search *s, HrpbError err, cudaStream_t stream)
   err = HrpbFree(s->hash, err, stream);
   err = HrpbFree(s->behind, err, stream);
   err = HrpbFree(s->found, err, stream);
-  err = HrpbFree(s->placed, err, stream);
+  err = HrpbFree(s->sibling, err, stream);
   err = HrpbFree(s->level, err, stream);
   err = HrpbFree(s->count, err, stream);
   return HrpbFree(s->temporary, err, stream);

@@ -53,11 +53,11 @@ HRPB_INLINE size_t HrpbReorderedBytes(const HrpbReordered *c)
 HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, const HrpbScalar *from, int64_t ldfrom, HrpbScalar *to, int64_t ldto, HrpbStream stream);
 
 /*
-   SpmmRun() with bricks that were built of the reordered matrix in its own order, for a plain product with the matrix
-   that it was made from, and SpmmWork() for it. The rows of a panel have their places in Y anywhere
+   A plain product with the matrix, by bricks of the reordered one. Both ways of the vectors are copies in the
+   workspace, which has these bytes
 */
-HrpbError SpmmWorkReordered(const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, size_t *bytes);
-HrpbError SpmmRunReordered(const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *work, HrpbStream);
+HrpbError SpmmWorkReordered(const SpmmKernel *, const SpmmMatrix *bricks, const HrpbReordered *, int64_t N, size_t *bytes);
+HrpbError SpmmRunReordered(const SpmmKernel *, const SpmmMatrix *bricks, const HrpbReordered *, const SpmmOperands *, void *work, HrpbStream stream);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,10 @@ struct Bins {
 };
 } // namespace
 
+enum {
+  TURNS = 2 /* entries of a lane that are on their way together */
+};
+
 template <int BIN> static __device__ __forceinline__ void MultiplyBin(const VectorProduct &a, const Bins &bins, int32_t block)
 {
   constexpr int    LANES  = 1 << BIN;
@@ -19,12 +23,12 @@ template <int BIN> static __device__ __forceinline__ void MultiplyBin(const Vect
   const int32_t    row    = is ? __ldg(a.order + i) : 0;
   const HrpbInt    begin  = is ? __ldg(a.rowptr + row) : 0;
   const int32_t    length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
+  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
 
   if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
 }
 
-static __global__ void __launch_bounds__(VECTOR_THREADS) VectorBins(const __grid_constant__ VectorProduct a, const __grid_constant__ Bins bins)
+static __global__ void __launch_bounds__(VECTOR_THREADS, 8) VectorBins(const __grid_constant__ VectorProduct a, const __grid_constant__ Bins bins)
 {
   const int32_t block = (int32_t)blockIdx.x - a.nparts;
 

@@ -8,10 +8,14 @@ enum {
   COMBINE_THREADS = 64
 };
 
-template <int LANES, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorCsr(const __grid_constant__ VectorProduct a)
+/*
+   As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler takes
+   few registers, and has reads wait for each other
+*/
+template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, TURNS == 2 ? 8 : 6) VectorCsr(const __grid_constant__ VectorProduct a)
 {
-  const int64_t row  = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
-  const int32_t lane = threadIdx.x % LANES;
+  const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
+  const int32_t  lane = threadIdx.x % LANES;
 
   HrpbLetNextKernelCome();
   if (blockIdx.x < a.nparts) {
@@ -25,8 +29,8 @@ template <int LANES, bool SHORT> static __global__ void __launch_bounds__(VECTOR
   const int32_t base   = SHORT && row < a.nrows ? __ldg(a.bases + row / VECTOR_GROUP) : -1;
   HrpbScalar    sum;
 
-  if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, VECTOR_TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);
-  else sum = VectorSumOfLane<LANES, VECTOR_TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane);
+  if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);
+  else sum = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane);
   sum = VectorAddLanes<LANES>(sum);
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
@@ -74,31 +78,34 @@ HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work
   return HRPB_SUCCESS;
 }
 
-template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
+template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p, int32_t turns, cudaStream_t stream)
 {
-  VectorCsr<LANES, SHORT><<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
+  const auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT> : VectorCsr<LANES, 4, SHORT>;
+
+  kernel<<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
   HrpbCallCuda(cudaGetLastError());
   return VectorCombine(p, stream);
 }
 
 template <bool SHORT> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
+  const int32_t turns = A->vector->turns;
   VectorProduct p;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
   switch (A->vector->lanes) {
   case 1:
-    return Launch<1, SHORT>(&p, stream);
+    return Launch<1, SHORT>(&p, turns, stream);
   case 2:
-    return Launch<2, SHORT>(&p, stream);
+    return Launch<2, SHORT>(&p, turns, stream);
   case 4:
-    return Launch<4, SHORT>(&p, stream);
+    return Launch<4, SHORT>(&p, turns, stream);
   case 8:
-    return Launch<8, SHORT>(&p, stream);
+    return Launch<8, SHORT>(&p, turns, stream);
   case 16:
-    return Launch<16, SHORT>(&p, stream);
+    return Launch<16, SHORT>(&p, turns, stream);
   default:
-    return Launch<32, SHORT>(&p, stream);
+    return Launch<32, SHORT>(&p, turns, stream);
   }
 }
 

@@ -12,7 +12,7 @@
 */
 template <int LANES, int ROWS, typename Column> static __device__ __forceinline__ void AddNode(const Column *colidx, const HrpbScalar *values, int32_t nrows, int32_t length, const HrpbScalar *x, int32_t lane, HrpbScalar (&sum)[ROWS])
 {
-  constexpr int TURNS = ROWS <= 3 ? 4 : 2; /* entries of each row that are on their way together */
+  constexpr int TURNS = ROWS == 3 || ROWS == VECTOR_NODE ? 4 : 2; /* entries of a row that are on their way together */
 
 #pragma unroll 1
   for (int32_t first = lane; first < length; first += LANES * TURNS) {
@@ -39,10 +39,10 @@ template <int LANES, int ROWS, typename Column> static __device__ __forceinline_
   }
 }
 
-template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS) VectorNodes(const __grid_constant__ VectorProduct a)
+template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, ROWS == 2 ? 6 : ROWS <= 4 ? 4 : ROWS == 6 ? 3 : 2) VectorNodes(const __grid_constant__ VectorProduct a)
 {
-  const int64_t node = ((int64_t)(blockIdx.x - a.nparts) * VECTOR_THREADS + threadIdx.x) / LANES;
-  const int32_t lane = threadIdx.x % LANES;
+  const uint32_t node = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
+  const int32_t  lane = threadIdx.x % LANES;
 
   HrpbLetNextKernelCome();
   if (blockIdx.x < a.nparts) {

@@ -10,14 +10,19 @@
 #include "../common/scan.cuh"
 
 enum {
-  MOST_BLOCKS = 1024, /* the most thread blocks that end with atomic operations on the same number */
-  CLASSES     = 32,   /* lengths of rows: class k has up to 2^k entries */
-  LONG_TURNS  = 32,   /* entries of a lane, beyond which a row is cut */
-  LANES       = 8     /* that compare two rows */
+  MOST_BLOCKS = 1024,    /* the most thread blocks that end with atomic operations on the same number */
+  CLASSES     = 32,      /* lengths of rows: class k has up to 2^k entries */
+  LONG_TURNS  = 32,      /* entries of a lane, beyond which a row is cut */
+  FEW_LANES   = 1 << 19, /* of all rows: they are on the multiprocessors of an H200 together, or nearly */
+  LANES       = 8        /* that compare two rows */
 };
 
-/* Lengths of rows differ much where this many times as many lanes are busy as have entries */
+/*
+   Lengths of rows differ much where this many times as many lanes are busy as have entries, or where rows that are cut
+   have more than this part of all entries
+*/
 #define MOST_WASTE 2.25
+#define MOST_CUT   0.125
 
 namespace {
 /* Lengths of rows */
@@ -150,14 +155,32 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListBins(const HrpbInt *r
   }
 }
 
-/* Measured on an H200: lanes that have few entries cost time, and so do neighbours that read far apart */
+/*
+   Measured on an H200: lanes that have few entries cost time, and so do neighbours that read far apart. In single
+   precision rows of 27 entries have four lanes
+*/
 static int32_t LanesFor(double mean)
 {
+  if (sizeof(HrpbScalar) == 4 && mean >= 22 && mean < 32) return 4;
   return mean < 1.5 ? 1 : mean < 7.5 ? 2 : mean < 11 ? 4 : mean < 32 ? 8 : mean < 140 ? 16 : 32;
 }
 
-/* Lanes by the mean length of the rows that are not cut with so many lanes. entries is how many entries these have */
-static int32_t ChooseLanes(const Lengths *l, double *entries)
+/*
+   Measured on an H200: four entries of each lane at a time, or two. With four there are fewer thread blocks at a time,
+   which does not matter where all are there together, and a lane that has no more reads its last one again. So in
+   double a lane that has more than four in any case takes two
+*/
+static int32_t TurnsFor(double mean, int32_t lanes, int32_t nrows)
+{
+  if ((int64_t)nrows * lanes <= FEW_LANES) return 4;
+  return mean > 2.2 * lanes && (sizeof(HrpbScalar) == 4 || mean < 3.5 * lanes + 0.5) ? 4 : 2;
+}
+
+/*
+   Lanes by the mean length of the rows that are not cut with so many lanes. entries is how many entries these have, and
+   turns how many a lane takes at a time
+*/
+static int32_t ChooseLanes(const Lengths *l, int32_t nrows, double *entries, int32_t *turns)
 {
   for (int32_t lanes = HRPB_LANES;; lanes /= 2) {
     double rows = 0;
@@ -167,7 +190,10 @@ static int32_t ChooseLanes(const Lengths *l, double *entries)
       rows += l->rows[k];
       *entries += (double)l->entries[k];
     }
-    if (lanes == 1 || LanesFor(*entries / (rows > 0 ? rows : 1)) >= lanes) return lanes;
+    const double mean = *entries / (rows > 0 ? rows : 1);
+
+    *turns = TurnsFor(mean, lanes, nrows);
+    if (lanes == 1 || LanesFor(mean) >= lanes) return lanes;
   }
 }
 
@@ -254,13 +280,13 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   v->nnz          = lengths.end - lengths.first;
   v->longest      = (int64_t)lengths.longest;
   v->nonempty     = lengths.nonempty;
-  v->lanes        = ChooseLanes(&lengths, &entries);
+  v->lanes        = ChooseLanes(&lengths, v->nrows, &entries, &v->turns);
   v->long_entries = LONG_TURNS * v->lanes;
   CountNeeds<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->lanes, v->long_entries, c->needs);
   HrpbCallCuda(cudaGetLastError());
   HrpbCallCuda(cudaMemcpyAsync(&needs, c->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  if ((double)(HRPB_LANES * needs.turns) > MOST_WASTE * entries) {
+  if ((double)(HRPB_LANES * needs.turns) > MOST_WASTE * entries || entries < (1 - MOST_CUT) * (double)v->nnz) {
     v->lanes        = 0;
     v->long_entries = VectorBinEntries(VECTOR_BINS - 1);
     needs.cut       = needs.cut_bins;
@@ -372,14 +398,21 @@ struct Search {
 };
 } // namespace
 
-/* The smallest nodes that are nearly as few as larger ones. A kernel with room for more rows is slower */
+/*
+   The rows of a node for which the fewest reads are made. A kernel reads as many values as a node may have rows, whatever
+   it has. The columns and numbers of x of a node take half as long again as the values of a row
+*/
 static int ChooseKind(const NodeCounts *total)
 {
-  const int32_t fewest = total->nodes[NodeCounts::KINDS - 1];
-  int           kind   = 0;
+  int     best  = 0;
+  int64_t least = INT64_MAX;
 
-  while (kind < NodeCounts::KINDS - 1 && total->nodes[kind] > fewest + fewest / 32) kind++;
-  return kind;
+  for (int kind = 0; kind < NodeCounts::KINDS; kind++) {
+    const int64_t reads = (int64_t)total->nodes[kind] * (2 * NodeRows(kind) + 3);
+
+    if (reads < least) least = reads, best = kind;
+  }
+  return best;
 }
 
 static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search *s, cudaStream_t stream, VectorPlan *v)

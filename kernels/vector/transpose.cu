@@ -93,7 +93,7 @@ HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, Hr
   err = HrpbFree(s.temporary, err, stream);
   if (!err) err = VectorPlanDevice(v->ncols, v->nrows, t->rowptr, stream, &t->plan);
   if (!err) err = VectorNodesDevice(t->rowptr, t->colidx, stream, &t->plan);
-  if (!err && !t->plan.nnodes) err = VectorColumnsDevice(t->rowptr, t->colidx, stream, &t->plan);
+  if (!err) err = VectorColumnsDevice(t->rowptr, t->colidx, stream, &t->plan);
   t->bytes = t->plan.bytes + (int64_t)sizeof(HrpbInt) * (v->ncols + 1 + v->nnz) + (int64_t)(sizeof(int32_t) + sizeof(HrpbScalar)) * v->nnz;
   if (err) VectorTransposeDestroyDevice(t, stream);
   return err;

@@ -7,7 +7,7 @@
 #include "../common/device.cuh"
 
 enum {
-  VECTOR_TURNS = 4 /* entries of a lane that are on their way together */
+  VECTOR_PART_TURNS = 4 /* entries of a lane of a part that are on their way together */
 };
 
 /* A part of a row that is cut. Its sum has the slot of the same number, unless it is the only part of its row */
@@ -112,7 +112,7 @@ static __device__ __forceinline__ void VectorMultiplyPart(const VectorProduct &a
   };
   __shared__ HrpbScalar warp_sum[WARPS];
   const VectorPart      p   = a.parts[i];
-  HrpbScalar            sum = VectorAddLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
+  HrpbScalar            sum = VectorAddLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_PART_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
 
   if (threadIdx.x % HRPB_LANES == 0) warp_sum[threadIdx.x / HRPB_LANES] = sum;
   __syncthreads();

@@ -74,7 +74,9 @@ typedef struct {
   PetscBool   *known;                       /* norms of R are right */
   PetscReal   *dropped;                     /* norms of what is left out of the columns of Qn */
   PetscReal   *lost;                        /* most that is missing of each column of R, in the natural norm */
-  Vec          D;                           /* M, where it is a diagonal that arithmetic with blocks takes; Z = M Qn is not made then */
+
+  /* M where it is a diagonal that blocks are multiplied with. No Z = M Qn is made then */
+  Vec D;
 } AIJTCUBCG;
 
 static PetscErrorCode AIJTCUResetBCG(AIJTCUBlockKSP *s)
@@ -166,7 +168,8 @@ static void AIJTCUInvertFactor(AIJTCUBCG *b)
 static PetscBool AIJTCUFactor(AIJTCUBCG *b)
 {
   const PetscInt N = b->N;
-  PetscScalar   *G = b->G, *zeta = b->zeta, *first = b->temp, *row = b->temp + N; /* the diagonal at first; a row of Zeta */
+  PetscScalar   *G = b->G, *zeta = b->zeta;
+  PetscScalar   *first = b->temp, *row = b->temp + N; /* the diagonal at first; a row of Zeta */
   PetscBool     *done = b->done;
   PetscInt       p;
 

@@ -2,8 +2,8 @@
    KSPCG for a block: each column as in KSPSolve_CG().
 
    The scalars of an iteration stay where the blocks are. One copy of them to the host serves all tests. The step of X
-   comes behind that copy: the device makes it while the host tests. A column that must not be changed by the step before
-   these tests has a step of zero: its p^T A p, or its r^T M r, is zero or has changed its sign.
+   comes behind that copy: the device makes it while the host tests. A column that must not be changed by the step
+   before these tests has a step of zero: its p^T A p, or its r^T M r, is zero or has changed its sign.
 */
 #include "blockksp.h"
 

@@ -850,8 +850,8 @@ static PetscErrorCode AIJTCURunGramBLAS(const struct _n_AIJTCUBlockCtx *ctx, con
 }
 
 /*
-   Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding. Where
-   Y is NULL it is D X, if the context combines. local says that sums are of this process alone
+   Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding.
+   Where Y is NULL it is D X, if the context combines. local says that sums are of this process alone
 */
 PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, AIJTCUGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
 {
@@ -898,8 +898,8 @@ static PetscErrorCode AIJTCURunCombineBLAS(const struct _n_AIJTCUBlockCtx *ctx, 
 }
 
 /*
-   Y = the sum of one or two terms, or that is added to Y, which is in no term. Where D is not NULL the first term is
-   with D X, if the context combines
+   Y = the sum of one or two terms, or Y += one. Y is in no term. Where D is not NULL the first term is with D X, if the
+   context combines
 */
 PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, PetscInt nterms, const AIJTCUBlockTerm terms[], Vec D)
 {

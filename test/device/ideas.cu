@@ -230,7 +230,7 @@ static size_t WorkBytes(const Subject *s, const Variant *v, int64_t N)
   const SpmmOperands o = SpmmPlain(N, NULL, A.ncols, NULL, A.nrows);
   size_t             bytes;
 
-  if (v->ordered) Check(SpmmWorkReordered(KernelFor(&A, &o), &A, &s->order, &o, &bytes));
+  if (v->ordered) Check(SpmmWorkReordered(KernelFor(&A, &o), &A, &s->order, N, &bytes));
   else Check(WorkFor(&A, N, &bytes));
   return bytes;
 }

@@ -82,13 +82,13 @@ static void TestMatrix(const Matrix &A)
 }
 
 /*
-   In an order that was found breadth first, the first neighbours of rows come in the order of the rows. The first row of
-   a part has none before it. For a symmetric pattern
+   In an order that was found breadth first, the first neighbours of rows come in the order of the rows. The first row
+   of a part has none before it. For a symmetric pattern
 */
 static void TestIsBreadthFirst(const Matrix *A, const OnHost *h)
 {
   int32_t first_before = -1;
-  int64_t wrong = 0;
+  int64_t wrong        = 0;
 
   for (int32_t k = 0; k < A->nrows; k++) {
     const int32_t row   = h->order[k];
@@ -108,15 +108,15 @@ static void TestProducts(const Matrix *A, const HrpbReordered *order)
   HrpbScalar         *values    = Upload(A->values);
 
   for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) {
-    DeviceBricks     b      = BricksOnDevice(order->n, order->n, order->rowptr, order->colidx, order->entry, values, &params);
-    const SpmmMatrix bricks = BricksMatrix(&b.h, &b.schedule, b.values, precision);
+    DeviceBricks     b        = BricksOnDevice(order->n, order->n, order->rowptr, order->colidx, order->entry, values, &params);
+    const SpmmMatrix bricks   = BricksMatrix(&b.h, &b.schedule, b.values, precision);
     const auto       multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) {
       const SpmmOperands o      = SpmmPlain(N, B, ldb, C, ldc);
       const SpmmKernel  *kernel = KernelFor(&bricks, &o);
       size_t             bytes;
       void              *work;
 
-      Check(SpmmWorkReordered(kernel, &bricks, order, &o, &bytes));
+      Check(SpmmWorkReordered(kernel, &bricks, order, N, &bytes));
       Check(cudaMalloc(&work, bytes + 1));
       Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: a read of what was not written shows */
       Check(SpmmRunReordered(kernel, &bricks, order, &o, work, NULL));
@@ -237,7 +237,7 @@ static void TestRefused(void)
 
 static void TestPermute(int64_t n, int64_t N)
 {
-  const std::vector<int64_t> order = RandomOrder(n);
+  const std::vector<int64_t> order  = RandomOrder(n);
   const int64_t              ldfrom = n + 3, ldto = n + 5;
   std::vector<HrpbScalar>    from(ldfrom * N), to(ldto * N, -1), found;
   std::vector<int32_t>       index(order.begin(), order.end());

@@ -30,13 +30,15 @@ typedef struct {
 
 static const Matrix elasticity = {"elasticity", 786432, 61731000, 13645800, 10180200, 7508800, 1296, 7256100, 81, 0, 0, 1, {16, 128, 64, 8}};
 static const Matrix dof8       = {"8 unknowns a node", 512000, 105154048, 13144256, 8688576, 4901248, 1296, 4901248, 216, 0, 0, 1, {8, 64, 64, 8}};
-static const Matrix tetra      = {"tetrahedra", 786432, 34511598, 12575931, 9909102, 6990008, 1744, 3573294, 45, 0, 0, 8, {16, 128, 64, PetscDefined(USE_REAL_DOUBLE) ? 2 : 4}};
+static const Matrix tetra      = {"tetrahedra", 786432, 34511598, 12575931, 9909102, 6990008, 1744, 3573294, 45, 0, 0, 8, {16, 128, 64, 4}};
 static const Matrix stencil27  = {"27 points", 884736, 23393656, 9651928, 8670376, 6754176, 1008, 6561984, 27, 672, 0, 0, {0, 0, 0, 0}};
 static const Matrix banded     = {"banded", 524288, 17301232, 2621392, 1572832, 655328, 160, 655328, 33, 0, 0, 1, {16, 128, 64, 8}};
 static const Matrix poisson7   = {"7 points", 2097152, 14581760, 10911744, 10649600, 10420224, 640, 10420224, 7, 0, 2048, 0, {0, 0, 0, 0}};
 static const Matrix rmat       = {"R-MAT", 524288, 7969230, 7356496, 7045114, 31972512, 240144, 5740353, 24934, 0, 0, 0, {0, 0, 0, 0}};
 static const Matrix uniform    = {"uniform", 524288, 8388490, 8387584, 8386549, 66068408, 16296, 8372246, 16, 0, 0, 0, {0, 0, 0, 0}};
 static const Matrix permuted   = {"elasticity, permuted", 786432, 61731000, 61708944, 61684065, 464457416, 77984, 61338075, 81, 0, 0, 8, {16, 128, 64, 8}};
+
+static const HrpbParams brief = {8, 64, 64, 4}; /* short panels */
 
 static HrpbSurvey SurveyOf(const Matrix *m)
 {
@@ -349,7 +351,6 @@ static PetscErrorCode TestGraph(const Matrix *m)
 /* Matrices of few rows have short panels. How few depends on the device's multiprocessors */
 static PetscErrorCode TestFewRows(void)
 {
-  const HrpbParams  brief = {8, 64, 64, 4};
   SpmmDevice        a100  = h200;
   AIJTCUDeviceFacts other = device;
   Question          q     = Ask(&elasticity);
@@ -366,6 +367,59 @@ static PetscErrorCode TestFewRows(void)
   PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "the same with fewer multiprocessors"));
   q.f.matrix.nrows = q.f.matrix.ncols = 135 * 128 - 1;
   PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "few rows with fewer multiprocessors"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   So have matrices in which a panel stages twice as many rows of B as the mean, if columns of B begin where sectors of
+   32 bytes do, or at multiples of 16 bytes where there are few panels
+*/
+static PetscErrorCode TestUneven(void)
+{
+  const PetscInt half = 16 / (PetscInt)sizeof(PetscScalar);
+  Question       q    = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.o.path                           = MAT_AIJTCU_PATH_TCU;
+  q.f.matrix.survey.staged_rows      = 8 * q.f.matrix.nrows; /* 1024 for each panel of 128 rows */
+  q.f.matrix.survey.needed_rows      = 8 * q.f.matrix.nrows;
+  q.f.matrix.survey.most_staged_rows = 2047;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "less than twice the mean"));
+  q.f.matrix.survey.most_staged_rows = 2048;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "twice the mean"));
+  q.f.matrix.ncols += half;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "columns of B at multiples of 16 bytes"));
+  q.f.matrix.nrows              = 395 * 128;
+  q.f.matrix.survey.staged_rows = q.f.matrix.survey.needed_rows = 8 * q.f.matrix.nrows;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "the same with fewer panels"));
+  q.f.matrix.nrows += 128;
+  q.f.matrix.survey.staged_rows = q.f.matrix.survey.needed_rows = 8 * q.f.matrix.nrows;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "three panels for each multiprocessor"));
+  q.f.matrix.nrows -= 128;
+  q.f.matrix.ncols++;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "columns of B anywhere"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Windows are narrower where few of the rows of B that are staged are needed */
+static PetscErrorCode TestWindows(void)
+{
+  const HrpbParams four = {16, 128, 64, 4}, two = {16, 128, 64, PetscDefined(USE_REAL_DOUBLE) ? 2 : 4};
+  Question         q    = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.o.path                      = MAT_AIJTCU_PATH_TCU;
+  q.f.matrix.survey.staged_rows = 10000000;
+  q.f.matrix.survey.needed_rows = 8000000;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "four fifths are needed"));
+  q.f.matrix.survey.needed_rows--;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &four, PETSC_FALSE, "one row less is needed"));
+  q.f.matrix.survey.needed_rows = 5999999;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &four, PETSC_FALSE, "less than six tenths are needed"));
+  q.f.matrix.ncols++;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &two, PETSC_FALSE, "less than six tenths are needed, columns of B anywhere"));
+  q.f.matrix.survey.needed_rows++;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &four, PETSC_FALSE, "six tenths are needed, columns of B anywhere"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,7 +450,7 @@ static PetscErrorCode TestReordering(void)
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "a shorter search in vain"));
   Reorder(&q, 20, 100);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "reordered"));
-  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_TRUE, "reordered"));
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_TRUE, "reordered"));
   PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, where it does not pay"));
   Reorder(&q, 20, d.levels + 1);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than pay"));
@@ -454,7 +508,7 @@ static PetscErrorCode TestForced(void)
   PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "forced, in vain"));
   Reorder(&q, 0, 4000);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "forced"));
-  PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_TRUE, "forced"));
+  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_TRUE, "forced"));
   q.f.order_survey = SurveyOf(&permuted);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "forced, with bricks that are worse"));
   q.o.path = MAT_AIJTCU_PATH_TCU;
@@ -558,6 +612,8 @@ int main(int argc, char **argv)
     PetscCall(TestGraph(&rmat));
     PetscCall(TestGraph(&uniform));
     PetscCall(TestFewRows());
+    PetscCall(TestUneven());
+    PetscCall(TestWindows());
     PetscCall(TestSampled());
     PetscCall(TestReordering());
     PetscCall(TestForced());

@@ -1,4 +1,4 @@
-static char help[] = "Products of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
+static char help[] = "Products A B and A^T B of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
 Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\
 -dense_type: where dense matrices are; default: where A is. -refuse: the second process cannot use memory that it is lent.\n\n";
 
@@ -18,6 +18,7 @@ Prints on error only. -shape: how rows and entries are shared between processes.
 /* What steady products must not make, and what they send */
 static PetscBool   counting;
 static PetscInt    nmade;
+static const char *made; /* the first of them, by the function that made it */
 static PetscInt64  bytes;
 static const void *lowest;
 
@@ -31,18 +32,24 @@ static void CountMessage(const void *buffer, int n, MPI_Datatype type)
   if (!lowest || buffer < lowest) lowest = buffer;
 }
 
+static void CountMade(const char by[])
+{
+  if (!counting) return;
+  if (!nmade++) made = by;
+}
+
 INTERPOSE(int, MPI_Isend, (const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r), (b, n, t, to, tag, c, r), CountMessage(b, n, t))
-INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), nmade += counting)
-INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), nmade += counting)
-INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), nmade += counting)
+INTERPOSE(int, MPI_Type_commit, (MPI_Datatype * t), (t), CountMade("MPI_Type_commit"))
+INTERPOSE(int, MPI_Comm_dup, (MPI_Comm c, MPI_Comm *d), (c, d), CountMade("MPI_Comm_dup"))
+INTERPOSE(PetscErrorCode, PetscSFCreate, (MPI_Comm c, PetscSF *sf), (c, sf), CountMade("PetscSFCreate"))
 #if PetscDefined(HAVE_CUDA)
 /* Rows that another process has lent */
 INTERPOSE(cudaError_t, cudaMemcpyAsync, (void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s), (to, from, n, kind, s), bytes += counting && kind == cudaMemcpyDeviceToDevice ? (PetscInt64)n : 0)
-INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), nmade += counting)
-INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), nmade += counting)
-INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), nmade += counting)
-INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), nmade += counting)
-INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), nmade += counting)
+INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t n), (p, n), CountMade("cudaMalloc"))
+INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t n, cudaStream_t s), (p, n, s), CountMade("cudaMallocAsync"))
+INTERPOSE(cudaError_t, cudaMallocHost, (void **p, size_t n), (p, n), CountMade("cudaMallocHost"))
+INTERPOSE(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * e, unsigned int f), (e, f), CountMade("cudaEventCreateWithFlags"))
+INTERPOSE(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * s, unsigned int f), (s, f), CountMade("cudaStreamCreateWithFlags"))
 
 static PetscBool refuse; /* -refuse: the second process can use nothing that it is lent, so there are messages, too */
 
@@ -437,6 +444,77 @@ static PetscErrorCode TestTransposedChanges(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An interpolation P from a third as many points, and its P^T B: columns are owned otherwise than rows */
+static PetscReal PEntry(PetscInt i, PetscInt j)
+{
+  return PetscAbsInt(i - 3 * j) <= 2 || (i + 2 * j) % 19 == 0 ? Real(i, j, 3) : 0;
+}
+
+static PetscErrorCode CheckRectangular(const Problem *p, PetscInt first, Mat C, const char what[])
+{
+  const PetscScalar *c;
+  PetscInt           m, N, ld, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(C, &m, NULL));
+  PetscCall(MatGetSize(C, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ld));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  for (PetscInt j = 0; j < m; j++) {
+    for (PetscInt n = 0; n < N; n++) {
+      long double sum = 0, all = 0;
+
+      for (PetscInt i = 0; i < p->n; i++) {
+        const long double x = (long double)PEntry(i, first + j) * BEntry(i, n);
+
+        sum += x;
+        all += x < 0 ? -x : x;
+      }
+      wrong += !(PetscAbsReal((PetscReal)(PetscRealPart(c[j + n * ld]) - sum)) <= 20 * PETSC_MACHINE_EPSILON * (PetscReal)all);
+    }
+  }
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] %s, N = %" PetscInt_FMT ": %" PetscInt_FMT " entries are wrong\n", rank, what, N, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestRectangular(Problem *p)
+{
+  const PetscInt ncols = p->n / 3 + 1, widths[] = {3, 33};
+  PetscInt       mine = rank == size - 1 ? ncols - (size - 1) * (ncols / (2 * size)) : ncols / (2 * size), first;
+  Mat            P, B, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
+  PetscCall(MatSetSizes(P, p->m, mine, p->n, ncols));
+  PetscCall(MatSetType(P, MATMPIAIJTCU));
+  PetscCall(MatSetFromOptions(P));
+  PetscCall(MatSetUp(P));
+  PetscCall(MatSetOption(P, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = p->first; i < p->first + p->m; i++) {
+    for (PetscInt j = 0; j < ncols; j++) {
+      if (PEntry(i, j) != 0) PetscCall(MatSetValue(P, i, j, PEntry(i, j), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatGetOwnershipRangeColumn(P, &first, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
+    PetscCall(CreateB(p, widths[k], &B));
+    PetscCall(MatTransposeMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(CheckRectangular(p, first, C, "P^T B"));
+    PetscCall(MatAIJTCUSetHalo(P, k ? MAT_AIJTCU_HALO_MPI : MAT_AIJTCU_HALO_SF));
+    PetscCall(MatTransposeMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+    PetscCall(CheckBits(C, D, "P^T B another way"));
+    PetscCall(MatAIJTCUSetHalo(P, MAT_AIJTCU_HALO_AUTO));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&D));
+  }
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
 static PetscErrorCode TestNccl(Problem *p)
 {
@@ -495,11 +573,14 @@ static PetscErrorCode TestCounts(Problem *p)
   ghosts = Ghosts(p);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ghosts, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(widths); k++) {
-    PetscInt64 sent;
+    const PetscScalar *b;
+    PetscInt64         sent;
 
     PetscCall(CreateB(p, widths[k], &B));
     PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
-    PetscCall(MatZeroEntries(C)); /* it has its memory before the product */
+    PetscCall(MatZeroEntries(C)); /* both have their memory, and B its values, where they are needed */
+    PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
+    PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
     bytes    = 0;
     nmade    = 0;
     lowest   = NULL;
@@ -512,7 +593,7 @@ static PetscErrorCode TestCounts(Problem *p)
     PetscCall(MatProductClear(C));
     counting = PETSC_FALSE;
     PetscCall(Check(p, C, 1, "counted"));
-    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators, types, events or allocations were made\n", rank, widths[k], nmade));
+    if (nmade) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": %" PetscInt_FMT " PetscSF, communicators, types, events or allocations were made, the first by %s()\n", rank, widths[k], nmade, made));
     if (from && lowest != from) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": the buffer is another one\n", rank, widths[k]));
     from = lowest;
     PetscCallMPI(MPIU_Allreduce(&bytes, &sent, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
@@ -553,6 +634,7 @@ int main(int argc, char **argv)
     PetscCall(TestChanges(&p));
     PetscCall(TestTransposed(&p));
     PetscCall(TestTransposedChanges(&p));
+    PetscCall(TestRectangular(&p));
     PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
