@@ -1,8 +1,8 @@
 /*
    NVIDIA H200 (SXM, 141 GB). The numbers were fitted to what examples/bench measured (test/results/README.md), and to
    28 real matrices (test/results/kernels-real-h200.csv). Those of csr-copy for scattered columns and of reordering are
-   from runs of their own, those of sampled products from test/results/sampled-h200.csv. TF32 has those of 3xTF32, but
-   for bricks.
+   from runs of their own, those of sampled products from test/results/sampled-fused-h200.csv. TF32 has those of
+   3xTF32, but for bricks.
 */
 #pragma once
 
