@@ -233,7 +233,8 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
 {
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, FUSED_ROWS> Tile;
-  constexpr int PITCH = Pitch(FUSED_ROWS), KB = TILE_COLS * KT, NB = SAME ? 0 : TILE_COLS * NT, ALL = NB + KB; /* columns of a stage: of Z, and of X behind them */
+  /* columns of a stage: NB of Z, and KB of X behind them */
+  constexpr int PITCH = Pitch(FUSED_ROWS), KB = TILE_COLS * KT, NB = SAME ? 0 : TILE_COLS * NT, ALL = NB + KB;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.x.f;
   const SampleArgs     &s = a.s;

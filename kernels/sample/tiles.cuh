@@ -183,7 +183,8 @@ static __device__ __forceinline__ uint32_t ColumnByte(uint32_t brick, uint32_t s
 
    It is made from the address of the block's bricks, the number of the first one, how many of them there are, and the
    address of the right operand's column that the lane reads first. Bricks that are not there are the last one, without
-   entries. With 8 rows a lane reads the few bytes that it needs: whole bricks would take more instructions and registers
+   entries. With 8 rows a lane reads the few bytes that it needs: whole bricks would take more instructions, and more
+   registers
 */
 template <int BM> struct BrickGroup {
   uint32_t bits[2] = {}, y[2];
