@@ -476,6 +476,30 @@ AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions 
 }
 
 /*
+   Whether a sampled product, as decided, its softmax, and the product of that with a dense matrix are made in one pass:
+   by bricks that a kernel takes, and faster than one after the other. The entries of the first have to be packed for
+   bricks
+*/
+PetscBool AIJTCUFusedPays(const AIJTCUDecision *sampled, const SpmmOperands *operands, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+{
+  const PetscInt          N = (PetscInt)operands->N;
+  const Question          first = {SPMM_OP_SAMPLED, sampled->N, o, f, device}, second = {SPMM_OP_PRODUCT, N, o, f, device}, both = {SPMM_OP_FUSED, sampled->N + N, o, f, device};
+  const SpmmKernel       *fused;
+  const SpmmSampledTimes *t;
+  double                  pass, one, other;
+
+  if (sampled->path != MAT_AIJTCU_PATH_TCU || !sampled->kernel) return PETSC_FALSE;
+  fused = SpmmChooseKernel(SPMM_OP_FUSED, SPMM_BRICKS, PETSC_FALSE, &f->matrix, &sampled->format, operands, device->device);
+  if (!fused) return PETSC_FALSE;
+  if (sampled->reason != AIJTCU_REASON_BRICKS_FASTER) return PETSC_TRUE; /* bricks are set */
+  t     = &device->device->model->sampled;
+  pass  = 1e-12 * t->entry * (double)f->matrix.nnz;
+  one   = SecondsOf(&both, fused, &sampled->format) * (operands->softmax ? t->fused_softmax / t->fused : 1);
+  other = SecondsOfBricks(&first) + PetscMin(SecondsOfCSR(&second), SecondsOfBricks(&second) + pass) + (operands->softmax ? pass : 0);
+  return (PetscBool)(one < other);
+}
+
+/*
    Decide the path of a product that is added to C. Bricks need a pass over all of C for it, while CSR touches rows with
    entries only: so bricks are taken only where they are set
 */

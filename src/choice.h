@@ -158,6 +158,7 @@ typedef struct {
 
 /* A test outside of the library uses this function and the reasons */
 PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
+PETSC_EXTERN PetscBool      AIJTCUFusedPays(const AIJTCUDecision *, const SpmmOperands *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 
 PETSC_INTERN AIJTCUDecision AIJTCUDecideToAdd(SpmmOp, const AIJTCUOptions *, PetscInt);
 PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);

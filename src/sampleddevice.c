@@ -308,19 +308,18 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The bricks of a fused product, where the sampled one takes bricks, and a kernel takes it whole */
+/* The bricks of a fused product, where the sampled one takes bricks, and a kernel takes it whole and is faster so */
 static PetscErrorCode AIJTCUFusedPrepare(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock *b)
 {
-  const SpmmFacts   facts = {.nrows = S->rmap->n, .ncols = S->cmap->n};
-  const SpmmDevice *device;
-  HrpbError         err;
   AIJTCUDecision    d;
+  AIJTCUFacts       facts;
+  AIJTCUDeviceFacts device;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanDecide(S, plan, SPMM_OP_SAMPLED, (PetscInt)b->operands.K, &d));
-  if (d.path != MAT_AIJTCU_PATH_TCU || !d.kernel) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(err, SpmmGetDevice(&device));
-  if (err || !SpmmChooseKernel(b->op, SPMM_BRICKS, PETSC_FALSE, &facts, &d.format, &b->operands, device)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  PetscCall(AIJTCUFactsGet(S, plan, &facts));
+  if (!AIJTCUFusedPays(&d, &b->operands, AIJTCUGetOptions(plan), &facts, &device)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPlanPrepare(S, plan, &d, &b->bricks));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -74,6 +74,7 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if AIJTCU_HAVE_DEVICE
 /* R = M Z without values, if there are none, and none were wanted before */
 static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, Mat Z, Mat R, PetscBool *done)
 {
@@ -90,18 +91,17 @@ static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, Mat Z, Mat R, PetscBool *don
   PetscCall(AIJTCUSampledLRKeyGet(lr, &now));
   PetscCall(AIJTCUSampledLRIsStale(lr, &now, &values, &pattern));
   if (!values || (lr->fused && AIJTCUSampledLRKeyEqual(&lr->once, &now))) PetscFunctionReturn(PETSC_SUCCESS);
-#if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUSampledCheckOperands(lr->of[0], lr->of[1], lr->of[2]));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, lr->of[0], lr->of[1], lr->of[2], Z));
   PetscCall(AIJTCUFusedOnDevice(lr->of[0], lr->of[1], lr->of[2], lr->scale, lr->softmax, Z, R, done));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, lr->of[0], lr->of[1], lr->of[2], Z));
-#endif
   if (*done) {
     lr->fused = PETSC_TRUE;
     lr->once  = now;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 static PetscErrorCode MatMult_SampledLR(Mat M, Vec x, Vec y)
 {
@@ -136,11 +136,13 @@ static PetscErrorCode MatGetDiagonal_SampledLR(Mat M, Vec d)
 static PetscErrorCode MatMatMultNumeric_SampledLR(Mat M, Mat Z, Mat R, void *ctx)
 {
   AIJTCUSampledLR *lr;
-  PetscBool        done;
+  PetscBool        done = PETSC_FALSE;
 
   PetscFunctionBegin;
   (void)ctx;
+#if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUSampledLRTryOnce(M, Z, R, &done));
+#endif
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledLRGet(M, &lr));
   PetscCall(MatMatMult(lr->C, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));

@@ -36,6 +36,14 @@ __device__ __forceinline__ void WriteShared(uint32_t address, HrpbScalar x)
   asm volatile("st.shared" SHARED_SCALAR " [%0],%1;" ::"r"(address), SCALAR_REGISTER(x) : "memory");
 }
 
+__device__ __forceinline__ uint32_t ReadShared8(uint32_t address)
+{
+  uint32_t x;
+
+  asm volatile("ld.shared.u8 %0,[%1];" : "=r"(x) : "r"(address));
+  return x;
+}
+
 __device__ __forceinline__ uint32_t ReadShared16(uint32_t address)
 {
   uint16_t x;

@@ -80,6 +80,14 @@ static const SpmmModel h100 = {
     .entry      = 127,
     .long_entry = 650, /* of the base model */
     .one_row    = 5.7e4 /* of the base model */
+  },
+  .sampled = {
+    .bricks        = 1.45, /* of the base model */
+    .rows          = 1.6, /* of the base model */
+    .copy          = 1.5, /* of the base model */
+    .fused         = 1.5, /* of the base model */
+    .fused_softmax = 1.9, /* of the base model */
+    .entry         = 6 /* of the base model */
   }
 #else
   .short_in_turn       = 0.34, /* of the base model */
@@ -108,6 +116,14 @@ static const SpmmModel h100 = {
     .entry      = 152,
     .long_entry = 600, /* of the base model */
     .one_row    = 5.7e4 /* of the base model */
+  },
+  .sampled = {
+    .bricks        = 1.3, /* of the base model */
+    .rows          = 1.2, /* of the base model */
+    .copy          = 1.4, /* of the base model */
+    .fused         = 1.4, /* of the base model */
+    .fused_softmax = 2.3, /* of the base model */
+    .entry         = 10 /* of the base model */
   }
 #endif
 };

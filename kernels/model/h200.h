@@ -1,7 +1,8 @@
 /*
    NVIDIA H200 (SXM, 141 GB). The numbers were fitted to what examples/bench measured (test/results/README.md), and to
    28 real matrices (test/results/kernels-real-h200.csv). Those of csr-copy for scattered columns and of reordering are
-   from runs of their own. TF32 has those of 3xTF32, but for bricks.
+   from runs of their own, those of sampled products from test/results/sampled-fused-h200.csv. TF32 has those of
+   3xTF32, but for bricks.
 */
 #pragma once
 
@@ -80,6 +81,14 @@ static const SpmmModel h200 = {
     .entry      = 200,
     .long_entry = 650,
     .one_row    = 57e3
+  },
+  .sampled = {
+    .bricks        = 1.45,
+    .rows          = 1.6,
+    .copy          = 1.5,
+    .fused         = 1.5,
+    .fused_softmax = 1.9,
+    .entry         = 6
   }
 #else
   .short_in_turn       = 1.04,
@@ -108,6 +117,14 @@ static const SpmmModel h200 = {
     .entry      = 200,
     .long_entry = 600,
     .one_row    = 57e3
+  },
+  .sampled = {
+    .bricks        = 1.3,
+    .rows          = 1.2,
+    .copy          = 1.4,
+    .fused         = 1.4,
+    .fused_softmax = 2.3,
+    .entry         = 10
   }
 #endif
 };

@@ -58,6 +58,16 @@ typedef struct {
   double one_row;    /* for an entry of the longest row, which one warp goes through */
 } SpmmOrderTimes;
 
+/*
+   Sampled products. The first five are no times: how many times as long as a product they take, which is one by the
+   kernel with the same end of its name, or by bricks with the columns of both operands together
+*/
+typedef struct {
+  double bricks, rows, copy;
+  double fused, fused_softmax;
+  double entry; /* to map an entry, or to pack it anew */
+} SpmmSampledTimes;
+
 typedef struct {
   const char    *name;      /* as the file is called: "h200" */
   const char    *device;    /* as CUDA calls it, or a part of that: "H200" */
@@ -69,6 +79,7 @@ typedef struct {
   SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; those of other scalars are not used */
   SpmmCsrTimes   csr;
   SpmmOrderTimes order;
+  SpmmSampledTimes sampled;
 
   /* Not a time: where panels are short, how many times as many blocks the panel with most of them has in turn */
   double short_in_turn;

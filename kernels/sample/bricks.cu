@@ -79,11 +79,15 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
     return;
   }
 
-  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems; w = PairAfter(w, a.b.back)) {
-    const WorkItem item = GetItem(f, w);
+  WorkItem next = blockIdx.x < (uint32_t)f.nitems ? GetItem(f, blockIdx.x) : WorkItem{};
+
+  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems;) {
+    const WorkItem item = next;
     HrpbInt        entry[2]; /* the next of each of the lane's two rows of products */
     Tile           left[NT];
 
+    w = PairAfter(w, a.b.back);
+    if (w < (uint32_t)f.nitems) next = GetItem(f, w);
     if (item.begin == item.end) continue;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
@@ -104,7 +108,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
 
 #pragma unroll 1
       for (uint32_t brick = ReadShared16(start); brick < last; brick += TILE_BRICKS) {
-        const int            n = min((int)(last - brick), (int)TILE_BRICKS);
+        const uint32_t       n = min(last - brick, (uint32_t)TILE_BRICKS);
         const BrickGroup<BM> group(bricks, brick, n, right, g, k);
         Scalar               product[2][2][BM / 8], all = 0;
 
@@ -129,8 +133,8 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
             for (int c = 0; c < BM / 8; c++) {
               const uint32_t column = 8 * e + (BM == 8 ? g : 2 * k + c);
 
-              if (!(group.bits[j] >> column & 1)) continue;
-              const HrpbInt place = entry[j] + (HrpbInt)__popc(group.bits[j] & ((1u << column) - 1));
+              if (!group.Has(j, column)) continue;
+              const HrpbInt place = entry[j] + (HrpbInt)group.CountBefore(j, column);
               Scalar        p     = product[e][j][c];
 
               if (look) p = Finished(a, MatrixRow(f, item.panel, RowOfProduct<BM>(warp, g, k, j)), place, p);
@@ -140,7 +144,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
           }
         }
 #pragma unroll
-        for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)__popc(group.bits[j]);
+        for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)group.Count(j);
       }
       RingLeave(ring, at);
       at.Next(a.b.nstages);
@@ -242,7 +246,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 
 static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  return SpmmBricksStaged.seconds(facts, params, precision, N, device);
+  return device->model->sampled.bricks * SpmmBricksStaged.seconds(facts, params, precision, N, device);
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)

@@ -140,7 +140,7 @@ static HrpbError Work(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 
 static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  return SpmmCsrCopy.seconds(facts, params, precision, N, device);
+  return device->model->sampled.copy * SpmmCsrCopy.seconds(facts, params, precision, N, device);
 }
 
 template <int V> static HrpbError Launch(const SampleCopyArgs &a, HrpbStream stream)

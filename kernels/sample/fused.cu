@@ -1,9 +1,10 @@
 /*
    Y = W Z in one pass over bricks, where W = S .* (B X^T), or its softmax, is not stored.
 
-   A block's rows of X and of Z come into a stage together, from warps of their own. A warp has a strip, with its rows
-   of B and its sums of Y in registers. It makes the entries of four bricks as sampled-bricks does. The lane that has an
-   entry of W as a sum is not the one that needs it as an operand of the next instruction: so shuffles take it there.
+   A block's rows of Z and of X come into a stage together, from two or more warps. The other warps have a strip each,
+   with its rows of B and its sums of Y in registers. A warp makes the entries of four bricks as sampled-bricks
+   does. The lane that has an entry of W as a sum is not the one that needs it as an operand of the next instruction: so
+   shuffles take it there.
 
    Softmax is made as the blocks come. A lane keeps the largest entry so far of each of its two rows, and what it has
    added up is relative to that. An entry that is larger makes all lanes of the strip agree on the new largest one, and
@@ -23,8 +24,7 @@ enum {
 
 namespace {
 struct FusedArgs {
-  StagedArgs<HrpbScalar> x; /* the ring, with X as what is brought first */
-  StagedArgs<HrpbScalar> z; /* the same with Z */
+  StagedArgs<HrpbScalar> x, z; /* the ring, with X and with Z as what is brought */
   SampleArgs             s; /* out: Y; N: columns of X */
   int64_t                ldout;
   HrpbScalar            *partial; /* [nslots] panel_rows x (N + 2): sums, largest entries, sums of rows */
@@ -80,7 +80,7 @@ template <typename Scalar, typename Op> static __device__ __forceinline__ Scalar
 }
 
 /* Entries become exp(entry - most). Where most grows, sums are scaled */
-template <int NT, typename Scalar> static __device__ __forceinline__ void Exponentials(Scalar (&w)[2][2][1], const uint32_t (&bits)[2], uint32_t g, RowState<Scalar> *row, Scalar (&sum)[NT][4])
+template <int NT, typename Scalar> static __device__ __forceinline__ void Exponentials(Scalar (&w)[2][2][1], const BrickGroup<FUSED_ROWS> &group, uint32_t g, RowState<Scalar> *row, Scalar (&sum)[NT][4])
 {
   Scalar most[2];
   bool   grows = false;
@@ -90,7 +90,7 @@ template <int NT, typename Scalar> static __device__ __forceinline__ void Expone
     most[j] = row->most[j];
 #pragma unroll
     for (int e = 0; e < 2; e++) {
-      if (bits[j] >> (8 * e + g) & 1) most[j] = fmax(most[j], w[e][j][0]);
+      if (group.Has(j, 8 * e + g)) most[j] = fmax(most[j], w[e][j][0]);
     }
     grows |= most[j] > row->most[j];
   }
@@ -113,7 +113,7 @@ template <int NT, typename Scalar> static __device__ __forceinline__ void Expone
   for (int j = 0; j < 2; j++) {
 #pragma unroll
     for (int e = 0; e < 2; e++) {
-      if (bits[j] >> (8 * e + g) & 1) row->sum[j] += w[e][j][0] = exp(w[e][j][0] - row->most[j]);
+      if (group.Has(j, 8 * e + g)) row->sum[j] += w[e][j][0] = exp(w[e][j][0] - row->most[j]);
     }
   }
 }
@@ -155,22 +155,21 @@ template <int P, int PITCH, int NT> static __device__ __forceinline__ void Fused
    Entries of four bricks times their rows of Z. A lane = 4*g + k has entries of columns g and 8 + g and of rows 2*k and
    2*k + 1. For brick q it needs that of column 4*q + k and of row g
 */
-template <int P, int PITCH, int NT, typename Scalar> static __device__ __forceinline__ void MultiplyEntries(Scalar (&sum)[NT][4], const Scalar (&w)[2][2][1], uint32_t bricks, uint32_t brick, int n, uint32_t zrows, uint32_t g, uint32_t k)
+template <int P, int PITCH, int NT, typename Scalar> static __device__ __forceinline__ void MultiplyEntries(Scalar (&sum)[NT][4], const Scalar (&w)[2][2][1], uint32_t bricks, uint32_t brick, uint32_t n, uint32_t zrows, uint32_t g, uint32_t k)
 {
 #pragma unroll
-  for (int e = 0; e < 2; e++) {
+  for (uint32_t e = 0; e < 2; e++) {
     Scalar   operand[2];
     uint32_t z[2];
 
     if (2 * e >= n) break;
 #pragma unroll
-    for (int q = 0; q < 2; q++) {
-      const uint32_t    from = 4 * (4 * q + k) + g / 2;
-      const Scalar      even = __shfl_sync(HRPB_ALL_LANES, w[e][0][0], from), odd = __shfl_sync(HRPB_ALL_LANES, w[e][1][0], from);
-      const PackedBrick packed(bricks + (2 * e + q < n ? brick + 2 * e + q : brick) * (uint32_t)sizeof(HrpbBrick));
+    for (uint32_t q = 0; q < 2; q++) {
+      const uint32_t from = 4 * (4 * q + k) + g / 2;
+      const Scalar   even = __shfl_sync(HRPB_ALL_LANES, w[e][0][0], from), odd = __shfl_sync(HRPB_ALL_LANES, w[e][1][0], from);
 
       operand[q] = g % 2 ? odd : even;
-      z[q]       = zrows + packed.Column(k) * (uint32_t)sizeof(Scalar);
+      z[q]       = zrows + ReadShared8(ColumnByte(bricks + (brick + min(2 * e + q, n - 1)) * (uint32_t)sizeof(HrpbBrick), k)) * (uint32_t)sizeof(Scalar);
     }
     if constexpr (P == HRPB_FP64) FusedStep<PITCH, NT>(sum, operand, z);
     else FusedStep<P, PITCH, NT>(sum, operand, z);
@@ -213,19 +212,29 @@ template <int NT, typename Scalar> static __device__ __forceinline__ void StoreF
   }
 }
 
+/* An entry of W before scaling, from its row of the panel and its column of the block */
+static __device__ __noinline__ HrpbScalar EntryOfBlock(const FusedArgs &a, int32_t panel, int32_t panel_row, uint32_t block, uint32_t column)
+{
+  const Format<HrpbScalar> &f = a.x.f;
+
+  return SampleInOneGo(a.s.left + MatrixRow(f, panel, panel_row), a.s.ldleft, a.s.right + MatrixColumn(f, f.windows + f.window_ptr[block], column), a.s.ldright, a.s.N);
+}
+
 /*
    P     precision
    KT    tiles of 16 columns of X
    NT    of Z
    SAME  Z is X: a stage has it once
+   SOFTMAX
    CTAS  thread blocks on a multiprocessor
-   NR    producer warps for X, and as many for Z; one more brings the packed blocks
+   NP    producer warps: one for the packed blocks and Z, the others for X
 */
-template <int P, int KT, int NT, bool SAME, int CTAS, int NR> static __global__ void __launch_bounds__((STAGED_STRIPS + 1 + (SAME ? 1 : 2) * NR) * 32, CTAS) Fused(const __grid_constant__ FusedArgs a)
+template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> static __global__ void __launch_bounds__((STAGED_STRIPS + NP) * 32, CTAS) Fused(const __grid_constant__ FusedArgs a)
 {
-  typedef typename Mma<P>::Scalar  Scalar;
-  typedef LeftTile<P, FUSED_ROWS>  Tile;
-  constexpr int NP = 1 + (SAME ? 1 : 2) * NR, PITCH = Pitch(FUSED_ROWS), KB = TILE_COLS * KT, NB = TILE_COLS * NT, ALL = KB + (SAME ? 0 : NB);
+  typedef typename Mma<P>::Scalar Scalar;
+  typedef LeftTile<P, FUSED_ROWS> Tile;
+  /* columns of a stage: NB of Z, and KB of X behind them */
+  constexpr int PITCH = Pitch(FUSED_ROWS), KB = TILE_COLS * KT, NB = SAME ? 0 : TILE_COLS * NT, ALL = NB + KB;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.x.f;
   const SampleArgs     &s = a.s;
@@ -240,62 +249,68 @@ template <int P, int KT, int NT, bool SAME, int CTAS, int NR> static __global__ 
   for (int32_t i = threadIdx.x; i < nstages * ALL * (int32_t)(PITCH / sizeof(Scalar)); i += blockDim.x) {
     const int32_t at_word = i / nstages, column = at_word / (int32_t)(PITCH / sizeof(Scalar));
 
-    if (column < KB ? column >= K : column - KB >= N) WriteShared(begin + i % nstages * a.x.stage_bytes + at_word * (int32_t)sizeof(Scalar), 0);
+    if (column < NB ? column >= N : column - NB >= K) WriteShared(begin + i % nstages * a.x.stage_bytes + at_word * (int32_t)sizeof(Scalar), 0);
   }
   RingInit(ring, nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
   if (warp >= nconsumers) {
-    const Ring     behind = {begin + PITCH * KB, ring.full, ring.empty};
+    const Ring     behind = {begin + PITCH * NB, ring.full, ring.empty};
     const uint32_t who    = warp - nconsumers;
 
-    if (who == 0 && scaled) ProduceApart<FUSED_ROWS, ALL, NoCopies<Scalar>, BOTH_RUNS>(a.x, ring, 0, lane);
-    else if (who == 0) ProduceApart<FUSED_ROWS, ALL, NoCopies<Scalar>, PATTERN_RUN>(a.x, ring, 0, lane);
-    else if (who <= NR && a.x_aligned) ProduceApart<FUSED_ROWS, KB, Copies<FUSED_ROWS, KB, NR, true, Scalar>, NO_RUN>(a.x, ring, who - 1, lane);
-    else if (who <= NR) ProduceApart<FUSED_ROWS, KB, Copies<FUSED_ROWS, KB, NR, false, Scalar>, NO_RUN>(a.x, ring, who - 1, lane);
-    else if (a.z_aligned) ProduceApart<FUSED_ROWS, NB, Copies<FUSED_ROWS, NB, NR, true, Scalar>, NO_RUN>(a.z, behind, who - 1 - NR, lane);
-    else ProduceApart<FUSED_ROWS, NB, Copies<FUSED_ROWS, NB, NR, false, Scalar>, NO_RUN>(a.z, behind, who - 1 - NR, lane);
+    if (who > 0 && a.x_aligned) ProduceApart<FUSED_ROWS, KB, Copies<FUSED_ROWS, KB, NP - 1, true, Scalar>, NO_RUN>(a.x, behind, who - 1, lane);
+    else if (who > 0) ProduceApart<FUSED_ROWS, KB, Copies<FUSED_ROWS, KB, NP - 1, false, Scalar>, NO_RUN>(a.x, behind, who - 1, lane);
+    else if (SAME && scaled) ProduceApart<FUSED_ROWS, ALL, NoCopies<Scalar>, BOTH_RUNS>(a.x, ring, 0, lane);
+    else if (SAME) ProduceApart<FUSED_ROWS, ALL, NoCopies<Scalar>, PATTERN_RUN>(a.x, ring, 0, lane);
+    else if (a.z_aligned && scaled) ProduceApart<FUSED_ROWS, ALL, Copies<FUSED_ROWS, TILE_COLS * NT, 1, true, Scalar>, BOTH_RUNS>(a.z, ring, 0, lane);
+    else if (a.z_aligned) ProduceApart<FUSED_ROWS, ALL, Copies<FUSED_ROWS, TILE_COLS * NT, 1, true, Scalar>, PATTERN_RUN>(a.z, ring, 0, lane);
+    else if (scaled) ProduceApart<FUSED_ROWS, ALL, Copies<FUSED_ROWS, TILE_COLS * NT, 1, false, Scalar>, BOTH_RUNS>(a.z, ring, 0, lane);
+    else ProduceApart<FUSED_ROWS, ALL, Copies<FUSED_ROWS, TILE_COLS * NT, 1, false, Scalar>, PATTERN_RUN>(a.z, ring, 0, lane);
     return;
   }
 
-  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems; w = PairAfter(w, false)) {
-    const WorkItem   item = GetItem(f, w);
+  WorkItem next = blockIdx.x < (uint32_t)f.nitems ? GetItem(f, blockIdx.x) : WorkItem{};
+
+  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems;) {
+    const WorkItem   item = next;
     RowState<Scalar> row  = {{-(Scalar)INFINITY, -(Scalar)INFINITY}, {}};
     Scalar           sum[NT][4] = {};
     Tile             left[KT];
 
     LoadLeft<P, FUSED_ROWS, KT>(left, f, item.panel, warp, g, k, s.left, s.ldleft, K);
+    w = PairAfter(w, false);
+    if (w < (uint32_t)f.nitems) next = GetItem(f, w);
     for (uint32_t block = item.begin; block < item.end; block++) {
       const uint32_t base = begin + at.stage * a.x.stage_bytes, run = base + a.x.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * warp;
-      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * ALL, right = base + Tile::NEXT * k * PITCH, zrows = base + (SAME ? 0 : PITCH * KB) + g * PITCH;
+      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * ALL, right = base + PITCH * NB + Tile::NEXT * k * PITCH, zrows = base + g * PITCH;
 
       RingWaitFull(ring, at);
       const uint32_t last = ReadShared16(start + 2);
 
 #pragma unroll 1
       for (uint32_t brick = ReadShared16(start); brick < last; brick += TILE_BRICKS) {
-        const int                    n = min((int)(last - brick), (int)TILE_BRICKS);
+        const uint32_t               n = min(last - brick, (uint32_t)TILE_BRICKS);
         const BrickGroup<FUSED_ROWS> group(bricks, brick, n, right, g, k);
         Scalar                       entry[2][2][1];
 
         if (n > 2) SampleTiles<P, FUSED_ROWS, KT, true>(left, group.y, entry);
         else SampleTiles<P, FUSED_ROWS, KT, false>(left, group.y, entry);
+        /* one look at all of them: what is not finite shows in the sum */
+        const bool look = !IsFinite(entry[0][0][0] + entry[0][1][0] + entry[1][0][0] + entry[1][1][0]);
+
 #pragma unroll
         for (int e = 0; e < 2; e++) {
-          const uint32_t    mine = brick + 2 * e + g / 4;
-          const PackedBrick packed(bricks + (mine < last ? mine : brick) * (uint32_t)sizeof(HrpbBrick));
-
 #pragma unroll
           for (int j = 0; j < 2; j++) {
             Scalar *p = &entry[e][j][0];
 
-            if (!(group.bits[j] >> (8 * e + g) & 1)) {
+            if (!group.Has(j, 8 * e + g)) {
               *p = 0;
               continue;
             }
-            if (!IsFinite(*p)) *p = SampleInOneGo(s.left + MatrixRow(f, item.panel, RowOfProduct<FUSED_ROWS>(warp, g, k, j)), s.ldleft, s.right + MatrixColumn(f, f.windows + f.window_ptr[block], packed.Column(g % 4)), s.ldright, K);
-            if (scaled) *p *= ReadShared(values + PlaceOfValue<FUSED_ROWS>(packed, g, k, j, 0) * (uint32_t)sizeof(Scalar));
+            if (look && !IsFinite(*p)) *p = EntryOfBlock(a, item.panel, RowOfProduct<FUSED_ROWS>(warp, g, k, j), block, (group.y[e] - right) / (uint32_t)sizeof(Scalar));
+            if (scaled) *p *= ReadShared(values + PlaceOfValue<FUSED_ROWS>(PackedBrick(bricks + (brick + 2 * e + g / 4) * (uint32_t)sizeof(HrpbBrick)), g, k, j, 0) * (uint32_t)sizeof(Scalar));
           }
         }
-        if (a.softmax) Exponentials<NT>(entry, group.bits, g, &row, sum);
+        if (SOFTMAX) Exponentials<NT>(entry, group, g, &row, sum);
         MultiplyEntries<P, PITCH, NT>(sum, entry, bricks, brick, n, zrows, g, k);
       }
       RingLeave(ring, at);
@@ -352,7 +367,7 @@ static void GetFusedStage(uint32_t max_pattern, uint32_t max_values, const SpmmO
 
 template <int P, int KT, int NT, bool SAME> static HrpbError LaunchFused(FusedArgs *a, const SpmmDevice *device, cudaStream_t stream)
 {
-  constexpr int CTAS = KT + NT <= FUSED_TILES ? 2 : 1, NR = 3 - CTAS;
+  constexpr int CTAS = KT + NT <= FUSED_TILES ? 2 : 1, NP = 4 - CTAS;
   int           ctas = CTAS;
 
   for (;; ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
@@ -360,7 +375,7 @@ template <int P, int KT, int NT, bool SAME> static HrpbError LaunchFused(FusedAr
     if (ctas == 1 || a->x.nstages >= 2) break;
   }
   a->z.nstages = a->x.nstages;
-  return LaunchRing(Fused<P, KT, NT, SAME, CTAS, NR>, device, a->x.f.nitems, ctas, (a->x.f.strips + 1 + (SAME ? 1 : 2) * NR) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
+  return LaunchRing(a->softmax ? Fused<P, KT, NT, SAME, true, CTAS, NP> : Fused<P, KT, NT, SAME, false, CTAS, NP>, device, a->x.f.nitems, ctas, (a->x.f.strips + NP) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
 }
 
 template <int P, int KT> static HrpbError LaunchFor(bool same, int nt, FusedArgs *a, const SpmmDevice *device, cudaStream_t stream)
@@ -417,9 +432,15 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 {
   StagedArgs<HrpbScalar> a;
 
-  if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || o->K > TILE_COLS * FUSED_TILES || o->N > TILE_COLS * FUSED_TILES) return false;
+  if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || o->K > (int)TILE_COLS * FUSED_TILES || o->N > (int)TILE_COLS * FUSED_TILES) return false;
   GetFusedStage(facts->max_pattern, facts->max_values, o, &a);
   return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
+}
+
+/* Without softmax; N are the columns of X and of Z together */
+static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  return device->model->sampled.fused * SpmmBricksStaged.seconds(facts, params, precision, N, device);
 }
 
 static HrpbError Workspace(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
@@ -454,5 +475,6 @@ SPMM_KERNEL(SpmmFusedBricks) = {
   .format  = SPMM_BRICKS,
   .takes   = Takes,
   .work    = Workspace,
+  .seconds = Seconds,
   .run     = Run
 };

@@ -67,7 +67,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
 
 static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  return SpmmCsrRows.seconds(facts, params, precision, N, device);
+  return device->model->sampled.rows * SpmmCsrRows.seconds(facts, params, precision, N, device);
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)

@@ -17,10 +17,7 @@ struct SampleArgs {
   int32_t           nrows, ncols, N;
 };
 
-/*
-   Products with as many columns: the times of sampled ones are taken from them. On an H200 sampled products take 1.2 to
-   2.3 times as long, with bricks and CSR alike, so the choice between these is that of products
-*/
+/* Products with as many columns: the times of sampled ones are so many times theirs (SpmmSampledTimes) */
 extern "C" const SpmmKernel SpmmBricksStaged, SpmmCsrRows, SpmmCsrCopy;
 
 static inline SampleArgs SampleArgsOf(const SpmmMatrix *A, const SpmmOperands *o)

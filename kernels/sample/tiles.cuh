@@ -165,27 +165,59 @@ template <int P, int BM, int NT, typename Scalar> static __device__ __forceinlin
   }
 }
 
+/* Addresses of a brick's parts in shared memory: a byte of its pattern, which is two rows, and the column of a slot */
+static __device__ __forceinline__ uint32_t PatternByte(uint32_t brick, uint32_t byte)
+{
+  return brick + (uint32_t)offsetof(HrpbBrick, pattern) + byte;
+}
+static __device__ __forceinline__ uint32_t ColumnByte(uint32_t brick, uint32_t slot)
+{
+  return brick + (uint32_t)offsetof(HrpbBrick, column) + slot;
+}
+
 /*
    Four bricks of a strip, or the fewer that are left, as a lane needs them.
 
-   bits  of each of the lane's rows of products: which of the bricks' 16 columns have an entry
+   bits  of each of the lane's rows of products: which of the bricks' 16 columns have an entry, at Bit(column)
    y     where it reads the right operand, in its first column: see SampleStep()
+
+   It is made from the address of the block's bricks, the number of the first one, how many of them there are, and the
+   address of the right operand's column that the lane reads first. Bricks that are not there are the last one, without
+   entries. With 8 rows a lane reads the few bytes that it needs: whole bricks would take more instructions, and more
+   registers
 */
 template <int BM> struct BrickGroup {
-  uint32_t bits[2] = {}, y[2] = {};
+  uint32_t bits[2] = {}, y[2];
 
-  /* bricks: address of the block's first brick; right: of the right operand's column that the lane reads first */
-  __device__ __forceinline__ BrickGroup(uint32_t bricks, uint32_t brick, int n, uint32_t right, uint32_t g, uint32_t k)
+  static __device__ __forceinline__ uint32_t Bit(uint32_t column) { return BM == 8 ? 8 * (column / 4) + column % 4 : column; }
+  __device__ __forceinline__ bool            Has(int j, uint32_t column) const { return bits[j] >> Bit(column) & 1; }
+  __device__ __forceinline__ uint32_t        CountBefore(int j, uint32_t column) const { return __popc(bits[j] & ((1u << Bit(column)) - 1)); }
+  __device__ __forceinline__ uint32_t        Count(int j) const { return __popc(bits[j]); }
+
+  __device__ __forceinline__ BrickGroup(uint32_t bricks, uint32_t first, uint32_t n, uint32_t right, uint32_t g, uint32_t k)
   {
-#pragma unroll
-    for (int q = 0; q < TILE_BRICKS; q++) {
-      const PackedBrick packed(bricks + (q < n ? brick + q : brick) * (uint32_t)sizeof(HrpbBrick));
+    const uint32_t begin = bricks + first * (uint32_t)sizeof(HrpbBrick);
 
 #pragma unroll
-      for (int j = 0; j < 2; j++) bits[j] |= (packed.Pattern(BM == 8 ? 0 : j) >> (BM == 8 ? 8 * k + 4 * j : 4 * g) & 15) << 4 * q;
-      if (g / 4 == q % 2) y[q / 2] = right + packed.Column(g % 4) * (uint32_t)sizeof(HrpbScalar);
-    }
+    for (uint32_t e = 0; e < 2; e++) y[e] = right + ReadShared8(ColumnByte(begin + min(2 * e + g / 4, n - 1) * (uint32_t)sizeof(HrpbBrick), g % 4)) * (uint32_t)sizeof(HrpbScalar);
+    if (BM == 8) {
+      uint32_t rows = 0; /* the byte of each brick with the lane's two rows */
+
 #pragma unroll
-    for (int j = 0; j < 2; j++) bits[j] &= (1u << 4 * n) - 1;
+      for (uint32_t q = 0; q < TILE_BRICKS; q++) rows |= ReadShared8(PatternByte(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick), k)) << 8 * q;
+      rows &= 0xffffffffu >> 8 * (TILE_BRICKS - n);
+      bits[0] = rows & 0x0f0f0f0fu;
+      bits[1] = rows >> 4 & 0x0f0f0f0fu;
+    } else {
+#pragma unroll
+      for (uint32_t q = 0; q < TILE_BRICKS; q++) {
+        const PackedBrick packed(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick));
+
+#pragma unroll
+        for (int j = 0; j < 2; j++) bits[j] |= (packed.Pattern(j) >> 4 * g & 15) << 4 * q;
+      }
+#pragma unroll
+      for (int j = 0; j < 2; j++) bits[j] &= (1u << 4 * n) - 1;
+    }
   }
 };

@@ -285,6 +285,13 @@ template <typename T> static inline void ptx_store_shared(uint32_t address, T x)
 {
   memcpy((void *)(size_t)address, &x, sizeof(x));
 }
+static inline void ptx_load_shared_byte(uint32_t &x, uint32_t from)
+{
+  uint8_t byte;
+
+  ptx_load_shared(byte, from);
+  x = byte;
+}
 template <typename T, typename P> static inline void ptx_load_if(T &x, const P *from, int is)
 {
   if (is) memcpy(&x, from, sizeof(x));

@@ -114,6 +114,16 @@ static PetscErrorCode TestSampled(void)
       if (d.path != right[i].path || d.need || d.reordered || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: %s (%s), kernel %s, need %d, not %s\n", right[i].m->name, MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason], d.kernel ? d.kernel->name : "none", (int)d.need, right[i].kernel));
     }
   }
+  for (int i = 0; i < 2; i++) { /* in one pass with another product where that is faster, as measured, or bricks are set */
+    const SpmmOperands operands = SpmmFused(32, NULL, 0, NULL, 0, PETSC_FALSE, PETSC_FALSE, 32, NULL, 0, NULL, 0);
+
+    q = Ask(i ? &stencil27 : &elasticity);
+    d = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+    if (AIJTCUFusedPays(&d, &operands, &q.o, &q.f, q.device) != (PetscBool)!i) PetscCall(PetscPrintf(PETSC_COMM_SELF, "fused, %s: not as measured\n", i ? stencil27.name : elasticity.name));
+    q.o.path = MAT_AIJTCU_PATH_TCU;
+    d        = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+    if (!AIJTCUFusedPays(&d, &operands, &q.o, &q.f, q.device)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "fused: not with bricks that are set\n"));
+  }
   q                      = Ask(&elasticity);
   q.f.bricks_state       = AIJTCU_READY;
   q.f.bricks_format      = (HrpbParams){8, 64, 64, 8};

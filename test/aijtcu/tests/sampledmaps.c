@@ -1,6 +1,9 @@
 static char help[] = "Maps of rows, softmax and leaky ReLU, against sums on the host, and their gradients against differences. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 
 static PetscScalar Entry(PetscInt i, PetscInt j, PetscInt round)
 {
@@ -130,10 +133,12 @@ static PetscErrorCode Copy(const MatSampledRows *rows, void *to, const void *fro
 {
   PetscFunctionBegin;
   if (PetscMemTypeHost(rows->mem)) PetscCall(PetscMemcpy(to, from, bytes));
+#if PetscDefined(HAVE_CUDA)
   else {
-    PetscCall(PetscDeviceMemcpy(NULL, to, from, bytes));
-    PetscCall(PetscDeviceContextSynchronize(NULL));
+    PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, (cudaStream_t)rows->stream));
+    PetscCallCUDA(cudaStreamSynchronize((cudaStream_t)rows->stream));
   }
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
