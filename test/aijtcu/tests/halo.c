@@ -515,6 +515,35 @@ static PetscErrorCode TestRectangular(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values that are written without a new state of the matrix */
+static PetscErrorCode TestQuietValues(Problem *p)
+{
+  Mat A, blocks[2], B, C;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 4, &B));
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    PetscScalar *a;
+    MatInfo      info;
+
+    PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArrayRead(blocks[k], (const PetscScalar **)&a));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], (const PetscScalar **)&a));
+    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a));
+    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[i] *= 2;
+    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a));
+  }
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(CheckEither(p, PETSC_TRUE, C, 2, "transposed, values without a new state"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
 static PetscErrorCode TestNccl(Problem *p)
 {
@@ -635,6 +664,7 @@ int main(int argc, char **argv)
     PetscCall(TestTransposed(&p));
     PetscCall(TestTransposedChanges(&p));
     PetscCall(TestRectangular(&p));
+    PetscCall(TestQuietValues(&p));
     PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
