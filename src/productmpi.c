@@ -15,7 +15,7 @@
 
 #if AIJTCU_HAVE_HALO
 
-/* Whether a sequential dense matrix gives an array on a device. One that is bound to the host is then unbound by PETSc */
+/* Whether a sequential dense matrix gives an array on a device. PETSc then unbinds one that is bound to the host */
 static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
 {
   PetscFunctionBegin;
