@@ -244,6 +244,7 @@ PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, co
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Pack, A, 0, 0, 0));
   if (h->place != AIJTCU_HALO_HOST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
+  h->started = PETSC_TRUE;
   PetscCall((*h->engine->start)(h, from, N));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Exchange, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,8 +258,9 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, Pets
   PetscFunctionBegin;
   if (!N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Exchange, A, 0, 0, 0));
-  if (h->place != AIJTCU_HALO_HOST) start = (*h->engine->start)(h, from, N);
-  finish = (*h->engine->finish)(h, from, N);
+  if (!h->started) start = (*h->engine->start)(h, from, N); /* on a device, or after an error that came before */
+  h->started = PETSC_FALSE;
+  finish     = (*h->engine->finish)(h, from, N);
   PetscCall(start);
   PetscCall(finish);
   #if AIJTCU_HAVE_DEVICE

@@ -106,6 +106,7 @@ struct _n_AIJTCUHalo {
   PetscBool               direct; /* on all processes: neighbours have tried to lend each other memory */
 
   PetscMPIInt  nrequests; /* of the receives, then of the sends */
+  PetscBool    started;   /* the engine was, and it was not yet finished */
   PetscBool    posted;    /* all of them are under way */
   MPI_Request *requests;  /* [neighbours of both sides * AIJTCU_HALO_PIECES] */
   MPI_Datatype row;       /* N scalars, for PetscSF */

@@ -15,15 +15,11 @@
 
 #if AIJTCU_HAVE_HALO
 
-/* Whether a sequential dense matrix is on a device */
+/* Whether a sequential dense matrix gives an array on a device. PETSc then unbinds one that is bound to the host */
 static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
 {
-  PetscBool bound;
-
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSEQDENSECUDA, on));
-  PetscCall(MatBoundToCPU(M, &bound));
-  if (bound) *on = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -167,8 +167,9 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan)
 }
 
 /*
-   Have the transpose where A is, and as A is. An object's state is never zero. Values that were written on the host
-   without a new state are on their way to the device: see AIJTCUDeviceCall()
+   Have the transpose where A is, and as A is. An object's state is never zero. Values can be written on the host
+   without a new state. Those of a matrix on a device are then on their way there: see AIJTCUDeviceCall(). On the host
+   nothing tells of them, so they are taken for each product
 */
 PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan)
 {
@@ -182,7 +183,7 @@ PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatBoundToCPU(t->mat, &tbound));
-  changed = (PetscBool)(state != t->values_state || bound != tbound);
+  changed = (PetscBool)(!device || state != t->values_state || bound != tbound);
   #if AIJTCU_HAVE_DEVICE
   if (device && A->offloadmask == PETSC_OFFLOAD_CPU) changed = PETSC_TRUE;
   #endif

@@ -515,6 +515,70 @@ static PetscErrorCode TestRectangular(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values that are written when a product was made after their array was asked for: A has no new state */
+static PetscErrorCode TestQuietValues(Problem *p)
+{
+  Mat          A, blocks[2], B, C;
+  PetscScalar *a[2];
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 4, &B));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int k = 0; k < 2; k++) {
+    const PetscScalar *brought;
+
+    PetscCall(MatSeqAIJGetArrayRead(blocks[k], &brought));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[k], &brought));
+    PetscCall(MatSeqAIJGetArrayWrite(blocks[k], &a[k]));
+  }
+  PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  for (int k = 0; k < 2; k++) {
+    MatInfo info;
+
+    PetscCall(MatGetInfo(blocks[k], MAT_LOCAL, &info));
+    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[k][i] *= 2;
+    PetscCall(MatSeqAIJRestoreArrayWrite(blocks[k], &a[k]));
+  }
+  PetscCall(MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(CheckEither(p, PETSC_TRUE, C, 2, "transposed, values without a new state"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B cannot be read on the first process: it has the error, others have rows, and the next product is right */
+static PetscErrorCode TestLocalError(Problem *p)
+{
+  Mat            A, B, C, local, sub;
+  VecType        vectype;
+  PetscBool      host;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 3, &B));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &host));
+  if (host && !PETSC_VERSION_LT(3, 26, 0)) {
+    PetscCall(MatDenseGetLocalMatrix(B, &local));
+    if (rank == 0) PetscCall(MatDenseGetSubMatrix(local, PETSC_DECIDE, PETSC_DECIDE, 0, 1, &sub));
+    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ierr = MatProductNumeric(C);
+    PetscCall(PetscPopErrorHandler());
+    if (rank == 0) PetscCall(MatDenseRestoreSubMatrix(local, &sub));
+    if (ierr != (rank ? PETSC_SUCCESS : PETSC_ERR_ORDER)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] B cannot be read: error %d\n", rank, (int)ierr));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(Check(p, C, 1, "after an error"));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
 static PetscErrorCode TestNccl(Problem *p)
 {
@@ -635,6 +699,8 @@ int main(int argc, char **argv)
     PetscCall(TestTransposed(&p));
     PetscCall(TestTransposedChanges(&p));
     PetscCall(TestRectangular(&p));
+    PetscCall(TestQuietValues(&p));
+    PetscCall(TestLocalError(&p));
     PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
