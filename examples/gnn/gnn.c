@@ -183,8 +183,12 @@ int main(int argc, char **args)
       test:
          suffix: gradient_cuda
          requires: cuda
-         nsize: {{1 2}}
          args: -mat_type {{aijcusparse aijtcu}} -use_gpu_aware_mpi 0
+      test: # not with aijcusparse: see README.md
+         suffix: gradient_cuda_parallel
+         requires: cuda
+         nsize: 2
+         args: -mat_type aijtcu -use_gpu_aware_mpi 0
 
    testset: # the same numbers on any number of processes
       requires: double

@@ -320,7 +320,7 @@ static PetscErrorCode TestMatrix(const Matrix *m, AIJTCUReason without)
 
     if (m->first && N[k] >= m->first) {
       PetscCall(CheckPath(&q, N[k], MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, m->name));
-      PetscCall(CheckRest(&q, N[k], N[k] <= 8 ? "bricks-narrow" : "bricks-staged", &m->format, PETSC_FALSE, m->name));
+      PetscCall(CheckRest(&q, N[k], "bricks-staged", &m->format, PETSC_FALSE, m->name));
     } else {
       PetscCall(CheckPath(&q, N[k], MAT_AIJTCU_PATH_CSR, without, m->name));
       PetscCall(CheckRest(&q, N[k], N[k] == 1 ? "csr-direct" : m->panel_rows   ? "csr-staged"
