@@ -548,37 +548,6 @@ static PetscErrorCode TestQuietValues(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* B cannot be read on the first process: it has the error, others have rows, and the next product is right */
-static PetscErrorCode TestLocalError(Problem *p)
-{
-  Mat            A, B, C, local, sub;
-  VecType        vectype;
-  PetscBool      host;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(CreateA(p, &A));
-  PetscCall(CreateB(p, 3, &B));
-  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
-  PetscCall(MatGetVecType(A, &vectype));
-  PetscCall(PetscStrcmp(vectype, VECSTANDARD, &host));
-  if (host && !PETSC_VERSION_LT(3, 26, 0)) {
-    PetscCall(MatDenseGetLocalMatrix(B, &local));
-    if (rank == 0) PetscCall(MatDenseGetSubMatrix(local, PETSC_DECIDE, PETSC_DECIDE, 0, 1, &sub));
-    PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-    ierr = MatProductNumeric(C);
-    PetscCall(PetscPopErrorHandler());
-    if (rank == 0) PetscCall(MatDenseRestoreSubMatrix(local, &sub));
-    if (ierr != (rank ? PETSC_SUCCESS : PETSC_ERR_ORDER)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] B cannot be read: error %d\n", rank, (int)ierr));
-    PetscCall(MatProductNumeric(C));
-    PetscCall(Check(p, C, 1, "after an error"));
-  }
-  PetscCall(MatDestroy(&A));
-  PetscCall(MatDestroy(&B));
-  PetscCall(MatDestroy(&C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* NCCL gives the same bits, or an error that says what is missing; other ways then go on */
 static PetscErrorCode TestNccl(Problem *p)
 {
@@ -700,7 +669,6 @@ int main(int argc, char **argv)
     PetscCall(TestTransposedChanges(&p));
     PetscCall(TestRectangular(&p));
     PetscCall(TestQuietValues(&p));
-    PetscCall(TestLocalError(&p));
     PetscCall(TestNccl(&p));
   }
   PetscCall(PetscFinalize());
