@@ -381,6 +381,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
     } while (0)
 
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMalloc(size_t, struct CUstream_st *, void **);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceList(const PetscInt[], PetscInt, struct CUstream_st *, PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);
 PETSC_INTERN struct CUstream_st *AIJTCUDeviceStreamBehind(void);
 PETSC_INTERN PetscBool           AIJTCUForgetError(int);

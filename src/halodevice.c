@@ -35,8 +35,7 @@ static PetscErrorCode AIJTCUHaloAllocated(cudaError_t err, PetscScalar **p)
 /* What does not depend on the number of columns */
 static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
 {
-  AIJTCUHaloDevice *d    = &h->device;
-  const size_t      rows = (size_t)AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
+  AIJTCUHaloDevice *d = &h->device;
 
   PetscFunctionBegin;
   if (!d->used) AIJTCUWorkspaceUser(PETSC_TRUE);
@@ -46,9 +45,7 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
     if (!d->packed[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->packed[k], cudaEventDisableTiming));
   }
-  if (d->rows) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUDeviceMalloc(rows * sizeof(PetscInt), stream, (void **)&d->rows));
-  if (d->rows && rows) PetscCallCUDA(cudaMemcpyAsync(d->rows, h->rows, rows * sizeof(PetscInt), cudaMemcpyHostToDevice, stream));
+  PetscCall(AIJTCUDeviceList(h->rows, AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]), stream, &d->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,32 +291,15 @@ PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *h, PetscInt N, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A list on the device; NULL where there is no memory for it */
-static PetscErrorCode AIJTCUHaloList(const PetscInt *list, PetscInt n, cudaStream_t stream, PetscInt **on_device)
-{
-  PetscInt   *copy;
-  cudaError_t err;
-
-  PetscFunctionBegin;
-  if (*on_device) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUDeviceMalloc((size_t)n * sizeof(PetscInt), stream, (void **)&copy));
-  if (!copy) PetscFunctionReturn(PETSC_SUCCESS);
-  err = cudaMemcpyAsync(copy, list, (size_t)n * sizeof(PetscInt), cudaMemcpyHostToDevice, stream);
-  if (err != cudaSuccess) (void)AIJTCUForgetError(cudaFreeAsync(copy, stream));
-  PetscCallCUDA(err);
-  *on_device = copy;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, PetscBool *done, cudaStream_t stream)
 {
   AIJTCUHaloTargets *t = &h->targets;
   HrpbError          err;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHaloList(t->rows, t->nrows, stream, &t->drows));
-  PetscCall(AIJTCUHaloList(t->start, t->nrows + 1, stream, &t->dstart));
-  PetscCall(AIJTCUHaloList(t->at, t->start[t->nrows], stream, &t->dat));
+  PetscCall(AIJTCUDeviceList(t->rows, t->nrows, stream, &t->drows));
+  PetscCall(AIJTCUDeviceList(t->start, t->nrows + 1, stream, &t->dstart));
+  PetscCall(AIJTCUDeviceList(t->at, t->start[t->nrows], stream, &t->dat));
   *done = (PetscBool)(t->drows && t->dstart && t->dat);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());

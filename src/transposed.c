@@ -53,10 +53,8 @@ static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTran
 static PetscErrorCode AIJTCUTransposedMapOnStream(AIJTCUTransposed *t, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceMalloc((size_t)t->nnz * sizeof(PetscInt), stream, (void **)&t->dmap));
-  if (!t->dmap) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUWorkspaceUser(PETSC_TRUE);
-  PetscCallCUDA(cudaMemcpyAsync(t->dmap, t->map, (size_t)t->nnz * sizeof(PetscInt), cudaMemcpyHostToDevice, stream));
+  PetscCall(AIJTCUDeviceList(t->map, t->nnz, stream, &t->dmap));
+  if (t->dmap) AIJTCUWorkspaceUser(PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

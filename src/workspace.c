@@ -71,6 +71,27 @@ PetscErrorCode AIJTCUDeviceMalloc(size_t bytes, cudaStream_t stream, void **p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Have a list of the host on the device. It is NULL where there is no memory for it, or where it was not copied: what is
+   read from it are addresses
+*/
+PetscErrorCode AIJTCUDeviceList(const PetscInt list[], PetscInt n, cudaStream_t stream, PetscInt **on_device)
+{
+  const size_t bytes = (size_t)n * sizeof(*list);
+  PetscInt    *copy;
+  cudaError_t  err = cudaSuccess;
+
+  PetscFunctionBegin;
+  if (*on_device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&copy));
+  if (!copy) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n) err = cudaMemcpyAsync(copy, list, bytes, cudaMemcpyHostToDevice, stream);
+  if (err != cudaSuccess) (void)AIJTCUForgetError(cudaFreeAsync(copy, stream));
+  PetscCallCUDA(err);
+  *on_device = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Free all of it, even if CUDA reports errors */
 static void AIJTCUSharedFree(void)
 {

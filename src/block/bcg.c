@@ -99,7 +99,7 @@ static PetscErrorCode AIJTCUSetUpBCG(AIJTCUBlockKSP *s)
   if (b->N == N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUResetBCG(s));
   PetscCall(PetscMalloc6(size, &b->C, size, &b->next, size, &b->G, size, &b->norms, size, &b->temp, 3 * size, &b->F));
-  PetscCall(PetscMalloc5(N, &b->known, N, &b->dropped, N, &b->lost, N, &b->order, N, &b->done));
+  PetscCall(PetscCalloc5(N, &b->known, N, &b->dropped, N, &b->lost, N, &b->order, N, &b->done));
   b->zeta = b->F + size;
   b->left = b->zeta + size;
   b->N    = N;

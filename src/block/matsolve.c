@@ -273,6 +273,7 @@ static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
 
   PetscFunctionBegin;
   if (s->ready) PetscFunctionReturn(PETSC_SUCCESS);
+  Drop(s); /* what an error has left */
   PetscCall(AIJTCUFactorGet(F, &s->factor, &s->known));
   if (s->factor.permuted && (!s->rows || !s->columns)) s->known = PETSC_FALSE;
   if (F->rmap->n > PETSC_INT32_MAX) s->known = PETSC_FALSE;

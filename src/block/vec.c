@@ -128,7 +128,7 @@ static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes
   *have = (PetscBool)(ctx->scalars != NULL);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemsetAsync(ctx->scalars, 0, bytes, stream));
-  if (ctx->N <= ctx->ops->square) sums = PetscMax(sums, (*ctx->ops->gram_work)(ctx->n, ctx->N, BLOCK_GRAM_WITH_Y));
+  if (ctx->ops->square && ctx->N <= ctx->ops->square) sums = PetscMax(sums, (*ctx->ops->gram_work)(ctx->n, ctx->N, BLOCK_GRAM_WITH_Y));
   if (!sums) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUWorkspaceGet(sums, stream, &work));
   *have = (PetscBool)(work != NULL);
@@ -811,7 +811,7 @@ static PetscErrorCode AIJTCUBlockGemm(const struct _n_AIJTCUBlockCtx *ctx, Petsc
 
 PetscBool AIJTCUBlockCtxCombines(AIJTCUBlockCtx ctx)
 {
-  return (PetscBool)(ctx->N <= ctx->ops->square);
+  return (PetscBool)(ctx->ops->square && ctx->N <= ctx->ops->square);
 }
 
 /* X comes first, then Y, if it is there */
