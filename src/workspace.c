@@ -72,8 +72,8 @@ PetscErrorCode AIJTCUDeviceMalloc(size_t bytes, cudaStream_t stream, void **p)
 }
 
 /*
-   Have a list of the host on the device. It is NULL where there is no memory for it, or where it was not copied: what is
-   read from it are addresses
+   Have a list of the host on the device. It is NULL where there is no memory for it, or where it was not copied: what
+   is read from it are addresses
 */
 PetscErrorCode AIJTCUDeviceList(const PetscInt list[], PetscInt n, cudaStream_t stream, PetscInt **on_device)
 {
