@@ -79,18 +79,27 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a product is A^T B with a dense B, and whether it is A B then, because A is known to be symmetric */
+static PetscErrorCode AIJTCUProductIsDenseAtB(Mat C, PetscBool *is, PetscBool *bysymmetry)
+{
+  PetscBool dense;
+
+  PetscFunctionBegin;
+  *is = *bysymmetry = PETSC_FALSE;
+  if (C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, is, MATSEQDENSE, MATMPIDENSE, ""));
+  if (*is) PetscCall(AIJTCUProductIsDense(C, &dense, bysymmetry));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether a product is A^T B with a dense B, and A not known to be symmetric */
 PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
 {
-  PetscBool dense, bysymmetry;
+  PetscBool bysymmetry;
 
   PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  if (C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
-  *is = (PetscBool)!bysymmetry;
+  PetscCall(AIJTCUProductIsDenseAtB(C, is, &bysymmetry));
+  if (bysymmetry) *is = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,15 +109,11 @@ PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
 */
 PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 {
-  PetscBool dense, bysymmetry;
+  PetscBool is, bysymmetry;
 
   PetscFunctionBegin;
-  *changed = PETSC_FALSE;
-  if (C->product->type != MATPRODUCT_AtB) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
-  *changed = (PetscBool)(bysymmetry != C->product->symbolic_used_the_fact_A_is_symmetric);
+  PetscCall(AIJTCUProductIsDenseAtB(C, &is, &bysymmetry));
+  *changed = (PetscBool)(is && bysymmetry != C->product->symbolic_used_the_fact_A_is_symmetric);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -75,6 +75,33 @@ static PetscErrorCode AIJTCUMultiplyOr(Mat A, AIJTCUPlan *plan, AIJTCUDecision *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operands of a product may have been replaced since it was set up */
+static PetscErrorCode AIJTCUCheckSizes(Mat C, PetscBool transposed)
+{
+  const Mat      A = C->product->A, B = C->product->B;
+  const PetscInt m = transposed ? A->cmap->n : A->rmap->n, n = transposed ? A->rmap->n : A->cmap->n;
+
+  PetscFunctionBegin;
+  PetscCheck(m == C->rmap->n && n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+    "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
+    " x %" PetscInt_FMT,
+    A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let the parent make the product if it was not done */
+static PetscErrorCode AIJTCUNumericEnd(Mat C, PetscBool done)
+{
+  PetscFunctionBegin;
+  if (!done) {
+    PetscCall(AIJTCUDelegateNumeric(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Numeric phase. The parent makes the product, too, if A or what is known of it changed since the product was set up */
 static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
 {
@@ -86,17 +113,9 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
-  PetscCheck(A->rmap->n == C->rmap->n && A->cmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-    "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
-    " x %" PetscInt_FMT,
-    A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+  PetscCall(AIJTCUCheckSizes(C, PETSC_FALSE));
   if (plan && !changed) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, &done));
-  if (!done) {
-    PetscCall(AIJTCUDelegateNumeric(C));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(AIJTCUNumericEnd(C, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,21 +205,13 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Transposed(Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCheck(A->cmap->n == C->rmap->n && A->rmap->n == B->rmap->n && B->cmap->n == C->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-    "Local sizes do not fit: A %" PetscInt_FMT " x %" PetscInt_FMT ", B %" PetscInt_FMT " x %" PetscInt_FMT ", C %" PetscInt_FMT
-    " x %" PetscInt_FMT,
-    A->rmap->n, A->cmap->n, B->rmap->n, B->cmap->n, C->rmap->n, C->cmap->n);
+  PetscCall(AIJTCUCheckSizes(C, PETSC_TRUE));
   if (plan) PetscCall(AIJTCUOnDevice(A, plan, &done));
   if (done) {
     PetscCall(AIJTCUPlanTransposed(A, plan, &T));
     PetscCall(AIJTCUMultiplyOnce(T, B, C, &done));
   }
-  if (!done) {
-    PetscCall(AIJTCUDelegateNumeric(C));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(AIJTCUNumericEnd(C, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
