@@ -46,7 +46,7 @@ static __device__ __forceinline__ HrpbScalar EntryInOneGo(const SampleArgs &s, i
   return s.values ? s.values[e] * p : p;
 }
 
-/* A row of W times a column of Z, entry by entry, for sums that are not finite */
+/* A row of W times a column of Z, entry by entry, for sums that are not finite. Products are not rounded */
 static __device__ __noinline__ HrpbScalar FusedInOneGo(const SampleArgs &s, bool softmax, int32_t row, const HrpbScalar *z)
 {
   const HrpbInt begin = s.rowptr[row], end = s.rowptr[row + 1];
@@ -60,7 +60,7 @@ static __device__ __noinline__ HrpbScalar FusedInOneGo(const SampleArgs &s, bool
   for (HrpbInt e = begin; e < end; e++) {
     const HrpbScalar w = EntryInOneGo(s, row, e);
 
-    y += (softmax ? exp(w - most) / all : w) * z[s.colidx[e]];
+    y = fma(softmax ? exp(w - most) / all : w, z[s.colidx[e]], y);
   }
   return y;
 }
