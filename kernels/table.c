@@ -153,11 +153,22 @@ static bool AreSampled(const SpmmMatrix *A, const SpmmOperands *o)
   return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && (A->hrpb ? A->brick_values : A->values));
 }
 
+/* Whether what lies between the first and the last number of two column-major operands is the same memory in part */
+static bool Overlap(const SpmmIn *a, int64_t nrows_a, int64_t N_a, const SpmmIn *b, int64_t nrows_b, int64_t N_b)
+{
+  const uintptr_t begin_a = (uintptr_t)a->array, end_a = begin_a + sizeof(HrpbScalar) * (size_t)((N_a - 1) * a->ld + nrows_a);
+  const uintptr_t begin_b = (uintptr_t)b->array, end_b = begin_b + sizeof(HrpbScalar) * (size_t)((N_b - 1) * b->ld + nrows_b);
+
+  return nrows_a && N_a && nrows_b && N_b && begin_a < end_b && begin_b < end_a;
+}
+
 static bool AreFused(const SpmmMatrix *A, const SpmmOperands *o)
 {
+  const SpmmIn Y = {o->Y.array, o->Y.ld, o->Y.layout};
+
   if (o->X.layout != SPMM_COLUMN_MAJOR || o->B.layout != SPMM_COLUMN_MAJOR || o->Y.layout != SPMM_COLUMN_MAJOR || o->Z.layout != SPMM_COLUMN_MAJOR) return false;
   if (o->K < 0 || o->X.ld < A->ncols || o->B.ld < A->nrows || o->Y.ld < A->nrows || o->Z.ld < A->ncols) return false;
-  if (A->ncols && (o->Y.array == o->X.array || o->Y.array == o->B.array || o->Y.array == o->Z.array)) return false;
+  if (Overlap(&Y, A->nrows, o->N, &o->X, A->ncols, o->K) || Overlap(&Y, A->nrows, o->N, &o->B, A->nrows, o->K) || Overlap(&Y, A->nrows, o->N, &o->Z, A->ncols, o->N)) return false;
   return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && A->brick_values && A->values);
 }
 

@@ -245,11 +245,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   a.R   = R;
   a.ldr = LeadingDimension(p.N);
   HrpbCall(RowMajor(p.B, p.ldb, p.h->ncols, p.N, R, p.h->ncols, a.ldr, stream));
-#if defined(HRPB_USE_SINGLE)
-  HrpbCall(A->precision == HRPB_TF32 ? Run<HRPB_TF32>(&p, &a) : Run<HRPB_3XTF32>(&p, &a));
-#else
-  HrpbCall(Run<HRPB_FP64>(&p, &a));
-#endif
+  HrpbCallPrecision(A->precision, Run, &p, &a);
   return CombineRun(&p);
 }
 

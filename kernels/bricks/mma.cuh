@@ -28,6 +28,13 @@ template <> struct Mma<HRPB_FP64> {
   };
 };
 
+/* Call a function template that has the precision as its first argument */
+#if defined(HRPB_USE_SINGLE)
+  #define HrpbCallPrecision(precision, function, ...) HrpbCall((precision) == HRPB_TF32 ? function<HRPB_TF32>(__VA_ARGS__) : function<HRPB_3XTF32>(__VA_ARGS__))
+#else
+  #define HrpbCallPrecision(precision, function, ...) HrpbCall(function<HRPB_FP64>(__VA_ARGS__))
+#endif
+
 /* c += a b, 16 x 4 times 4 x 8 in double: one instruction from sm_90 on, one for each half before */
 __device__ __forceinline__ void MmaFp64(double *c, double a0, double a1, double b)
 {

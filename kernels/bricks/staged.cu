@@ -126,10 +126,8 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most)
   t.ntiles      = (p->N + t.columns - 1) / t.columns;
   GetStage(p->h, t.columns, &a);
   t.stage_bytes = (int)a.stage_bytes;
-  for (;; t.ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
-    t.nstages = StagesThatFit(device, t.ctas, t.stage_bytes);
-    if (t.ctas == 1 || t.nstages >= 2) return t;
-  }
+  t.ctas        = ShareStages(device, t.ctas, t.stage_bytes, &t.nstages);
+  return t;
 }
 
 /*
@@ -213,7 +211,7 @@ template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device
   a.nstages = t.nstages;
   a.back    = IsLongestFirst(p, device, t.ctas);
   if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;
-  return ((uintptr_t)p->B | p->ldb * sizeof(HrpbScalar)) % 16 == 0 ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
+  return IsAligned(p->B, p->ldb) ? LaunchFor<P, true>(p, device, &t, &a) : LaunchFor<P, false>(p, device, &t, &a);
 }
 
 /* This does not depend on N. Wider tiles are chosen only where they fit, too */
@@ -223,7 +221,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 
   if (!SpmmIsPlain(o) || !IsStagedFormat(params)) return false;
   GetStage(params->brick_rows, facts->max_pattern, facts->max_values, TILE_COLS, &a);
-  return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
+  return TwoStagesFit(device, a.stage_bytes);
 }
 
 /*
@@ -267,11 +265,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
 
   HrpbCall(ProductOf(A, o, work, stream, &p, &device));
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
-#if defined(HRPB_USE_SINGLE)
-  HrpbCall(A->precision == HRPB_TF32 ? Run<HRPB_TF32>(&p, device) : Run<HRPB_3XTF32>(&p, device));
-#else
-  HrpbCall(Run<HRPB_FP64>(&p, device));
-#endif
+  HrpbCallPrecision(A->precision, Run, &p, device);
   return CombineRun(&p);
 }
 

@@ -322,6 +322,12 @@ template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
   GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
 }
 
+/* Whether all columns of an operand are aligned to 16 bytes */
+static inline bool IsAligned(const HrpbScalar *array, int64_t ld)
+{
+  return ((uintptr_t)array | ld * sizeof(HrpbScalar)) % 16 == 0;
+}
+
 /* Whether the producers can bring bricks of this format. Windows must be whole chunks of 16 bytes */
 static inline bool IsStagedFormat(const HrpbParams *params)
 {

@@ -164,6 +164,24 @@ static inline int StagesThatFit(const SpmmDevice *device, int ctas, int stage_by
   return n < RING_STAGES ? n : RING_STAGES;
 }
 
+/* Whether a thread block can have two stages, so that one is filled while the other one is used */
+static inline bool TwoStagesFit(const SpmmDevice *device, int64_t stage_bytes)
+{
+  return 2 * stage_bytes <= RoomForStages(device, 1);
+}
+
+/*
+   How many thread blocks share a multiprocessor, and the stages of each: as many thread blocks as registers have room
+   for, which is most, as long as each has two stages
+*/
+static inline int ShareStages(const SpmmDevice *device, int most, int stage_bytes, int32_t *nstages)
+{
+  for (;; most--) {
+    *nstages = StagesThatFit(device, most, stage_bytes);
+    if (most == 1 || *nstages >= 2) return most;
+  }
+}
+
 /*
    Launch a kernel whose thread blocks take one item of work after the other. There are ctas of them for each
    multiprocessor, or one for each item where that is fewer. bytes are those of dynamic shared memory.

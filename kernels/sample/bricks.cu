@@ -161,12 +161,8 @@ static constexpr int SharingFor(int brick_rows, int nt)
 template <int P, int BM, int NT, bool ALIGNED, bool SCALED> static HrpbError LaunchKernel(SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
 {
   constexpr int CTAS = SharingFor(BM, NT), NP = 4 - CTAS;
-  int           ctas = CTAS;
+  const int     ctas = ShareStages(device, CTAS, (int)a->b.stage_bytes, &a->b.nstages);
 
-  for (;; ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
-    a->b.nstages = StagesThatFit(device, ctas, (int)a->b.stage_bytes);
-    if (ctas == 1 || a->b.nstages >= 2) break;
-  }
   return LaunchRing(SampleBricks<P, BM, NT, ALIGNED, SCALED, CTAS, NP>, device, a->b.f.nitems, ctas, (a->b.f.strips + NP) * 32, a->b.nstages * (int)a->b.stage_bytes + RING_BARRIERS, stream, *a);
 }
 
@@ -204,7 +200,7 @@ static int TilesOfLaunch(const Hrpb *h, bool scaled, int64_t N, const SpmmDevice
     StagedArgs<HrpbScalar> b;
 
     GetSampleStage(h, scaled, 2 * nt, &b);
-    if (2 * (int64_t)b.stage_bytes > RoomForStages(device, 1)) break;
+    if (!TwoStagesFit(device, b.stage_bytes)) break;
     nt *= 2;
   }
   return nt;
@@ -213,7 +209,7 @@ static int TilesOfLaunch(const Hrpb *h, bool scaled, int64_t N, const SpmmDevice
 /* Launch for tile after tile of columns. One column of none is launched, too: it makes zeros */
 template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperands *o, const SpmmDevice *device, cudaStream_t stream)
 {
-  const bool       aligned = ((uintptr_t)o->X.array | o->X.ld * sizeof(HrpbScalar)) % 16 == 0, tall = A->hrpb->params.brick_rows == 16;
+  const bool       aligned = IsAligned(o->X.array, o->X.ld), tall = A->hrpb->params.brick_rows == 16;
   const int        nt      = TilesOfLaunch(A->hrpb, o->update == SPMM_SCALE, o->N, device);
   SampleBricksArgs a       = {};
 
@@ -241,7 +237,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 
   if (o->X.layout != SPMM_COLUMN_MAJOR || !IsStagedFormat(params)) return false;
   GetStage(params->brick_rows, facts->max_pattern, o->update == SPMM_SCALE ? facts->max_values : 0, TILE_COLS, &b);
-  return 2 * (int64_t)b.stage_bytes <= RoomForStages(device, 1);
+  return TwoStagesFit(device, b.stage_bytes);
 }
 
 static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
@@ -252,17 +248,10 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrec
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStream stream)
 {
   const SpmmDevice *device;
-  bool              supports;
 
-  HrpbCall(HrpbSupportsDevice(A->precision, &supports));
-  if (!supports) return HRPB_ERR_UNSUPPORTED;
-  HrpbCall(SpmmGetDevice(&device));
-  if (!A->hrpb->nblocks) return HRPB_SUCCESS;
-#if defined(HRPB_USE_SINGLE)
-  return A->precision == HRPB_TF32 ? RunTiles<HRPB_TF32>(A, o, device, stream) : RunTiles<HRPB_3XTF32>(A, o, device, stream);
-#else
-  return RunTiles<HRPB_FP64>(A, o, device, stream);
-#endif
+  HrpbCall(SampleDevice(A, &device));
+  if (A->hrpb->nblocks) HrpbCallPrecision(A->precision, RunTiles, A, o, device, stream);
+  return HRPB_SUCCESS;
 }
 
 SPMM_KERNEL(SpmmSampledBricks) = {

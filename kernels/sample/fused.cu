@@ -153,23 +153,24 @@ template <int P, int PITCH, int NT> static __device__ __forceinline__ void Fused
 
 /*
    Entries of four bricks times their rows of Z. A lane = 4*g + k has entries of columns g and 8 + g and of rows 2*k and
-   2*k + 1. For brick q it needs that of column 4*q + k and of row g
+   2*k + 1. Of bricks 2*e and 2*e + 1 it needs those of column k and of row g. In the first round lanes of the first
+   brick give their even rows, and those of the second one their odd rows. In the second round it is the other way round
 */
 template <int P, int PITCH, int NT, typename Scalar> static __device__ __forceinline__ void MultiplyEntries(Scalar (&sum)[NT][4], const Scalar (&w)[2][2][1], uint32_t bricks, uint32_t brick, uint32_t n, uint32_t zrows, uint32_t g, uint32_t k)
 {
 #pragma unroll
   for (uint32_t e = 0; e < 2; e++) {
-    Scalar   operand[2];
+    Scalar   got[2];
     uint32_t z[2];
 
     if (2 * e >= n) break;
 #pragma unroll
-    for (uint32_t q = 0; q < 2; q++) {
-      const uint32_t from = 4 * (4 * q + k) + g / 2;
-      const Scalar   even = __shfl_sync(HRPB_ALL_LANES, w[e][0][0], from), odd = __shfl_sync(HRPB_ALL_LANES, w[e][1][0], from);
+    for (uint32_t round = 0; round < 2; round++) got[round] = __shfl_sync(HRPB_ALL_LANES, (round ? g < 4 : g >= 4) ? w[e][1][0] : w[e][0][0], 4 * (4 * ((g + round) % 2) + k) + g / 2);
+    const Scalar operand[2] = {g % 2 ? got[1] : got[0], g % 2 ? got[0] : got[1]};
 
-      operand[q] = g % 2 ? odd : even;
-      z[q]       = zrows + ReadShared8(ColumnByte(bricks + (brick + min(2 * e + q, n - 1)) * (uint32_t)sizeof(HrpbBrick), k)) * (uint32_t)sizeof(Scalar);
+#pragma unroll
+    for (uint32_t q = 0; q < 2; q++) {
+      z[q] = zrows + ReadShared8(ColumnByte(bricks + (brick + min(2 * e + q, n - 1)) * (uint32_t)sizeof(HrpbBrick), k)) * (uint32_t)sizeof(Scalar);
     }
     if constexpr (P == HRPB_FP64) FusedStep<PITCH, NT>(sum, operand, z);
     else FusedStep<P, PITCH, NT>(sum, operand, z);
@@ -368,12 +369,8 @@ static void GetFusedStage(uint32_t max_pattern, uint32_t max_values, const SpmmO
 template <int P, int KT, int NT, bool SAME> static HrpbError LaunchFused(FusedArgs *a, const SpmmDevice *device, cudaStream_t stream)
 {
   constexpr int CTAS = KT + NT <= FUSED_TILES ? 2 : 1, NP = 4 - CTAS;
-  int           ctas = CTAS;
+  const int     ctas = ShareStages(device, CTAS, (int)a->x.stage_bytes, &a->x.nstages);
 
-  for (;; ctas--) { /* as many thread blocks as registers allow, as long as each has two stages */
-    a->x.nstages = StagesThatFit(device, ctas, (int)a->x.stage_bytes);
-    if (ctas == 1 || a->x.nstages >= 2) break;
-  }
   a->z.nstages = a->x.nstages;
   return LaunchRing(a->softmax ? Fused<P, KT, NT, SAME, true, CTAS, NP> : Fused<P, KT, NT, SAME, false, CTAS, NP>, device, a->x.f.nitems, ctas, (a->x.f.strips + NP) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
 }
@@ -402,8 +399,8 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   a.partial   = partial;
   a.split     = (const SplitPanel *)A->schedule->split;
   a.softmax   = o->softmax;
-  a.x_aligned = ((uintptr_t)o->X.array | o->X.ld * sizeof(HrpbScalar)) % 16 == 0;
-  a.z_aligned = ((uintptr_t)o->Z.array | o->Z.ld * sizeof(HrpbScalar)) % 16 == 0;
+  a.x_aligned = IsAligned(o->X.array, o->X.ld);
+  a.z_aligned = IsAligned(o->Z.array, o->Z.ld);
   a.x.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.x.ncols   = A->hrpb->ncols;
   a.x.ntiles  = 1;
@@ -434,7 +431,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 
   if (params->brick_rows != FUSED_ROWS || !IsStagedFormat(params) || o->K > (int)TILE_COLS * FUSED_TILES || o->N > (int)TILE_COLS * FUSED_TILES) return false;
   GetFusedStage(facts->max_pattern, facts->max_values, o, &a);
-  return 2 * (int64_t)a.stage_bytes <= RoomForStages(device, 1);
+  return TwoStagesFit(device, a.stage_bytes);
 }
 
 /* Without softmax; N are the columns of X and of Z together */
@@ -452,20 +449,14 @@ static HrpbError Workspace(const SpmmMatrix *A, const SpmmOperands *o, size_t *b
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   const SpmmDevice *device;
-  bool              supports;
 
-  HrpbCall(HrpbSupportsDevice(A->precision, &supports));
-  if (!supports) return HRPB_ERR_UNSUPPORTED;
-  HrpbCall(SpmmGetDevice(&device));
+  HrpbCall(SampleDevice(A, &device));
   if (!A->hrpb->nblocks) {
     for (int64_t n = 0; n < o->N; n++) HrpbCallCuda(cudaMemsetAsync(o->Y.array + n * o->Y.ld, 0, sizeof(HrpbScalar) * (size_t)A->nrows, stream));
     return HRPB_SUCCESS;
   }
-#if defined(HRPB_USE_SINGLE)
-  return A->precision == HRPB_TF32 ? RunFused<HRPB_TF32>(A, o, (HrpbScalar *)work, device, stream) : RunFused<HRPB_3XTF32>(A, o, (HrpbScalar *)work, device, stream);
-#else
-  return RunFused<HRPB_FP64>(A, o, (HrpbScalar *)work, device, stream);
-#endif
+  HrpbCallPrecision(A->precision, RunFused, A, o, (HrpbScalar *)work, device, stream);
+  return HRPB_SUCCESS;
 }
 
 SPMM_KERNEL(SpmmFusedBricks) = {

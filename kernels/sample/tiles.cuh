@@ -62,6 +62,15 @@ template <int BM> struct LeftTile<HRPB_FP64, BM> {
 };
 } // namespace
 
+/* The device, if it has tensor cores for the precision of A */
+static inline HrpbError SampleDevice(const SpmmMatrix *A, const SpmmDevice **device)
+{
+  bool supports;
+
+  HrpbCall(HrpbSupportsDevice(A->precision, &supports));
+  return supports ? SpmmGetDevice(device) : HRPB_ERR_UNSUPPORTED;
+}
+
 /*
    sum += step number u of a tile. y has the addresses of what the lane reads of the right operand, in the step's first
    column: of two bricks, and of the two after them, which are left out unless TWO.

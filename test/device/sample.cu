@@ -96,7 +96,7 @@ static void TestKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matrix *A
   else dright = Upload(right.values);
   o = SpmmSampled(c.N, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, NULL);
   if (c.padded) o.X = {dright, ld, SPMM_ROW_MAJOR_PADDED};
-  snprintf(where, sizeof(where), "%s, %s%s, precision %d, N %ld, padding %ld, shift %d, scale %d, padded %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.N, (long)c.padding, c.shift, c.scale, c.padded, c.special);
+  snprintf(where, sizeof(where), "%s, %s %s, precision %d, N %ld, padding %ld, shift %d, scale %d, padded %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.N, (long)c.padding, c.shift, c.scale, c.padded, c.special);
   Check(SpmmWork(k, M, &o, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
   Check(cudaMalloc(&dy, sizeof(HrpbScalar) * (nnz + 1)));
@@ -125,47 +125,59 @@ static double Bound(HrpbPrecision precision)
   return precision == HRPB_FP64 ? 4e-15 : precision == HRPB_3XTF32 ? 4e-6 : 1.3e-3;
 }
 
-/* All kernels of the table that take it, with CSR and with bricks of several formats, in natural and another order */
-static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, const Case &c)
+/*
+   Call try_it(kernel, matrix, format) for all kernels of an operation that take the operands: with CSR, or with each of
+   the bricks in each precision
+*/
+template <typename Try> static void ForKernels(SpmmOp op, const SpmmOperands &o, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, Try try_it)
 {
-  const Operand     left = MakeOperand(A->nrows, c), right = MakeOperand(A->ncols, c);
+#if defined(HRPB_USE_SINGLE)
+  const HrpbPrecision precisions[] = {HRPB_3XTF32, HRPB_TF32};
+#else
+  const HrpbPrecision precisions[] = {HRPB_FP64};
+#endif
   const SpmmDevice *device;
 
   Check(SpmmGetDevice(&device));
   for (int i = 0; SpmmKernelGet(i); i++) {
     const SpmmKernel *k = SpmmKernelGet(i);
 
-    if (k->op != SPMM_OP_SAMPLED || k->host) continue;
+    if (k->op != op || k->host) continue;
     if (k->format == SPMM_CSR) {
-      const SpmmMatrix   M     = CsrMatrix(&csr->schedule, csr->rowptr, csr->colidx, csr->values);
-      const SpmmFacts    facts = SpmmFactsOf(&M);
-      SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
+      SpmmMatrix      M     = CsrMatrix(&csr->schedule, csr->rowptr, csr->colidx, csr->values);
+      const SpmmFacts facts = SpmmFactsOf(&M);
 
-      if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
-      if (k->takes(&facts, NULL, &o, device)) TestKernel(k, &M, A, "", c, left, right, Bound(sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32));
+      M.precision = precisions[0];
+      if (k->takes(&facts, NULL, &o, device)) try_it(k, M, "-");
       continue;
     }
-#if defined(HRPB_USE_SINGLE)
-    for (HrpbPrecision precision : {HRPB_3XTF32, HRPB_TF32}) {
-#else
-    for (HrpbPrecision precision : {HRPB_FP64}) {
-#endif
+    for (HrpbPrecision precision : precisions) {
       for (const DeviceBricks &b : bricks) {
-        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
-        const SpmmFacts    facts = SpmmFactsOf(&M);
-        SpmmOperands       o     = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
-        char               format[64];
-
-        if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
+        SpmmMatrix      M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
+        const SpmmFacts facts = SpmmFactsOf(&M);
+        char            format[64];
 
         M.rowptr = csr->rowptr;
         M.colidx = csr->colidx;
-        snprintf(format, sizeof(format), " %d %d %d %d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
-        if (precision == HRPB_TF32 && c.special == 2) continue; /* the bound is for sums without cancellation */
-        if (k->takes(&facts, &b.h.params, &o, device)) TestKernel(k, &M, A, format, c, left, right, Bound(precision));
+        M.values = csr->values;
+        snprintf(format, sizeof(format), "%d/%d/%d/%d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
+        if (k->takes(&facts, &b.h.params, &o, device)) try_it(k, M, format);
       }
     }
   }
+}
+
+/* All kernels of the table that take it, with CSR and with bricks of several formats, in natural and another order */
+static void TestCase(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, const Case &c)
+{
+  const Operand left = MakeOperand(A->nrows, c), right = MakeOperand(A->ncols, c);
+  SpmmOperands  o    = SpmmSampled(c.N, NULL, A->nrows, NULL, A->ncols, c.scale, NULL);
+
+  if (c.padded) o.X.layout = SPMM_ROW_MAJOR_PADDED;
+  ForKernels(SPMM_OP_SAMPLED, o, csr, bricks, [&](const SpmmKernel *k, const SpmmMatrix &M, const char *format) {
+    if (M.precision == HRPB_TF32 && c.special == 2) return; /* the bound is for sums without cancellation */
+    TestKernel(k, &M, A, format, c, left, right, Bound(M.precision));
+  });
 }
 
 typedef struct {
@@ -250,7 +262,7 @@ static void TestFusedKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matr
   bool                    is = true, untouched = true;
   const SpmmOperands      o = SpmmFused(c.K, dleft + c.shift, left.ld, dright + c.shift, right.ld, c.scale, c.softmax, c.N, dz + z.shift, z.ld, NULL, ldy);
 
-  snprintf(where, sizeof(where), "%s, %s%s, precision %d, K %ld, N %ld, padding %ld, shift %d, scale %d, softmax %d, same %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.K, (long)c.N, (long)c.padding, c.shift, c.scale, c.softmax, c.same, c.special);
+  snprintf(where, sizeof(where), "%s, %s %s, precision %d, K %ld, N %ld, padding %ld, shift %d, scale %d, softmax %d, same %d, special %d", A->name, k->name, format, (int)M->precision, (long)c.K, (long)c.N, (long)c.padding, c.shift, c.scale, c.softmax, c.same, c.special);
   Check(SpmmWork(k, M, &o, &bytes));
   Check(cudaMalloc(&work, bytes + 1));
   Check(cudaMalloc(&dy, sizeof(HrpbScalar) * (size_t)(ldy * c.N + 1)));
@@ -277,34 +289,40 @@ static void TestFusedKernel(const SpmmKernel *k, const SpmmMatrix *M, const Matr
 }
 
 /* Fused products with bricks of all formats that the kernel takes */
-static void TestFused(const Matrix *A, const DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, const FusedCase &c)
+static void TestFused(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks, const FusedCase &c)
 {
-  const SpmmDevice *device;
+  const SpmmOperands o = SpmmFused(c.K, NULL, A->nrows, NULL, A->ncols, c.scale, c.softmax, c.N, NULL, A->ncols, NULL, A->nrows);
 
-  Check(SpmmGetDevice(&device));
-  for (int i = 0; SpmmKernelGet(i); i++) {
-    const SpmmKernel *k = SpmmKernelGet(i);
+  ForKernels(SPMM_OP_FUSED, o, csr, bricks, [&](const SpmmKernel *k, const SpmmMatrix &M, const char *format) { TestFusedKernel(k, &M, A, format, c, Bound(M.precision)); });
+}
 
-    if (k->op != SPMM_OP_FUSED) continue;
-#if defined(HRPB_USE_SINGLE)
-    for (HrpbPrecision precision : {HRPB_3XTF32, HRPB_TF32}) {
-#else
-    for (HrpbPrecision precision : {HRPB_FP64}) {
-#endif
-      for (const DeviceBricks &b : bricks) {
-        SpmmMatrix         M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
-        const SpmmFacts    facts = SpmmFactsOf(&M);
-        const SpmmOperands o     = SpmmFused(c.K, NULL, A->nrows, NULL, A->ncols, c.scale, c.softmax, c.N, NULL, A->ncols, NULL, A->nrows);
-        char               format[64];
+/* Y may lie beside the other operands in an array. Where it begins or ends within one of them it is refused */
+static void TestFusedOverlap(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks)
+{
+  const int64_t m = A->nrows, n = A->ncols, N = 2;
+  HrpbScalar   *all = Upload(std::vector<HrpbScalar>((size_t)(4 * N * (m + n)), (HrpbScalar)0.5)), *left = all, *right = left + N * m, *z = right + N * n, *y = z + N * n;
 
-        M.rowptr = csr->rowptr;
-        M.colidx = csr->colidx;
-        M.values = csr->values;
-        snprintf(format, sizeof(format), " %d %d %d %d%s", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols, b.h.order ? " in an order" : "");
-        if (k->takes(&facts, &b.h.params, &o, device)) TestFusedKernel(k, &M, A, format, c, Bound(precision));
-      }
-    }
-  }
+  ForKernels(SPMM_OP_FUSED, SpmmFused(N, left, m, right, n, false, false, N, z, n, y, m), csr, bricks, [&](const SpmmKernel *k, const SpmmMatrix &M, const char *format) {
+    const auto run = [&](HrpbScalar *to) {
+      const SpmmOperands o = SpmmFused(N, left, m, right, n, false, false, N, z, n, to, m);
+      size_t             bytes;
+      void              *work;
+      HrpbError          err;
+
+      Check(SpmmWork(k, &M, &o, &bytes));
+      Check(cudaMalloc(&work, bytes + 1));
+      err = SpmmRun(k, &M, &o, work, NULL);
+      Check(cudaDeviceSynchronize());
+      cudaFree(work);
+      return err;
+    };
+
+    Report(run(y) == HRPB_SUCCESS, "Y right behind Z is refused", format);
+    Report(run(y - 1) == HRPB_ERR_OPERANDS, "Y begins within Z", format);
+    Report(run(right + 1) == HRPB_ERR_OPERANDS, "Y begins within X", format);
+    Report(run(left + 1) == HRPB_ERR_OPERANDS, "Y begins within B", format);
+  });
+  cudaFree(all);
 }
 
 static void TestMatrix(const Matrix *A)
@@ -351,6 +369,7 @@ static void TestMatrix(const Matrix *A)
   }
   for (bool softmax : {false, true}) TestFused(A, &csr, bricks, {20, 17, 1, 0, true, softmax, false, 1});
   TestFused(A, &csr, bricks, {12, 17, 1, 0, true, false, false, 2});
+  if (A->nrows > 1) TestFusedOverlap(A, &csr, bricks);
   for (DeviceBricks &b : bricks) BricksDestroy(&b);
   CsrDestroy(&csr);
 }
@@ -478,11 +497,9 @@ static void TimeMatrix(FILE *f, const char *commit, const Matrix *A, DeviceCsr *
   const size_t            nnz = A->colidx.size();
   std::vector<HrpbScalar> random((size_t)(A->nrows + A->ncols));
   HrpbScalar             *left, *right, *y, *wanted;
-  const SpmmDevice       *device;
   char                    line[256];
   double                  rows;
 
-  Check(SpmmGetDevice(&device));
   for (HrpbScalar &x : random) x = Uniform();
   Check(cudaMalloc(&left, sizeof(HrpbScalar) * (size_t)(A->nrows * N)));
   Check(cudaMalloc(&right, sizeof(HrpbScalar) * (size_t)(A->ncols * N)));
@@ -494,39 +511,10 @@ static void TimeMatrix(FILE *f, const char *commit, const Matrix *A, DeviceCsr *
   Check(cudaMalloc(&wanted, sizeof(HrpbScalar) * (nnz + 1)));
   rows = CusparseSampled(A, csr, N, left, right, wanted, true);
   snprintf(line, sizeof(line), "%s,%s,%ld,%zu,%ld,%.5f,%.5f", commit, A->name, (long)A->nrows, nnz, (long)N, CusparseSampled(A, csr, N, left, right, wanted, false), rows);
-  for (int i = 0; SpmmKernelGet(i); i++) {
-    const SpmmKernel *k = SpmmKernelGet(i);
+  for (bool scale : {false, true}) {
+    const SpmmOperands o = SpmmSampled(N, left, A->nrows, right, A->ncols, scale, y);
 
-    if (k->op != SPMM_OP_SAMPLED || k->host) continue;
-    for (bool scale : {false, true}) {
-      const SpmmOperands o = SpmmSampled(N, left, A->nrows, right, A->ncols, scale, y);
-
-      if (k->format == SPMM_CSR) {
-        const SpmmMatrix M     = CsrMatrix(&csr->schedule, csr->rowptr, csr->colidx, csr->values);
-        const SpmmFacts  facts = SpmmFactsOf(&M);
-
-        if (k->takes(&facts, NULL, &o, device)) TimeKernel(f, line, k, &M, A, &o, wanted, csr->values, "-");
-        continue;
-      }
-      for (const DeviceBricks &b : bricks) {
-#if defined(HRPB_USE_SINGLE)
-        const HrpbPrecision precisions[] = {HRPB_3XTF32, HRPB_TF32};
-#else
-        const HrpbPrecision precisions[] = {HRPB_FP64};
-#endif
-
-        for (HrpbPrecision precision : precisions) {
-          SpmmMatrix      M     = BricksMatrix(&b.h, &b.schedule, b.values, precision);
-          const SpmmFacts facts = SpmmFactsOf(&M);
-          char            format[32];
-
-          M.rowptr = csr->rowptr;
-          M.colidx = csr->colidx;
-          snprintf(format, sizeof(format), "%d/%d/%d/%d", b.h.params.brick_rows, b.h.params.panel_rows, b.h.params.block_cols, b.h.params.window_cols);
-          if (k->takes(&facts, &b.h.params, &o, device)) TimeKernel(f, line, k, &M, A, &o, wanted, csr->values, format);
-        }
-      }
-    }
+    ForKernels(SPMM_OP_SAMPLED, o, csr, bricks, [&](const SpmmKernel *k, const SpmmMatrix &M, const char *format) { TimeKernel(f, line, k, &M, A, &o, wanted, csr->values, format); });
   }
   cudaFree(left);
   cudaFree(right);
