@@ -22,6 +22,7 @@ enum {
   SCAN_THREADS  = 1024,
   FEW_TOGETHER  = 2,  /* levels that are started without a look at the ones before, at first. Then twice as many each */
   MOST_TOGETHER = 32, /* time, and so many at most. Both are even */
+  MOST_SIBLINGS = 4096, /* children of a row that are compared with each other. More are sorted by CUB */
   LEVEL_BLOCKS  = 264 /* thread blocks for a level, whose rows are not known: two for each multiprocessor */
 };
 #define UNSEEN UINT32_MAX /* no neighbour in the level */
@@ -106,6 +107,7 @@ struct Level {
   int32_t begin, end;
   int32_t nfound; /* rows of the next level, so far */
   int32_t levels; /* before this one */
+  int32_t waits;  /* not zero: a row has so many children that the host is to have them sorted. Until then all waits */
 };
 
 typedef struct {
@@ -114,7 +116,7 @@ typedef struct {
   int32_t       *order, *position; /* position is negative in rows that have none yet */
   uint32_t      *parent;           /* [n] the least position of a neighbour in the level before */
   uint16_t      *hash;             /* [n] the same in rows with the same columns, and in few others */
-  uint32_t      *behind;           /* [n] by position: rows of the next level with this parent, then where they end */
+  uint32_t      *behind;           /* [n + 1] by position + 1: children of a row, then where the last of them ends */
   int32_t       *found;            /* [n] rows of the next level, as they are found */
   uint64_t      *sibling;          /* [n] by position: hash and number of rows of the next level, by their parents */
   Level         *level;            /* [2] a level, and the next one, in turn */
@@ -151,12 +153,12 @@ static __global__ void __launch_bounds__(HRPB_THREADS) HashRows(Search s)
 /* The rows of the level tell their neighbours. Who is told first of a row notes it, in any order */
 static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, Level *level)
 {
-  const int32_t begin = level->begin, end = level->end;
+  const int32_t begin = level->begin, end = level->waits ? begin : level->end;
 
   for (int64_t at = begin + (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; at < end; at += (int64_t)gridDim.x * HRPB_WARPS) {
     const int32_t row = s.order[at];
 
-    if (threadIdx.x % HRPB_LANES == 0) s.behind[at] = 0;
+    if (threadIdx.x % HRPB_LANES == 0) s.behind[at + 1] = 0;
     for (int64_t k = s.rowptr[row] + threadIdx.x % HRPB_LANES; k < s.rowptr[row + 1]; k += HRPB_LANES) {
       const HrpbInt column = s.colidx[k];
 
@@ -168,20 +170,26 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Tell(Search s, Level *lev
 
 static __global__ void __launch_bounds__(HRPB_THREADS) CountChildren(Search s, const Level *level)
 {
-  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) atomicAdd(s.behind + s.parent[s.found[i]], 1u);
+  if (level->waits) return;
+  for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) atomicAdd(s.behind + s.parent[s.found[i]] + 1, 1u);
 }
 
 /* One thread block: where the children of each row of the level begin, and what the next level is */
-static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, const Level *level, Level *next)
+static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, Level *level, Level *next)
 {
   __shared__ uint32_t sum[SCAN_THREADS / HRPB_LANES];
   const int           warp  = threadIdx.x / HRPB_LANES;
   const int32_t       begin = level->begin, end = level->end;
   uint32_t            total = (uint32_t)end;
+  bool                many  = false;
 
+  if (level->waits) {
+    if (threadIdx.x == 0) *next = *level;
+    return;
+  }
   for (int32_t first = begin; first < end; first += SCAN_THREADS) {
     const int32_t  at  = first + (int32_t)threadIdx.x;
-    const uint32_t own = at < end ? s.behind[at] : 0, upto = HrpbWarpInclusiveSum(own);
+    const uint32_t own = at < end ? s.behind[at + 1] : 0, upto = HrpbWarpInclusiveSum(own);
     uint32_t       before = total + upto - own;
 
     __syncthreads(); /* the sums before have been read */
@@ -191,29 +199,37 @@ static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, c
       if (i < warp) before += sum[i];
       total += sum[i];
     }
-    if (at < end) s.behind[at] = before;
+    if (at < end) s.behind[at + 1] = before;
+    many = many || own > MOST_SIBLINGS;
   }
-  if (threadIdx.x == 0) *next = {end, end + level->nfound, 0, level->levels + (begin < end)};
+  many = __syncthreads_or(many);
+  if (threadIdx.x > 0) return;
+  s.behind[begin] = (uint32_t)end; /* the children of the first row begin here */
+  level->waits    = many;
+  if (many) *next = *level;
+  else *next = {end, end + level->nfound, 0, level->levels + (begin < end), 0};
 }
 
 /* The children of a row come to their places side by side, in any order. behind then is where they end */
 static __global__ void __launch_bounds__(HRPB_THREADS) GatherChildren(Search s, const Level *level)
 {
+  if (level->waits) return;
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
     const int32_t row = s.found[i];
 
-    s.sibling[atomicAdd(s.behind + s.parent[row], 1u)] = (uint64_t)s.hash[row] << 32 | (uint32_t)row;
+    s.sibling[atomicAdd(s.behind + s.parent[row] + 1, 1u)] = (uint64_t)s.hash[row] << 32 | (uint32_t)row;
   }
 }
 
 /* Each child has the position that follows from how many of its siblings have a smaller hash, or else number */
 static __global__ void __launch_bounds__(HRPB_THREADS) OrderChildren(Search s, const Level *level)
 {
+  if (level->waits) return;
   for (int64_t i = level->end + (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < level->end + level->nfound; i += (int64_t)gridDim.x * HRPB_THREADS) {
     const uint64_t own    = s.sibling[i];
     const int32_t  row    = (int32_t)(uint32_t)own;
     const uint32_t parent = s.parent[row];
-    const int32_t  first = parent > (uint32_t)level->begin ? (int32_t)s.behind[parent - 1] : level->end, last = (int32_t)s.behind[parent];
+    const int32_t  first = (int32_t)s.behind[parent], last = (int32_t)s.behind[parent + 1];
     int32_t        at = first;
 
 #pragma unroll 8
@@ -238,6 +254,53 @@ static HrpbError SearchLevel(const Search *s, Level *level, Level *next, cudaStr
   HrpbCallCuda(cudaGetLastError());
   OrderChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
   HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) PlaceSorted(Search s, const uint64_t *sorted, int32_t first, int32_t n)
+{
+  const int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
+
+  if (i < n) {
+    const int32_t row = (int32_t)(uint32_t)sorted[first + i];
+
+    s.order[first + i] = row;
+    s.position[row]    = (int32_t)(first + i);
+  }
+}
+
+/* Order the children of the level that waited. s->level is that level. sorted is by position, as s->sibling is */
+static HrpbError SortChildren(const Search *s, const Level *level, uint64_t *sorted, uint8_t **temporary, cudaStream_t stream)
+{
+  const int64_t   nparents = level->end - level->begin, end = (int64_t)level->end + level->nfound;
+  const uint32_t *limits = s->behind + level->begin;
+  size_t          bytes  = 0;
+
+  GatherChildren<<<HrpbGrid(level->nfound, HRPB_THREADS, LEVEL_BLOCKS), HRPB_THREADS, 0, stream>>>(*s, s->level);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCallCuda(cub::DeviceSegmentedSort::SortKeys(NULL, bytes, s->sibling, sorted, end, nparents, limits, limits + 1, stream));
+  HrpbCall(HrpbAllocate(temporary, (int64_t)bytes, stream));
+  HrpbCallCuda(cub::DeviceSegmentedSort::SortKeys(*temporary, bytes, s->sibling, sorted, end, nparents, limits, limits + 1, stream));
+  PlaceSorted<<<HrpbGrid(level->nfound, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*s, sorted, level->end, level->nfound);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+/* Finish the level that waits. level becomes the next one */
+static HrpbError FinishLevel(const Search *s, Level *level, cudaStream_t stream)
+{
+  uint64_t *sorted    = NULL;
+  uint8_t  *temporary = NULL;
+  HrpbError err;
+
+  level->waits = 0;
+  HrpbCallCuda(cudaMemcpyAsync(s->level, level, sizeof(*level), cudaMemcpyHostToDevice, stream));
+  err = HrpbAllocate(&sorted, (int64_t)level->end + level->nfound, stream);
+  if (!err) err = SortChildren(s, level, sorted, &temporary, stream);
+  err = HrpbFree(sorted, err, stream);
+  HrpbCall(HrpbFree(temporary, err, stream));
+  *level = {level->end, level->end + level->nfound, 0, level->levels + 1, 0};
+  HrpbCallCuda(cudaMemcpyAsync(s->level, level, sizeof(*level), cudaMemcpyHostToDevice, stream));
   return HRPB_SUCCESS;
 }
 
@@ -280,7 +343,7 @@ static HrpbError SelectLeft(Search *s, cudaStream_t stream, int32_t *n)
 /* Search breadth first from the row with position *end - 1. *end is behind the last row that gets a position */
 static HrpbError SearchPart(Search *s, int32_t *end, int32_t *levels, cudaStream_t stream)
 {
-  Level level = {*end - 1, *end, 0, *levels};
+  Level level = {*end - 1, *end, 0, *levels, 0};
 
   /* the copy reads it at once, because it is no pinned memory */
   HrpbCallCuda(cudaMemcpyAsync(s->level, &level, sizeof(level), cudaMemcpyHostToDevice, stream));
@@ -288,6 +351,7 @@ static HrpbError SearchPart(Search *s, int32_t *end, int32_t *levels, cudaStream
     for (int i = 0; i < together; i++) HrpbCall(SearchLevel(s, s->level + i % 2, s->level + (i + 1) % 2, stream));
     HrpbCallCuda(cudaMemcpyAsync(&level, s->level, sizeof(level), cudaMemcpyDeviceToHost, stream));
     HrpbCallCuda(cudaStreamSynchronize(stream));
+    if (level.waits) HrpbCall(FinishLevel(s, &level, stream));
     if (level.levels > s->most_levels) return HRPB_ERR_UNSUPPORTED;
   }
   *end    = level.end;
@@ -316,7 +380,7 @@ static HrpbError AllocateSearch(Search *s, cudaStream_t stream)
 {
   HrpbCall(HrpbAllocate(&s->parent, s->n, stream));
   HrpbCall(HrpbAllocate(&s->hash, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->behind, s->n, stream));
+  HrpbCall(HrpbAllocate(&s->behind, (int64_t)s->n + 1, stream));
   HrpbCall(HrpbAllocate(&s->found, s->n, stream));
   HrpbCall(HrpbAllocate(&s->sibling, s->n, stream));
   HrpbCall(HrpbAllocate(&s->level, 2, stream));

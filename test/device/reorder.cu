@@ -190,6 +190,60 @@ static void TestParts(void)
   cudaFree(colidx);
 }
 
+/*
+   Two hubs that are neighbours, each with leaves of its own. Two of three leaves have nothing but the hub, so their rows
+   are equal. The others are neighbours of another leaf, too
+*/
+static void TestHubs(int64_t leaves)
+{
+  Matrix               A = {"hubs", 0, 0, {}, {}, {}};
+  const int64_t        n = 2 * leaves + 2;
+  std::vector<int64_t> entries;
+  HrpbInt             *rowptr, *colidx;
+  HrpbReordered        c;
+  OnHost               h;
+
+  for (int64_t hub = 0; hub < 2; hub++) {
+    for (int64_t k = 1; k <= leaves; k++) {
+      const int64_t leaf = 2 * k + 1 - hub, own = hub; /* hubs are rows 0 and 1, and their leaves take turns */
+
+      entries.push_back(own * n + leaf);
+      entries.push_back(leaf * n + own);
+      if (k % 3 == 0 && k > 3) {
+        entries.push_back(leaf * n + leaf - 6);
+        entries.push_back((leaf - 6) * n + leaf);
+      }
+    }
+  }
+  entries.push_back(1);
+  entries.push_back(n);
+  A = FromEntries("hubs", n, n, entries);
+  TestMatrix(A);
+  Check(OrderOf(&A, &c, &rowptr, &colidx));
+  h = DownloadAll(&c);
+  TestIsBreadthFirst(&A, &h);
+  Report(c.levels <= 16, "too many levels", A.name);
+  for (const HrpbInt hub : {0, 1}) { /* leaves of a hub that have nothing else are equal rows: side by side, ascending */
+    int64_t runs = 0;
+
+    for (int64_t k = 0, before = -1; k < n; k++) {
+      const int64_t row = h.order[k];
+
+      if (A.rowptr[row + 1] - A.rowptr[row] != 1 || A.colidx[A.rowptr[row]] != hub) {
+        before = -1;
+        continue;
+      }
+      runs += row <= before || before < 0;
+      before = row;
+    }
+    /* a leaf with other columns may have the same hash */
+    Report(runs >= 1 && runs <= 1 + leaves / 10000, "equal rows are not side by side", A.name);
+  }
+  HrpbReorderDestroyDevice(&c, NULL);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+}
+
 /* The pattern may be unsymmetric and lack a diagonal. The row pointers may begin anywhere */
 static void TestUnsymmetric(void)
 {
@@ -297,6 +351,9 @@ int main(int argc, char **argv)
   if (!small_run) TestMesh(20, 3, false);
   TestMesh(small_run ? 8 : 30, 1, false);
   TestParts();
+  TestHubs(100);
+  TestHubs(5000);
+  if (!small_run) TestHubs(1000000);
   TestUnsymmetric();
   TestRefused();
   TestPermute(1000, 1);

@@ -79,6 +79,16 @@ struct DeviceRadixSort {
 };
 
 struct DeviceSegmentedSort {
+  template <typename K, typename I> static cudaError_t SortKeys(void *temporary, size_t &bytes, const K *key, K *sorted, int64_t, int64_t nsegments, const I *begin, const I *end, cudaStream_t)
+  {
+    if (AskForBytes(temporary, bytes)) return cudaSuccess;
+    for (int64_t s = 0; s < nsegments; s++) {
+      std::copy(key + begin[s], key + end[s], sorted + begin[s]);
+      std::sort(sorted + begin[s], sorted + end[s]);
+    }
+    return cudaSuccess;
+  }
+
   template <typename K, typename V, typename I> static cudaError_t SortPairs(void *temporary, size_t &bytes, const K *key, K *sorted_key, const V *value, V *sorted, int64_t, int64_t nsegments, const I *begin, const I *end, cudaStream_t)
   {
     if (AskForBytes(temporary, bytes)) return cudaSuccess;
