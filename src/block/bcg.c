@@ -43,8 +43,7 @@ enum {
 
 /* Scalars. Those of each column come before the small matrices */
 enum {
-  NORM = AIJTCU_SCALARS_OWN,
-  PIVOTS, /* of H. From here on what the host gets */
+  PIVOTS = AIJTCU_SCALARS_OWN, /* of H. From here on what the host gets */
   SQUARES
 };
 
@@ -231,6 +230,13 @@ static PetscErrorCode AIJTCUStepBCG(AIJTCUBlockKSP *s, Mat S, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which products the norms need, beside those of the natural norm */
+static AIJTCUGramKind AIJTCUNormsKind(KSP ksp)
+{
+  return ksp->normtype == KSP_NORM_UNPRECONDITIONED ? AIJTCU_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? AIJTCU_GRAM_WITH_Y
+                                                                                                                    : AIJTCU_GRAM_PLAIN;
+}
+
 /*
    Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
    ends if that broke down. This is the wait of an iteration. The step of X before, with S, is made meanwhile. S is NULL
@@ -240,8 +246,7 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
 {
   AIJTCUBCG           *b     = (AIJTCUBCG *)s->data;
   const PetscInt       N     = b->N;
-  const AIJTCUGramKind kind  = ksp->normtype == KSP_NORM_UNPRECONDITIONED ? AIJTCU_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? AIJTCU_GRAM_WITH_Y
-                                                                                                                                          : AIJTCU_GRAM_PLAIN;
+  const AIJTCUGramKind kind  = AIJTCUNormsKind(ksp);
   const PetscInt       nsums = (kind == AIJTCU_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
   const PetscScalar   *host, *squares;
   PetscBool            good = PETSC_TRUE;
@@ -256,6 +261,29 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
   if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
   AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
   if (kind != AIJTCU_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Columns of the residual that the iteration begins with are not mixed yet. One whose products with itself are not
+   finite ends, so that it does not spoil the others. again says that there was one
+*/
+static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, PetscBool *again)
+{
+  AIJTCUBCG         *b     = (AIJTCUBCG *)s->data;
+  AIJTCUColumns     *c     = &s->columns;
+  const PetscScalar *norms = AIJTCUNormsKind(ksp) == AIJTCU_GRAM_PLAIN ? b->G : b->norms;
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  for (PetscInt j = 0; j < c->N; j++) {
+    const PetscInt own = j * c->N + j;
+
+    if (c->reason[j] || !(PetscIsInfOrNanScalar(b->G[own]) || PetscIsInfOrNanScalar(norms[own]))) continue;
+    c->rnorm[j] = PetscSqrtReal(PetscRealPart(norms[own]));
+    PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
+    *again = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,21 +402,6 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns whose first residual r is no number end, so that they do not spoil the others */
-static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, Mat r)
-{
-  AIJTCUColumns   *c = &s->columns;
-  const PetscReal *norm;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUColumnsNorms(s, r, NORM, &norm));
-  for (PetscInt j = 0; j < c->N; j++) {
-    c->rnorm[j] = norm[j];
-    if (PetscIsInfOrNanReal(norm[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, 0));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Iterations from the residual of X on, until all columns have ended or the residual is to be computed anew */
 static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, Mat B, Mat X)
 {
@@ -409,17 +422,18 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     PetscCall(AIJTCUBlockWork(ctx, DIRECTION + i, &S[i]));
   }
   PetscCall(AIJTCUBlockResidual(ksp, s, (PetscBool)(!*its && ksp->guess_zero), B, X, R, &r));
-  if (!*its) PetscCall(AIJTCUStopNaNs(ksp, s, r));
   PetscCall(AIJTCUColumnsActive(s, &active));
   PetscCall(AIJTCUBlockAXPBY(ctx, Qn[0], active, r, AIJTCUBlockScalars(ctx, AIJTCU_SCALARS_ZERO)));
   PetscCall(PetscArrayzero(b->C, N * N));
   for (PetscInt j = 0; j < N; j++) b->C[j * N + j] = 1;
   PetscCall(PetscArrayzero(b->lost, N));
   for (PetscBool first = PETSC_TRUE; c->nactive; first = PETSC_FALSE) {
-    PetscBool again;
+    PetscBool again = PETSC_FALSE;
 
     if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
     PetscCall(AIJTCUFetchBCG(ksp, s, *its, Qn[0], Z, first ? NULL : S[0], X));
+    if (first) PetscCall(AIJTCUStopNaNs(ksp, s, *its, &again));
+    if (again) break;
     if (c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
     for (PetscInt j = 0; j < N; j++) c->norm[j] = 0;
