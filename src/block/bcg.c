@@ -231,10 +231,10 @@ static PetscErrorCode AIJTCUStepBCG(AIJTCUBlockKSP *s, Mat S, Mat X)
 }
 
 /* Which products the norms need, beside those of the natural norm */
-static AIJTCUGramKind AIJTCUNormsKind(KSP ksp)
+static BlockGramKind AIJTCUNormsKind(KSP ksp)
 {
-  return ksp->normtype == KSP_NORM_UNPRECONDITIONED ? AIJTCU_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? AIJTCU_GRAM_WITH_Y
-                                                                                                                    : AIJTCU_GRAM_PLAIN;
+  return ksp->normtype == KSP_NORM_UNPRECONDITIONED ? BLOCK_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? BLOCK_GRAM_WITH_Y
+                                                                                                                   : BLOCK_GRAM_PLAIN;
 }
 
 /*
@@ -244,12 +244,12 @@ static AIJTCUGramKind AIJTCUNormsKind(KSP ksp)
 */
 static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, Mat Qn, Mat Z, Mat S, Mat X)
 {
-  AIJTCUBCG           *b     = (AIJTCUBCG *)s->data;
-  const PetscInt       N     = b->N;
-  const AIJTCUGramKind kind  = AIJTCUNormsKind(ksp);
-  const PetscInt       nsums = (kind == AIJTCU_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
-  const PetscScalar   *host, *squares;
-  PetscBool            good = PETSC_TRUE;
+  AIJTCUBCG          *b     = (AIJTCUBCG *)s->data;
+  const PetscInt      N     = b->N;
+  const BlockGramKind kind  = AIJTCUNormsKind(ksp);
+  const PetscInt      nsums = (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
+  const PetscScalar  *host, *squares;
+  PetscBool           good = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
@@ -260,7 +260,7 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
   for (PetscInt k = 0; k < N && S; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
   if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
   AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
-  if (kind != AIJTCU_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  if (kind != BLOCK_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,7 +272,7 @@ static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, P
 {
   AIJTCUBCG         *b     = (AIJTCUBCG *)s->data;
   AIJTCUColumns     *c     = &s->columns;
-  const PetscScalar *norms = AIJTCUNormsKind(ksp) == AIJTCU_GRAM_PLAIN ? b->G : b->norms;
+  const PetscScalar *norms = AIJTCUNormsKind(ksp) == BLOCK_GRAM_PLAIN ? b->G : b->norms;
 
   PetscFunctionBegin;
   *again = PETSC_FALSE;
@@ -387,7 +387,7 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   S[0] = S[1];
   S[1] = last;
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
-  PetscCall(AIJTCUBlockGram(ctx, AIJTCU_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
+  PetscCall(AIJTCUBlockGram(ctx, BLOCK_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
   PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
   { /* qn <- qn f - t h^-1 */
     const AIJTCUBlockTerm terms[2] = {

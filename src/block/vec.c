@@ -63,7 +63,7 @@ struct _n_AIJTCUBlockCall {
   PetscInt           noperands, nx;
   PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
   PetscInt           flops; /* for each entry of a block */
-  AIJTCUScalarOp     op;
+  BlockScalarOp      op;
   PetscReal          sign;
   PetscInt           dblock;
   PetscBool          transpose;
@@ -765,11 +765,11 @@ PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx ctx, PetscInt n, const PetscInt fr
 
 static HrpbError AIJTCURunScalarOp(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  return (*ctx->ops->scalars)(shape, (BlockScalarOp)call->op, call->active, call->out, call->a, call->b);
+  return (*ctx->ops->scalars)(shape, call->op, call->active, call->out, call->a, call->b);
 }
 
 /* out_j = active_j != 0 ? x_j op y_j : 0. out may be x or y */
-PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
+PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, BlockScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
 {
   const AIJTCUBlockCall call = {.run = AIJTCURunScalarOp, .op = op, .active = active, .out = out, .a = x, .b = y};
 
@@ -853,10 +853,10 @@ static PetscErrorCode AIJTCURunGramBLAS(const struct _n_AIJTCUBlockCtx *ctx, con
    Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding.
    Where Y is NULL it is D X, if the context combines. local says that sums are of this process alone
 */
-PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, AIJTCUGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
+PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, BlockGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
 {
-  const PetscInt  nx   = kind == AIJTCU_GRAM_PLAIN ? 1 : 2;
-  AIJTCUBlockCall call = {.noperands = Y ? 2 : 1, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .local = local, .gram.kind = (BlockGramKind)kind, .out = G};
+  const PetscInt  nx   = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
+  AIJTCUBlockCall call = {.noperands = Y ? 2 : 1, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .local = local, .gram.kind = kind, .out = G};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockOperands(ctx, 2));
