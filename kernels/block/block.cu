@@ -679,6 +679,8 @@ const BlockOps BlockOpsDevice = {
   .square    = BLOCK_SQUARE,
   .gram_work = BlockGramWork,
   .gram      = BlockGramProducts,
-  .combine   = BlockCombine
+  .combine   = BlockCombine,
+
+  .combine_gram = BlockCombineGram
 #endif
 };

@@ -142,7 +142,7 @@ typedef struct {
 
   /*
      What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of
-     them. gram_work() says how many bytes of workspace gram() needs
+     them. gram_work() says how many bytes of workspace gram() and combine_gram() need
   */
   int64_t square;
   size_t (*gram_work)(int64_t n, int64_t N, BlockGramKind);
@@ -152,6 +152,12 @@ typedef struct {
 
   /* Y = the sum of one or two terms, or Y += one. Only the first may have a diagonal. Y is in no term */
   HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
+
+  /*
+     Y = the sum of two terms without a diagonal, then gram() of Y and D Y, in one pass. Y has the bits of combine(). D
+     is a diagonal. Without rows it may be NULL
+  */
+  HrpbError (*combine_gram)(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const HrpbScalar *D, HrpbScalar *G);
 } BlockOps;
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;

@@ -21,8 +21,8 @@
    copy to the host and sends one. The step of X comes behind that copy: the device makes it while the host computes. On
    more than one process a sum over them is a wait, too.
 
-   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn, 1 for its products, 3 for X, and 2 of
-   the product with A. These are as many as cg has.
+   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of the
+   product with A.
 
    A block of one column is cg's.
 */
@@ -240,7 +240,7 @@ static BlockGramKind AIJTCUNormsKind(KSP ksp)
 /*
    Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
    ends if that broke down. This is the wait of an iteration. The step of X before, with S, is made meanwhile. S is NULL
-   if there is none
+   if there is none. With a diagonal M the iteration before has made the products with Qn
 */
 static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, Mat Qn, Mat Z, Mat S, Mat X)
 {
@@ -252,7 +252,7 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
   PetscBool           good = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
+  if (!S || !b->D) PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
   PetscCall(AIJTCUColumnsFetchBegin(s, PIVOTS, count));
   if (S) PetscCall(AIJTCUStepBCG(s, S, X));
   PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, &host));
@@ -360,7 +360,10 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn */
+/*
+   An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn. With a diagonal M
+   also the products of the next Qn, in the pass that makes it
+*/
 static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2])
 {
   const AIJTCUBlockCtx ctx = s->ctx;
@@ -394,7 +397,8 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
       {.sign = 1, .X = Qn[0], .K = F},
       {.sign = -1, .X = T, .K = inverse}};
 
-    PetscCall(AIJTCUBlockCombine(ctx, Qn[1], PETSC_FALSE, 2, terms, NULL));
+    if (b->D) PetscCall(AIJTCUBlockCombineGram(ctx, Qn[1], terms, AIJTCUNormsKind(ksp), b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
+    else PetscCall(AIJTCUBlockCombine(ctx, Qn[1], PETSC_FALSE, 2, terms, NULL));
   }
   last  = Qn[0];
   Qn[0] = Qn[1];

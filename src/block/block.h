@@ -67,6 +67,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, BlockScalarOp, c
 PETSC_EXTERN PetscBool      AIJTCUBlockCtxCombines(AIJTCUBlockCtx);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, BlockGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx, Mat, PetscBool, PetscInt, const AIJTCUBlockTerm[], Vec);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCombineGram(AIJTCUBlockCtx, Mat, const AIJTCUBlockTerm[2], BlockGramKind, Vec, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx, PetscInt, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *);
 
 /* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */

@@ -897,6 +897,18 @@ static PetscErrorCode AIJTCURunCombineBLAS(const struct _n_AIJTCUBlockCtx *ctx, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUBlockSetTerms(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, PetscInt nterms, const AIJTCUBlockTerm terms[], AIJTCUBlockCall *call)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  AIJTCUBlockOperandSet(ctx, 0, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
+  for (PetscInt i = 0; i < nterms; i++) {
+    AIJTCUBlockOperandSet(ctx, i + 1, terms[i].X, AIJTCU_BLOCK_READ);
+    call->term[i] = (BlockTerm){.sign = terms[i].sign, .K = terms[i].K, .transpose = terms[i].transpose};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Y = the sum of one or two terms, or Y += one. Y is in no term. Where D is not NULL the first term is with D X, if the
    context combines
@@ -906,16 +918,32 @@ PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, Pets
   AIJTCUBlockCall call = {.noperands = nterms + 1, .flops = 2 * nterms * ctx->N, .add = add};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 3));
-  AIJTCUBlockOperandSet(ctx, 0, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
-  for (PetscInt i = 0; i < nterms; i++) {
-    AIJTCUBlockOperandSet(ctx, i + 1, terms[i].X, AIJTCU_BLOCK_READ);
-    call.term[i] = (BlockTerm){.sign = terms[i].sign, .K = terms[i].K, .transpose = terms[i].transpose};
-  }
+  PetscCall(AIJTCUBlockSetTerms(ctx, Y, add, nterms, terms, &call));
   if (AIJTCUBlockCtxCombines(ctx)) call.run = AIJTCURunCombine;
   else call.blas = AIJTCURunCombineBLAS;
   if (D) PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   else PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCombineGram(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockTerm term[2] = {call->term[0], call->term[1]};
+
+  for (int i = 0; i < 2; i++) term[i].X = ctx->in[i + 1];
+  return (*ctx->ops->combine_gram)(shape, term, AIJTCUBlockOut(ctx, 0), call->gram.kind, call->D, call->out);
+}
+
+/* AIJTCUBlockCombine() of two terms, then AIJTCUBlockGram() of Y and D Y, in one pass. For a context that combines */
+PetscErrorCode AIJTCUBlockCombineGram(AIJTCUBlockCtx ctx, Mat Y, const AIJTCUBlockTerm terms[2], BlockGramKind kind, Vec D, PetscBool local, PetscScalar *G)
+{
+  const PetscInt  nx   = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
+  AIJTCUBlockCall call = {.run = AIJTCURunCombineGram, .noperands = 3, .nsums = nx * ctx->N, .flops = (4 + 2 * nx) * ctx->N, .local = local, .gram.kind = kind, .out = G};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockSetTerms(ctx, Y, PETSC_FALSE, 2, terms, &call));
+  call.work = (*ctx->ops->gram_work)(ctx->n, ctx->N, kind);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
