@@ -52,12 +52,13 @@ typedef struct {
 
 /*
    A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose
-   number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X
+   number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X. D is as in scale()
 */
 typedef struct {
   HrpbScalar        a, b, c;
   BlockIn           Y0, X, B, W;
-  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
+  const HrpbScalar *D; /* without rows it may be NULL */
+  int32_t           dblock;
   BlockOut          Y;
 } BlockSmooth;
 

@@ -54,7 +54,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscSca
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Vec, Mat, PetscBool, PetscBool, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, Vec, Mat, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, PetscInt, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);

@@ -676,7 +676,9 @@ static HrpbError AIJTCURunSmooth(const struct _n_AIJTCUBlockCtx *ctx, const Bloc
   PetscInt      k   = 1;
   const BlockIn in0 = ctx->in[0];
 
-  t.D  = call->D;
+  t.D      = call->D;
+  t.dblock = (int32_t)call->dblock;
+
   t.Y  = AIJTCUBlockOut(ctx, 0);
   t.Y0 = t.a != 0 ? ctx->in[k++] : in0;
   t.X  = t.b != 0 ? ctx->in[k++] : in0;
@@ -686,12 +688,12 @@ static HrpbError AIJTCURunSmooth(const struct _n_AIJTCUBlockCtx *ctx, const Bloc
 }
 
 /*
-   A step of a smoother: Y = a Y0 + b X + c D (B - W), for all columns the same. D is a diagonal as in
-   AIJTCUBlockCGStepScaled(). A term whose number is zero is left out, and so is W if it is NULL. Y may be Y0 or X
+   A step of a smoother: Y = a Y0 + b X + c D (B - W), for all columns the same. D is as in AIJTCUBlockScale(). A term
+   whose number is zero is left out, and so is W if it is NULL. Y may be Y0 or X
 */
-PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx ctx, Mat Y, PetscScalar a, Mat Y0, PetscScalar b, Mat X, PetscScalar c, Vec D, Mat B, Mat W)
+PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx ctx, Mat Y, PetscScalar a, Mat Y0, PetscScalar b, Mat X, PetscScalar c, PetscInt dblock, Vec D, Mat B, Mat W)
 {
-  AIJTCUBlockCall call = {.run = AIJTCURunSmooth, .smooth = {.a = a, .b = b, .c = c}, .flops = 6};
+  AIJTCUBlockCall call = {.run = AIJTCURunSmooth, .smooth = {.a = a, .b = b, .c = c}, .dblock = dblock, .flops = 4 + 2 * dblock};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockOperands(ctx, 5));

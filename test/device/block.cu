@@ -318,10 +318,10 @@ static void TestMove(const Case &c, bool in_place)
 }
 
 /* place: which of 0, Y0 (1) and X (2) Y is. A term whose number is zero is NaN */
-static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place)
+static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place, int32_t dblock)
 {
   Vectors d[5]  = {New(c), New(c), New(c), New(c), New(c)}; /* Y0, X, B, W, Y */
-  Numbers D     = RandomNumbers(c.n);
+  Numbers D     = RandomNumbers(c.n * dblock);
   bool    right = true;
 
   for (int64_t j = 0; j < c.N; j++) {
@@ -334,30 +334,37 @@ static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, 
   const int            out = place ? place - 1 : 4;
 
   Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, HrpbScalar **x) {
-    const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], k[out]};
+    const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], dblock, k[out]};
 
     return ops->smooth(s, &t);
   });
   for (int k = 0; k < 5; k++) Report(k == out ? Inside(before[(size_t)k], d[k]) : Same(before[(size_t)k].values, d[k].values), "smooth: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
-      const long double w = has_w ? before[3].At(i, j) : 0, ay = a == 0 ? 0 : (long double)a * before[0].At(i, j), bx = b == 0 ? 0 : (long double)b * before[1].At(i, j);
-      const long double r = f == 0 ? 0 : (long double)f * D[(size_t)i] * (before[2].At(i, j) - w), size = f == 0 ? 0 : fabsl((long double)f * D[(size_t)i]) * (fabsl(before[2].At(i, j)) + fabsl(w));
+      const long double ay = a == 0 ? 0 : (long double)a * before[0].At(i, j), bx = b == 0 ? 0 : (long double)b * before[1].At(i, j);
+      const int64_t     first = i / dblock * dblock;
+      long double       sum = ay + bx, size = fabsl(ay) + fabsl(bx);
 
-      right = right && Near(d[out].At(i, j), ay + bx + r, fabsl(ay) + fabsl(bx) + size, 5);
+      for (int64_t k = 0; k < dblock && f != 0; k++) {
+        const long double fd = (long double)f * D[(size_t)(first * dblock + i - first + k * dblock)], w = has_w ? before[3].At(first + k, j) : 0;
+
+        sum += fd * (before[2].At(first + k, j) - w);
+        size += fabsl(fd) * (fabsl(before[2].At(first + k, j)) + fabsl(w));
+      }
+      right = right && Near(d[out].At(i, j), sum, size, dblock + 4);
     }
   }
   Report(right, "smooth: wrong", c.where);
 }
 
-static void TestSmooths(const Case &c)
+static void TestSmooths(const Case &c, int32_t dblock)
 {
   const HrpbScalar numbers[5][3] = {{0, 0, (HrpbScalar)0.7}, {0, 1, (HrpbScalar)-0.4}, {(HrpbScalar)-0.3, (HrpbScalar)1.3, (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
 
   for (int k = 0; k < 5; k++) {
     for (int place = 0; place < 3; place++) {
       if (c.n > 13000 && k != 2) continue; /* takes long */
-      TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place);
+      TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place, dblock);
     }
   }
 }
@@ -720,13 +727,15 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);
   }
-  TestSmooths(c);
+  TestSmooths(c, 1);
   TestMove(c, false);
   TestMove(c, true);
   TestCopyAndZero(c);
   for (int32_t dblock : {2, 3, 6, 17}) {
-    if (n % dblock == 0) TestScale(c, dblock, true, false);
-    if (n % dblock == 0) TestScale(c, dblock, false, false);
+    if (n % dblock) continue;
+    TestScale(c, dblock, true, false);
+    TestScale(c, dblock, false, false);
+    TestSmooths(c, dblock);
   }
 }
 
