@@ -22,7 +22,7 @@
    more than one process a sum over them is a wait, too.
 
    Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of the
-   product with A.
+   product with A. cg has one more.
 
    A block of one column is cg's.
 */
