@@ -13,7 +13,7 @@ make test-matrix  build those PETScs, and one with debug checks, and run all tes
 make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
                   (5 minutes on two cores)
 make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (4 to 9 minutes on two cores)
-make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
+make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU); make test-slepc: SLEPc's
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
@@ -48,7 +48,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench bench-solve bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all example bench bench-solve bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -256,8 +256,8 @@ test-architectures:
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)
 
-test-petsc: $(LIBRARY)
-	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc
+test-petsc test-slepc: test-%: $(LIBRARY)
+	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc $*
 
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)

@@ -307,7 +307,7 @@ static __global__ void __launch_bounds__(THREADS) InvertFewKernel(const __grid_c
 {
   __shared__ HrpbScalar column[2][HRPB_LANES], inverse[HRPB_LANES][HRPB_LANES];
   constexpr int         COUNT = HRPB_LANES / HRPB_WARPS;
-  const BlockInvert    &t = a.t;
+  const BlockInvert    &t     = a.t;
   const int             N = (int)a.N, n = (int)t.rank, i = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
   HrpbScalar            x[COUNT];
   bool                  good = true;
@@ -476,6 +476,36 @@ static __global__ void __launch_bounds__(THREADS) BlocksKernel(const __grid_cons
   }
 }
 
+/* The same for a step of a smoother */
+static __global__ void __launch_bounds__(THREADS) SmoothBlocksKernel(const __grid_constant__ SmoothArgs s)
+{
+  const BlockSmooth      &t = s.t;
+  const int64_t           i = (int64_t)blockIdx.x * THREADS + threadIdx.x, first = i / t.dblock * t.dblock;
+  const HrpbScalar *const D = t.D + first * t.dblock + (i - first);
+
+  if (i >= s.n) return;
+  for (int64_t j0 = (int64_t)blockIdx.y * COLUMNS; j0 < s.N; j0 += (int64_t)gridDim.y * COLUMNS) {
+    const int  columns    = (int)min((int64_t)COLUMNS, s.N - j0);
+    HrpbScalar y[COLUMNS] = {};
+
+    for (int32_t k = 0; k < t.dblock && t.c != 0; k++) {
+      const HrpbScalar entry = t.c * D[(int64_t)k * t.dblock];
+
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) {
+        if (c < columns) y[c] += entry * (t.B.array[(j0 + c) * t.B.ld + first + k] - (t.W.array ? t.W.array[(j0 + c) * t.W.ld + first + k] : 0));
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      if (c >= columns) continue;
+      if (t.b != 0) y[c] += t.b * t.X.array[(j0 + c) * t.X.ld + i];
+      if (t.a != 0) y[c] += t.a * t.Y0.array[(j0 + c) * t.Y0.ld + i];
+      t.Y.array[(j0 + c) * t.Y.ld + i] = y[c];
+    }
+  }
+}
+
 static int64_t Tiles(int64_t n)
 {
   return (n + TILE - 1) / TILE;
@@ -574,7 +604,8 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
   const SmoothArgs a = {*t, s->n, s->N};
 
   if (IsEmpty(s)) return HRPB_SUCCESS;
-  SmoothKernel<<<Grid(s, COLUMNS), THREADS, 0, s->stream>>>(a);
+  if (t->dblock == 1) SmoothKernel<<<Grid(s, COLUMNS), THREADS, 0, s->stream>>>(a);
+  else SmoothBlocksKernel<<<dim3(HrpbGrid(s->n, THREADS), HrpbGrid(s->N, COLUMNS, MOST_BLOCKS)), THREADS, 0, s->stream>>>(a);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
@@ -679,6 +710,8 @@ const BlockOps BlockOpsDevice = {
   .square    = BLOCK_SQUARE,
   .gram_work = BlockGramWork,
   .gram      = BlockGramProducts,
-  .combine   = BlockCombine
+  .combine   = BlockCombine,
+
+  .combine_gram = BlockCombineGram
 #endif
 };

@@ -50,3 +50,4 @@ enum {
 size_t    BlockGramWork(int64_t n, int64_t N, BlockGramKind);
 HrpbError BlockGramProducts(const BlockShape *, const BlockGram *, HrpbScalar *G);
 HrpbError BlockCombine(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
+HrpbError BlockCombineGram(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const HrpbScalar *D, HrpbScalar *G);

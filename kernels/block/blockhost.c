@@ -141,9 +141,11 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
     HrpbScalar       *y = t->Y.array + j * t->Y.ld;
 
     for (int64_t i = 0; i < s->n; i++) {
-      HrpbScalar sum = 0;
+      const int64_t     first = i / t->dblock * t->dblock;
+      const HrpbScalar *D     = t->D + first * t->dblock + (i - first);
+      HrpbScalar        sum   = 0;
 
-      if (t->c != 0) sum = t->c * t->D[i] * (w ? b[i] - w[i] : b[i]);
+      for (int64_t k = 0; k < t->dblock && t->c != 0; k++) sum += t->c * D[k * t->dblock] * (w ? b[first + k] - w[first + k] : b[first + k]);
       if (t->b != 0) sum += t->b * x[i];
       if (t->a != 0) sum += t->a * y0[i];
       y[i] = sum;

@@ -52,12 +52,13 @@ typedef struct {
 
 /*
    A step of a smoother: Y = a Y0 + b X + c D (B - W), with the same numbers a, b, c for all columns. A term whose
-   number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X
+   number is zero is left out, and so is W where its array is NULL. Y may be Y0 or X. D is as in scale()
 */
 typedef struct {
   HrpbScalar        a, b, c;
   BlockIn           Y0, X, B, W;
-  const HrpbScalar *D; /* a diagonal. Without rows it may be NULL */
+  const HrpbScalar *D; /* without rows it may be NULL */
+  int32_t           dblock;
   BlockOut          Y;
 } BlockSmooth;
 
@@ -142,7 +143,7 @@ typedef struct {
 
   /*
      What these take has at most so many columns. For more, the BLAS is as fast. Where it is zero there are none of
-     them. gram_work() says how many bytes of workspace gram() needs
+     them. gram_work() says how many bytes of workspace gram() and combine_gram() need
   */
   int64_t square;
   size_t (*gram_work)(int64_t n, int64_t N, BlockGramKind);
@@ -152,6 +153,12 @@ typedef struct {
 
   /* Y = the sum of one or two terms, or Y += one. Only the first may have a diagonal. Y is in no term */
   HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
+
+  /*
+     Y = the sum of two terms without a diagonal, then gram() of Y and D Y, in one pass. Y has the bits of combine(). D
+     is a diagonal. Without rows it may be NULL
+  */
+  HrpbError (*combine_gram)(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const HrpbScalar *D, HrpbScalar *G);
 } BlockOps;
 
 extern const BlockOps BlockOpsHost, BlockOpsDevice;

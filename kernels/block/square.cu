@@ -4,8 +4,9 @@
 
    A block of n rows and N columns has s = n N 8 bytes. Bytes that go through memory:
 
-     combine  (terms + 1) s   3 s where a term is added to Y
-     gram     2 s             s where Y is D X, for one product or two
+     combine       (terms + 1) s   3 s where a term is added to Y
+     gram          2 s             s where Y is D X, for one product or two
+     combine_gram  3 s
 
    cuBLAS reads the result again for each term but the first, and a block again for each product.
 
@@ -15,7 +16,8 @@
      combine  Y^T = K^T X^T. A lane has rows 2 g and 2 g + 1 of each fourth column of X, in one load. Even rows are one
               step, odd rows another. Of Y a lane has rows 4 k to 4 k + 3 of each eighth column.
      gram     X^T Y. A lane has rows 2 k and 2 k + 1 of each eighth column, in one load, and the same of the next 8
-              rows. Which rows are in which step does not matter.
+              rows. Which rows are in which step does not matter. So what combine leaves in a lane can be taken as it
+              is: rows 4 k to 4 k + 3.
 
    Columns behind the last are zeros. So are rows.
 
@@ -46,6 +48,12 @@ struct GramArgs {
   double   *parts;
   int64_t   n, rows; /* rows of a part */
   int32_t   N;
+};
+
+struct CombineGramArgs {
+  CombineArgs   combine;
+  const double *D;
+  double       *parts;
 };
 
 /* What a lane has of ROWS rows of the terms. In place of a second term there may be Y, to which the first is added */
@@ -143,6 +151,25 @@ template <int M> static __device__ __forceinline__ void StoreRows(const CombineA
   }
 }
 
+/* Add the terms of ROWS rows */
+template <int M, int TERMS> static __device__ __forceinline__ void AddTerms(const double (*squares)[256 * M * M], int lane, const TermRows<M> &r, double sum[M][2][4])
+{
+#pragma unroll
+  for (int t = 0; t < TERMS; t++) {
+#pragma unroll
+    for (int s = 0; s < 4 * M; s++) {
+#pragma unroll
+      for (int m = 0; m < M; m++) {
+        double c[2];
+
+        LoadPack(squares[t] + 64 * (s * M + m) + 2 * lane, c);
+#pragma unroll
+        for (int e = 0; e < 2; e++) MmaFp64(sum[m][e], c[0], c[1], r.x[t][s][e]);
+      }
+    }
+  }
+}
+
 /* At most 16 M columns */
 template <int M, int TERMS, bool ADD> static __global__ void __launch_bounds__(HRPB_THREADS, 3 - M) CombineKernel(const __grid_constant__ CombineArgs a)
 {
@@ -168,20 +195,7 @@ template <int M, int TERMS, bool ADD> static __global__ void __launch_bounds__(H
 #pragma unroll
       for (int row = 0; row < 4; row++) sum[c / 2][row % 2][c % 2 * 2 + row / 2] = ADD ? r.x[1][2 * c + row / 2][row % 2] : 0;
     }
-#pragma unroll
-    for (int t = 0; t < TERMS; t++) {
-#pragma unroll
-      for (int s = 0; s < 4 * M; s++) {
-#pragma unroll
-        for (int m = 0; m < M; m++) {
-          double c[2];
-
-          LoadPack(squares[t] + 64 * (s * M + m) + 2 * lane, c);
-#pragma unroll
-          for (int e = 0; e < 2; e++) MmaFp64(sum[m][e], c[0], c[1], r.x[t][s][e]);
-        }
-      }
-    }
+    AddTerms<M, TERMS>(squares, lane, r, sum);
     StoreRows<M>(a, i, g, k, sum);
   }
 }
@@ -222,32 +236,28 @@ template <int M, BlockGramKind KIND> static __device__ __forceinline__ void AddG
   if (KIND == BLOCK_GRAM_WITH_Y) AddGram<M>(y, y, sum + M * (M + 1));
 }
 
-/* At most 16 M columns. What is above the diagonal becomes what is below it */
-template <int M, BlockGramKind KIND, bool SCALED> static __global__ void __launch_bounds__(HRPB_THREADS, 3 - M) GramKernel(const __grid_constant__ GramArgs a)
+/* The same with D X in place of Y. d has D at the rows of x */
+template <int M, BlockGramKind KIND> static __device__ __forceinline__ void AddScaledGrams(const double x[2 * M][4], const double d[4], double (*sum)[4])
 {
-  constexpr int       TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
-  constexpr bool      AHEAD = M == 1 || TWO == 1 || SCALED; /* there are registers for the next rows */
-  __shared__ double   total[TWO * P * 128];
-  const int           lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, g = lane / 4, k = lane % 4;
-  const int64_t       end             = min(a.n, ((int64_t)blockIdx.x + 1) * a.rows);
-  double              sum[TWO * P][4] = {};
-  GramRows<M, SCALED> r, next;
-
-  if (AHEAD) LoadBoth<M, SCALED>(a, blockIdx.x * a.rows + warp * ROWS, end, g, k, &next);
-  for (int64_t i = blockIdx.x * a.rows + warp * ROWS; i < end; i += PART) {
-    if (AHEAD) r = next;
-    LoadBoth<M, SCALED>(a, AHEAD ? i + PART : i, end, g, k, AHEAD ? &next : &r);
-    if (SCALED) {
-      double y[2 * M][4];
+  double y[2 * M][4];
 
 #pragma unroll
-      for (int c = 0; c < 2 * M; c++) {
+  for (int c = 0; c < 2 * M; c++) {
 #pragma unroll
-        for (int row = 0; row < 4; row++) y[c][row] = r.y[0][row] * r.x[c][row];
-      }
-      AddGrams<M, KIND>(r.x, y, sum);
-    } else AddGrams<M, KIND>(r.x, r.y, sum);
+    for (int row = 0; row < 4; row++) y[c][row] = d[row] * x[c][row];
   }
+  AddGrams<M, KIND>(x, y, sum);
+}
+
+/*
+   The part of a thread block: of TWO matrices. What is above the diagonal becomes what is below it. There is room in
+   total for what a warp has
+*/
+template <int M, int TWO> static __device__ __forceinline__ void StorePart(const double (*sum)[4], double *total, int32_t N, double *parts)
+{
+  constexpr int P    = M * (M + 1);
+  const int     lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
+
   for (int w = 0; w < HRPB_WARPS; w++) {
     if (w == warp) {
 #pragma unroll
@@ -267,8 +277,65 @@ template <int M, BlockGramKind KIND, bool SCALED> static __global__ void __launc
     const int m = row / 16, p = m * (2 * M + 1 - m) + column / 8 - 2 * m; /* which product */
     const int of = 4 * (row % 8) + column % 8 / 2;
 
-    if (i < a.N && j < a.N) a.parts[((int64_t)(which * a.N + j) * a.N + i) * gridDim.x + blockIdx.x] = total[(which * P + p) * 128 + (row % 16 / 8 * 2 + column % 2) * HRPB_LANES + of];
+    if (i < N && j < N) parts[((int64_t)(which * N + j) * N + i) * gridDim.x + blockIdx.x] = total[(which * P + p) * 128 + (row % 16 / 8 * 2 + column % 2) * HRPB_LANES + of];
   }
+}
+
+/* At most 16 M columns */
+template <int M, BlockGramKind KIND, bool SCALED> static __global__ void __launch_bounds__(HRPB_THREADS, 3 - M) GramKernel(const __grid_constant__ GramArgs a)
+{
+  constexpr int       TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
+  constexpr bool      AHEAD = M == 1 || TWO == 1 || SCALED; /* there are registers for the next rows */
+  __shared__ double   total[TWO * P * 128];
+  const int           lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, g = lane / 4, k = lane % 4;
+  const int64_t       end             = min(a.n, ((int64_t)blockIdx.x + 1) * a.rows);
+  double              sum[TWO * P][4] = {};
+  GramRows<M, SCALED> r, next;
+
+  if (AHEAD) LoadBoth<M, SCALED>(a, blockIdx.x * a.rows + warp * ROWS, end, g, k, &next);
+  for (int64_t i = blockIdx.x * a.rows + warp * ROWS; i < end; i += PART) {
+    if (AHEAD) r = next;
+    LoadBoth<M, SCALED>(a, AHEAD ? i + PART : i, end, g, k, AHEAD ? &next : &r);
+    if (SCALED) AddScaledGrams<M, KIND>(r.x, r.y[0], sum);
+    else AddGrams<M, KIND>(r.x, r.y, sum);
+  }
+  StorePart<M, TWO>(sum, total, a.N, a.parts);
+}
+
+/*
+   Two terms, and the products of their sum. There are no registers for the next rows beside these: they are on their
+   way while products are made
+*/
+template <int M, BlockGramKind KIND> static __global__ void __launch_bounds__(HRPB_THREADS, 3 - M) CombineGramKernel(const __grid_constant__ CombineGramArgs a)
+{
+  constexpr int TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
+  __shared__ __align__(16) double squares[2][256 * M * M];
+  __shared__ double  total[TWO * P * 128];
+  const CombineArgs &c      = a.combine;
+  const int          lane   = threadIdx.x % HRPB_LANES, g = lane / 4, k = lane % 4;
+  const int64_t      stride = (int64_t)gridDim.x * PART;
+  int64_t            i      = (int64_t)blockIdx.x * PART + threadIdx.x / HRPB_LANES * ROWS;
+  double             sum[TWO * P][4] = {};
+  TermRows<M>        r;
+
+  LoadTerms<M, 2, false>(c, i, g, k, &r);
+  for (int t = 0; t < 2; t++) LoadSquare<M>(c.term[t], c.N, squares[t]);
+  __syncthreads();
+  for (; i < c.n; i += stride) {
+    double y[M][2][4] = {}, x[2 * M][4], d[4];
+
+    for (int h = 0; h < 2; h++) LoadPair(a.D + i, 4 * k + 2 * h, c.n - i, d + 2 * h);
+    AddTerms<M, 2>(squares, lane, r, y);
+    LoadTerms<M, 2, false>(c, i + stride, g, k, &r);
+    StoreRows<M>(c, i, g, k, y);
+#pragma unroll
+    for (int j = 0; j < 2 * M; j++) {
+#pragma unroll
+      for (int row = 0; row < 4; row++) x[j][row] = y[j / 2][row % 2][j % 2 * 2 + row / 2];
+    }
+    AddScaledGrams<M, KIND>(x, d, sum);
+  }
+  StorePart<M, TWO>(sum, total, c.N, a.parts);
 }
 
 static int64_t Parts(int64_t n)
@@ -328,5 +395,25 @@ HrpbError BlockCombine(const BlockShape *s, bool add, int32_t nterms, const Bloc
   if (s->N > BLOCK_SQUARE || (add && nterms > 1)) return HRPB_ERR_UNSUPPORTED;
   if (s->n == 0 || s->N == 0) return HRPB_SUCCESS;
   return s->N > 16 ? RunCombine<2>(s, add, nterms, a) : RunCombine<1>(s, add, nterms, a);
+}
+
+template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramKind kind, const CombineGramArgs &a)
+{
+  const unsigned int parts = (unsigned int)Parts(s->n);
+
+  if (kind == BLOCK_GRAM_PLAIN) CombineGramKernel<M, BLOCK_GRAM_PLAIN><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
+  else if (kind == BLOCK_GRAM_WITH_X) CombineGramKernel<M, BLOCK_GRAM_WITH_X><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
+  else CombineGramKernel<M, BLOCK_GRAM_WITH_Y><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockOut Y, BlockGramKind kind, const HrpbScalar *D, HrpbScalar *G)
+{
+  const CombineGramArgs a = {{{terms[0], terms[1]}, Y, s->n, (int32_t)s->N}, D, (double *)s->work};
+
+  if (s->N > BLOCK_SQUARE) return HRPB_ERR_UNSUPPORTED;
+  if (s->n && s->N) HrpbCall(s->N > 16 ? RunCombineGram<2>(s, kind, a) : RunCombineGram<1>(s, kind, a));
+  return BlockSumParts(s, Parts(s->n), (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * s->N * s->N, G);
 }
 #endif

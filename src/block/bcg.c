@@ -21,8 +21,8 @@
    copy to the host and sends one. The step of X comes behind that copy: the device makes it while the host computes. On
    more than one process a sum over them is a wait, too.
 
-   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn, 1 for its products, 3 for X, and 2 of
-   the product with A. These are as many as cg has.
+   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of the
+   product with A. cg has one more.
 
    A block of one column is cg's.
 */
@@ -43,8 +43,7 @@ enum {
 
 /* Scalars. Those of each column come before the small matrices */
 enum {
-  NORM = AIJTCU_SCALARS_OWN,
-  PIVOTS, /* of H. From here on what the host gets */
+  PIVOTS = AIJTCU_SCALARS_OWN, /* of H. From here on what the host gets */
   SQUARES
 };
 
@@ -231,23 +230,29 @@ static PetscErrorCode AIJTCUStepBCG(AIJTCUBlockKSP *s, Mat S, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Which products the norms need, beside those of the natural norm */
+static BlockGramKind AIJTCUNormsKind(KSP ksp)
+{
+  return ksp->normtype == KSP_NORM_UNPRECONDITIONED ? BLOCK_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? BLOCK_GRAM_WITH_Y
+                                                                                                                   : BLOCK_GRAM_PLAIN;
+}
+
 /*
    Products of Qn and Z = M Qn for the next factor and for norms, and how the inversion of H before has ended: a column
    ends if that broke down. This is the wait of an iteration. The step of X before, with S, is made meanwhile. S is NULL
-   if there is none
+   if there is none. With a diagonal M the iteration before has made the products with Qn
 */
 static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, Mat Qn, Mat Z, Mat S, Mat X)
 {
-  AIJTCUBCG           *b     = (AIJTCUBCG *)s->data;
-  const PetscInt       N     = b->N;
-  const AIJTCUGramKind kind  = ksp->normtype == KSP_NORM_UNPRECONDITIONED ? AIJTCU_GRAM_WITH_X : ksp->normtype == KSP_NORM_PRECONDITIONED ? AIJTCU_GRAM_WITH_Y
-                                                                                                                                          : AIJTCU_GRAM_PLAIN;
-  const PetscInt       nsums = (kind == AIJTCU_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
-  const PetscScalar   *host, *squares;
-  PetscBool            good = PETSC_TRUE;
+  AIJTCUBCG          *b     = (AIJTCUBCG *)s->data;
+  const PetscInt      N     = b->N;
+  const BlockGramKind kind  = AIJTCUNormsKind(ksp);
+  const PetscInt      nsums = (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * N, count = SQUARES - PIVOTS + SQUARE_GRAM * N + nsums;
+  const PetscScalar  *host, *squares;
+  PetscBool           good = PETSC_TRUE;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
+  if (!S || !b->D) PetscCall(AIJTCUBlockGram(s->ctx, kind, Qn, Z, b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
   PetscCall(AIJTCUColumnsFetchBegin(s, PIVOTS, count));
   if (S) PetscCall(AIJTCUStepBCG(s, S, X));
   PetscCall(AIJTCUColumnsFetchEnd(s, PIVOTS, count, SQUARES + SQUARE_GRAM * N, nsums, &host));
@@ -255,7 +260,30 @@ static PetscErrorCode AIJTCUFetchBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, M
   for (PetscInt k = 0; k < N && S; k++) good = (PetscBool)(good && PetscRealPart(host[k]) > 0);
   if (!good) PetscCall(AIJTCUBreakDown(ksp, s, its, squares + SQUARE_H * N * N, ksp->converged_neg_curve ? KSP_CONVERGED_NEG_CURVE : KSP_DIVERGED_INDEFINITE_MAT));
   AIJTCUSymmetric(N, squares + SQUARE_GRAM * N * N, b->G);
-  if (kind != AIJTCU_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  if (kind != BLOCK_GRAM_PLAIN) AIJTCUSymmetric(N, squares + SQUARE_NORMS * N * N, b->norms);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Columns of the residual that the iteration begins with are not mixed yet. One whose products with itself are not
+   finite ends, so that it does not spoil the others. again says that there was one
+*/
+static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, PetscBool *again)
+{
+  AIJTCUBCG         *b     = (AIJTCUBCG *)s->data;
+  AIJTCUColumns     *c     = &s->columns;
+  const PetscScalar *norms = AIJTCUNormsKind(ksp) == BLOCK_GRAM_PLAIN ? b->G : b->norms;
+
+  PetscFunctionBegin;
+  *again = PETSC_FALSE;
+  for (PetscInt j = 0; j < c->N; j++) {
+    const PetscInt own = j * c->N + j;
+
+    if (c->reason[j] || !(PetscIsInfOrNanScalar(b->G[own]) || PetscIsInfOrNanScalar(norms[own]))) continue;
+    c->rnorm[j] = PetscSqrtReal(PetscRealPart(norms[own]));
+    PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
+    *again = PETSC_TRUE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -332,7 +360,10 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn */
+/*
+   An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn. With a diagonal M
+   also the products of the next Qn, in the pass that makes it
+*/
 static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2])
 {
   const AIJTCUBlockCtx ctx = s->ctx;
@@ -359,33 +390,19 @@ static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool fir
   S[0] = S[1];
   S[1] = last;
   PetscCall(AIJTCUBlockMatMult(ksp, s, S[0], T));
-  PetscCall(AIJTCUBlockGram(ctx, AIJTCU_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
+  PetscCall(AIJTCUBlockGram(ctx, BLOCK_GRAM_PLAIN, S[0], T, NULL, PETSC_FALSE, AIJTCUSquare(s, SQUARE_H)));
   PetscCall(AIJTCUBlockInvert(ctx, b->rank, AIJTCUSquare(s, SQUARE_H), AIJTCUSquare(s, SQUARE_C), inverse, AIJTCUSquare(s, SQUARE_STEP), AIJTCUBlockScalars(ctx, PIVOTS)));
   { /* qn <- qn f - t h^-1 */
     const AIJTCUBlockTerm terms[2] = {
       {.sign = 1, .X = Qn[0], .K = F},
       {.sign = -1, .X = T, .K = inverse}};
 
-    PetscCall(AIJTCUBlockCombine(ctx, Qn[1], PETSC_FALSE, 2, terms, NULL));
+    if (b->D) PetscCall(AIJTCUBlockCombineGram(ctx, Qn[1], terms, AIJTCUNormsKind(ksp), b->D, PETSC_TRUE, AIJTCUSquare(s, SQUARE_GRAM)));
+    else PetscCall(AIJTCUBlockCombine(ctx, Qn[1], PETSC_FALSE, 2, terms, NULL));
   }
   last  = Qn[0];
   Qn[0] = Qn[1];
   Qn[1] = last;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Columns whose first residual r is no number end, so that they do not spoil the others */
-static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, Mat r)
-{
-  AIJTCUColumns   *c = &s->columns;
-  const PetscReal *norm;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUColumnsNorms(s, r, NORM, &norm));
-  for (PetscInt j = 0; j < c->N; j++) {
-    c->rnorm[j] = norm[j];
-    if (PetscIsInfOrNanReal(norm[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, 0));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -409,17 +426,18 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     PetscCall(AIJTCUBlockWork(ctx, DIRECTION + i, &S[i]));
   }
   PetscCall(AIJTCUBlockResidual(ksp, s, (PetscBool)(!*its && ksp->guess_zero), B, X, R, &r));
-  if (!*its) PetscCall(AIJTCUStopNaNs(ksp, s, r));
   PetscCall(AIJTCUColumnsActive(s, &active));
   PetscCall(AIJTCUBlockAXPBY(ctx, Qn[0], active, r, AIJTCUBlockScalars(ctx, AIJTCU_SCALARS_ZERO)));
   PetscCall(PetscArrayzero(b->C, N * N));
   for (PetscInt j = 0; j < N; j++) b->C[j * N + j] = 1;
   PetscCall(PetscArrayzero(b->lost, N));
   for (PetscBool first = PETSC_TRUE; c->nactive; first = PETSC_FALSE) {
-    PetscBool again;
+    PetscBool again = PETSC_FALSE;
 
     if (Z) PetscCall(AIJTCUBlockPCApply(ksp, Qn[0], Z));
     PetscCall(AIJTCUFetchBCG(ksp, s, *its, Qn[0], Z, first ? NULL : S[0], X));
+    if (first) PetscCall(AIJTCUStopNaNs(ksp, s, *its, &again));
+    if (again) break;
     if (c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
     for (PetscInt j = 0; j < N; j++) c->norm[j] = 0;

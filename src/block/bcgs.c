@@ -90,9 +90,9 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   const AIJTCUBlockCtx ctx   = s->ctx;
   const PetscBool      right = (PetscBool)(ksp->pc_side == PC_RIGHT);
   AIJTCUColumns       *c     = &s->columns;
-  const PetscScalar *host, *active;
-  const PetscInt    *from;
-  Mat                R, RP, P, S, Y, W[2], Z[2], V = NULL, T, r;
+  const PetscScalar   *host, *active;
+  const PetscInt      *from;
+  Mat                  R, RP, P, S, Y, W[2], Z[2], V = NULL, T, r;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlocksBCGS(ctx, right, &R, &RP, &P, &S, W, Z));
@@ -120,23 +120,23 @@ static PetscErrorCode AIJTCUSolveBCGS(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUColumnsActive(s, &active));
     if (i) {
       PetscCall(AIJTCUBlockDots(ctx, 1, &R, RP, rho));
-      PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, beta, rho, rhoold));
-      PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, temp, alpha, omega));
-      PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_MULTIPLY, active, beta, beta, temp));
-      PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_MULTIPLY, active, temp, beta, omega));
+      PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, beta, rho, rhoold));
+      PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, temp, alpha, omega));
+      PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_MULTIPLY, active, beta, beta, temp));
+      PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_MULTIPLY, active, temp, beta, omega));
       PetscCall(AIJTCUBlockAXPBY(ctx, P, active, R, beta)); /* p <- r - omega beta v + beta p */
       PetscCall(AIJTCUBlockMAXPY(ctx, P, -1, 1, temp, &V));
     }
     PetscCall(AIJTCUBlockBAorAB(ksp, s, P, W[0], Z[0], &V));
     PetscCall(AIJTCUBlockDots(ctx, 1, &V, RP, AIJTCUBlockScalars(ctx, D1)));
     /* a NaN in (v, rp) stops the step as zero does */
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, temp, AIJTCUBlockScalars(ctx, D1), AIJTCUBlockScalars(ctx, D1)));
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, alpha, rho, temp));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, temp, AIJTCUBlockScalars(ctx, D1), AIJTCUBlockScalars(ctx, D1)));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, alpha, rho, temp));
     PetscCall(AIJTCUBlockCopy(ctx, R, S)); /* s <- r - alpha v */
     PetscCall(AIJTCUBlockMAXPY(ctx, S, -1, 1, alpha, &V));
     PetscCall(AIJTCUBlockBAorAB(ksp, s, S, W[1], Z[1], &T));
     PetscCall(AIJTCUBlockDots(ctx, 2, (Mat[]){S, T}, T, AIJTCUBlockScalars(ctx, ST)));
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, alpha, omega, AIJTCUBlockScalars(ctx, ST), AIJTCUBlockScalars(ctx, TT)));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, alpha, omega, AIJTCUBlockScalars(ctx, ST), AIJTCUBlockScalars(ctx, TT)));
     PetscCall(AIJTCUBlockMAXPY(ctx, Y, 1, 2, alpha, (Mat[]){P, S})); /* x <- x + alpha p + omega s */
     PetscCall(AIJTCUBlockCopy(ctx, S, R));                           /* r <- s - omega t */
     PetscCall(AIJTCUBlockMAXPY(ctx, R, -1, 1, omega, &T));

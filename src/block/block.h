@@ -16,18 +16,6 @@
 /* What one solve works with: where its blocks are, arrays of scalars, work blocks */
 typedef struct _n_AIJTCUBlockCtx *AIJTCUBlockCtx;
 
-typedef enum { /* see BlockScalarOp */
-  AIJTCU_SCALAR_MULTIPLY  = BLOCK_MULTIPLY,
-  AIJTCU_SCALAR_DIVIDE    = BLOCK_DIVIDE,
-  AIJTCU_SCALAR_SAME_SIGN = BLOCK_SAME_SIGN
-} AIJTCUScalarOp;
-
-typedef enum { /* see BlockGramKind */
-  AIJTCU_GRAM_PLAIN  = BLOCK_GRAM_PLAIN,
-  AIJTCU_GRAM_WITH_X = BLOCK_GRAM_WITH_X,
-  AIJTCU_GRAM_WITH_Y = BLOCK_GRAM_WITH_Y
-} AIJTCUGramKind;
-
 typedef struct { /* sign X K, or with the transpose of K, a square matrix of N rows */
   PetscReal          sign;
   Mat                X;
@@ -66,19 +54,20 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscSca
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStepScaled(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, Vec, Mat, PetscBool, PetscBool, PetscScalar *);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, Vec, Mat, Mat);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx, Mat, PetscScalar, Mat, PetscScalar, Mat, PetscScalar, PetscInt, Vec, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCtxTakes(AIJTCUBlockCtx, Vec, PetscBool *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCopy(AIJTCUBlockCtx, Mat, Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockZero(AIJTCUBlockCtx, Mat);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, AIJTCUScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx, BlockScalarOp, const PetscScalar *, PetscScalar *, const PetscScalar *, const PetscScalar *);
 
 /*
    Square matrices of N rows are N arrays of scalars, each column after the other. A context combines where kernels of
    ours do it, which also multiply with a diagonal: on a device in double, and for few columns. Else the BLAS does it
 */
 PETSC_EXTERN PetscBool      AIJTCUBlockCtxCombines(AIJTCUBlockCtx);
-PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, AIJTCUGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx, BlockGramKind, Mat, Mat, Vec, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx, Mat, PetscBool, PetscInt, const AIJTCUBlockTerm[], Vec);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockCombineGram(AIJTCUBlockCtx, Mat, const AIJTCUBlockTerm[2], BlockGramKind, Vec, PetscBool, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockInvert(AIJTCUBlockCtx, PetscInt, const PetscScalar *, const PetscScalar *, PetscScalar *, PetscScalar *, PetscScalar *);
 
 /* Y = D X or D^T X, with a diagonal or blocks along it, without a context. D has the rows of this process */

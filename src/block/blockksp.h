@@ -137,7 +137,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockForgetOthers(AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCDiagonal(KSP, AIJTCUBlockKSP *, Vec *);
-PETSC_INTERN PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP, AIJTCUBlockKSP *, Vec *);
+PETSC_INTERN PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP, AIJTCUBlockKSP *, PetscInt *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockBAorAB(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockResidual(KSP, AIJTCUBlockKSP *, PetscBool, Mat, Mat, Mat, Mat *);
 

@@ -175,14 +175,14 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUColumnsActive(s, &active));
     if (!i) PetscCall(AIJTCUBlockCopy(ctx, Z, P));
     else {
-      PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, step, beta, betaold));
+      PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, beta, betaold));
       PetscCall(AIJTCUBlockAXPBY(ctx, P, active, Z, step)); /* p <- z + beta / betaold p */
     }
     PetscCall(AIJTCUBlockMatMult(ksp, s, P, W));
     PetscCall(AIJTCUBlockDots(ctx, 1, &P, W, dpi));
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[0], beta, betaold));
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_SAME_SIGN, active, kept[1], dpi, dpiold));
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_DIVIDE, active, step, kept[0], kept[1]));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, kept[0], beta, betaold));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_SAME_SIGN, active, kept[1], dpi, dpiold));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, kept[0], kept[1]));
     if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, W, R, D, Z, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
     else PetscCall(AIJTCUBlockCGStep(ctx, step, W, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
     if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));

@@ -97,8 +97,8 @@ static PetscErrorCode AIJTCUSolveChebyshevFirst(KSP ksp, AIJTCUBlockKSP *s, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The first kind without norms, with the diagonal D. x_n comes to T and to X in turns, the last to X */
-static PetscErrorCode AIJTCUSmoothChebyshev(KSP ksp, AIJTCUBlockKSP *s, const AIJTCUChebyshev *bounds, Vec D, Mat B, Mat X)
+/* The first kind without norms, with D as in AIJTCUBlockSmooth(). x_n comes to T and to X in turns, the last to X */
+static PetscErrorCode AIJTCUSmoothChebyshev(KSP ksp, AIJTCUBlockKSP *s, const AIJTCUChebyshev *bounds, PetscInt dblock, Vec D, Mat B, Mat X)
 {
   const PetscReal scale = 2 / (bounds->emax + bounds->emin), alpha = 1 - scale * bounds->emin;
   PetscReal       c[2] = {1, 1 / alpha};
@@ -113,7 +113,7 @@ static PetscErrorCode AIJTCUSmoothChebyshev(KSP ksp, AIJTCUBlockKSP *s, const AI
     const PetscInt  known = n - (ksp->guess_zero ? 1 : 0); /* how many of x_n-1, x_n-2, ... are not zero, or there */
 
     if (known) PetscCall(AIJTCUBlockMatMult(ksp, s, from, W));
-    PetscCall(AIJTCUBlockSmooth(s->ctx, to, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, omega * scale, D, B, known ? W : NULL));
+    PetscCall(AIJTCUBlockSmooth(s->ctx, to, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, omega * scale, dblock, D, B, known ? W : NULL));
   }
   PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -156,12 +156,13 @@ static PetscErrorCode AIJTCUSolveChebyshev(KSP ksp, AIJTCUBlockKSP *s, Mat B, Ma
 {
   AIJTCUChebyshev bounds;
   PetscBool       known;
+  PetscInt        dblock;
   Vec             D;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUChebyshevGet(ksp, &bounds, &known));
-  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &D));
-  if (D && bounds.kind == KSP_CHEBYSHEV_FIRST) PetscCall(AIJTCUSmoothChebyshev(ksp, s, &bounds, D, B, X));
+  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &dblock, &D));
+  if (D && bounds.kind == KSP_CHEBYSHEV_FIRST) PetscCall(AIJTCUSmoothChebyshev(ksp, s, &bounds, dblock, D, B, X));
   else if (bounds.kind == KSP_CHEBYSHEV_FIRST) PetscCall(AIJTCUSolveChebyshevFirst(ksp, s, &bounds, B, X));
   else PetscCall(AIJTCUSolveChebyshevFourth(ksp, s, &bounds, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);

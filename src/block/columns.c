@@ -190,18 +190,28 @@ PetscErrorCode AIJTCUColumnsStop(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, KSPCo
 }
 
 /* What a column ends with whose numbers are not finite any more: the same on all processes */
-PetscErrorCode AIJTCUColumnStopNaN(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt its)
+static PetscErrorCode AIJTCUReasonNaN(KSP ksp, KSPConvergedReason *reason)
 {
   PCFailedReason failed;
 
   PetscFunctionBegin;
   PetscCall(PCReduceFailedReason(ksp->pc));
   PetscCall(PCGetFailedReason(ksp->pc, &failed));
-  PetscCall(AIJTCUColumnStop(ksp, s, j, its, failed ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF));
+  *reason = failed ? KSP_DIVERGED_PC_FAILED : KSP_DIVERGED_NANORINF;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* KSPConvergedDefault() or KSPConvergedSkip() for a column */
+PetscErrorCode AIJTCUColumnStopNaN(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt its)
+{
+  KSPConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUReasonNaN(ksp, &reason));
+  PetscCall(AIJTCUColumnStop(ksp, s, j, its, reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* KSPConvergedDefault() or KSPConvergedSkip() for a column. With any of them a norm that is not finite ends it */
 PetscErrorCode AIJTCUColumnTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt n, PetscReal norm, KSPConvergedReason *reason)
 {
   const KSPConvergedDefaultCtx *ctx = (const KSPConvergedDefaultCtx *)ksp->cnvP;
@@ -210,6 +220,10 @@ PetscErrorCode AIJTCUColumnTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt
 
   PetscFunctionBegin;
   *reason = KSP_CONVERGED_ITERATING;
+  if (ksp->normtype != KSP_NORM_NONE && PetscIsInfOrNanReal(norm)) {
+    PetscCall(AIJTCUReasonNaN(ksp, reason));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (ksp->converged == KSPConvergedSkip || ctx->convmaxits) {
     if (n >= ksp->max_it) *reason = KSP_CONVERGED_ITS;
   }
@@ -240,11 +254,8 @@ PetscErrorCode AIJTCUColumnsTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt n, PetscIn
 
     if (!c->reason[j]) {
       c->rnorm[j] = norm[j];
-      if (ksp->normtype != KSP_NORM_NONE && PetscIsInfOrNanReal(norm[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
-      else {
-        PetscCall(AIJTCUColumnTest(ksp, s, j, n, norm[j], &reason));
-        if (reason) PetscCall(AIJTCUColumnStop(ksp, s, j, its, reason));
-      }
+      PetscCall(AIJTCUColumnTest(ksp, s, j, n, norm[j], &reason));
+      if (reason) PetscCall(AIJTCUColumnStop(ksp, s, j, its, reason));
     }
     if (c->rnorm[j] > worst) worst = c->rnorm[j];
   }

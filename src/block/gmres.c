@@ -195,7 +195,7 @@ static PetscErrorCode AIJTCUOrthogonalize(KSP ksp, AIJTCUBlockKSP *s, PetscInt i
   for (PetscInt i = 0; i < n; i++) {
     PetscScalar *h = AIJTCUBlockScalars(ctx, again + i);
 
-    PetscCall(AIJTCUBlockScalarOp(ctx, AIJTCU_SCALAR_MULTIPLY, AIJTCUBlockScalars(ctx, FACTOR), h, h, AIJTCUBlockScalars(ctx, FACTOR)));
+    PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_MULTIPLY, AIJTCUBlockScalars(ctx, FACTOR), h, h, AIJTCUBlockScalars(ctx, FACTOR)));
   }
   PetscCall(AIJTCUBlockMAXPY(ctx, U, -1, n, AIJTCUBlockScalars(ctx, again), g->V));
   PetscCall(AIJTCUBlockDots(ctx, 1, &U, U, AIJTCUBlockScalars(ctx, square)));

@@ -6,7 +6,8 @@
    until the matrix is factored anew: an analysis of each triangle, its buffer, and work blocks. Solves with the
    transpose of LU have all of this a second time. Other factors are those of symmetric matrices.
 
-   Blocks on the host, and those for which there is no memory, go column by column as in PETSc. The log says so.
+   Blocks on the host go column by column as in PETSc. So do those for which there is no memory, or no transpose of a
+   factor with 64-bit indices. The log says so.
 */
 #include "block.h"
 
@@ -20,18 +21,8 @@ enum {
   TRIANGLES = 2
 };
 
-/*
-   Solve with this matrix, or with its transpose where that was not made. With the transpose of a matrix, the analysis
-   of cusparseSpSM_solve() may put entries in another order each time, and the bits of a solve depend on the order
-*/
+/* The transpose of a factor's matrix. NULL where it is not needed */
 typedef struct {
-  cusparseSpMatDescr_t matrix;
-  cusparseOperation_t  operation;
-} Triangle;
-
-/* The transpose of a factor's matrix */
-typedef struct {
-  PetscBool    have;
   int         *rowptr, *colidx;
   PetscScalar *values;
 } Transposed;
@@ -51,18 +42,18 @@ typedef struct {
 } Width;
 
 typedef struct {
-  IS               rows, columns; /* the orders in which the matrix was factored, those of its transpose for that */
-  PetscBool        transpose;     /* solves with the transpose of LU */
-  PetscBool        ready, known;  /* what follows is that of the factor as it is; it can be worked with */
-  AIJTCUTriangles  factor;
-  PetscInt         m, nnz;
-  PetscInt         ld; /* of the work blocks */
-  cusparseHandle_t handle;
-  Transposed       transposed;
-  Triangle         triangle[TRIANGLES];
-  int32_t         *order[2]; /* of B's rows, and of X's */
-  PetscInt64       solved;
-  Width            widths[WIDTHS];
+  IS                   rows, columns; /* the orders in which the matrix was factored, those of its transpose for that */
+  PetscBool            transpose;     /* solves with the transpose of LU */
+  PetscBool            ready, known;  /* what follows is that of the factor as it is; it can be worked with */
+  AIJTCUTriangles      factor;
+  PetscInt             m, nnz;
+  PetscInt             ld; /* of the work blocks */
+  cusparseHandle_t     handle;
+  Transposed           transposed;
+  cusparseSpMatDescr_t triangle[TRIANGLES];
+  int32_t             *order[2]; /* of B's rows, and of X's */
+  PetscInt64           solved;
+  Width                widths[WIDTHS];
 } MatSolveData;
 
   #if PetscDefined(USE_REAL_SINGLE)
@@ -95,8 +86,8 @@ static void Drop(MatSolveData *s)
 {
   for (int i = 0; i < WIDTHS; i++) WidthDrop(&s->widths[i]);
   for (int i = 0; i < TRIANGLES; i++) {
-    if (s->triangle[i].matrix) (void)cusparseDestroySpMat(s->triangle[i].matrix);
-    memset(&s->triangle[i], 0, sizeof(s->triangle[i]));
+    if (s->triangle[i]) (void)cusparseDestroySpMat(s->triangle[i]);
+    s->triangle[i] = NULL;
   }
   Free(s->transposed.rowptr);
   Free(s->transposed.colidx);
@@ -125,31 +116,12 @@ static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A triangle in CSR, for which cuSPARSE keeps nothing of another product or solve */
-static PetscErrorCode TriangleDescribe(const MatSolveData *s, const void *rowptr, const void *colidx, const PetscScalar *values, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
-{
-  const cusparseIndexType_t type = s->factor.index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
-
-  PetscFunctionBegin;
-  PetscCallCUSPARSE(cusparseCreateCsr(&t->matrix, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)values, type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
-  PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof(fill)));
-  PetscCallCUSPARSE(cusparseSpMatSetAttribute(t->matrix, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A triangle of the factor's matrix */
-static PetscErrorCode TriangleCreate(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
-{
-  const AIJTCUTriangles *f = &s->factor;
-
-  PetscFunctionBegin;
-  PetscCall(TriangleDescribe(s, f->rowptr, f->colidx, f->values, fill, diagonal, t));
-  t->operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Make the transpose of the factor's matrix. cuSPARSE does so for 32-bit indices only */
-static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream)
+/*
+   Make the transpose of the factor's matrix. have says whether there is memory for it, and cuSPARSE does so: for 32-bit
+   indices only. cusparseSpSM_solve() could solve with the transpose of a matrix instead. But its analysis may then put
+   entries in another order each time, and the bits of a solve depend on the order
+*/
+static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream, PetscBool *have)
 {
   const AIJTCUTriangles     *f       = &s->factor;
   Transposed *const          t       = &s->transposed;
@@ -161,6 +133,7 @@ static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream)
   void                      *work;
 
   PetscFunctionBegin;
+  *have = PETSC_FALSE;
   if (f->index_size != sizeof(int)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUDeviceMalloc(((size_t)m + 1) * sizeof(int), stream, (void **)&t->rowptr));
   PetscCall(AIJTCUDeviceMalloc((size_t)nnz * sizeof(int), stream, (void **)&t->colidx));
@@ -171,48 +144,50 @@ static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream)
   if (!work) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUSPARSE(cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, work));
   PetscCallCUDA(cudaFreeAsync(work, stream));
-  t->have = PETSC_TRUE;
+  *have = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The transpose of a triangle. fill is that of the triangle itself */
-static PetscErrorCode TriangleCreateTransposed(const MatSolveData *s, cusparseFillMode_t fill, cusparseDiagType_t diagonal, Triangle *t)
+/*
+   A triangle of the factor's matrix, or of its transpose, in CSR. cuSPARSE keeps nothing of another product or solve
+   for it
+*/
+static PetscErrorCode TriangleCreate(const MatSolveData *s, PetscBool transposed, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseSpMatDescr_t *triangle)
 {
-  const Transposed *made = &s->transposed;
+  const AIJTCUTriangles    *f      = &s->factor;
+  const Transposed         *t      = &s->transposed;
+  const cusparseIndexType_t type   = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+  const void               *rowptr = transposed ? t->rowptr : f->rowptr, *colidx = transposed ? t->colidx : f->colidx;
 
   PetscFunctionBegin;
-  if (made->have) {
-    PetscCall(TriangleDescribe(s, made->rowptr, made->colidx, made->values, fill == CUSPARSE_FILL_MODE_LOWER ? CUSPARSE_FILL_MODE_UPPER : CUSPARSE_FILL_MODE_LOWER, diagonal, t));
-    t->operation = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  } else {
-    PetscCall(TriangleCreate(s, fill, diagonal, t));
-    t->operation = CUSPARSE_OPERATION_TRANSPOSE;
-  }
+  PetscCallCUSPARSE(cusparseCreateCsr(triangle, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)(transposed ? t->values : f->values), type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
+  PetscCallCUSPARSE(cusparseSpMatSetAttribute(*triangle, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof(fill)));
+  PetscCallCUSPARSE(cusparseSpMatSetAttribute(*triangle, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof(diagonal)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the order in which they are solved with */
-static PetscErrorCode TrianglesCreate(MatSolveData *s, cudaStream_t stream)
+/* In the order in which they are solved with. have says whether they can be had */
+static PetscErrorCode TrianglesCreate(MatSolveData *s, cudaStream_t stream, PetscBool *have)
 {
+  const cusparseFillMode_t lower = CUSPARSE_FILL_MODE_LOWER, upper = CUSPARSE_FILL_MODE_UPPER;
+  const cusparseDiagType_t ones = CUSPARSE_DIAG_TYPE_UNIT, any = CUSPARSE_DIAG_TYPE_NON_UNIT;
+
   PetscFunctionBegin;
-  if (s->transpose || s->factor.kind != AIJTCU_FACTOR_LU) PetscCall(TransposeMake(s, stream));
+  *have = PETSC_TRUE;
+  if (s->transpose || s->factor.kind != AIJTCU_FACTOR_LU) PetscCall(TransposeMake(s, stream, have));
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   switch (s->factor.kind) {
-  case AIJTCU_FACTOR_LU:
-    if (s->transpose) {
-      PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[0]));
-      PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[1]));
-      break;
-    }
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[1]));
+  case AIJTCU_FACTOR_LU: /* U^T is lower, and L^T is upper */
+    PetscCall(TriangleCreate(s, s->transpose, lower, s->transpose ? any : ones, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, s->transpose, upper, s->transpose ? ones : any, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_LLT:
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[0]));
-    PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT, &s->triangle[1]));
+    PetscCall(TriangleCreate(s, PETSC_FALSE, lower, any, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, PETSC_TRUE, upper, any, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_UTDU:
-    PetscCall(TriangleCreateTransposed(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, CUSPARSE_FILL_MODE_UPPER, CUSPARSE_DIAG_TYPE_UNIT, &s->triangle[1]));
+    PetscCall(TriangleCreate(s, PETSC_TRUE, lower, ones, &s->triangle[0]));
+    PetscCall(TriangleCreate(s, PETSC_FALSE, upper, ones, &s->triangle[1]));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -283,8 +258,9 @@ static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
     if (!s->handle) PetscCallCUSPARSE(cusparseCreate(&s->handle));
     PetscCall(CountEntries(s, stream));
     PetscCallCUSPARSE(cusparseSetStream(s->handle, stream));
-    PetscCall(TrianglesCreate(s, stream));
-    if (s->factor.permuted) PetscCall(OrdersCreate(s, stream, &s->known));
+    PetscCall(TrianglesCreate(s, stream, &s->known));
+    if (s->known && s->factor.permuted) PetscCall(OrdersCreate(s, stream, &s->known));
+    if (!s->known) Drop(s); /* no memory is held for what cannot be had */
   }
   s->ready = PETSC_TRUE; /* last: after an error all is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -306,7 +282,7 @@ static PetscErrorCode Forget(cusparseDnMatDescr_t at[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Analyse(const MatSolveData *s, const Triangle *t, PetscInt N, PetscScalar *block, cudaStream_t stream, Analysed *a, PetscBool *have)
+static PetscErrorCode Analyse(const MatSolveData *s, cusparseSpMatDescr_t triangle, PetscInt N, PetscScalar *block, cudaStream_t stream, Analysed *a, PetscBool *have)
 {
   cusparseDnMatDescr_t at[2];
   size_t               bytes;
@@ -314,10 +290,10 @@ static PetscErrorCode Analyse(const MatSolveData *s, const Triangle *t, PetscInt
   PetscFunctionBegin;
   PetscCall(Describe(s, N, block, s->ld, block, s->ld, at));
   PetscCallCUSPARSE(cusparseSpSM_createDescr(&a->analysis));
-  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, t->operation, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, t->matrix, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
+  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
   PetscCall(AIJTCUDeviceMalloc(bytes, stream, &a->buffer));
   *have = (PetscBool)(a->buffer != NULL);
-  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, t->operation, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, t->matrix, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
+  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
   PetscCall(Forget(at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -333,7 +309,7 @@ static PetscErrorCode WidthCreate(MatSolveData *s, PetscInt N, cudaStream_t stre
     PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&width->permuted));
     *have = (PetscBool)(width->permuted != NULL);
   }
-  for (int i = 0; i < TRIANGLES && *have; i++) PetscCall(Analyse(s, &s->triangle[i], N, width->between, stream, &width->analysed[i], have));
+  for (int i = 0; i < TRIANGLES && *have; i++) PetscCall(Analyse(s, s->triangle[i], N, width->between, stream, &width->analysed[i], have));
   if (*have) width->N = N; /* last: after an error there is nothing */
   else WidthDrop(width);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -367,7 +343,7 @@ static PetscErrorCode Solve(const MatSolveData *s, const Width *width, int i, co
 
   PetscFunctionBegin;
   PetscCall(Describe(s, width->N, b, ldb, x, ldx, at));
-  PetscCallCUSPARSE(cusparseSpSM_solve(s->handle, s->triangle[i].operation, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i].matrix, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis));
+  PetscCallCUSPARSE(cusparseSpSM_solve(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i], at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis));
   PetscCall(Forget(at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

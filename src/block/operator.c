@@ -284,11 +284,13 @@ PetscErrorCode AIJTCUBlockPCApply(KSP ksp, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* D: all that AIJTCUBlockPCApply() does is to multiply with this diagonal. NULL where it does more, or not that */
-PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
+/*
+   D: all that AIJTCUBlockPCApply() does is to multiply with this diagonal, or blocks along it: see AIJTCUBlockScale().
+   NULL where it does more, or not that
+*/
+static PetscErrorCode AIJTCUBlockPCBlocks(KSP ksp, AIJTCUBlockKSP *s, PetscInt *dblock, Vec *D)
 {
   PetscBool    takes;
-  PetscInt     dblock;
   Mat          A;
   MatNullSpace nullsp;
 
@@ -297,22 +299,33 @@ PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(MatGetNullSpace(A, &nullsp));
   if (nullsp) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUJacobiGetDiagonal(ksp->pc, &dblock, D));
+  PetscCall(AIJTCUJacobiGetDiagonal(ksp->pc, dblock, D));
   if (!*D) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBlockCtxTakes(s->ctx, *D, &takes));
-  if (dblock > 1 || !takes) *D = NULL;
+  if (!takes) *D = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same, for those who take a diagonal alone */
+PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
+{
+  PetscInt dblock;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockPCBlocks(ksp, s, &dblock, D));
+  if (*D && dblock > 1) *D = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   The same for a smoother, whose steps are AIJTCUBlockSmooth(): NULL where there are norms, which need the residual, or
+   What a smoother multiplies with, whose steps are AIJTCUBlockSmooth(). D is NULL where there are norms, which need the residual, or
    no steps, or where the preconditioner has failed
 */
-PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
+PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP ksp, AIJTCUBlockKSP *s, PetscInt *dblock, Vec *D)
 {
   PetscFunctionBegin;
   *D = NULL;
-  if (ksp->normtype == KSP_NORM_NONE && ksp->max_it > 0 && ksp->reason != KSP_DIVERGED_PC_FAILED) PetscCall(AIJTCUBlockPCDiagonal(ksp, s, D));
+  if (ksp->normtype == KSP_NORM_NONE && ksp->max_it > 0 && ksp->reason != KSP_DIVERGED_PC_FAILED) PetscCall(AIJTCUBlockPCBlocks(ksp, s, dblock, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -129,8 +129,8 @@ static PetscErrorCode AIJTCUIterateRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A smoother with the diagonal D: a step is a product and one pass over the blocks */
-static PetscErrorCode AIJTCUSmoothRichardson(KSP ksp, AIJTCUBlockKSP *s, Vec D, Mat B, Mat X)
+/* A smoother with D as in AIJTCUBlockSmooth(): a step is a product and one pass over the blocks */
+static PetscErrorCode AIJTCUSmoothRichardson(KSP ksp, AIJTCUBlockKSP *s, PetscInt dblock, Vec D, Mat B, Mat X)
 {
   const AIJTCURichardson *rich = (const AIJTCURichardson *)s->data;
   Mat                     W;
@@ -141,7 +141,7 @@ static PetscErrorCode AIJTCUSmoothRichardson(KSP ksp, AIJTCUBlockKSP *s, Vec D, 
     const PetscBool zero = (PetscBool)(!n && ksp->guess_zero);
 
     if (!zero) PetscCall(AIJTCUBlockMatMult(ksp, s, X, W));
-    PetscCall(AIJTCUBlockSmooth(s->ctx, X, 0, NULL, zero ? 0 : 1, X, rich->scale, D, B, zero ? NULL : W));
+    PetscCall(AIJTCUBlockSmooth(s->ctx, X, 0, NULL, zero ? 0 : 1, X, rich->scale, dblock, D, B, zero ? NULL : W));
   }
   PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,13 +154,14 @@ static PetscErrorCode AIJTCUSolveRichardson(KSP ksp, AIJTCUBlockKSP *s, Mat B, M
   const PetscBool         norms = (PetscBool)(ksp->normtype != KSP_NORM_NONE), early = (PetscBool)(ksp->normtype == KSP_NORM_PRECONDITIONED);
   PetscBool               own, block;
   Mat                     R, Z, r;
+  PetscInt                dblock;
   Vec                     D;
 
   PetscFunctionBegin;
   PetscCall(AIJTCURichardsonOwn(ksp, rich, &own, &block));
-  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &D));
+  PetscCall(AIJTCUBlockSmootherDiagonal(ksp, s, &dblock, &D));
   if (own || D) {
-    PetscCall(own ? AIJTCUIterateRichardson(ksp, s, B, X) : AIJTCUSmoothRichardson(ksp, s, D, B, X));
+    PetscCall(own ? AIJTCUIterateRichardson(ksp, s, B, X) : AIJTCUSmoothRichardson(ksp, s, dblock, D, B, X));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUBlockWork(ctx, AIJTCU_BLOCK_TEMP, &Z));

@@ -63,7 +63,7 @@ struct _n_AIJTCUBlockCall {
   PetscInt           noperands, nx;
   PetscInt           nsums; /* arrays of sums in out, which all ranks add up */
   PetscInt           flops; /* for each entry of a block */
-  AIJTCUScalarOp     op;
+  BlockScalarOp      op;
   PetscReal          sign;
   PetscInt           dblock;
   PetscBool          transpose;
@@ -676,7 +676,9 @@ static HrpbError AIJTCURunSmooth(const struct _n_AIJTCUBlockCtx *ctx, const Bloc
   PetscInt      k   = 1;
   const BlockIn in0 = ctx->in[0];
 
-  t.D  = call->D;
+  t.D      = call->D;
+  t.dblock = (int32_t)call->dblock;
+
   t.Y  = AIJTCUBlockOut(ctx, 0);
   t.Y0 = t.a != 0 ? ctx->in[k++] : in0;
   t.X  = t.b != 0 ? ctx->in[k++] : in0;
@@ -686,12 +688,12 @@ static HrpbError AIJTCURunSmooth(const struct _n_AIJTCUBlockCtx *ctx, const Bloc
 }
 
 /*
-   A step of a smoother: Y = a Y0 + b X + c D (B - W), for all columns the same. D is a diagonal as in
-   AIJTCUBlockCGStepScaled(). A term whose number is zero is left out, and so is W if it is NULL. Y may be Y0 or X
+   A step of a smoother: Y = a Y0 + b X + c D (B - W), for all columns the same. D is as in AIJTCUBlockScale(). A term
+   whose number is zero is left out, and so is W if it is NULL. Y may be Y0 or X
 */
-PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx ctx, Mat Y, PetscScalar a, Mat Y0, PetscScalar b, Mat X, PetscScalar c, Vec D, Mat B, Mat W)
+PetscErrorCode AIJTCUBlockSmooth(AIJTCUBlockCtx ctx, Mat Y, PetscScalar a, Mat Y0, PetscScalar b, Mat X, PetscScalar c, PetscInt dblock, Vec D, Mat B, Mat W)
 {
-  AIJTCUBlockCall call = {.run = AIJTCURunSmooth, .smooth = {.a = a, .b = b, .c = c}, .flops = 6};
+  AIJTCUBlockCall call = {.run = AIJTCURunSmooth, .smooth = {.a = a, .b = b, .c = c}, .dblock = dblock, .flops = 4 + 2 * dblock};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockOperands(ctx, 5));
@@ -765,11 +767,11 @@ PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx ctx, PetscInt n, const PetscInt fr
 
 static HrpbError AIJTCURunScalarOp(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
 {
-  return (*ctx->ops->scalars)(shape, (BlockScalarOp)call->op, call->active, call->out, call->a, call->b);
+  return (*ctx->ops->scalars)(shape, call->op, call->active, call->out, call->a, call->b);
 }
 
 /* out_j = active_j != 0 ? x_j op y_j : 0. out may be x or y */
-PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, AIJTCUScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
+PetscErrorCode AIJTCUBlockScalarOp(AIJTCUBlockCtx ctx, BlockScalarOp op, const PetscScalar *active, PetscScalar *out, const PetscScalar *x, const PetscScalar *y)
 {
   const AIJTCUBlockCall call = {.run = AIJTCURunScalarOp, .op = op, .active = active, .out = out, .a = x, .b = y};
 
@@ -853,10 +855,10 @@ static PetscErrorCode AIJTCURunGramBLAS(const struct _n_AIJTCUBlockCtx *ctx, con
    Square matrices of N rows, one after the other: X^T Y, then what kind says. They are symmetric but for rounding.
    Where Y is NULL it is D X, if the context combines. local says that sums are of this process alone
 */
-PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, AIJTCUGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
+PetscErrorCode AIJTCUBlockGram(AIJTCUBlockCtx ctx, BlockGramKind kind, Mat X, Mat Y, Vec D, PetscBool local, PetscScalar *G)
 {
-  const PetscInt  nx   = kind == AIJTCU_GRAM_PLAIN ? 1 : 2;
-  AIJTCUBlockCall call = {.noperands = Y ? 2 : 1, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .local = local, .gram.kind = (BlockGramKind)kind, .out = G};
+  const PetscInt  nx   = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
+  AIJTCUBlockCall call = {.noperands = Y ? 2 : 1, .nsums = nx * ctx->N, .flops = 2 * nx * ctx->N, .local = local, .gram.kind = kind, .out = G};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockOperands(ctx, 2));
@@ -897,6 +899,18 @@ static PetscErrorCode AIJTCURunCombineBLAS(const struct _n_AIJTCUBlockCtx *ctx, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUBlockSetTerms(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, PetscInt nterms, const AIJTCUBlockTerm terms[], AIJTCUBlockCall *call)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockOperands(ctx, 3));
+  AIJTCUBlockOperandSet(ctx, 0, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
+  for (PetscInt i = 0; i < nterms; i++) {
+    AIJTCUBlockOperandSet(ctx, i + 1, terms[i].X, AIJTCU_BLOCK_READ);
+    call->term[i] = (BlockTerm){.sign = terms[i].sign, .K = terms[i].K, .transpose = terms[i].transpose};
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Y = the sum of one or two terms, or Y += one. Y is in no term. Where D is not NULL the first term is with D X, if the
    context combines
@@ -906,16 +920,32 @@ PetscErrorCode AIJTCUBlockCombine(AIJTCUBlockCtx ctx, Mat Y, PetscBool add, Pets
   AIJTCUBlockCall call = {.noperands = nterms + 1, .flops = 2 * nterms * ctx->N, .add = add};
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUBlockOperands(ctx, 3));
-  AIJTCUBlockOperandSet(ctx, 0, Y, add ? AIJTCU_BLOCK_UPDATE : AIJTCU_BLOCK_WRITE);
-  for (PetscInt i = 0; i < nterms; i++) {
-    AIJTCUBlockOperandSet(ctx, i + 1, terms[i].X, AIJTCU_BLOCK_READ);
-    call.term[i] = (BlockTerm){.sign = terms[i].sign, .K = terms[i].K, .transpose = terms[i].transpose};
-  }
+  PetscCall(AIJTCUBlockSetTerms(ctx, Y, add, nterms, terms, &call));
   if (AIJTCUBlockCtxCombines(ctx)) call.run = AIJTCURunCombine;
   else call.blas = AIJTCURunCombineBLAS;
   if (D) PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   else PetscCall(AIJTCUBlockRun(ctx, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCURunCombineGram(const struct _n_AIJTCUBlockCtx *ctx, const BlockShape *shape, const AIJTCUBlockCall *call)
+{
+  BlockTerm term[2] = {call->term[0], call->term[1]};
+
+  for (int i = 0; i < 2; i++) term[i].X = ctx->in[i + 1];
+  return (*ctx->ops->combine_gram)(shape, term, AIJTCUBlockOut(ctx, 0), call->gram.kind, call->D, call->out);
+}
+
+/* AIJTCUBlockCombine() of two terms, then AIJTCUBlockGram() of Y and D Y, in one pass. For a context that combines */
+PetscErrorCode AIJTCUBlockCombineGram(AIJTCUBlockCtx ctx, Mat Y, const AIJTCUBlockTerm terms[2], BlockGramKind kind, Vec D, PetscBool local, PetscScalar *G)
+{
+  const PetscInt  nx   = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
+  AIJTCUBlockCall call = {.run = AIJTCURunCombineGram, .noperands = 3, .nsums = nx * ctx->N, .flops = (4 + 2 * nx) * ctx->N, .local = local, .gram.kind = kind, .out = G};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockSetTerms(ctx, Y, PETSC_FALSE, 2, terms, &call));
+  call.work = (*ctx->ops->gram_work)(ctx->n, ctx->N, kind);
+  PetscCall(AIJTCUBlockRunWithVec(ctx, &call, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -318,10 +318,10 @@ static void TestMove(const Case &c, bool in_place)
 }
 
 /* place: which of 0, Y0 (1) and X (2) Y is. A term whose number is zero is NaN */
-static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place)
+static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, bool has_w, int place, int32_t dblock)
 {
   Vectors d[5]  = {New(c), New(c), New(c), New(c), New(c)}; /* Y0, X, B, W, Y */
-  Numbers D     = RandomNumbers(c.n);
+  Numbers D     = RandomNumbers(c.n * dblock);
   bool    right = true;
 
   for (int64_t j = 0; j < c.N; j++) {
@@ -334,30 +334,37 @@ static void TestSmooth(const Case &c, HrpbScalar a, HrpbScalar b, HrpbScalar f, 
   const int            out = place ? place - 1 : 4;
 
   Run(c.device, c.n, c.N, 0, {&d[0], &d[1], &d[2], &d[3], &d[4]}, {&D}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *k, HrpbScalar **x) {
-    const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], k[out]};
+    const BlockSmooth t = {a, b, f, In(k[0]), In(k[1]), In(k[2]), has_w ? In(k[3]) : BlockIn{NULL, 0}, x[0], dblock, k[out]};
 
     return ops->smooth(s, &t);
   });
   for (int k = 0; k < 5; k++) Report(k == out ? Inside(before[(size_t)k], d[k]) : Same(before[(size_t)k].values, d[k].values), "smooth: wrote elsewhere", c.where);
   for (int64_t j = 0; j < c.N; j++) {
     for (int64_t i = 0; i < c.n; i++) {
-      const long double w = has_w ? before[3].At(i, j) : 0, ay = a == 0 ? 0 : (long double)a * before[0].At(i, j), bx = b == 0 ? 0 : (long double)b * before[1].At(i, j);
-      const long double r = f == 0 ? 0 : (long double)f * D[(size_t)i] * (before[2].At(i, j) - w), size = f == 0 ? 0 : fabsl((long double)f * D[(size_t)i]) * (fabsl(before[2].At(i, j)) + fabsl(w));
+      const long double ay = a == 0 ? 0 : (long double)a * before[0].At(i, j), bx = b == 0 ? 0 : (long double)b * before[1].At(i, j);
+      const int64_t     first = i / dblock * dblock;
+      long double       sum = ay + bx, size = fabsl(ay) + fabsl(bx);
 
-      right = right && Near(d[out].At(i, j), ay + bx + r, fabsl(ay) + fabsl(bx) + size, 5);
+      for (int64_t k = 0; k < dblock && f != 0; k++) {
+        const long double fd = (long double)f * D[(size_t)(first * dblock + i - first + k * dblock)], w = has_w ? before[3].At(first + k, j) : 0;
+
+        sum += fd * (before[2].At(first + k, j) - w);
+        size += fabsl(fd) * (fabsl(before[2].At(first + k, j)) + fabsl(w));
+      }
+      right = right && Near(d[out].At(i, j), sum, size, dblock + 4);
     }
   }
   Report(right, "smooth: wrong", c.where);
 }
 
-static void TestSmooths(const Case &c)
+static void TestSmooths(const Case &c, int32_t dblock)
 {
   const HrpbScalar numbers[5][3] = {{0, 0, (HrpbScalar)0.7}, {0, 1, (HrpbScalar)-0.4}, {(HrpbScalar)-0.3, (HrpbScalar)1.3, (HrpbScalar)0.9}, {1, 0, 1}, {2, 1, 0}};
 
   for (int k = 0; k < 5; k++) {
     for (int place = 0; place < 3; place++) {
       if (c.n > 13000 && k != 2) continue; /* takes long */
-      TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place);
+      TestSmooth(c, numbers[k][0], numbers[k][1], numbers[k][2], (k + place) % 3 != 0, place, dblock);
     }
   }
 }
@@ -589,33 +596,47 @@ static long double Product(Vectors *x, Vectors *y, int64_t i, int64_t j, long do
 }
 
 /* Entry i, j of X^T Y is expected on both sides of the diagonal: the one above */
+static void CheckGram(const Case &c, BlockGramKind kind, Vectors *X, Vectors *Y, const Numbers &G, const char wrong[], const char skewed[])
+{
+  bool right = true, symmetric = true;
+
+  for (int64_t k = 0; k < (kind ? 2 : 1) * c.N * c.N; k++) {
+    const int64_t i = k % c.N, j = k / c.N % c.N, row = std::min(i, j), column = std::max(i, j);
+    const bool    second = k >= c.N * c.N;
+    long double   size, expected = Product(second && kind == BLOCK_GRAM_WITH_Y ? Y : X, second && kind == BLOCK_GRAM_WITH_X ? X : Y, row, column, &size);
+
+    right     = right && Near(G[(size_t)k], expected, size, (double)c.n + 2);
+    symmetric = symmetric && G[(size_t)k] == G[(size_t)(k - i - j * c.N + j + i * c.N)];
+  }
+  Report(right && G.back() == guard, wrong, c.where);
+  Report(symmetric, skewed, c.where);
+}
+
+static void Scale(const Case &c, const Numbers &D, Vectors *X, Vectors *Y)
+{
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) Y->At(i, j) = D[(size_t)i] * X->At(i, j);
+  }
+}
+
+static size_t GramWork(const Case &c, BlockGramKind kind)
+{
+  return c.device && c.N <= BlockOpsDevice.square ? BlockOpsDevice.gram_work(c.n, c.N, kind) : 0;
+}
+
 static void TestGram(const Case &c, BlockGramKind kind, bool scaled)
 {
   const int64_t count = (kind ? 2 : 1) * c.N * c.N;
   Vectors       X = New(c), Y = New(c);
   Numbers       D     = RandomNumbers(c.n), G((size_t)count + 1, guard);
-  bool          right = true, symmetric = true;
 
-  RunWith(c.device, c.n, c.N, c.device && c.N <= BlockOpsDevice.square ? BlockOpsDevice.gram_work(c.n, c.N, kind) : 0, {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &Y}, {&D, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
     const BlockGram g = {kind, In(b[0]), scaled ? BlockIn{NULL, 0} : In(b[1]), x[0]};
 
     return ops->gram(s, &g, x[1]);
   });
-  if (scaled) {
-    for (int64_t j = 0; j < c.N; j++) {
-      for (int64_t i = 0; i < c.n; i++) Y.At(i, j) = D[(size_t)i] * X.At(i, j);
-    }
-  }
-  for (int64_t k = 0; k < count; k++) {
-    const int64_t i = k % c.N, j = k / c.N % c.N, row = std::min(i, j), column = std::max(i, j);
-    const bool    second = k >= c.N * c.N;
-    long double   size, expected = Product(second && kind == BLOCK_GRAM_WITH_Y ? &Y : &X, second && kind == BLOCK_GRAM_WITH_X ? &X : &Y, row, column, &size);
-
-    right     = right && Near(G[(size_t)k], expected, size, (double)c.n + 2);
-    symmetric = symmetric && G[(size_t)k] == G[(size_t)(k - i - j * c.N + j + i * c.N)];
-  }
-  Report(right && G.back() == guard, "gram: wrong", c.where);
-  Report(symmetric, "gram: not symmetric", c.where);
+  if (scaled) Scale(c, D, &X, &Y);
+  CheckGram(c, kind, &X, &Y, G, "gram: wrong", "gram: not symmetric");
 }
 
 static void TestCombine(const Case &c, bool add, int32_t nterms, bool scaled)
@@ -646,6 +667,29 @@ static void TestCombine(const Case &c, bool add, int32_t nterms, bool scaled)
   Report(right, "combine: wrong", c.where);
 }
 
+/* Y has the bits of combine(), and its products are those of Y */
+static void TestCombineGram(const Case &c, BlockGramKind kind)
+{
+  const int64_t count = (kind ? 2 : 1) * c.N * c.N;
+  Vectors       X = New(c), W = New(c), Y = New(c), Y0 = Y, DY = Y, expected = Y;
+  Numbers       D = RandomNumbers(c.n), K = RandomNumbers(c.N * c.N), L = RandomNumbers(c.N * c.N), G((size_t)count + 1, guard);
+  bool          same = true;
+
+  RunWith(c.device, c.n, c.N, GramWork(c, kind), {&X, &W, &Y, &expected}, {&D, &K, &L, &G}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) {
+    const BlockTerm terms[] = {{1, In(b[0]), NULL, x[1], false}, {-1, In(b[1]), NULL, x[2], true}};
+    const HrpbError err     = ops->combine(s, false, 2, terms, b[3]);
+
+    return err ? err : ops->combine_gram(s, terms, b[2], kind, x[0], x[3]);
+  });
+  Report(Inside(Y0, Y), "combine_gram: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) same = same && Y.At(i, j) == expected.At(i, j);
+  }
+  Report(same, "combine_gram: other bits than combine", c.where);
+  Scale(c, D, &Y, &DY);
+  CheckGram(c, kind, &Y, &DY, G, "combine_gram: wrong products", "combine_gram: not symmetric");
+}
+
 /* Square matrices and blocks, where it is not the BLAS that multiplies */
 static void TestSquares(bool device)
 {
@@ -656,6 +700,7 @@ static void TestSquares(bool device)
       Case c = {device, n, N, n % 2 ? N % 3 : 0, N % 2, ""};
 
       snprintf(c.where, sizeof(c.where), "%s, n %ld, N %ld, padding %ld, shift %ld", device ? "device" : "host", (long)n, (long)N, (long)c.padding, (long)c.shift);
+      for (BlockGramKind kind : {BLOCK_GRAM_PLAIN, BLOCK_GRAM_WITH_X, BLOCK_GRAM_WITH_Y}) TestCombineGram(c, kind);
       for (bool scaled : {false, true}) {
         for (BlockGramKind kind : {BLOCK_GRAM_PLAIN, BLOCK_GRAM_WITH_X, BLOCK_GRAM_WITH_Y}) TestGram(c, kind, scaled);
         for (bool add : {false, true}) {
@@ -682,13 +727,15 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);
   }
-  TestSmooths(c);
+  TestSmooths(c, 1);
   TestMove(c, false);
   TestMove(c, true);
   TestCopyAndZero(c);
   for (int32_t dblock : {2, 3, 6, 17}) {
-    if (n % dblock == 0) TestScale(c, dblock, true, false);
-    if (n % dblock == 0) TestScale(c, dblock, false, false);
+    if (n % dblock) continue;
+    TestScale(c, dblock, true, false);
+    TestScale(c, dblock, false, false);
+    TestSmooths(c, dblock);
   }
 }
 

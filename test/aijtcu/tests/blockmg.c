@@ -348,6 +348,10 @@ int main(int argc, char **argv)
       suffix: grid
       args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation
 
+    test:
+      suffix: blocks
+      args: -mat_aijtcu_block_solvers always -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -dof 2 -mg_levels_ksp_type {{chebyshev richardson}} -mg_levels_pc_type pbjacobi -mg_levels_ksp_max_it {{1 2}}
+
     test: # the interpolations are of type maij
       suffix: unknowns
       args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -dof 2
@@ -391,6 +395,10 @@ int main(int argc, char **argv)
       suffix: cuda_grid
       nsize: {{1 2}}
       args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation
+
+    test:
+      suffix: cuda_blocks
+      args: -pc_type mg -pc_mg_levels 3 -from_dm -dof 2 -mg_levels_ksp_type {{chebyshev richardson}} -mg_levels_pc_type pbjacobi -mg_levels_ksp_max_it {{1 2}}
 
     test:
       suffix: cuda_unknowns

@@ -827,6 +827,43 @@ static PetscErrorCode Memory(Mat A, Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A column of numbers so large that its norm is none. With bcg its products in the preconditioner's norm are numbers,
+   for that is small. It ends, and the others solve
+*/
+static PetscErrorCode Overflow(Mat A, Mat T, const Params *p, Mat B, Mat X0)
+{
+  Reference                 r;
+  KSP                       ksp, ref;
+  Mat                       X;
+  Vec                       b;
+  const KSPConvergedReason *reason;
+  PetscInt                  n;
+
+  PetscFunctionBegin;
+  PetscCall(MatScale(A, 1e100));
+  PetscCall(MatScale(T, 1e100));
+  PetscCall(MatDenseGetColumnVec(B, NAN_, &b));
+  PetscCall(VecScale(b, 1e160));
+  PetscCall(MatDenseRestoreColumnVec(B, NAN_, &b));
+  PetscCall(CreateSolver(T, p, &ksp));
+  PetscCall(CreateSolver(A, p, &ref));
+  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  PetscCall(SolveReference(ref, p, B, X0, &r));
+  PetscCall(SolveBlock(ksp, p, B, X));
+  PetscCall(MatAIJTCUKSPGetColumns(ksp, &n, &reason, NULL, NULL));
+  for (PetscInt j = 0; j < n; j++) {
+    if (reason[j] != (j == NAN_ ? KSP_DIVERGED_NANORINF : r.reason[j])) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "column %" PetscInt_FMT " ends with %s\n", j, KSPConvergedReasons[reason[j]]));
+    if (j != NAN_) PetscCall(CompareColumn("beside large numbers", X, r.X, j, p->tolerance, 0));
+  }
+  if (n != N) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " columns are known\n", n));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&r.X));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(KSPDestroy(&ref));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ReadParams(Params *p)
 {
   PetscFunctionBegin;
@@ -859,7 +896,7 @@ static PetscErrorCode TakenByItself(Mat T, PetscBool *taken)
 
 int main(int argc, char **argv)
 {
-  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow", "one", "copies"};
+  const char *const scenarios[] = {"solve", "exchange", "widths", "columns", "tests", "error", "off", "quiet", "memory", "narrow", "one", "copies", "overflow"};
   PetscInt          scenario    = 0;
   Params            p;
   Mat               A, T, B, X0;
@@ -893,6 +930,7 @@ int main(int argc, char **argv)
   else if (scenario == 9) PetscCall(Narrow(A, T, &p));
   else if (scenario == 10) PetscCall(OneColumn(A, T, &p));
   else if (scenario == 11) PetscCall(Copies(T, &p, B, X0));
+  else if (scenario == 12) PetscCall(Overflow(A, T, &p, B, X0));
   else {
     PetscCall(CreateSolver(T, &p, &ksp));
     PetscCall(CreateSolver(A, &p, &ref));
@@ -1025,6 +1063,11 @@ int main(int argc, char **argv)
       suffix: bcg_scenarios
       nsize: 2
       args: -ksp_type bcg -pc_type bjacobi -fewer -scenario {{exchange widths columns}}
+
+    test:
+      suffix: overflow
+      nsize: {{1 2}}
+      args: -ksp_type {{cg bcg}} -pc_type {{none jacobi}} -ksp_norm_type unpreconditioned -scenario overflow
 
     test:
       suffix: bcg_one

@@ -276,15 +276,15 @@ static PetscErrorCode TestScalars(const Test *t)
   PetscFunctionBegin;
   PetscCall(Coefficients(t, NX, 0, &coef));
   PetscCall(PetscMalloc1(t->N, &host));
-  for (AIJTCUScalarOp op = AIJTCU_SCALAR_MULTIPLY; op <= AIJTCU_SCALAR_SAME_SIGN; op++) {
+  for (BlockScalarOp op = BLOCK_MULTIPLY; op <= BLOCK_SAME_SIGN; op++) {
     PetscCall(AIJTCUBlockScalarOp(t->ctx, op, AIJTCUBlockScalars(t->ctx, 0), AIJTCUBlockScalars(t->ctx, NX), AIJTCUBlockScalars(t->ctx, 1), AIJTCUBlockScalars(t->ctx, 2)));
     PetscCall(AIJTCUBlockToHost(t->ctx, 1, AIJTCUBlockScalars(t->ctx, NX), host));
     for (PetscInt j = 0; j < t->N; j++) {
       const PetscScalar x = coef[t->N + j], y = coef[2 * t->N + j];
       PetscScalar       expected = x * y;
 
-      if (op == AIJTCU_SCALAR_DIVIDE) expected = y == 0. ? 0 : x / y;
-      if (op == AIJTCU_SCALAR_SAME_SIGN) expected = PetscRealPart(x * y) > 0 ? x : 0;
+      if (op == BLOCK_DIVIDE) expected = y == 0. ? 0 : x / y;
+      if (op == BLOCK_SAME_SIGN) expected = PetscRealPart(x * y) > 0 ? x : 0;
       PetscCall(CheckScalar("scalar operation", j, host[j], coef[j] == 0. ? 0 : expected, 1));
     }
   }
@@ -372,9 +372,9 @@ static PetscErrorCode TestCombine(const Test *t, Mat X, Mat W, Mat Y0, Vec D, Pe
    The products of columns of X with D X, or with Y where D is NULL, and what kind says, with sums of all processes or
    not. They are symmetric only if X^T Y is: what is above the diagonal counts
 */
-static PetscErrorCode TestGram(const Test *t, Mat X, Mat Y, Vec D, AIJTCUGramKind kind, PetscBool local)
+static PetscErrorCode TestGram(const Test *t, Mat X, Mat Y, Vec D, BlockGramKind kind, PetscBool local)
 {
-  const PetscInt     N = t->N, n = kind == AIJTCU_GRAM_PLAIN ? 1 : 2;
+  const PetscInt     N = t->N, n = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
   PetscScalar       *G = AIJTCUBlockScalars(t->ctx, NSCALARS + 2 * N), *host, *expected;
   const PetscScalar *x, *y, *d = NULL;
   PetscInt           m, ldx, ldy;
@@ -395,8 +395,8 @@ static PetscErrorCode TestGram(const Test *t, Mat X, Mat Y, Vec D, AIJTCUGramKin
 
     for (PetscInt r = 0; r < m && i <= j; r++) {
       const PetscScalar s  = d ? d[r] : 1;
-      const PetscScalar xi = second && kind == AIJTCU_GRAM_WITH_Y ? s * y[i * ldy + r] : x[i * ldx + r];
-      const PetscScalar yj = second && kind == AIJTCU_GRAM_WITH_X ? x[j * ldx + r] : s * y[j * ldy + r];
+      const PetscScalar xi = second && kind == BLOCK_GRAM_WITH_Y ? s * y[i * ldy + r] : x[i * ldx + r];
+      const PetscScalar yj = second && kind == BLOCK_GRAM_WITH_X ? x[j * ldx + r] : s * y[j * ldy + r];
 
       expected[k] += xi * yj;
     }
@@ -413,6 +413,34 @@ static PetscErrorCode TestGram(const Test *t, Mat X, Mat Y, Vec D, AIJTCUGramKin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Y = X K - W L^T and its products with D Y in one call: those of two calls, with sums of all processes or not */
+static PetscErrorCode TestCombineGram(const Test *t, Mat X, Mat W, Vec D, BlockGramKind kind, PetscBool local, const PetscScalar K[])
+{
+  const PetscInt  N = t->N, n = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
+  PetscScalar    *square = AIJTCUBlockScalars(t->ctx, NSCALARS), *G = square + 2 * N * N, *host, *expected;
+  AIJTCUBlockTerm terms[2] = {
+    {.sign = 1, .X = X, .K = square},
+    {.sign = -1, .X = W, .K = square + N * N, .transpose = PETSC_TRUE}};
+  Mat       Y[2];
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(n * N * N, &host, n * N * N, &expected));
+  PetscCall(AIJTCUBlockToScalars(t->ctx, 2 * N, K, square));
+  for (int i = 0; i < 2; i++) PetscCall(AIJTCUBlockWork(t->ctx, 2 + i, &Y[i]));
+  PetscCall(AIJTCUBlockCombine(t->ctx, Y[0], PETSC_FALSE, 2, terms, NULL));
+  PetscCall(AIJTCUBlockGram(t->ctx, kind, Y[0], NULL, D, local, G));
+  PetscCall(AIJTCUBlockToHost(t->ctx, n * N, G, expected));
+  PetscCall(AIJTCUBlockCombineGram(t->ctx, Y[1], terms, kind, D, local, G));
+  PetscCall(AIJTCUBlockToHost(t->ctx, n * N, G, host));
+  PetscCall(MatAXPY(Y[1], -1, Y[0], SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(Y[1], NORM_FROBENIUS, &norm));
+  if (norm != 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "combine_gram: other bits of the sum\n"));
+  for (PetscInt k = 0; k < n * N * N; k++) PetscCall(CheckScalar("combine_gram", k, host[k], expected[k], 4 * (PetscReal)(N * N * t->m)));
+  PetscCall(PetscFree2(host, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Sums of blocks times square matrices, and products of blocks. Where the BLAS makes them there is no diagonal */
 static PetscErrorCode TestSquares(const Test *t, Mat X, Mat W, Mat Y)
 {
@@ -426,9 +454,12 @@ static PetscErrorCode TestSquares(const Test *t, Mat X, Mat W, Mat Y)
   PetscCallMPI(MPI_Bcast(K, (PetscMPIInt)(2 * N * N), MPIU_SCALAR, 0, PETSC_COMM_WORLD));
   PetscCall(MatCreateVecs(X, NULL, &D));
   PetscCall(VecSetRandom(D, t->random));
+  for (int kind = BLOCK_GRAM_PLAIN; kind <= BLOCK_GRAM_WITH_Y && AIJTCUBlockCtxCombines(t->ctx); kind++) {
+    for (int local = 0; local < 2; local++) PetscCall(TestCombineGram(t, X, W, D, (BlockGramKind)kind, (PetscBool)local, K));
+  }
   for (int scaled = 0; scaled < (AIJTCUBlockCtxCombines(t->ctx) ? 2 : 1); scaled++) {
     for (int k = 0; k < 3; k++) PetscCall(TestCombine(t, X, W, Y, scaled ? D : NULL, (PetscBool)(k == 1), k == 2 ? 2 : 1, K));
-    for (int kind = AIJTCU_GRAM_PLAIN; kind <= AIJTCU_GRAM_WITH_Y; kind++) PetscCall(TestGram(t, X, Y, scaled ? D : NULL, (AIJTCUGramKind)kind, (PetscBool)scaled));
+    for (int kind = BLOCK_GRAM_PLAIN; kind <= BLOCK_GRAM_WITH_Y; kind++) PetscCall(TestGram(t, X, Y, scaled ? D : NULL, (BlockGramKind)kind, (PetscBool)scaled));
   }
   PetscCall(VecDestroy(&D));
   PetscCall(PetscFree(K));
