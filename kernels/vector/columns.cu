@@ -121,7 +121,7 @@ static int32_t GroupEntries(const Found *found, const VectorPlan *v)
 static HrpbError MakeColumns(const HrpbInt *rowptr, const HrpbInt *colidx, Found *on_device, cudaStream_t stream, VectorPlan *v)
 {
   const unsigned groups = (unsigned)Groups(v);
-  const int32_t  limit  = (int32_t)min(MOST_SPREAD * VECTOR_GROUP * (double)v->nnz / v->nrows + COPY, (double)INT32_MAX);
+  const int32_t  limit  = (int32_t)min(MOST_SPREAD * (int)VECTOR_GROUP * ((double)v->nnz / v->nrows) + (int)COPY, (double)INT32_MAX);
   Found          found;
   int32_t       *bases;
   uint16_t      *columns;

@@ -10,7 +10,7 @@
 #include "../common/launch.cuh"
 
 enum {
-  WARPS  = VECTOR_THREADS / HRPB_LANES,
+  WARPS  = (int)VECTOR_THREADS / HRPB_LANES,
   ALIGN  = 16, /* bytes of a copy */
   SLACK  = 16, /* bytes before an array's first entry and behind its last one, at most, that copies bring with them */
   SHORT  = ALIGN / sizeof(uint16_t),
