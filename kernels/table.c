@@ -11,7 +11,7 @@
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy, SpmmFusedBricks;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
-DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorStaged, SpmmVectorCsr16, SpmmVectorCsr;
+DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
 /* The first that takes a product makes it: the order decides where several do */
@@ -30,7 +30,6 @@ static const SpmmKernel *const kernels[] = {
   &SpmmFusedBricks,
   &SpmmVectorBins,
   &SpmmVectorNodes,
-  &SpmmVectorStaged,
   &SpmmVectorCsr16,
   &SpmmVectorCsr,
   &SpmmBricksHost,
@@ -80,7 +79,6 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.nodes         = A->vector->nnodes;
     f.bins          = A->vector->nrows > 0 && A->vector->lanes == 0;
     f.short_columns = A->vector->columns != NULL;
-    f.short_groups  = A->vector->group_entries > 0;
   }
   if (A->hrpb) {
     f.nnz         = A->hrpb->nnz;

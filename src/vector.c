@@ -99,7 +99,6 @@ void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *f
   facts->bins          = found.bins;
   facts->nodes         = mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16 ? 0 : found.nodes;
   facts->short_columns = mult != MAT_AIJTCU_MULT_CSR && found.short_columns;
-  facts->short_groups  = mult != MAT_AIJTCU_MULT_CSR && found.short_groups;
 }
 #endif
 

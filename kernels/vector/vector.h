@@ -62,7 +62,6 @@ typedef struct {
   void   *long_rows, *parts;     /* in device memory, NULL where no row is cut */
   void   *nodes;                 /* in device memory: the first row of each node, and nrows */
   void   *columns, *bases;       /* in device memory: the short column of each entry, and the bases, as int32_t */
-  int32_t group_entries;         /* of those that vector-staged has in shared memory, the most; zero where it does not pay */
   int32_t bin_rows[VECTOR_BINS]; /* where lanes is zero: rows with 1 << bin lanes */
   void   *order;                 /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
   int64_t bytes;                 /* of device memory that all these arrays have */

@@ -137,35 +137,6 @@ static void TestNodes(const Matrix *A, const VectorPlan *plan)
   Report(ok, "wrong nodes", A->name);
 }
 
-/* What is short is the length of some group, and most entries are in groups that are as long at most */
-static void TestGroups(const Matrix *A, const VectorPlan *plan)
-{
-  bool    found = false;
-  int64_t inside = 0;
-
-  for (int64_t i = 0; i < A->nrows; i += VECTOR_GROUP) {
-    const int64_t length = A->rowptr[std::min(A->nrows, i + VECTOR_GROUP)] - A->rowptr[i];
-
-    found = found || length == plan->group_entries;
-    if (length <= plan->group_entries) inside += length;
-  }
-  Report(found && 8 * inside >= 7 * plan->nnz && plan->lanes && plan->lanes <= 8, "wrong groups of rows", A->name);
-}
-
-/* Rows go through shared memory where they are short, and do not all begin at the same bank */
-static void TestChoiceOfGroups(const Matrix &A, bool expected)
-{
-  HrpbInt   *rowptr = Upload(A.rowptr), *colidx = Upload(A.colidx);
-  VectorPlan plan;
-
-  Check(VectorPlanDevice(A.nrows, A.ncols, rowptr, NULL, &plan));
-  Check(VectorColumnsDevice(rowptr, colidx, NULL, &plan));
-  Report(plan.columns && (plan.group_entries > 0) == expected, expected ? "rows do not go through shared memory" : "rows go through shared memory in vain", A.name);
-  VectorPlanDestroyDevice(&plan, NULL);
-  cudaFree(rowptr);
-  cudaFree(colidx);
-}
-
 /* The transpose is A's entries by columns, in the order of rows; new values come to their places */
 static void TestTranspose(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
 {
@@ -230,27 +201,21 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
   if (plan.nnodes) TestNodes(&A, &plan);
   Check(VectorColumnsDevice(rowptr, colidx, NULL, &plan));
   Report((plan.columns != NULL) == (kind != BINS && kind != FAR && !A.values.empty()), "wrong choice of short columns", A.name);
-  if (plan.group_entries) TestGroups(&A, &plan);
   for (int i = 0, call = 0; SpmmKernelGet(i); i++) {
-    const SpmmKernel  *k      = SpmmKernelGet(i);
-    const bool         staged = !strcmp(k->name, "vector-staged");
-    const SpmmMatrix   S      = {.nrows = A.nrows, .ncols = A.ncols, .vector = &plan};
-    const SpmmOperands o      = SpmmPlain(1, NULL, A.ncols, NULL, A.nrows);
-    SpmmFacts          facts  = SpmmFactsOf(&S);
-
-    if (plan.columns) facts.short_groups = true; /* where it does not pay it is right, too */
+    const SpmmKernel  *k     = SpmmKernelGet(i);
+    const SpmmMatrix   S     = {.nrows = A.nrows, .ncols = A.ncols, .vector = &plan};
+    const SpmmFacts    facts = SpmmFactsOf(&S);
+    const SpmmOperands o     = SpmmPlain(1, NULL, A.ncols, NULL, A.nrows);
 
     if (k->op != SPMM_OP_VECTOR || !k->takes(&facts, NULL, &o, NULL)) continue;
-    for (int lanes = 1; lanes <= (staged ? 8 : 32) && plan.lanes; lanes *= 2) {
+    for (int lanes = 1; lanes <= 32 && plan.lanes; lanes *= 2) {
       VectorPlan with = plan;
 
       with.lanes = lanes;
       with.turns = lanes % 3 == 1 ? 2 : 4;
-      if (!plan.group_entries || lanes == 2) with.group_entries = 150; /* some groups have more */
       if (lanes % 3 == 1 && !strcmp(k->name, "vector-nodes")) with.columns = NULL; /* it takes those of the CSR, too */
       for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
     }
-    if (staged && !plan.group_entries) continue;
     for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
   }
   TestTranspose(&A, &plan, rowptr, colidx, values);
@@ -340,7 +305,7 @@ static void TestRefused(void)
 
     if (k->op != SPMM_OP_VECTOR) continue;
     facts.nodes         = 1;
-    facts.short_columns = facts.short_groups = true;
+    facts.short_columns = true;
     facts.bins  = !strcmp(k->name, "vector-bins");
     Report(k->takes(&facts, NULL, &o, NULL), "does not take one vector", k->name);
     o.N = 2;
@@ -358,10 +323,6 @@ int main(int argc, char **argv)
 {
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   TestRefused();
-  TestChoiceOfGroups(Grid("7 points", 9, 1, false), true);
-  TestChoiceOfGroups(Lengths("rows of 7", std::vector<int64_t>(1000, 7), 1000), true);
-  TestChoiceOfGroups(Lengths("rows of 8", std::vector<int64_t>(1000, 8), 1000), false);
-  TestChoiceOfGroups(Lengths("rows of 41", std::vector<int64_t>(1000, 41), 1000), false);
   TestMatrix(Make("band", 333, 333, Band), PLAIN);
   TestMatrix(Make("nothing", 40, 30, Nothing), NODES);
   TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), NODES, 5);
