@@ -5,7 +5,8 @@
 #include "../common/launch.cuh"
 
 enum {
-  COMBINE_THREADS = 64
+  COMBINE_THREADS = 64,
+  MOST_LANES_OF_8 = 4 /* more lanes do not have eight entries on their way, but four */
 };
 
 /*
@@ -82,7 +83,7 @@ template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p,
 {
   auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT> : VectorCsr<LANES, 4, SHORT>;
 
-  if constexpr (LANES <= 4) {
+  if constexpr (LANES <= MOST_LANES_OF_8) {
     if (turns == 8) kernel = VectorCsr<LANES, 8, SHORT>;
   }
 
