@@ -211,7 +211,9 @@ example: $(BUILD)/bin/vibration
 COMMIT := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 bench: $(BUILD)/bin/bench
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/bench-$(NAME).csv; rm -f "$$table"; set -x; \
-	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS) && examples/bench/report "$$table"
+	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS) && examples/bench/report "$$table" && \
+	  mult=$(CURDIR)/build/bench/mult-$(NAME).csv && rm -f "$$mult" && \
+	  $< $$gpu_mpi_options -commit '$(COMMIT)' $(BENCH_ARGS) -csv "$$mult" -vector -N 1 -variants auto && examples/bench/report "$$mult"
 bench-solve: $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)

@@ -113,7 +113,8 @@ PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);
 PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
 
 PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUVectorImprove(Mat, AIJTCUPlan *, MatAIJTCUMult);
+PETSC_INTERN PetscErrorCode AIJTCUVectorUse(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPlan *, SpmmFacts *);
 PETSC_INTERN void           AIJTCUVectorDestroy(AIJTCUVector *);
 PETSC_INTERN PetscInt64     AIJTCUVectorBytes(const AIJTCUVector *);
 PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);

@@ -39,7 +39,8 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_BRICKS_SLOWER]       = "bricks would be slower",
   [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
   [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path",
-  [AIJTCU_REASON_ADDS]                = "it adds to the diagonal block's product"};
+  [AIJTCU_REASON_ADDS]                = "it adds to the diagonal block's product",
+  [AIJTCU_REASON_ONE_COLUMN]          = "one column"};
 
 /* What a question is about */
 typedef struct {
@@ -246,6 +247,11 @@ static PetscBool LacksCSR(const Question *q, AIJTCUDecision *d)
   return q->f->csr_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_CSR, 0) : PETSC_FALSE;
 }
 
+static PetscBool LacksVector(const Question *q, AIJTCUDecision *d)
+{
+  return q->f->vector_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_VECTOR, 0) : PETSC_FALSE;
+}
+
 /* Ask for a reordering, unless the answer is known. A search that found nothing also answers for shorter searches */
 static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt levels)
 {
@@ -325,6 +331,15 @@ static PetscBool WouldBeSlower(const Question *q)
   return (PetscBool)(SecondsOfBricks(q) >= SecondsOfCSR(q));
 }
 
+/*
+   Whether the CSR path makes the product by a kernel for one vector, where there is one. These kernels write all rows
+   of C, so they do not add what an off-diagonal block has for a few
+*/
+static PetscBool IsForVector(const Question *q, const AIJTCUDecision *d)
+{
+  return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && d->reason != AIJTCU_REASON_ADDS);
+}
+
 /* Bricks or CSR on a device, where nothing was set */
 static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
 {
@@ -332,6 +347,14 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
   const PetscInt     tuned = f->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
   PetscBool          csr, pays;
 
+  /* bricks have not been faster with one column anywhere */
+  if (IsForVector(q, d) && !IsForced(q->o)) {
+    if (LacksVector(q, d)) return;
+    if (f->vector_state == AIJTCU_READY) {
+      Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
+      return;
+    }
+  }
   if (tuned >= 0) {
     Take(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);
     return;
@@ -450,6 +473,13 @@ static void DecideRest(const Question *q, AIJTCUDecision *d)
   const PetscBool csr = (PetscBool)(d->path == MAT_AIJTCU_PATH_CSR && q->f->on_device);
 
   if (d->path == MAT_AIJTCU_PATH_TCU) DecideBricks(q, d);
+  if (csr && IsForVector(q, d)) {
+    const Question vector = {SPMM_OP_VECTOR, q->N, q->o, q->f, q->device};
+
+    if (LacksVector(q, d)) return;
+    if (q->f->vector_state == AIJTCU_READY) d->kernel = KernelFor(&vector, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
+    if (d->kernel) return;
+  }
   if (!csr || LacksCSR(q, d) || q->f->csr_state != AIJTCU_READY) return;
   d->kernel = KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
 }

@@ -52,6 +52,7 @@ typedef enum {
   AIJTCU_REASON_BRICKS_FASTER,
   AIJTCU_REASON_NO_CSR_KERNEL,
   AIJTCU_REASON_ADDS,
+  AIJTCU_REASON_ONE_COLUMN,
   AIJTCU_NREASONS
 } AIJTCUReason;
 PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
@@ -60,6 +61,7 @@ PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
 typedef enum {
   AIJTCU_NEED_NOTHING,
   AIJTCU_NEED_CSR,    /* the schedule of the CSR kernels */
+  AIJTCU_NEED_VECTOR, /* what kernels for one vector need */
   AIJTCU_NEED_SURVEY, /* counts of active columns */
   AIJTCU_NEED_ORDER,  /* a reordering. The search takes at most AIJTCUDecision.levels levels */
   AIJTCU_NEED_TUNING  /* times measured on a proxy */
@@ -122,9 +124,10 @@ typedef struct {
   PetscBool bound;     /* it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
 
-  SpmmFacts   matrix;       /* its sizes, its survey, and the numbers of its CSR schedule */
+  SpmmFacts   matrix;       /* its sizes, its survey, and the numbers of its CSR schedule and its plan for one vector */
   AIJTCUState survey_state; /* whether the survey in matrix is valid */
   AIJTCUState csr_state;    /* whether the numbers of the schedule in matrix are valid */
+  AIJTCUState vector_state; /* the same for one vector. Refused for a matrix without entries, too */
 
   AIJTCUState order_state;
   PetscInt    order_levels; /* most levels of the search */

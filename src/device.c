@@ -131,7 +131,8 @@ static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDeci
     matrix.rowptr = csr->rowptr;
     matrix.colidx = csr->colidx;
     matrix.values = csr->values;
-    matrix.csr    = &plan->csr.schedule;
+    if (d->kernel->op == SPMM_OP_VECTOR) matrix.vector = &plan->vector.plan;
+    else matrix.csr = &plan->csr.schedule;
   } else {
     matrix.hrpb         = &b->hrpb;
     matrix.schedule     = &b->schedule;

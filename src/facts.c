@@ -102,6 +102,10 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
     f->matrix.panel_rows     = csr->panel_rows;
     f->matrix.rows_entries   = csr->rows_entries;
   }
+#if AIJTCU_HAVE_DEVICE
+  f->vector_state = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
+  AIJTCUVectorFacts(plan, &plan->vector.plan, &f->matrix);
+#endif
   f->order_state        = plan->order.state;
   f->order_levels       = plan->order.levels;
   f->order_forced       = plan->order.forced;

@@ -11,13 +11,9 @@
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-/*
-   After so many products with a pattern something is made that makes them faster: it takes as long as some products.
-   Matrices that are multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
-*/
+/* So many products with the transpose the parent makes before it is made: that takes as long as some of them */
 enum {
-  PRODUCTS_BEFORE   = 30,
-  TRANSPOSES_BEFORE = 10 /* the same for the transpose */
+  TRANSPOSES_BEFORE = 10
 };
 
 /* z = op(A) x, or z = y + op(A) x, which may be in place */
@@ -29,7 +25,6 @@ typedef struct {
 
 static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  const MatAIJTCUMult     mult     = AIJTCUGetOptions(plan)->mult;
   const AIJTCUMultArrays *a        = (const AIJTCUMultArrays *)ctx;
   const VectorTranspose  *t        = &plan->transpose.matrix;
   const SpmmMatrix        itself   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
@@ -49,9 +44,7 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   }
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  /* what was made for another setting stays, and is not used */
-  if (mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16) facts.nodes = 0;
-  if (mult == MAT_AIJTCU_MULT_CSR) facts.short_columns = false;
+  AIJTCUVectorFacts(plan, matrix.vector, &facts);
   kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
   AIJTCUCallDevice(*err, SpmmWork(kernel, &matrix, &operands, &bytes));
   if (bytes) {
@@ -131,9 +124,7 @@ static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool trans
   if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
   *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
   if (*usable && transposed) PetscCall(AIJTCUMultPrepareTranspose(A, plan, usable));
-  if (!*usable || transposed || mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mult != MAT_AIJTCU_MULT_AUTO || v->products >= PRODUCTS_BEFORE) PetscCall(AIJTCUVectorImprove(A, plan, mult));
-  else v->products++;
+  if (*usable && !transposed) PetscCall(AIJTCUVectorUse(A, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -77,6 +77,9 @@ static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecis
   case AIJTCU_NEED_CSR:
     PetscCall(AIJTCUCsrCreate(A, plan));
     break;
+  case AIJTCU_NEED_VECTOR:
+    PetscCall(AIJTCUVectorCreate(A, plan));
+    break;
   case AIJTCU_NEED_ORDER:
     PetscCall(AIJTCUOrderCreate(A, plan, d->levels, (PetscBool)(AIJTCUGetOptions(plan)->reorder == MAT_AIJTCU_REORDER_ALWAYS)));
     break;
@@ -98,7 +101,7 @@ static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecis
 static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, PetscBool untuned, AIJTCUDecision *d)
 {
   enum {
-    MOST_QUESTIONS = 16 /* there are four facts. A reordering may be sought again through more levels */
+    MOST_QUESTIONS = 16 /* there are five facts. A reordering may be sought again through more levels */
   };
   const AIJTCUOptions *o     = AIJTCUGetOptions(plan);
   const AIJTCUDecision asked = *d;
@@ -269,6 +272,12 @@ PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Pet
   *usable = PETSC_FALSE;
   PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUPlanAskAgain(A, plan, d));
+#if AIJTCU_HAVE_DEVICE
+  if (d->kernel && d->kernel->op == SPMM_OP_VECTOR) {
+    PetscCall(AIJTCUVectorUse(A, plan));
+    PetscCall(AIJTCUPlanAskAgain(A, plan, d));
+  }
+#endif
   if (d->path == MAT_AIJTCU_PATH_TCU && !d->kernel)
     PetscCall(PetscInfo(A, "aijtcu: products take the CSR path: %s\n", AIJTCUReasons[AIJTCU_HAVE_BRICKS ? AIJTCU_REASON_NO_KERNEL : AIJTCU_REASON_SCALAR_TYPE]));
 #if AIJTCU_HAVE_BRICKS

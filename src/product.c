@@ -41,7 +41,7 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanPrepare(A, plan, d, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : plan->csr.schedule.nnz) * (PetscLogDouble)B->cmap->n;
+  flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : d->kernel->op == SPMM_OP_VECTOR ? plan->vector.plan.nnz : plan->csr.schedule.nnz) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
   if (d->kernel->host) {
     PetscCall(AIJTCUHostMultiply(A, plan, d, B, C, &err));

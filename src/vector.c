@@ -4,6 +4,14 @@
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
+/*
+   After so many products with a pattern something is made that makes them faster: it takes as long as some products.
+   Matrices that are multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
+*/
+enum {
+  PRODUCTS_BEFORE = 30
+};
+
 static PetscErrorCode AIJTCUVectorCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -48,7 +56,7 @@ static PetscErrorCode AIJTCUVectorImproveOnDevice(Mat A, AIJTCUPlan *plan, const
    Look for nodes, and make short columns, or one of the two where that is set. This takes as long as a few products,
    and is done once for what is set
 */
-PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
+static PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
 {
   AIJTCUVector     *v = &plan->vector;
   const VectorPlan *p = &v->plan;
@@ -56,8 +64,9 @@ PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
 
   PetscFunctionBegin;
   if (v->improved && v->improved_for == mult) PetscFunctionReturn(PETSC_SUCCESS);
-  v->improved     = PETSC_TRUE;
-  v->improved_for = mult;
+  v->improved        = PETSC_TRUE;
+  v->improved_for    = mult;
+  plan->answer.known = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
@@ -65,6 +74,31 @@ PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
   else
     PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d nodes of up to %d rows, and %s columns\n", (int)p->nnodes, (int)p->node_rows, p->columns ? "short" : "no short"));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before a product with A itself: what makes it faster is made once it pays, or at once where it is set */
+PetscErrorCode AIJTCUVectorUse(Mat A, AIJTCUPlan *plan)
+{
+  const MatAIJTCUMult mult = AIJTCUGetOptions(plan)->mult;
+  AIJTCUVector       *v    = &plan->vector;
+
+  PetscFunctionBegin;
+  if (mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mult != MAT_AIJTCU_MULT_AUTO || v->products >= PRODUCTS_BEFORE) PetscCall(AIJTCUVectorImprove(A, plan, mult));
+  else v->products++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the choice of a kernel needs to know of a VectorPlan. What was made for another setting stays, and is not used */
+void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *facts)
+{
+  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
+  const SpmmMatrix    matrix = {.vector = v};
+  const SpmmFacts     found  = SpmmFactsOf(&matrix);
+
+  facts->bins          = found.bins;
+  facts->nodes         = mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16 ? 0 : found.nodes;
+  facts->short_columns = mult != MAT_AIJTCU_MULT_CSR && found.short_columns;
 }
 #endif
 

@@ -5,14 +5,15 @@
 #include "../common/launch.cuh"
 
 enum {
-  COMBINE_THREADS = 64
+  COMBINE_THREADS = 64,
+  MOST_LANES_OF_8 = 4 /* more lanes do not have eight entries on their way, but four */
 };
 
 /*
    As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler
    takes few registers, and has reads wait for each other
 */
-template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, TURNS == 2 ? 8 : 6) VectorCsr(const __grid_constant__ VectorProduct a)
+template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, TURNS == 2 ? 8 : TURNS == 8 && !SHORT ? 5 : 6) VectorCsr(const __grid_constant__ VectorProduct a)
 {
   const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;
@@ -80,7 +81,11 @@ HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work
 
 template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p, int32_t turns, cudaStream_t stream)
 {
-  const auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT> : VectorCsr<LANES, 4, SHORT>;
+  auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT> : VectorCsr<LANES, 4, SHORT>;
+
+  if constexpr (LANES <= MOST_LANES_OF_8) {
+    if (turns == 8) kernel = VectorCsr<LANES, 8, SHORT>;
+  }
 
   kernel<<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
   HrpbCallCuda(cudaGetLastError());

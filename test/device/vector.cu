@@ -209,12 +209,16 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
 
     if (k->op != SPMM_OP_VECTOR || !k->takes(&facts, NULL, &o, NULL)) continue;
     for (int lanes = 1; lanes <= 32 && plan.lanes; lanes *= 2) {
-      VectorPlan with = plan;
+      const bool nodes = !strcmp(k->name, "vector-nodes");
 
-      with.lanes = lanes;
-      with.turns = lanes % 3 == 1 ? 2 : 4;
-      if (lanes % 3 == 1 && !strcmp(k->name, "vector-nodes")) with.columns = NULL; /* it takes those of the CSR, too */
-      for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+      for (int turns = 2; turns <= (nodes ? 2 : 8); turns *= 2) {
+        VectorPlan with = plan;
+
+        with.lanes = lanes;
+        with.turns = turns;
+        if (lanes % 3 == 1 && nodes) with.columns = NULL; /* it takes those of the CSR, too */
+        for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+      }
     }
     for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
   }

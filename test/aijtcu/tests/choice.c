@@ -58,6 +58,7 @@ static Question Ask(const Matrix *m)
   q.f.on_device             = PETSC_TRUE;
   q.f.survey_state          = AIJTCU_READY;
   q.f.csr_state             = AIJTCU_READY;
+  q.f.vector_state          = AIJTCU_REFUSED; /* one column has a test of its own */
   q.f.matrix.nrows          = m->rows;
   q.f.matrix.ncols          = m->rows;
   q.f.matrix.nnz            = m->nnz;
@@ -274,6 +275,41 @@ static PetscErrorCode TestRows(void)
   PetscCall(CheckNeed(&q, 12, AIJTCU_NEED_CSR, "no schedule"));
   q.o.path = MAT_AIJTCU_PATH_CSR;
   if (Decide(&q, 12).need != AIJTCU_NEED_CSR) PetscCall(PetscPrintf(PETSC_COMM_SELF, "the kernel of a path that is set needs no schedule\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One column is a product with one vector, where nothing else is set */
+static PetscErrorCode TestOneColumn(void)
+{
+  Question q = Ask(&dof8);
+
+  PetscFunctionBegin;
+  q.f.survey_state = q.f.csr_state = q.f.vector_state = AIJTCU_EMPTY;
+  PetscCall(CheckNeed(&q, 1, AIJTCU_NEED_VECTOR, "one column"));
+  PetscCall(CheckNeed(&q, 2, AIJTCU_NEED_CSR, "two columns"));
+  q.f.vector_state = AIJTCU_READY;
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN, "one column"));
+  PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-csr" : NULL, NULL, PETSC_FALSE, "one column"));
+  q.f.matrix.short_columns = true;
+  PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-csr16" : NULL, NULL, PETSC_FALSE, "one column, short columns"));
+  q.f.matrix.bins = true;
+  PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-bins" : NULL, NULL, PETSC_FALSE, "one column, rows of all lengths"));
+  q.o.tune = MAT_AIJTCU_TUNE_PROXY;
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN, "one column, with tuning"));
+  q.o.tune = MAT_AIJTCU_TUNE_NONE;
+  q.o.mult = MAT_AIJTCU_MULT_CUSPARSE;
+  PetscCall(CheckNeed(&q, 1, AIJTCU_NEED_CSR, "one column, kernels for one vector are not to be used"));
+  q.o.mult = MAT_AIJTCU_MULT_AUTO;
+  q.o.path = MAT_AIJTCU_PATH_CSR;
+  PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-bins" : NULL, NULL, PETSC_FALSE, "one column on a path that is set"));
+  q.f.survey_state = q.f.csr_state = AIJTCU_READY;
+  q.f.vector_state                 = AIJTCU_REFUSED;
+  PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "csr-direct" : NULL, NULL, PETSC_FALSE, "one column, without what kernels for one vector need"));
+  q.o.path = MAT_AIJTCU_PATH_AUTO;
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "the same, by time"));
+  q.f.vector_state = AIJTCU_READY;
+  q.o.path         = MAT_AIJTCU_PATH_TCU;
+  PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET, "one column by bricks that are set"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -600,6 +636,7 @@ int main(int argc, char **argv)
   PetscCall(TestThreshold());
   PetscCall(TestDevice());
   PetscCall(TestRows());
+  PetscCall(TestOneColumn());
   PetscCall(TestColumns());
   PetscCall(TestTuning());
   if (HAVE_TIMES) {

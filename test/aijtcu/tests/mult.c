@@ -177,6 +177,54 @@ static PetscErrorCode TestTransposes(Mat A, const Case *c, PetscBool host)
 }
 
 /*
+   MatMatMult() with one column, twice. B's array has some rows more. On a device a kernel for one vector makes it, and it has
+   the bits of MatMult()
+*/
+static PetscErrorCode TestColumn(Mat A, const Case *c, PetscBool host, PetscInt more)
+{
+  Mat         B, C;
+  Vec         x, y, column;
+  VecType     type;
+  PetscInt    m, n;
+  PetscMPIInt size;
+  PetscBool   cuda, same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatGetLocalSize(A, &m, &n));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, host ? VECSTANDARD : type, n, PETSC_DECIDE, c->cols, 1, n + more, NULL, &B));
+  PetscCall(MatDenseGetColumnVecWrite(B, 0, &column));
+  PetscCall(FillVec(column, c, PETSC_TRUE));
+  PetscCall(MatDenseRestoreColumnVecWrite(B, 0, &column));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(FillVec(x, c, PETSC_TRUE));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatDenseGetColumnVecRead(C, 0, &column));
+  PetscCall(Check(c, column, PETSC_FALSE, PETSC_FALSE, host ? "MatMatMult() with one column of the host" : "MatMatMult() with one column"));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+  if (cuda && size == 1 && !c->special) PetscCall(VecEqual(y, column, &same));
+  PetscCall(MatDenseRestoreColumnVecRead(C, 0, &column));
+  if (!same) {
+    MatAIJTCUMult mult;
+    MatAIJTCUPath path;
+
+    PetscCall(MatAIJTCUGetMult(A, &mult));
+    PetscCall(MatAIJTCUGetPath(A, &path));
+    if (mult != MAT_AIJTCU_MULT_CUSPARSE && path != MAT_AIJTCU_PATH_TCU && path != MAT_AIJTCU_PATH_CUSPARSE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: MatMatMult() with one column has other bits than MatMult()\n", names[c->pattern]));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    On a device all kernels of ours give the same bits, before and after something is made for the pattern. Nothing is
    made before the tenth product; short columns are made before the 40th
 */
@@ -237,7 +285,9 @@ static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
     c.special = PETSC_FALSE;
     PetscCall(TestProducts(A, &c, (PetscBool)host));
     PetscCall(TestTransposes(A, &c, (PetscBool)host));
+    PetscCall(TestColumn(A, &c, (PetscBool)host, host ? 5 : 0));
     c.special = PETSC_TRUE;
+    PetscCall(TestColumn(A, &c, (PetscBool)host, host ? 0 : 3));
     PetscCall(TestProducts(A, &c, (PetscBool)host));
   }
   c.special = PETSC_FALSE;
@@ -247,9 +297,11 @@ static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
   PetscCall(MatScale(A, 0.75));
   c.scale = (PetscReal)0.75;
   PetscCall(TestProducts(A, &c, PETSC_FALSE));
+  PetscCall(TestColumn(A, &c, PETSC_FALSE, 0));
   c.scale = (PetscReal)1.5;
   PetscCall(FillMat(A, &c));
   PetscCall(TestProducts(A, &c, PETSC_FALSE));
+  PetscCall(TestColumn(A, &c, PETSC_FALSE, 1));
   PetscCall(TestTransposes(A, &c, PETSC_FALSE));
   if (pattern == NODES) { /* its transpose is known, and is no work of its own */
     PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
@@ -287,5 +339,10 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     nsize: {{1 2 4}}
     args: -a_mat_aijtcu_mult {{auto cusparse csr nodes csr16}} -use_gpu_aware_mpi 0
+
+  test:
+    suffix: path
+    output_file: output/empty.out
+    args: -a_mat_aijtcu_path {{csr tcu}} -use_gpu_aware_mpi 0
 
 TEST*/
