@@ -447,7 +447,7 @@ PETSC_INTERN AIJTCUBlockSolversMode AIJTCUBlockSolvers; /* -mat_aijtcu_block_sol
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
-PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
 /* view.c */

@@ -269,14 +269,12 @@ PetscErrorCode AIJTCUSetUpProductMPI(Mat C, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHaloTakes(C, plan, &takes));
-  if (takes) {
-    PetscCall(AIJTCUProductIsTransposed(C, &transposed));
-    PetscCall(AIJTCUCheckLayouts(A, transposed, C->product->B, NULL));
-  }
+  PetscCall(AIJTCUProductIsTransposed(C, &transposed));
+  if (takes) PetscCall(AIJTCUCheckLayouts(A, transposed, C->product->B, NULL));
   if (takes) PetscCall(AIJTCUPrepareHalo(A, plan, C->product->B->cmap->N, &takes));
   if (!takes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUAttachBlocks(A));
-  PetscCall(AIJTCURecordWhole(A, C->product->B->cmap->N));
+  PetscCall(AIJTCURecordWhole(A, transposed, C->product->B->cmap->N));
   C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Halo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -41,11 +41,14 @@ static PetscErrorCode AIJTCUTransposedPattern(Mat A, AIJTCUTransposed *t)
 
 static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTransposed *t)
 {
+  const char *name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix;
+
   PetscFunctionBegin;
   PetscCall(AIJTCUTransposedPattern(A, t));
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, A->cmap->n, A->rmap->n, t->rowptr, t->colidx, t->values, &t->mat));
   PetscCall(MatConvert(t->mat, plan->parent_type, MAT_INPLACE_MATRIX, &t->mat));
   PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->owner ? plan->owner : plan));
+  if (name) PetscCall(PetscObjectSetName((PetscObject)t->mat, name)); /* for what lists products */
   PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with blocks\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
