@@ -75,9 +75,9 @@ typedef struct {
   PetscBool used;
   PetscInt *rows; /* those of the halo */
 
-  /* Before: B is there, and what came for the last product is not needed any more. Came: rows are in device */
+  /* Before: rows are packed, and what came for the last product is not needed any more. Came: rows are in device */
   struct CUevent_st *before, *came;
-  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece that leaves, and of the last one in use */
+  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* each piece may leave; the last one in use */
 } AIJTCUHaloDevice;
 
 /* Rows to which sums of others are added: nrows of them. Those of row i are at[k], k from start[i], by rank */

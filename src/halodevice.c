@@ -2,7 +2,7 @@
    The halo of a matrix on a device. Rows are packed there, and copied in pieces to page-locked memory of the host,
    unless MPI takes memory of the device. What comes is copied the other way.
 
-   This work has streams of its own, so that it overlaps with the product that needs no ghosts. The host waits for a
+   Copies have streams of their own, so that they overlap with the product that needs no ghosts. The host waits for a
    piece that it is about to send, and for no other work.
 */
 #include "aijtcuimpl.h"
@@ -141,34 +141,36 @@ PetscErrorCode AIJTCUHaloDeviceSums(AIJTCUHalo *h)
 }
 
 /* Pack rows of B. Without a list these are all rows of B */
-static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
-  PetscScalar *to = h->side[AIJTCU_HALO_ROWS].device + (size_t)first * (size_t)N;
-  HrpbError    err;
+  const AIJTCUHaloSideName from = AIJTCU_HALO_ROWS;
+  HrpbError                err;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  if (h->engine->messages) err = HaloPackDevice(h->device.rows + first, end - first, N, b, ldb, to, stream);
-  else err = HaloPackDevice(NULL, end - first, N, b + first, ldb, to, stream);
+  err = HaloPackDevice(h->engine->messages ? h->device.rows : NULL, AIJTCUHaloPacked(h, from), N, b, ldb, h->side[from].device, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pack a piece. Sums for ghosts are there already. Neighbours take it, or it goes to where messages leave */
-static PetscErrorCode AIJTCUHaloPackPiece(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+/* Neighbours take a piece that was packed, or it goes to where messages leave */
+static PetscErrorCode AIJTCUHaloLetGo(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N, cudaStream_t stream)
 {
   const AIJTCUHaloSide *s  = &h->side[from];
   const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
 
   PetscFunctionBegin;
-  if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, first, end, b, ldb, N, stream));
   if (h->place != AIJTCU_HALO_STAGED || end == first || (h->direct && AIJTCUHaloIsTaken(s, first, end))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Sums for ghosts are there already. Rows are packed on the caller's stream, before the product of the diagonal block:
+   beside it a kernel may find no room on the device until that has ended, and all others wait for the rows
+*/
 static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
   const PetscInt    packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
@@ -177,17 +179,18 @@ static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName f
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
+  PetscCall(AIJTCUHaloDirectReuse(&h->side[from], stream));
+  if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, b, ldb, N, stream));
   PetscCallCUDA(cudaEventRecord(d->before, stream));
   PetscCallCUDA(cudaStreamWaitEvent(t->out, d->before, 0));
   PetscCallCUDA(cudaStreamWaitEvent(t->in, d->before, 0));
-  PetscCall(AIJTCUHaloDirectReuse(&h->side[from], t->out));
+  PetscCall(AIJTCUHaloDirectReady(&h->side[from], t->out));
   PetscCall(AIJTCUHaloDirectReuse(&h->side[!from], t->in));
   for (PetscInt k = 0; k < pieces; k++) {
-    PetscCall(AIJTCUHaloPackPiece(h, from, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), b, ldb, N, t->out));
+    PetscCall(AIJTCUHaloLetGo(h, from, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), N, t->out));
     PetscCallCUDA(cudaEventRecord(d->packed[k], t->out));
   }
   d->last = d->packed[pieces - 1];
-  PetscCall(AIJTCUHaloDirectReady(&h->side[from], t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
