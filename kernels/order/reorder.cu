@@ -227,10 +227,15 @@ static HrpbError SearchLevel(const Search *s, Level *level, Level *next, cudaStr
 {
   const unsigned int grid = HrpbGrid(s->n, HRPB_WARPS, LEVEL_BLOCKS);
 
+  /* each reads what the one before it wrote: none is launched after one that failed */
   Tell<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  HrpbCallCuda(cudaGetLastError());
   CountChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  HrpbCallCuda(cudaGetLastError());
   PlaceChildren<<<1, SCAN_THREADS, 0, stream>>>(*s, level, next);
+  HrpbCallCuda(cudaGetLastError());
   GatherChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
+  HrpbCallCuda(cudaGetLastError());
   OrderChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
