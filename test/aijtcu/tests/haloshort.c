@@ -357,6 +357,6 @@ int main(int argc, char **argv)
       suffix: cuda_aware
       requires: cuda
       nsize: {{2 3}}
-      args: -use_gpu_aware_mpi 0 -aware -shape {{even ghosts order}} -mat_aijtcu_halo {{auto mpi}}
+      args: -use_gpu_aware_mpi 0 -aware -shape {{even ghosts order}} -mat_aijtcu_halo mpi
 
 TEST*/
