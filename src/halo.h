@@ -75,9 +75,9 @@ typedef struct {
   PetscBool used;
   PetscInt *rows; /* those of the halo */
 
-  /* Before: rows are packed, and what came for the last product is not needed any more. Came: rows are in device */
-  struct CUevent_st *before, *came;
-  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* each piece may leave; the last one in use */
+  /* Packed: rows are, and what came for the last product is not needed any more. Came: rows are in device */
+  struct CUevent_st *packed, *came;
+  struct CUevent_st *left[AIJTCU_HALO_PIECES], *last; /* each piece is where messages leave; the last one, or NULL */
 } AIJTCUHaloDevice;
 
 /* Rows to which sums of others are added: nrows of them. Those of row i are at[k], k from start[i], by rank */
@@ -161,7 +161,7 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
    AIJTCUHaloDeviceSums()      lets later work on the stream come after the last sums were taken
    AIJTCUHaloDevicePack()      starts to pack, behind the work on the stream of PETSc's current context
    AIJTCUHaloDeviceVacate()    waits until messages may come into the buffer
-   AIJTCUHaloDeviceWait()      waits until the first rows are packed
+   AIJTCUHaloDeviceWait()      waits until the first rows may be sent
    AIJTCUHaloDeviceCopy()      starts to copy rows from the buffer to the device, if these are two
    AIJTCUHaloDeviceTake()      starts to copy the rows of a process that has lent its memory
    AIJTCUHaloDeviceTaken()     tells such processes that all copies were started

@@ -40,10 +40,10 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
   PetscFunctionBegin;
   if (!d->used) AIJTCUWorkspaceUser(PETSC_TRUE);
   d->used = PETSC_TRUE;
-  if (!d->before) PetscCallCUDA(cudaEventCreateWithFlags(&d->before, cudaEventDisableTiming));
+  if (!d->packed) PetscCallCUDA(cudaEventCreateWithFlags(&d->packed, cudaEventDisableTiming));
   if (!d->came) PetscCallCUDA(cudaEventCreateWithFlags(&d->came, cudaEventDisableTiming));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
-    if (!d->packed[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->packed[k], cudaEventDisableTiming));
+    if (!d->left[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->left[k], cudaEventDisableTiming));
   }
   PetscCall(AIJTCUDeviceList(h->rows, AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]), stream, &d->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,10 +114,10 @@ void AIJTCUHaloDeviceDestroy(AIJTCUHalo *h)
     if (lists[i]) (void)AIJTCUForgetError(cudaFreeAsync(lists[i], AIJTCUDeviceStreamBehind()));
   }
   t->drows = t->dstart = t->dat = NULL;
-  if (d->before) (void)AIJTCUForgetError(cudaEventDestroy(d->before));
+  if (d->packed) (void)AIJTCUForgetError(cudaEventDestroy(d->packed));
   if (d->came) (void)AIJTCUForgetError(cudaEventDestroy(d->came));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
-    if (d->packed[k]) (void)AIJTCUForgetError(cudaEventDestroy(d->packed[k]));
+    if (d->left[k]) (void)AIJTCUForgetError(cudaEventDestroy(d->left[k]));
   }
   if (d->used) AIJTCUWorkspaceUser(PETSC_FALSE);
   memset(d, 0, sizeof(*d));
@@ -154,16 +154,24 @@ static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Neighbours take a piece that was packed, or it goes to where messages leave */
-static PetscErrorCode AIJTCUHaloLetGo(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N, cudaStream_t stream)
+/* Staged, copy what was packed to where messages leave, but for rows that neighbours take */
+static PetscErrorCode AIJTCUHaloLeave(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, cudaStream_t stream)
 {
-  const AIJTCUHaloSide *s  = &h->side[from];
-  const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+  const AIJTCUHaloSide *s      = &h->side[from];
+  const PetscInt        packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
 
   PetscFunctionBegin;
-  if (h->place != AIJTCU_HALO_STAGED || end == first || (h->direct && AIJTCUHaloIsTaken(s, first, end))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  for (PetscInt k = 0; k < pieces; k++) {
+    const PetscInt first = AIJTCUHaloPieceStart(packed, pieces, k), end = AIJTCUHaloPieceStart(packed, pieces, k + 1);
+    const size_t   at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+
+    if (bytes && !(h->direct && AIJTCUHaloIsTaken(s, first, end))) {
+      PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
+      PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+    }
+    PetscCallCUDA(cudaEventRecord(h->device.left[k], stream));
+  }
+  h->device.last = h->device.left[pieces - 1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +181,6 @@ static PetscErrorCode AIJTCUHaloLetGo(const AIJTCUHalo *h, AIJTCUHaloSideName fr
 */
 static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
-  const PetscInt    packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
   AIJTCUHaloDevice *d = &h->device;
   AIJTCUTransfers  *t;
 
@@ -181,16 +188,14 @@ static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName f
   PetscCall(AIJTCUGetTransfers(&t));
   PetscCall(AIJTCUHaloDirectReuse(&h->side[from], stream));
   if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, b, ldb, N, stream));
-  PetscCallCUDA(cudaEventRecord(d->before, stream));
-  PetscCallCUDA(cudaStreamWaitEvent(t->out, d->before, 0));
-  PetscCallCUDA(cudaStreamWaitEvent(t->in, d->before, 0));
-  PetscCall(AIJTCUHaloDirectReady(&h->side[from], t->out));
+  PetscCall(AIJTCUHaloDirectReady(&h->side[from], stream));
+  PetscCallCUDA(cudaEventRecord(d->packed, stream));
+  PetscCallCUDA(cudaStreamWaitEvent(t->in, d->packed, 0));
   PetscCall(AIJTCUHaloDirectReuse(&h->side[!from], t->in));
-  for (PetscInt k = 0; k < pieces; k++) {
-    PetscCall(AIJTCUHaloLetGo(h, from, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), N, t->out));
-    PetscCallCUDA(cudaEventRecord(d->packed[k], t->out));
-  }
-  d->last = d->packed[pieces - 1];
+  d->last = NULL;
+  if (h->place != AIJTCU_HALO_STAGED || !h->side[from].messages) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaStreamWaitEvent(t->out, d->packed, 0));
+  PetscCall(AIJTCUHaloLeave(h, from, N, t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +212,7 @@ PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, AIJTCUHaloSideName from, cons
 PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
-  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.before));
+  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +223,7 @@ PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *h, AIJTCUHaloSideName from
 
   PetscFunctionBegin;
   while (AIJTCUHaloPieceStart(packed, pieces, k + 1) < end) k++;
-  PetscCallCUDA(cudaEventSynchronize(h->device.packed[k]));
+  PetscCallCUDA(cudaEventSynchronize(h->device.last ? h->device.left[k] : h->device.packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
