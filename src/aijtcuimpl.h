@@ -93,7 +93,7 @@ struct _n_AIJTCUPlan {
 
   /* A block reads the options of the parallel matrix that it belongs to, and adds to its counts */
   AIJTCUPlan     *owner;
-  PetscBool       off_diagonal;
+  PetscBool       off_diagonal, is_transpose; /* of the parallel matrix; of a matrix or a block */
   char           *prefix; /* the options prefix of a parallel matrix, or NULL. Its blocks have none of their own */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
@@ -416,6 +416,20 @@ PETSC_INTERN PetscErrorCode AIJTCUAddGhosts(Mat, const AIJTCUHalo *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSumGhosts(Mat, AIJTCUHalo *, Mat);
 #endif
 
+/* productpieces.c: the operands of a parallel product where A is, in pieces of columns */
+#if AIJTCU_HAVE_HALO
+typedef struct {
+  PetscInt     N, width; /* columns: all, and of the widest piece */
+  Mat          local[2]; /* this process's rows of B and C */
+  PetscBool    away[2];  /* they are on the host, and A on a device */
+  PetscScalar *room[2];  /* for one piece on the device */
+} AIJTCUPieces;
+
+PETSC_INTERN PetscErrorCode AIJTCUPiecesBegin(Mat, const AIJTCUHalo *, Mat, Mat, AIJTCUPieces *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *, PetscErrorCode (*)(void *, PetscInt, Mat, Mat), void *);
+PETSC_INTERN void           AIJTCUPiecesEnd(AIJTCUPieces *);
+#endif
+
 /* productmpi.c: the product of a parallel matrix that keeps its halo */
 PETSC_INTERN PetscErrorCode AIJTCUSetUpProductMPI(Mat, AIJTCUPlan *);
 
@@ -433,7 +447,7 @@ PETSC_INTERN AIJTCUBlockSolversMode AIJTCUBlockSolvers; /* -mat_aijtcu_block_sol
 
 /* record.c: -mat_aijtcu_view_choice */
 PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
-PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscBool, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);
 
 /* view.c */

@@ -122,7 +122,7 @@ PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUTransposeDestroy(AIJTCUTranspose *);
 PETSC_INTERN PetscInt64     AIJTCUTransposeBytes(const AIJTCUTranspose *);
 
-PETSC_INTERN PetscErrorCode AIJTCUTransposedUpdate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposedUpdate(Mat, AIJTCUPlan *, PetscBool *);
 PETSC_INTERN void           AIJTCUTransposedDestroy(AIJTCUTransposed *);
 PETSC_INTERN PetscInt64     AIJTCUTransposedBytes(const AIJTCUTransposed *);
 

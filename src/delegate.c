@@ -236,7 +236,7 @@ PetscErrorCode AIJTCUDelegate(Mat C)
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   if (plan && dense && plan->kind == AIJTCU_KIND_MPI) {
     PetscCall(AIJTCUAttachBlocks(A));
-    PetscCall(AIJTCURecordWhole(A, C->product->B->cmap->N));
+    PetscCall(AIJTCURecordWhole(A, PETSC_FALSE, C->product->B->cmap->N));
   }
   if (plan && !dense && plan->own_name) {
     PetscCall(AIJTCUOnDevice(A, plan, &device));

@@ -7,7 +7,7 @@
 #if AIJTCU_HAVE_HALO
 
 /* Whether all processes say so. A function, because MPIU_Allreduce() may return from its caller */
-static PetscErrorCode AIJTCUHaloAgree(Mat A, PetscBool mine, PetscBool *all)
+PetscErrorCode AIJTCUHaloAgree(Mat A, PetscBool mine, PetscBool *all)
 {
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(&mine, all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
@@ -156,23 +156,31 @@ static PetscErrorCode AIJTCUHaloGetBuffers(Mat A, AIJTCUHalo *h, PetscInt N, Pet
 }
 
 /* Get buffers for N columns, on all processes or on none, in place of those that were there */
-static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
+static PetscErrorCode AIJTCUHaloReplace(Mat A, AIJTCUHalo *h, PetscInt N, PetscBool *all)
 {
-  PetscBool      all;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   AIJTCUHaloFree(h);
-  ierr = AIJTCUHaloGetBuffers(A, h, N, &all);
-  if (ierr || !all) {
+  ierr = AIJTCUHaloGetBuffers(A, h, N, all);
+  if (ierr || !*all) {
     AIJTCUHaloFree(h);
     h->failed = N;
-  }
+  } else h->width = N;
   PetscCall(ierr);
-  if (all) h->width = N;
-  else {
-    PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns, the parent's product instead\n", N));
-  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for as many columns as there is memory for */
+static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
+{
+  PetscInt  n   = N;
+  PetscBool all = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (; n > 0 && !all; n = all ? n : n / 2) PetscCall(AIJTCUHaloReplace(A, h, n, &all));
+  if (n == N) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns, %s instead\n", N, n ? "pieces" : "the parent's product"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,8 +197,8 @@ static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBo
 }
 
 /*
-   Have a halo with room for N columns of B and C, which are on the device or on the host. AIJTCUPlanSync() comes
-   before. usable has the same answer on all processes
+   Have a halo with room for N columns of B and C, which are on the device or on the host, or for as many as there is
+   memory for. AIJTCUPlanSync() comes before. usable has the same answer on all processes
 */
 PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, PetscInt N, PetscBool *usable)
 {
@@ -213,7 +221,7 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, Pets
     h->place  = place;
   }
   if (h->state == AIJTCU_READY && N > h->width && (!h->failed || N < h->failed)) PetscCall(AIJTCUHaloGrow(A, h, N));
-  *usable = (PetscBool)(h->state == AIJTCU_READY && N <= h->width);
+  *usable = (PetscBool)(h->state == AIJTCU_READY && (h->width || !N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,7 +358,7 @@ static PetscErrorCode AIJTCUHaloAddOnDevice(AIJTCUHalo *h, PetscInt N, Mat C)
   PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
   PetscCall(ierr);
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscInfo(C, "aijtcu: sums of other processes are added on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  PetscCall(PetscInfo(C, "aijtcu: no lists on the device, sums of other processes are added on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
   PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_GHOSTS, N, &sums));
   ierr = AIJTCUHaloAddOnHost(h, sums, N, C);
   PetscCall(PetscFree(sums));

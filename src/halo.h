@@ -10,8 +10,8 @@
    sums of several processes for one row are added in the order of their ranks, whenever messages arrive. So products
    have the same bits on every run, and with every engine.
 
-   Buffers live with the halo. They grow to the widest N that was asked for. All processes grow at the same time, and
-   agree on whether they could: nobody waits for a process without memory.
+   Buffers live with the halo. They grow to the widest N that was asked for, or to as many columns as there is memory
+   for. All processes grow at the same time, and agree on whether they could: nobody waits for one without memory.
 */
 #pragma once
 
@@ -75,9 +75,9 @@ typedef struct {
   PetscBool used;
   PetscInt *rows; /* those of the halo */
 
-  /* Before: B is there, and what came for the last product is not needed any more. Came: rows are in device */
-  struct CUevent_st *before, *came;
-  struct CUevent_st *packed[AIJTCU_HALO_PIECES], *last; /* of each piece that leaves, and of the last one in use */
+  /* Packed: rows are, and what came for the last product is not needed any more. Came: rows are in device */
+  struct CUevent_st *packed, *came;
+  struct CUevent_st *left[AIJTCU_HALO_PIECES], *last; /* each piece is where messages leave; the last one, or NULL */
 } AIJTCUHaloDevice;
 
 /* Rows to which sums of others are added: nrows of them. Those of row i are at[k], k from start[i], by rank */
@@ -102,6 +102,7 @@ struct _n_AIJTCUHalo {
   AIJTCUHaloPlace         place;
   PetscInt                width;  /* columns that there is room for */
   PetscInt                failed; /* fewest columns that there was no memory for; 0 while there always was */
+  AIJTCUState             transposes; /* of both blocks, on all processes: productmpi.c */
   AIJTCUHaloDevice        device;
   PetscBool               direct; /* on all processes: neighbours have tried to lend each other memory */
 
@@ -160,7 +161,7 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
    AIJTCUHaloDeviceSums()      lets later work on the stream come after the last sums were taken
    AIJTCUHaloDevicePack()      starts to pack, behind the work on the stream of PETSc's current context
    AIJTCUHaloDeviceVacate()    waits until messages may come into the buffer
-   AIJTCUHaloDeviceWait()      waits until the first rows are packed
+   AIJTCUHaloDeviceWait()      waits until the first rows may be sent
    AIJTCUHaloDeviceCopy()      starts to copy rows from the buffer to the device, if these are two
    AIJTCUHaloDeviceTake()      starts to copy the rows of a process that has lent its memory
    AIJTCUHaloDeviceTaken()     tells such processes that all copies were started
@@ -206,14 +207,16 @@ static inline PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h, AIJTCUHaloSideName 
 }
 
 /*
-   halo.c. The first three are collective
+   halo.c. The first four are collective
 
-   AIJTCUHaloPrepare()  have a halo with room for so many columns, or not
+   AIJTCUHaloAgree()    whether all processes say so
+   AIJTCUHaloPrepare()  have a halo, with room for so many columns, for fewer, or not
    AIJTCUHaloBegin()    let rows go: those of a column-major matrix, or the sums for ghosts
    AIJTCUHaloEnd()      wait until they have come
    AIJTCUHaloSums()     before AIJTCUHaloBegin(): where the sums for ghosts are to be
    AIJTCUHaloAdd()      after AIJTCUHaloEnd(): add the sums that came to a local dense matrix
 */
+PETSC_INTERN PetscErrorCode AIJTCUHaloAgree(Mat, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, AIJTCUHaloSideName, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);

@@ -2,7 +2,7 @@
    The halo of a matrix on a device. Rows are packed there, and copied in pieces to page-locked memory of the host,
    unless MPI takes memory of the device. What comes is copied the other way.
 
-   This work has streams of its own, so that it overlaps with the product that needs no ghosts. The host waits for a
+   Copies have streams of their own, so that they overlap with the product that needs no ghosts. The host waits for a
    piece that it is about to send, and for no other work.
 */
 #include "aijtcuimpl.h"
@@ -40,10 +40,10 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
   PetscFunctionBegin;
   if (!d->used) AIJTCUWorkspaceUser(PETSC_TRUE);
   d->used = PETSC_TRUE;
-  if (!d->before) PetscCallCUDA(cudaEventCreateWithFlags(&d->before, cudaEventDisableTiming));
+  if (!d->packed) PetscCallCUDA(cudaEventCreateWithFlags(&d->packed, cudaEventDisableTiming));
   if (!d->came) PetscCallCUDA(cudaEventCreateWithFlags(&d->came, cudaEventDisableTiming));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
-    if (!d->packed[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->packed[k], cudaEventDisableTiming));
+    if (!d->left[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->left[k], cudaEventDisableTiming));
   }
   PetscCall(AIJTCUDeviceList(h->rows, AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]), stream, &d->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,10 +114,10 @@ void AIJTCUHaloDeviceDestroy(AIJTCUHalo *h)
     if (lists[i]) (void)AIJTCUForgetError(cudaFreeAsync(lists[i], AIJTCUDeviceStreamBehind()));
   }
   t->drows = t->dstart = t->dat = NULL;
-  if (d->before) (void)AIJTCUForgetError(cudaEventDestroy(d->before));
+  if (d->packed) (void)AIJTCUForgetError(cudaEventDestroy(d->packed));
   if (d->came) (void)AIJTCUForgetError(cudaEventDestroy(d->came));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
-    if (d->packed[k]) (void)AIJTCUForgetError(cudaEventDestroy(d->packed[k]));
+    if (d->left[k]) (void)AIJTCUForgetError(cudaEventDestroy(d->left[k]));
   }
   if (d->used) AIJTCUWorkspaceUser(PETSC_FALSE);
   memset(d, 0, sizeof(*d));
@@ -141,53 +141,61 @@ PetscErrorCode AIJTCUHaloDeviceSums(AIJTCUHalo *h)
 }
 
 /* Pack rows of B. Without a list these are all rows of B */
-static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
-  PetscScalar *to = h->side[AIJTCU_HALO_ROWS].device + (size_t)first * (size_t)N;
-  HrpbError    err;
+  const AIJTCUHaloSideName from = AIJTCU_HALO_ROWS;
+  HrpbError                err;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  if (h->engine->messages) err = HaloPackDevice(h->device.rows + first, end - first, N, b, ldb, to, stream);
-  else err = HaloPackDevice(NULL, end - first, N, b + first, ldb, to, stream);
+  err = HaloPackDevice(h->engine->messages ? h->device.rows : NULL, AIJTCUHaloPacked(h, from), N, b, ldb, h->side[from].device, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pack a piece. Sums for ghosts are there already. Neighbours take it, or it goes to where messages leave */
-static PetscErrorCode AIJTCUHaloPackPiece(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+/* Staged, copy what was packed to where messages leave, but for rows that neighbours take */
+static PetscErrorCode AIJTCUHaloLeave(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, cudaStream_t stream)
 {
-  const AIJTCUHaloSide *s  = &h->side[from];
-  const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+  const AIJTCUHaloSide *s      = &h->side[from];
+  const PetscInt        packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
 
   PetscFunctionBegin;
-  if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, first, end, b, ldb, N, stream));
-  if (h->place != AIJTCU_HALO_STAGED || end == first || (h->direct && AIJTCUHaloIsTaken(s, first, end))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  for (PetscInt k = 0; k < pieces; k++) {
+    const PetscInt first = AIJTCUHaloPieceStart(packed, pieces, k), end = AIJTCUHaloPieceStart(packed, pieces, k + 1);
+    const size_t   at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+
+    if (bytes && !(h->direct && AIJTCUHaloIsTaken(s, first, end))) {
+      PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
+      PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+    }
+    PetscCallCUDA(cudaEventRecord(h->device.left[k], stream));
+  }
+  h->device.last = h->device.left[pieces - 1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Sums for ghosts are there already. Rows are packed on the caller's stream, before the product of the diagonal block:
+   beside it a kernel may find no room on the device until that has ended, and all others wait for the rows
+*/
 static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
-  const PetscInt    packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
   AIJTCUHaloDevice *d = &h->device;
   AIJTCUTransfers  *t;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCallCUDA(cudaEventRecord(d->before, stream));
-  PetscCallCUDA(cudaStreamWaitEvent(t->out, d->before, 0));
-  PetscCallCUDA(cudaStreamWaitEvent(t->in, d->before, 0));
-  PetscCall(AIJTCUHaloDirectReuse(&h->side[from], t->out));
+  PetscCall(AIJTCUHaloDirectReuse(&h->side[from], stream));
+  if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, b, ldb, N, stream));
+  PetscCall(AIJTCUHaloDirectReady(&h->side[from], stream));
+  PetscCallCUDA(cudaEventRecord(d->packed, stream));
+  PetscCallCUDA(cudaStreamWaitEvent(t->in, d->packed, 0));
   PetscCall(AIJTCUHaloDirectReuse(&h->side[!from], t->in));
-  for (PetscInt k = 0; k < pieces; k++) {
-    PetscCall(AIJTCUHaloPackPiece(h, from, AIJTCUHaloPieceStart(packed, pieces, k), AIJTCUHaloPieceStart(packed, pieces, k + 1), b, ldb, N, t->out));
-    PetscCallCUDA(cudaEventRecord(d->packed[k], t->out));
-  }
-  d->last = d->packed[pieces - 1];
-  PetscCall(AIJTCUHaloDirectReady(&h->side[from], t->out));
+  d->last = NULL;
+  if (h->place != AIJTCU_HALO_STAGED || !h->side[from].messages) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaStreamWaitEvent(t->out, d->packed, 0));
+  PetscCall(AIJTCUHaloLeave(h, from, N, t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,7 +212,7 @@ PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, AIJTCUHaloSideName from, cons
 PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
-  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.before));
+  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -215,7 +223,7 @@ PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *h, AIJTCUHaloSideName from
 
   PetscFunctionBegin;
   while (AIJTCUHaloPieceStart(packed, pieces, k + 1) < end) k++;
-  PetscCallCUDA(cudaEventSynchronize(h->device.packed[k]));
+  PetscCallCUDA(cudaEventSynchronize(h->device.last ? h->device.left[k] : h->device.packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

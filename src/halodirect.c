@@ -105,34 +105,48 @@ static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, const Loan *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What goes between neighbours while they get to know what they lend each other: for each of both sides */
+typedef struct {
+  Loan      *give[2], *get[2];
+  PetscBool *ok[2], *okthere[2];
+} Trade;
+
 /* Exchange handles with all neighbours. They are direct if both ends could open what they were lent */
-static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Loan *const give[2], Loan *const get[2], PetscBool *const ok[2], PetscBool *const okthere[2])
+static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUSwap(h, (const void *const *)give, (void *const *)get, sizeof(Loan)));
+  for (int k = 0; k < 2; k++) {
+    AIJTCUHaloSide *s = &h->side[k];
+
+    PetscCall(PetscCalloc2(s->n, &s->lenders, s->n, &s->empty));
+    for (PetscMPIInt i = 0; i < s->n; i++) s->empty[i] = MPI_REQUEST_NULL;
+    PetscCall(PetscMalloc4(s->n, &t->give[k], s->n, &t->get[k], s->n, &t->ok[k], s->n, &t->okthere[k]));
+    AIJTCULend(s, t->give[k]);
+  }
+  PetscCall(AIJTCUSwap(h, (const void *const *)t->give, (void *const *)t->get, sizeof(Loan)));
   for (int k = 0; k < 2; k++) {
     const AIJTCUHaloSide *s = &h->side[k];
 
     for (PetscMPIInt i = 0; i < s->n; i++) {
-      PetscCall(AIJTCUBorrow(h, s->ranks[i], &get[k][i], &s->lenders[i]));
-      ok[k][i] = (PetscBool)(s->lenders[i].event != NULL);
+      PetscCall(AIJTCUBorrow(h, s->ranks[i], &t->get[k][i], &s->lenders[i]));
+      t->ok[k][i] = (PetscBool)(s->lenders[i].event != NULL);
     }
   }
-  PetscCall(AIJTCUSwap(h, (const void *const *)ok, (void *const *)okthere, sizeof(PetscBool)));
+  PetscCall(AIJTCUSwap(h, (const void *const *)t->ok, (void *const *)t->okthere, sizeof(PetscBool)));
   for (int k = 0; k < 2; k++) {
     for (PetscMPIInt i = 0; i < h->side[k].n; i++) {
-      if (!okthere[k][i]) AIJTCUGiveBack(&h->side[k].lenders[i]);
+      if (!t->okthere[k][i]) AIJTCUGiveBack(&h->side[k].lenders[i]);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let neighbours lend each other their buffers, where they can. Collective */
+/* Let neighbours lend each other their buffers, where they can. Closed also after an error. Collective */
 PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
 {
-  Loan       *give[2], *get[2];
-  PetscBool  *ok[2], *okthere[2];
-  PetscMPIInt ndirect[2] = {0, 0};
+  Trade          t          = {.give = {NULL, NULL}};
+  PetscMPIInt    ndirect[2] = {0, 0};
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   h->direct = PETSC_TRUE;
@@ -144,17 +158,14 @@ PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
     PetscCall(PetscShmCommGet(PetscObjectComm((PetscObject)h->sf), &shm));
   }
   #endif
+  ierr = AIJTCUHaloConnect(h, &t);
   for (int k = 0; k < 2; k++) {
-    AIJTCUHaloSide *s = &h->side[k];
+    const PetscErrorCode freed = PetscFree4(t.give[k], t.get[k], t.ok[k], t.okthere[k]);
 
-    PetscCall(PetscCalloc2(s->n, &s->lenders, s->n, &s->empty));
-    for (PetscMPIInt i = 0; i < s->n; i++) s->empty[i] = MPI_REQUEST_NULL;
-    PetscCall(PetscMalloc4(s->n, &give[k], s->n, &get[k], s->n, &ok[k], s->n, &okthere[k]));
-    AIJTCULend(s, give[k]);
+    if (!ierr) ierr = freed;
   }
-  PetscCall(AIJTCUHaloConnect(h, give, get, ok, okthere));
+  PetscCall(ierr);
   for (int k = 0; k < 2; k++) {
-    PetscCall(PetscFree4(give[k], get[k], ok[k], okthere[k]));
     for (PetscMPIInt i = 0; i < h->side[k].n; i++) ndirect[k] += h->side[k].lenders[i].event != NULL;
   }
   PetscCall(PetscInfo(A, "aijtcu: rows go to %d of %d processes, and come from %d of %d, without memory of the host\n", ndirect[AIJTCU_HALO_ROWS],

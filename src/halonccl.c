@@ -2,8 +2,8 @@
    Rows of a halo by NCCL, from the memory of one device to that of another, also of another machine.
 
    The library is opened when it is first asked for: a program runs without it. NCCL needs a device for each process.
-   Its communicator is made once for one of MPI, hangs on it as an attribute, and goes with it. Where there cannot be
-   one, all processes get the same error, which says why.
+   Its communicator is made once for one of MPI, hangs on it as an attribute, and goes with it. It is tried before it
+   hangs there. Where there cannot be one, or it does not work on some process, all processes get an error.
 */
 #include "aijtcuimpl.h"
 
@@ -24,6 +24,7 @@ static struct {
   __typeof__(ncclGetUniqueId)    *unique_id;
   __typeof__(ncclCommInitRank)   *init;
   __typeof__(ncclCommDestroy)    *destroy;
+  __typeof__(ncclCommAbort)      *abort;
   __typeof__(ncclGroupStart)     *group_start;
   __typeof__(ncclGroupEnd)       *group_end;
   __typeof__(ncclSend)           *send;
@@ -50,6 +51,7 @@ static PetscErrorCode AIJTCUNcclLoad(void)
     {"ncclGetUniqueId", &nccl.unique_id},
     {"ncclCommInitRank", &nccl.init},
     {"ncclCommDestroy", &nccl.destroy},
+    {"ncclCommAbort", &nccl.abort},
     {"ncclGroupStart", &nccl.group_start},
     {"ncclGroupEnd", &nccl.group_end},
     {"ncclSend", &nccl.send},
@@ -68,15 +70,37 @@ static PetscErrorCode AIJTCUNcclLoad(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* After what each process does by itself: an error of one is one of all, before they wait for it. Collective */
+static PetscErrorCode AIJTCUNcclAgree(MPI_Comm comm, PetscErrorCode mine)
+{
+  PetscBool good = (PetscBool)!mine;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &good, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCall(mine);
+  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_GPU, "-mat_aijtcu_halo nccl: another process had an error of NCCL or of its GPU");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUNcclDevice(cudaUUID_t *uuid)
+{
+  struct cudaDeviceProp device;
+  int                   id;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&id));
+  PetscCallCUDA(cudaGetDeviceProperties(&device, id));
+  *uuid = device.uuid;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* NULL, or why there can be no communicator: the same on all processes */
 static PetscErrorCode AIJTCUNcclLacks(MPI_Comm comm, const char **why)
 {
-  PetscErrorCode        ierr;
-  PetscBool             loaded;
-  PetscMPIInt           size;
-  struct cudaDeviceProp device;
-  int                   id;
-  cudaUUID_t           *all;
+  PetscErrorCode ierr;
+  PetscBool      loaded;
+  PetscMPIInt    size;
+  cudaUUID_t     mine, *all;
 
   PetscFunctionBegin;
   *why = NULL;
@@ -89,11 +113,11 @@ static PetscErrorCode AIJTCUNcclLacks(MPI_Comm comm, const char **why)
     *why = "libnccl.so.2 is not found";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCallCUDA(cudaGetDevice(&id));
-  PetscCallCUDA(cudaGetDeviceProperties(&device, id));
+  ierr = AIJTCUNcclDevice(&mine);
+  PetscCall(AIJTCUNcclAgree(comm, ierr));
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMalloc1(size, &all));
-  PetscCallMPI(MPI_Allgather(&device.uuid, sizeof(*all), MPI_BYTE, all, sizeof(*all), MPI_BYTE, comm));
+  PetscCallMPI(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, comm));
   for (PetscMPIInt i = 0; i < size; i++) {
     for (PetscMPIInt j = 0; j < i; j++) {
       if (!memcmp(&all[i], &all[j], sizeof(*all))) *why = "processes share a GPU";
@@ -110,52 +134,113 @@ static int AIJTCUNcclDelete(MPI_Comm comm, int key, void *value, void *ctx)
   return MPI_SUCCESS;
 }
 
-/* Each process sends a number to the next one, on one process to itself, so that what does not work is seen here */
-static PetscErrorCode AIJTCUNcclTry(ncclComm_t n, PetscMPIInt rank, PetscMPIInt size, PetscScalar *d, cudaStream_t stream)
-{
-  const PetscScalar mine = rank + 1;
-  PetscScalar       got  = 0;
+/*
+   PETSc frees its communicator with the last object on it. That of all processes is kept until PetscFinalize(), or a
+   program that has one matrix after the other would make a communicator of NCCL for each.
+*/
+static MPI_Comm kept = MPI_COMM_NULL;
 
+static PetscErrorCode AIJTCUNcclRelease(void)
+{
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(d, &mine, sizeof(mine), cudaMemcpyHostToDevice, stream));
-  CallNccl((*nccl.group_start)());
-  CallNccl((*nccl.send)(d, 1, scalar, (rank + 1) % size, n, stream));
-  CallNccl((*nccl.recv)(d + 1, 1, scalar, (rank + size - 1) % size, n, stream));
-  CallNccl((*nccl.group_end)());
-  PetscCallCUDA(cudaMemcpyAsync(&got, d + 1, sizeof(got), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCheck(got == (PetscScalar)((rank + size - 1) % size + 1), PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: what process %d sent did not arrive", (rank + size - 1) % size);
+  PetscCall(PetscCommDestroy(&kept));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUNcclTryOnStream(ncclComm_t n, PetscMPIInt rank, PetscMPIInt size, cudaStream_t stream)
+static PetscErrorCode AIJTCUNcclKeep(MPI_Comm comm)
 {
-  PetscScalar   *d;
+  int same;
+
+  PetscFunctionBegin;
+  if (kept != MPI_COMM_NULL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_compare(comm, PETSC_COMM_WORLD, &same));
+  if (same != MPI_IDENT && same != MPI_CONGRUENT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCommDuplicate(comm, &kept, NULL));
+  PetscCall(PetscRegisterFinalize(AIJTCUNcclRelease));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A trial: each process sends a number to the next one, so that what does not work is seen here */
+typedef struct {
+  ncclComm_t   n;
+  PetscMPIInt  rank, size;
+  PetscScalar *numbers; /* mine and what comes, on the device */
+  PetscScalar  mine, got;
+} Trial;
+
+static PetscErrorCode AIJTCUNcclBegin(Trial *t, ncclUniqueId *id)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMalloc((void **)&t->numbers, 2 * sizeof(*t->numbers)));
+  if (t->rank == 0) CallNccl((*nccl.unique_id)(id));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUNcclInit(Trial *t, ncclUniqueId id)
+{
+  PetscFunctionBegin;
+  CallNccl((*nccl.init)(&t->n, t->size, id, t->rank));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUNcclSend(Trial *t)
+{
+  PetscFunctionBegin;
+  t->mine = t->rank + 1;
+  PetscCallCUDA(cudaMemcpyAsync(t->numbers, &t->mine, sizeof(t->mine), cudaMemcpyHostToDevice, NULL));
+  CallNccl((*nccl.group_start)());
+  CallNccl((*nccl.send)(t->numbers, 1, scalar, (t->rank + 1) % t->size, t->n, NULL));
+  CallNccl((*nccl.recv)(t->numbers + 1, 1, scalar, (t->rank + t->size - 1) % t->size, t->n, NULL));
+  CallNccl((*nccl.group_end)());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUNcclReceive(Trial *t)
+{
+  const PetscMPIInt from = (t->rank + t->size - 1) % t->size;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(&t->got, t->numbers + 1, sizeof(t->got), cudaMemcpyDeviceToHost, NULL));
+  PetscCallCUDA(cudaStreamSynchronize(NULL));
+  PetscCheck(t->got == (PetscScalar)(from + 1), PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: what process %d sent did not arrive", from);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUNcclTry(MPI_Comm comm, Trial *t)
+{
+  ncclUniqueId   id;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMalloc((void **)&d, 2 * sizeof(*d)));
-  ierr = AIJTCUNcclTry(n, rank, size, d, stream);
-  PetscCallCUDA(cudaFree(d));
-  PetscCall(ierr);
+  ierr = AIJTCUNcclBegin(t, &id);
+  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
+  ierr = AIJTCUNcclInit(t, id);
+  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  ierr = AIJTCUNcclSend(t);
+  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  ierr = AIJTCUNcclReceive(t);
+  PetscCall(AIJTCUNcclAgree(comm, ierr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One that was tried, or an error on all processes */
 static PetscErrorCode AIJTCUNcclCreate(MPI_Comm comm)
 {
-  ncclUniqueId id;
-  ncclComm_t   n;
-  PetscMPIInt  rank, size;
-  cudaStream_t stream = NULL;
+  Trial          t = {.n = NULL};
+  PetscErrorCode ierr;
+  cudaError_t    freed;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  if (rank == 0) CallNccl((*nccl.unique_id)(&id));
-  PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
-  CallNccl((*nccl.init)(&n, size, id, rank));
-  PetscCallMPI(MPI_Comm_set_attr(comm, keyval, n));
-  AIJTCUCallOnStream(stream, AIJTCUNcclTryOnStream(n, rank, size, stream));
+  PetscCallMPI(MPI_Comm_rank(comm, &t.rank));
+  PetscCallMPI(MPI_Comm_size(comm, &t.size));
+  ierr = AIJTCUNcclTry(comm, &t);
+  if (ierr && t.n) (void)(*nccl.abort)(t.n); /* nobody waits on a device for what did not start */
+  freed = cudaFree(t.numbers);
+  PetscCall(ierr);
+  PetscCallMPI(MPI_Comm_set_attr(comm, keyval, t.n));
+  PetscCall(AIJTCUNcclKeep(comm));
+  PetscCallCUDA(freed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif

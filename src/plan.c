@@ -309,10 +309,12 @@ PetscErrorCode AIJTCUPlanTuned(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, c
 /* The transpose of A as a matrix, with A's pattern and values as they are now. It stays the plan's */
 PetscErrorCode AIJTCUPlanTransposed(Mat A, AIJTCUPlan *plan, Mat *T)
 {
+  PetscBool have;
+
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
-  PetscCall(AIJTCUTransposedUpdate(A, plan));
-  *T = plan->transposed.mat;
+  PetscCall(AIJTCUTransposedUpdate(A, plan, &have));
+  *T = have ? plan->transposed.mat : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

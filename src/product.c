@@ -209,7 +209,8 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Transposed(Mat C)
   if (plan) PetscCall(AIJTCUOnDevice(A, plan, &done));
   if (done) {
     PetscCall(AIJTCUPlanTransposed(A, plan, &T));
-    PetscCall(AIJTCUMultiplyOnce(T, B, C, &done));
+    done = PETSC_FALSE;
+    if (T) PetscCall(AIJTCUMultiplyOnce(T, B, C, &done));
   }
   PetscCall(AIJTCUNumericEnd(C, done));
   PetscFunctionReturn(PETSC_SUCCESS);

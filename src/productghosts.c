@@ -106,8 +106,8 @@ static PetscErrorCode Run(const Ghosts *g, const AIJTCUHalo *h)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(g->A, &plan));
-  d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), g->N);
-  PetscCall(AIJTCURecordChoice(g->A, g->N, d.path, AIJTCUReasons[d.reason]));
+  d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), PetscMax(g->N, AIJTCUDecideColumns));
+  PetscCall(AIJTCURecordChoice(g->A, d.N, d.path, AIJTCUReasons[d.reason]));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, g->A, g->dense, 0, 0));
   PetscCall(Multiply(g, plan, &d, &err));
   if (err && d.path == MAT_AIJTCU_PATH_TCU) {
@@ -158,6 +158,7 @@ PetscErrorCode AIJTCUSumGhosts(Mat block, AIJTCUHalo *h, Mat B)
   PetscCall(AIJTCUHaloSums(h, &g.ghosts));
   PetscCall(AIJTCUGetPlan(block, &plan));
   PetscCall(AIJTCUPlanTransposed(block, plan, &g.A));
+  PetscCheck(g.A, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the transpose of an off-diagonal block");
   PetscCall(Run(&g, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

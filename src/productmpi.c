@@ -6,7 +6,8 @@
      A^T B   C = A_d^T B + what others have for the rows here; A_o^T B is what this process has for rows of others
 
    The diagonal block's product is one of product.c or the parent's, while rows are under way. That of the off-diagonal
-   block is in productghosts.c. A^T B of a symmetric A is A B.
+   block is in productghosts.c. Operands of the host, and those that memory is short for, come in pieces of columns
+   (productpieces.c). A^T B of a symmetric A is A B.
 
    Setting up and multiplying are collective, and so is every answer that lets the parent make the product. After these
    a process that fails still sends its rows.
@@ -14,14 +15,6 @@
 #include "aijtcuimpl.h"
 
 #if AIJTCU_HAVE_HALO
-
-/* Whether a sequential dense matrix gives an array on a device. PETSc then unbinds one that is bound to the host */
-static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSEQDENSECUDA, on));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Let the rows of B go that others need */
 static PetscErrorCode AIJTCUSendRows(Mat A, AIJTCUHalo *h, Mat B)
@@ -65,6 +58,7 @@ static PetscErrorCode AIJTCUMultiplyTransposedLocal(Mat block, Mat B, Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(block, &plan));
   PetscCall(AIJTCUPlanTransposed(block, plan, &T));
+  PetscCheck(T, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the transpose of a diagonal block");
   PetscCall(AIJTCUMultiplyLocal(T, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -87,15 +81,25 @@ static PetscErrorCode AIJTCUMultiplyTransposedWithHalo(Mat A, AIJTCUHalo *h, Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows of B are those that op(A) has as columns */
-static PetscErrorCode AIJTCUCheckLayouts(Mat A, PetscBool transposed, Mat B)
+/*
+   Whether op(A), B, and C if there is one, fit. Each process knows the layouts of all, so that all find the same,
+   before any of them waits for another
+*/
+static PetscErrorCode AIJTCUCheckLayouts(Mat A, PetscBool transposed, Mat B, Mat C)
 {
-  const PetscLayout layout = transposed ? A->rmap : A->cmap;
+  const MPI_Comm    comm  = PetscObjectComm((PetscObject)A);
+  const PetscLayout inner = transposed ? A->rmap : A->cmap, outer = transposed ? A->cmap : A->rmap;
+  PetscBool         fits;
 
   PetscFunctionBegin;
-  PetscCheck(layout->rstart == B->rmap->rstart && layout->rend == B->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-    "Matrix local dimensions are incompatible: %s %" PetscInt_FMT " to %" PetscInt_FMT " of A, rows %" PetscInt_FMT " to %" PetscInt_FMT " of B", transposed ? "rows" : "columns",
-    layout->rstart, layout->rend, B->rmap->rstart, B->rmap->rend);
+  PetscCall(PetscLayoutCompare(inner, B->rmap, &fits));
+  PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "Local sizes do not fit on some process: of A %" PetscInt_FMT " %s here, of B %" PetscInt_FMT " rows",
+    inner->n, transposed ? "rows" : "columns", B->rmap->n);
+  if (!C) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLayoutCompare(outer, C->rmap, &fits));
+  PetscCheck(fits && B->cmap->N == C->cmap->N, comm, PETSC_ERR_ARG_SIZ,
+    "Sizes do not fit on some process: A has %" PetscInt_FMT " %s here and C %" PetscInt_FMT " rows, B %" PetscInt_FMT " columns and C %" PetscInt_FMT,
+    outer->n, transposed ? "columns" : "rows", C->rmap->n, B->cmap->N, C->cmap->N);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,48 +124,72 @@ static PetscErrorCode AIJTCUIsAtHome(Mat A, const AIJTCUPlan *plan, PetscBool *i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The local matrix of a dense one, where A is: itself, or a new one. Its contents are not brought */
-static PetscErrorCode AIJTCULocalWhereA(const AIJTCUHalo *h, Mat dense, Mat *local, Mat *there)
+/* Whether the blocks of this process have their transposes */
+static PetscErrorCode AIJTCUHaveTransposes(Mat A, PetscBool *have)
 {
-  PetscBool on = PETSC_TRUE;
+  Mat blocks[2];
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLocalMatrix(dense, local));
-  *there = *local;
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUDenseOnDevice(*local, &on));
-  #if AIJTCU_HAVE_DEVICE
-  if (!on) {
-    *there = NULL;
-    PetscCall(MatCreateSeqDenseCUDA(PETSC_COMM_SELF, (*local)->rmap->n, (*local)->cmap->n, NULL, there));
+  *have = PETSC_TRUE;
+  PetscCall(AIJTCUGetBlocks(A, blocks));
+  for (int i = 0; i < 2 && *have; i++) {
+    AIJTCUPlan *plan;
+    Mat         T;
+
+    PetscCall(AIJTCUGetPlan(blocks[i], &plan));
+    PetscCall(AIJTCUPlanTransposed(blocks[i], plan, &T));
+    *have = (PetscBool)(T != NULL);
   }
-  #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Multiply with matrices that are where A is. B comes in once, and C goes out once */
-static PetscErrorCode AIJTCUMultiplyWhereA(Mat A, AIJTCUHalo *h, PetscBool transposed, Mat B, Mat C)
+/* Have them on all processes, or do without on all. It is found out once for a pattern. Collective */
+static PetscErrorCode AIJTCUPrepareTransposes(Mat A, AIJTCUHalo *h, PetscBool *usable)
 {
-  Mat            local[2] = {NULL, NULL}, at[2] = {NULL, NULL};
-  PetscErrorCode ierr, end                      = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  if (h->transposes == AIJTCU_EMPTY) {
+    PetscBool            mine = PETSC_FALSE, all;
+    const PetscErrorCode ierr = AIJTCUHaveTransposes(A, &mine);
+
+    PetscCall(AIJTCUHaloAgree(A, (PetscBool)(!ierr && mine), &all));
+    PetscCall(ierr);
+    h->transposes = all ? AIJTCU_READY : AIJTCU_REFUSED;
+    if (!all) PetscCall(PetscInfo(A, "aijtcu: no transpose on some process, the parent's product instead\n"));
+  }
+  *usable = (PetscBool)(h->transposes == AIJTCU_READY);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  Mat         A;
+  AIJTCUHalo *halo;
+  PetscBool   transposed;
+} Product;
+
+/* A piece of N columns. Without B and C, after an error, this process only keeps its part of the exchange */
+static PetscErrorCode AIJTCUMultiplyPiece(void *ctx, PetscInt N, Mat B, Mat C)
+{
+  const Product *p = (const Product *)ctx;
 
   PetscFunctionBegin;
-  ierr = AIJTCULocalWhereA(h, B, &local[0], &at[0]);
-  if (!ierr) ierr = AIJTCULocalWhereA(h, C, &local[1], &at[1]);
-  #if AIJTCU_HAVE_DEVICE
-  if (!ierr && at[0] != local[0]) ierr = AIJTCUDeviceBring(local[0], at[0]);
-  #endif
-  /* After an error others still wait for rows from here */
-  if (ierr) end = AIJTCUHaloEnd(A, h, transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, B->cmap->N);
-  else if (transposed) ierr = AIJTCUMultiplyTransposedWithHalo(A, h, at[0], at[1]);
-  else ierr = AIJTCUMultiplyWithHalo(A, h, at[0], at[1]);
-  #if AIJTCU_HAVE_DEVICE
-  if (!ierr && at[1] != local[1]) ierr = AIJTCUDeviceBring(at[1], local[1]);
-  #endif
-  for (int i = 0; i < 2; i++) {
-    if (at[i] != local[i]) PetscCall(MatDestroy(&at[i]));
-  }
+  if (!B) PetscCall(AIJTCUHaloEnd(p->A, p->halo, p->transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, N));
+  else if (p->transposed) PetscCall(AIJTCUMultiplyTransposedWithHalo(p->A, p->halo, B, C));
+  else PetscCall(AIJTCUMultiplyWithHalo(p->A, p->halo, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the product, where that is possible on all processes */
+static PetscErrorCode AIJTCUMultiplyInPieces(Mat A, AIJTCUHalo *h, PetscBool transposed, Mat B, Mat C, PetscBool *done)
+{
+  Product        product = {A, h, transposed};
+  AIJTCUPieces   pieces;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUPiecesBegin(A, h, B, C, &pieces, done);
+  if (!ierr && *done) ierr = AIJTCUPiecesCall(&pieces, AIJTCUMultiplyPiece, &product);
+  AIJTCUPiecesEnd(&pieces);
   PetscCall(ierr);
-  PetscCall(end);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -170,24 +198,20 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
 {
   Mat         A = C->product->A, B = C->product->B;
   AIJTCUPlan *plan;
-  PetscBool   usable = PETSC_FALSE, transposed;
-  PetscInt    m;
+  PetscBool   done = PETSC_FALSE, transposed;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));
-  if (plan) PetscCall(AIJTCUIsAtHome(A, plan, &usable));
-  if (usable) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &usable));
-  if (!usable) {
+  PetscCall(AIJTCUCheckLayouts(A, transposed, B, C));
+  if (plan) PetscCall(AIJTCUIsAtHome(A, plan, &done));
+  if (done) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &done));
+  if (done && transposed) PetscCall(AIJTCUPrepareTransposes(A, &plan->halo, &done));
+  if (done) PetscCall(AIJTCUMultiplyInPieces(A, &plan->halo, transposed, B, C, &done));
+  if (!done) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  m = transposed ? A->cmap->n : A->rmap->n;
-  PetscCall(AIJTCUCheckLayouts(A, transposed, B));
-  PetscCheck(m == C->rmap->n && B->cmap->N == C->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-    "Sizes do not fit: A has %" PetscInt_FMT " local %s and C %" PetscInt_FMT " rows, B %" PetscInt_FMT " columns and C %" PetscInt_FMT,
-    m, transposed ? "columns" : "rows", C->rmap->n, B->cmap->N, C->cmap->N);
-  PetscCall(AIJTCUMultiplyWhereA(A, &plan->halo, transposed, B, C));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -203,7 +227,6 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));
   rows = transposed ? A->cmap : A->rmap;
-  PetscCall(AIJTCUCheckLayouts(A, transposed, B));
   PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
   if (!transposed) PetscCall(MatSetBlockSizesFromMats(C, A, B));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATMPIDENSE, &cdense));
@@ -242,14 +265,16 @@ static PetscErrorCode AIJTCUHaloTakes(Mat C, const AIJTCUPlan *plan, PetscBool *
 PetscErrorCode AIJTCUSetUpProductMPI(Mat C, AIJTCUPlan *plan)
 {
   Mat       A = C->product->A;
-  PetscBool takes;
+  PetscBool takes, transposed;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHaloTakes(C, plan, &takes));
+  PetscCall(AIJTCUProductIsTransposed(C, &transposed));
+  if (takes) PetscCall(AIJTCUCheckLayouts(A, transposed, C->product->B, NULL));
   if (takes) PetscCall(AIJTCUPrepareHalo(A, plan, C->product->B->cmap->N, &takes));
   if (!takes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUAttachBlocks(A));
-  PetscCall(AIJTCURecordWhole(A, C->product->B->cmap->N));
+  PetscCall(AIJTCURecordWhole(A, transposed, C->product->B->cmap->N));
   C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Halo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

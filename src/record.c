@@ -8,6 +8,7 @@
 
 struct _n_AIJTCUChoice {
   char         *name;
+  PetscBool     transposed; /* the product is A^T B; rows and columns are those of A, or of what is multiplied for a block */
   PetscInt      rows, cols, N;
   PetscInt64    times;
   AIJTCUChoice *next;
@@ -62,7 +63,7 @@ static PetscErrorCode AIJTCUChoiceIsOfSame(const AIJTCUChoice *a, const AIJTCUCh
 {
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(a->name, b->name, same));
-  *same = (PetscBool)(*same && a->rows == b->rows && a->cols == b->cols && a->processes == b->processes);
+  *same = (PetscBool)(*same && a->transposed == b->transposed && a->rows == b->rows && a->cols == b->cols && a->processes == b->processes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,17 +101,20 @@ static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice 
 /* The product with N columns of the parallel matrix whose block A is. NULL if there is none, or if A is no block */
 static PetscErrorCode AIJTCUChoiceOfWhole(Mat A, PetscInt N, AIJTCUChoice **whole)
 {
-  AIJTCUPlan *plan;
+  AIJTCUPlan  *plan;
+  AIJTCUChoice like;
 
   PetscFunctionBegin;
   *whole = NULL;
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (!plan->owner || !plan->owner->counted) PetscFunctionReturn(PETSC_SUCCESS);
-  *whole = plan->owner->counted;
+  *whole          = plan->owner->counted;
+  like            = **whole;
+  like.transposed = plan->is_transpose;
   for (AIJTCUChoice *c = choices; c; c = c->next) {
     PetscBool same;
 
-    PetscCall(AIJTCUChoiceIsOfSame(c, plan->owner->counted, &same));
+    PetscCall(AIJTCUChoiceIsOfSame(c, &like, &same));
     if (same && c->N == N) *whole = c;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,18 +129,16 @@ static const char *AIJTCUChoiceName(Mat A)
 PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
 {
   AIJTCUChoice   c = {.rows = A->rmap->n, .cols = A->cmap->n, .N = N, .path = path, .reason = reason}, *whole, *counted;
+  AIJTCUPlan    *plan;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUChoiceOfWhole(A, N, &whole));
-  c.name = (char *)AIJTCUChoiceName(A); /* read only */
-  if (whole) {
-    AIJTCUPlan *plan;
-
-    PetscCall(AIJTCUGetPlan(A, &plan));
-    c.name = (char *)(plan->off_diagonal ? "off-diagonal block" : "diagonal block");
-  }
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  c.name       = (char *)AIJTCUChoiceName(A); /* read only */
+  c.transposed = plan->is_transpose;
+  if (whole) c.name = (char *)(plan->off_diagonal ? "off-diagonal block" : "diagonal block");
   /* The options as they are for this product. Later ones may differ, of another pattern for example */
   PetscCall(AIJTCUReplay(A, N, &c.options));
   ierr = AIJTCUChoiceCount(whole ? &whole->blocks : &choices, &c, &counted);
@@ -146,9 +148,9 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
 }
 
 /* A product of a parallel matrix with N columns was set up */
-PetscErrorCode AIJTCURecordWhole(Mat A, PetscInt N)
+PetscErrorCode AIJTCURecordWhole(Mat A, PetscBool transposed, PetscInt N)
 {
-  AIJTCUChoice c = {.name = (char *)AIJTCUChoiceName(A), .options = (char *)"", .rows = A->rmap->N, .cols = A->cmap->N, .N = N};
+  AIJTCUChoice c = {.name = (char *)AIJTCUChoiceName(A), .transposed = transposed, .options = (char *)"", .rows = A->rmap->N, .cols = A->cmap->N, .N = N};
   AIJTCUPlan  *plan;
 
   PetscFunctionBegin;
@@ -164,7 +166,7 @@ static PetscErrorCode AIJTCUChoicePrint(const AIJTCUChoice *c)
   const MPI_Comm comm = PETSC_COMM_WORLD;
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(comm, "%s, %" PetscInt_FMT " x %" PetscInt_FMT, c->name, c->rows, c->cols));
+  PetscCall(PetscPrintf(comm, "%s%s, %" PetscInt_FMT " x %" PetscInt_FMT, c->transposed ? "transpose of " : "", c->name, c->rows, c->cols));
   if (c->processes) PetscCall(PetscPrintf(comm, " on %d process%s", (int)c->processes, c->processes == 1 ? "" : "es"));
   PetscCall(PetscPrintf(comm, ", N = %" PetscInt_FMT ": %s", c->N, c->processes ? "in blocks" : MatAIJTCUPaths[c->path]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -3,7 +3,8 @@
 
    It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So
    A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is
-   transposed once, on the host. New values are taken where those of the matrix are.
+   transposed once, on the host. New values are taken where those of the matrix are. A device without memory for it has
+   none: the parent makes the product.
 */
 #include "aijtcuimpl.h"
 #include <csr/transpose.h>
@@ -40,11 +41,14 @@ static PetscErrorCode AIJTCUTransposedPattern(Mat A, AIJTCUTransposed *t)
 
 static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTransposed *t)
 {
+  const char *name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix;
+
   PetscFunctionBegin;
   PetscCall(AIJTCUTransposedPattern(A, t));
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, A->cmap->n, A->rmap->n, t->rowptr, t->colidx, t->values, &t->mat));
   PetscCall(MatConvert(t->mat, plan->parent_type, MAT_INPLACE_MATRIX, &t->mat));
   PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->owner ? plan->owner : plan));
+  if (name) PetscCall(PetscObjectSetName((PetscObject)t->mat, name)); /* for what lists products */
   PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with blocks\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,7 +70,7 @@ static PetscErrorCode AIJTCUTransposedMap(Mat A, AIJTCUTransposed *t)
   PetscFunctionBegin;
   if (t->dmap) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallOnStream(stream, AIJTCUTransposedMapOnStream(t, stream));
-  if (!t->dmap) PetscCall(PetscInfo(A, "aijtcu: values of the transpose are taken on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  if (!t->dmap) PetscCall(PetscInfo(A, "aijtcu: no map on the device, values of the transpose are taken on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,15 +147,40 @@ static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, AIJTCUTran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Make it, if there is none. It reads the options of A's owner, which may have changed */
-static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan)
+/* Whether there is memory for it where A is. PETSc ends a program that has none on a device */
+static PetscErrorCode AIJTCUTransposedFits(Mat A, AIJTCUPlan *plan, PetscBool *fits)
+{
+  PetscFunctionBegin;
+  *fits = PETSC_TRUE;
+  #if AIJTCU_HAVE_DEVICE
+  {
+    PetscBool device;
+    MatInfo   info;
+
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+    if (device) PetscCall(AIJTCUDeviceAsk((size_t)info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (size_t)(A->cmap->n + 1) * sizeof(PetscInt), fits));
+  }
+  if (!*fits) PetscCall(PetscInfo(A, "aijtcu: no transpose, the parent's product instead: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  #else
+  (void)A;
+  (void)plan;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make it, if there is none and there is memory for it. It reads the options of A's owner, which may have changed */
+static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *have)
 {
   AIJTCUTransposed *t    = &plan->transposed;
   PetscErrorCode    ierr = PETSC_SUCCESS;
   AIJTCUPlan       *tplan;
 
   PetscFunctionBegin;
+  *have = PETSC_TRUE;
   if (!t->mat) {
+    PetscCall(AIJTCUTransposedFits(A, plan, have));
+    if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
     ierr = AIJTCUTransposedCreate(A, plan, t);
     PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
@@ -161,22 +190,24 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUGetPlan(t->mat, &tplan));
   tplan->owner        = plan->owner ? plan->owner : plan;
   tplan->off_diagonal = plan->off_diagonal;
+  tplan->is_transpose = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Have the transpose where A is, and as A is. An object's state is never zero. Values can be written on the host
+   Have the transpose where A is, and as A is, if there is memory for it. An object's state is never zero. Values can be written on the host
    without a new state. Those of a matrix on a device are then on their way there: see AIJTCUDeviceCall(). On the host
    nothing tells of them, so they are taken for each product
 */
-PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan, PetscBool *have)
 {
   AIJTCUTransposed *t = &plan->transposed;
   PetscObjectState  state;
   PetscBool         device, bound, tbound, changed;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUTransposedHave(A, plan));
+  PetscCall(AIJTCUTransposedHave(A, plan, have));
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   PetscCall(MatBoundToCPU(A, &bound));

@@ -11,8 +11,8 @@
    - Products are set up once for a width of blocks. The blocks are kept for WIDTHS widths, if they fit.
    - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
      other sign, too, and its solution is subtracted. No bit of the result depends on that.
-   - A coarse solve of few rows on one process, whose KSP applies a factor once, is made a matrix: what it does to the
-     identity. Triangular solves with so few rows would wait for one row after the other.
+   - A coarse solve of few rows, whose KSP applies a factor once, is made a matrix: what it does to the identity.
+     Triangular solves with so few rows would wait for one row after the other.
 
    What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
 
@@ -354,19 +354,22 @@ static PetscErrorCode FactorOf(KSP ksp, Mat *F)
 /* The coarse solve of the identity, as a sparse matrix, for products with blocks like X. NULL if the solve fails */
 static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, Mat *coarse)
 {
-  const PetscInt     n = A->rmap->N;
+  const MPI_Comm     comm = PetscObjectComm((PetscObject)A);
   Mat                identity, inverse;
   KSPConvergedReason reason;
+  PetscBool          solved;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateDense(PetscObjectComm((PetscObject)A), n, n, n, n, NULL, &identity));
+  PetscCall(MatCreateDense(comm, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N, NULL, &identity));
   PetscCall(MatShift(identity, 1));
   PetscCall(MatConvert(identity, ((PetscObject)X)->type_name, MAT_INPLACE_MATRIX, &identity));
   PetscCall(MatDuplicate(identity, MAT_DO_NOT_COPY_VALUES, &inverse));
   PetscCall(KSPMatSolve(ksp, identity, inverse));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(MatDestroy(&identity));
-  if (reason > 0) {
+  solved = (PetscBool)(reason > 0);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &solved, 1, MPI_C_BOOL, MPI_LAND, comm));
+  if (solved) {
     PetscCall(MatConvert(inverse, MATDENSE, MAT_INPLACE_MATRIX, &inverse));
     PetscCall(MatConvert(inverse, MATAIJ, MAT_INITIAL_MATRIX, coarse));
     PetscCall(MatConvert(*coarse, type, MAT_INPLACE_MATRIX, coarse));
@@ -375,27 +378,34 @@ static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let s->coarse be the coarse solve as it is now, if it is made a matrix: where blocks are taken, on one process */
+/* Let s->coarse be the coarse solve as it is now, if it is made a matrix: where blocks are taken */
 static PetscErrorCode CoarseSync(PC pc, Multigrid *s, Mat X)
 {
-  const KSP   ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
-  PetscBool   is  = PETSC_TRUE;
-  PetscMPIInt size;
-  MatType     type;
-  Mat         A, F;
+  const KSP ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
+  MatType   type;
+  Mat       A, F;
+  enum {
+    HAVE, /* a factor */
+    SAME, /* that s->coarse is of */
+    NONE, /* there was none before */
+    NQUESTIONS
+  };
+  PetscBool all[NQUESTIONS] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  if (size > 1 || !s->taken) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->taken) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
   PetscCall(KSPGetOperators(ksp, NULL, &A));
   PetscCall(FactorOf(ksp, &F));
-  if (F && A->rmap->N > COARSE) F = NULL;
-  if (F && s->coarse_of.mat) PetscCall(GivenIs(&s->coarse_of, F, FACTOR, &is));
-  if (is && F == s->coarse_of.mat) PetscFunctionReturn(PETSC_SUCCESS);
+  all[HAVE] = (PetscBool)(F && A->rmap->N <= COARSE);
+  all[NONE] = (PetscBool)!s->coarse_of.mat;
+  if (F && !all[NONE]) PetscCall(GivenIs(&s->coarse_of, F, FACTOR, &all[SAME]));
+  else all[SAME] = PETSC_FALSE;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, NQUESTIONS, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  if (all[all[HAVE] ? SAME : NONE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CoarseDrop(s));
-  if (!F) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!all[HAVE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetType(pc->pmat, &type));
   PetscCall(CoarseSolveIdentity(ksp, A, type, X, &s->coarse));
   PetscCall(GivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */

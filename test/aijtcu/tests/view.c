@@ -1,6 +1,6 @@
 static char help[] = "MatView() of a MATAIJTCU in the format info, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
 -n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band, -vectors: products with vectors only,\n\
--equal: the products of two matrices of the same name and size are set up, then made.\n\n";
+-equal: the products of two matrices of the same name and size are set up, then made. -transposed: A^T B beside A B.\n\n";
 
 #include <petscaijtcu.h>
 
@@ -66,6 +66,34 @@ static PetscErrorCode MultiplyEqual(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A^T B beside A B: each is a line of its own, and each block's product counts for A */
+static PetscErrorCode MultiplyTransposed(Mat A)
+{
+  MatAIJTCUCounts before, after;
+  Mat             B, C;
+  PetscMPIInt     size;
+  PetscInt        m;
+  PetscInt64      n;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, m, PETSC_DECIDE, PETSC_DETERMINE, 6, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatAIJTCUGetCounts(A, &before));
+  for (int k = 0; k < 3; k++) {
+    PetscCall(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(MatAIJTCUGetCounts(A, &after));
+  n = after.tcu + after.csr + after.cusparse - before.tcu - before.csr - before.cusparse;
+  if (n != 3 * (size > 1 ? 2 : 1)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt64_FMT " products are counted for three with the transpose\n", n));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* How often something was built, found or timed, over all matrices */
 static PetscErrorCode CountEvents(int *count)
 {
@@ -106,7 +134,7 @@ int main(int argc, char **argv)
 {
   Mat       A;
   PetscInt  r0, r1, n = 64;
-  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE, equal = PETSC_FALSE;
+  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE, equal = PETSC_FALSE, transposed = PETSC_FALSE;
   char      prefix[64] = "";
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -117,6 +145,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-blocks", &blocks, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vectors", &vectors, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-equal", &equal, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-transposed", &transposed, NULL));
   PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
   PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
   PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
@@ -137,6 +166,7 @@ int main(int argc, char **argv)
   PetscCall(ViewBuildsNothing(A, "-before_view"));
   if (vectors) PetscCall(MultiplyVector(A));
   else if (equal) PetscCall(MultiplyEqual(A));
+  else if (transposed) PetscCall(MultiplyTransposed(A));
   else PetscCall(MultiplyBlock(A));
   PetscCall(ViewBuildsNothing(A, "-after_view"));
   PetscCall(MatDestroy(&A));
@@ -189,6 +219,12 @@ int main(int argc, char **argv)
     nsize: 2
     filter: grep -A4 "aijtcu: products" | sed -e "/off-diagonal block/d" -e "s, (.*,,"
     args: -equal -mat_aijtcu_view_choice -mat_aijtcu_path tcu
+
+  test:
+    suffix: transposed
+    nsize: 2
+    filter: grep -v "^Mat Object"
+    args: -transposed -mat_aijtcu_view_choice -mat_aijtcu_path csr
 
   test: # what no product has needed is not found out
     suffix: unknown
