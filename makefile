@@ -13,7 +13,8 @@ make test-matrix  build those PETScs, and one with debug checks, and run all tes
 make test-architectures  compile the kernels for other GPUs than the one here: ARCHITECTURES='80 86 89 90 100 120', PRECISIONS='double single'
                   (5 minutes on two cores)
 make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (4 to 9 minutes on two cores)
-make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU); make test-slepc: SLEPc's
+make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
+make test-slepc   run SLEPc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench

@@ -72,7 +72,7 @@ static PetscErrorCode AIJTCUPiecesFindRoom(Mat A, AIJTCUPieces *p)
 }
   #endif
 
-/* Prepare pieces of all columns. usable has the same answer on all processes. AIJTCUPiecesEnd() must follow. Collective */
+/* Prepare pieces of all columns. usable is the same on all processes. AIJTCUPiecesEnd() must follow. Collective */
 PetscErrorCode AIJTCUPiecesBegin(Mat A, const AIJTCUHalo *h, Mat B, Mat C, AIJTCUPieces *p, PetscBool *usable)
 {
   const PetscInt N = B->cmap->N;

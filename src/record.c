@@ -8,7 +8,7 @@
 
 struct _n_AIJTCUChoice {
   char         *name;
-  PetscBool     transposed; /* the product is A^T B; rows and columns are those of A, or of what is multiplied for a block */
+  PetscBool     transposed; /* the product is A^T B; rows and columns are of A, or of what is multiplied for a block */
   PetscInt      rows, cols, N;
   PetscInt64    times;
   AIJTCUChoice *next;

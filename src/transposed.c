@@ -195,9 +195,9 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *h
 }
 
 /*
-   Have the transpose where A is, and as A is, if there is memory for it. An object's state is never zero. Values can be written on the host
-   without a new state. Those of a matrix on a device are then on their way there: see AIJTCUDeviceCall(). On the host
-   nothing tells of them, so they are taken for each product
+   Have the transpose where A is, and as A is, if there is memory for it. An object's state is never zero. Values can be
+   written on the host without a new state. Those of a matrix on a device are then on their way there: see
+   AIJTCUDeviceCall(). On the host nothing tells of them, so they are taken for each product
 */
 PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan, PetscBool *have)
 {

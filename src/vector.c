@@ -89,7 +89,7 @@ PetscErrorCode AIJTCUVectorUse(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the choice of a kernel needs to know of a VectorPlan. What was made for another setting stays, and is not used */
+/* What the choice of a kernel needs to know of a VectorPlan. What was made for another setting stays, not used */
 void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *facts)
 {
   const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;

@@ -55,7 +55,7 @@ typedef struct {
   int64_t first, nnz, longest;   /* the first entry; how many there are, and in the longest row */
   int32_t nonempty;              /* rows with an entry */
   int32_t lanes;                 /* of a row; zero where that follows from its length */
-  int32_t turns;                 /* entries of a lane that are on their way together: 2, 4 or 8, where lanes is not zero */
+  int32_t turns;                 /* entries of a lane on their way together: 2, 4 or 8, where lanes is not zero */
   int32_t long_entries;          /* longer rows are cut */
   int32_t nlong, nparts;         /* rows that are cut, and their parts */
   int32_t nnodes, node_rows;     /* nodes, and the most rows of one; zero without nodes */

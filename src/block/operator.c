@@ -318,8 +318,8 @@ PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
 }
 
 /*
-   What a smoother multiplies with, whose steps are AIJTCUBlockSmooth(). D is NULL where there are norms, which need the residual, or
-   no steps, or where the preconditioner has failed
+   What a smoother multiplies with, whose steps are AIJTCUBlockSmooth(). D is NULL where there are norms, which need the
+   residual, or no steps, or where the preconditioner has failed
 */
 PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP ksp, AIJTCUBlockKSP *s, PetscInt *dblock, Vec *D)
 {

@@ -223,7 +223,7 @@ static void TestHubs(int64_t leaves)
   h = DownloadAll(&c);
   TestIsBreadthFirst(&A, &h);
   Report(c.levels <= 16, "too many levels", A.name);
-  for (const HrpbInt hub : {0, 1}) { /* leaves of a hub that have nothing else are equal rows: side by side, ascending */
+  for (const HrpbInt hub : {0, 1}) { /* leaves with nothing but the hub are equal rows: side by side, ascending */
     int64_t runs = 0;
 
     for (int64_t k = 0, before = -1; k < n; k++) {
