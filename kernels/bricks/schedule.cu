@@ -160,7 +160,7 @@ static bool LongestFirst(const std::vector<uint32_t> &work, size_t ctas)
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
   const uint32_t          most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
-  const bool              few  = h->npanels <= MOST_PANELS && h->params.window_cols > 1;
+  const bool              few  = h->npanels <= MOST_PANELS && (h->params.window_cols > 1 || h->params.panel_rows > h->params.brick_rows);
   std::vector<uint32_t>   start;
   std::vector<WorkItem>   items;
   std::vector<SplitPanel> split;
@@ -242,7 +242,7 @@ template <int BM, typename Scalar> static __global__ void __launch_bounds__(COMB
       const int32_t panel_row = (int32_t)(i % f.panel_rows), row = i < nsums ? MatrixRow(f, s.panel, panel_row) : -1;
 
       sum[j] += lost[j];
-      if (row >= 0) d.C[row + n * d.ldc] = IsFinite(sum[j]) ? sum[j] : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb);
+      if (row >= 0) d.C[row * d.crow + n * d.ldc] = IsFinite(sum[j]) ? sum[j] : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb, d.brow);
     }
   }
 }

@@ -86,6 +86,7 @@ enum {
 */
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbShortParams(void);
+HrpbParams HrpbRowsParams(void);
 HrpbParams HrpbGatherParams(void);
 
 /*
