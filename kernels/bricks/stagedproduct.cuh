@@ -124,7 +124,7 @@ typedef struct {
 } // namespace
 
 enum {
-  WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block */
+  WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block, where B is column-major */
   HALF_TILES = 4  /* the same where two or more thread blocks share a multiprocessor */
 };
 
@@ -154,11 +154,12 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most, bo
 /*
    Up to 128 columns are multiplied together, so that A is decoded once. Two thread blocks with half of the columns each
    are better in two cases: where one would have only two stages, and where panels are short. Then one multiplies while
-   the other stores its sums. Tiles are narrower where two stages do not fit, as on devices with less shared memory.
+   the other stores its sums. It is so wherever B is row-major: half of a row is whole sectors, too. Tiles are narrower
+   where two stages do not fit, as on devices with less shared memory.
 */
 static Tiling ChooseTiling(const Product *p, const SpmmDevice *device, bool rows)
 {
-  const Tiling wide = GetTiling(p, device, WIDE_TILES, rows);
+  const Tiling wide = GetTiling(p, device, rows ? HALF_TILES : WIDE_TILES, rows);
 
   if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)StagedShortPanel(p->h->params.brick_rows) * p->h->npanels) return wide;
   for (int most = HALF_TILES;; most /= 2) {
@@ -188,23 +189,29 @@ template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const 
 {
   const bool tall = p->h->params.brick_rows == 16;
 
-  switch (t->nt * t->wn) {
+  if constexpr (LAYOUT != B_ROWS) {
+    switch (t->nt * t->wn) {
+    case 5:
+      return Launch<P, 8, 5, 1, LAYOUT, 1>(p, device, t, a);
+    case 6:
+      return tall ? Launch<P, 16, 3, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 6, 1, LAYOUT, 1>(p, device, t, a);
+    case 7:
+      return Launch<P, 8, 7, 1, LAYOUT, 1>(p, device, t, a);
+    case 8:
+      return tall ? Launch<P, 16, 4, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 8, 1, LAYOUT, 1>(p, device, t, a);
+    default:
+      break;
+    }
+  }
+  switch (t->nt) {
   case 1:
     return tall ? Launch<P, 16, 1, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3>(p, device, t, a);
   case 2:
     return tall ? Launch<P, 16, 2, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3>(p, device, t, a);
   case 3:
     return tall ? Launch<P, 16, 3, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2>(p, device, t, a);
-  case 4:
-    return tall ? Launch<P, 16, 4, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2>(p, device, t, a);
-  case 5:
-    return Launch<P, 8, 5, 1, LAYOUT, 1>(p, device, t, a);
-  case 6:
-    return tall ? Launch<P, 16, 3, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 6, 1, LAYOUT, 1>(p, device, t, a);
-  case 7:
-    return Launch<P, 8, 7, 1, LAYOUT, 1>(p, device, t, a);
   default:
-    return tall ? Launch<P, 16, 4, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 8, 1, LAYOUT, 1>(p, device, t, a);
+    return tall ? Launch<P, 16, 4, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2>(p, device, t, a);
   }
 }
 
