@@ -352,8 +352,10 @@ int main(int argc, char **argv)
   TestMatrix(Make("stencil", small_run ? 120 : 240, small_run ? 120 : 240, Stencil), HrpbStagedParams());
   TestMatrix(Make("empty rows", small_run ? 300 : 700, 200, Gaps), HrpbShortParams());
   TestMatrix(Make("random", 180, 180, Sparse), HrpbGatherParams());
+  TestMatrix(Make("random", 180, 180, Sparse), HrpbRowsParams());
+  TestMatrix(Make("no entries", 30, 30, Nothing), HrpbRowsParams());
   TestMatrix(Make("no entries", 30, 30, Nothing), HrpbStagedParams());
-  TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* some rows are cut */
+  for (const HrpbParams &params : {HrpbGatherParams(), HrpbRowsParams()}) TestMatrix(LongRow(3000, false), params); /* some rows are cut */
   if (!small_run) {
     TestMatrix(Make("wide band", 300, 300, WideBand), HrpbStagedParams());
     TestMatrix(Make("dense rows", 300, 500, DenseRows), HrpbGatherParams());
