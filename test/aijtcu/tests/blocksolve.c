@@ -2,10 +2,15 @@ static char help[] = "KSPMatSolve() with a MATAIJTCU, each column against KSPSol
 -taken: whether the solve is one of whole blocks, -auto: it is one if the operator is on a device; -whole: the reference is KSPMatSolve() with the MATAIJ;\n\
 -within: most by which iterations may differ; -scenario: something else than one solve.\n\n";
 
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscaijtcu.h>
 #include "kind.h"
 #include "bits.h"
+#include "interpose.h"
 #include <petsc/private/matimpl.h>
+#if PetscDefined(HAVE_CUDA)
+  #include <cuda_runtime_api.h>
+#endif
 
 typedef enum {
   SPD,
@@ -784,21 +789,29 @@ static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory of which the library gets no more than so much, when it asks how much there is */
+/* Memory of which the library gets no more than so much at once: on the host when it asks how much there is */
 static struct {
   PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
-  size_t   most;
+  size_t   most; /* 0 for any */
   PetscInt refused;
 } memory;
 
+static PetscBool Refuse(size_t bytes)
+{
+  if (!memory.most || bytes <= memory.most) return PETSC_FALSE;
+  memory.refused++;
+  return PETSC_TRUE;
+}
+
 static PetscErrorCode AllocateLittle(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **p)
 {
-  if (bytes > memory.most && !strcmp(function, "AIJTCUBlockAsk")) {
-    memory.refused++;
-    return PETSC_ERR_MEM;
-  }
+  if (!strcmp(function, "AIJTCUBlockAsk") && Refuse(bytes)) return PETSC_ERR_MEM;
   return (*memory.allocate)(bytes, clear, line, function, file, p);
 }
+
+#if PetscDefined(HAVE_CUDA)
+INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream), if (Refuse(bytes)) return cudaErrorMemoryAllocation)
+#endif
 
 /* With little memory the columns are solved in batches, of which all columns are known. The second solve knows how many */
 static PetscErrorCode Memory(Mat A, Mat T, const Params *p, Mat B, Mat X0)
@@ -813,12 +826,13 @@ static PetscErrorCode Memory(Mat A, Mat T, const Params *p, Mat B, Mat X0)
   PetscCall(KSPGMRESGetRestart(ksp, &restart));
   PetscCall(MatGetLocalSize(A, &m, NULL));
   memory.allocate = PetscTrMalloc;
-  memory.most     = (size_t)(restart + 6) * (N / 2) * m * sizeof(PetscScalar);
   for (int i = 0; i < 2 && !ierr; i++) {
     memory.refused = 0;
+    memory.most    = (size_t)(restart + 6) * (N / 2) * m * sizeof(PetscScalar);
     PetscTrMalloc  = AllocateLittle;
     ierr           = SolveAndCompare("little memory", ksp, ref, p, T, B, X0);
     PetscTrMalloc  = memory.allocate;
+    memory.most    = 0;
     if (!ierr && (memory.refused > 0) != !i) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Memory was refused %" PetscInt_FMT " times in solve %d\n", memory.refused, i));
   }
   PetscCall(ierr);
@@ -1100,7 +1114,6 @@ int main(int argc, char **argv)
 
     test:
       suffix: memory
-      requires: !cuda
       nsize: {{1 2}}
       args: -ksp_type gmres -pc_type jacobi -ksp_gmres_restart 20 -nonzero -scenario memory
 
@@ -1118,6 +1131,18 @@ int main(int argc, char **argv)
       args: -ksp_type cg -pc_type jacobi -scenario narrow -info :ksp
       filter: grep -o "goes on with a block.*" | sort | uniq -c
       output_file: output/blocksolve_narrow_widths.out
+
+    test: # the log says why a solve is not one of whole blocks, and how columns end
+      suffix: info_why
+      args: -ksp_type cg -pc_type jacobi -taken 0 -ksp_monitor -info :ksp
+      filter: grep -o "aijtcu: cg takes.*" | sort -u
+      output_file: output/blocksolve_why.out
+
+    test:
+      suffix: info_columns
+      args: -ksp_type cg -pc_type none -with_nan -info :ksp
+      filter: grep -o -e "aijtcu: cg solves.*" -e "right-hand side [24] ends with [A-Z_]*" | sort -u
+      output_file: output/blocksolve_columns.out
 
     test:
       suffix: off
@@ -1167,6 +1192,12 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2}}
       args: -use_gpu_aware_mpi 0 -ksp_type richardson -pc_type gamg -block densecuda -whole -within 20 -nonzero {{0 1}}
+
+    test:
+      suffix: cuda_memory
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type gmres -pc_type jacobi -ksp_gmres_restart 20 -block densecuda -nonzero -scenario memory
 
     test:
       suffix: cuda_narrow
