@@ -755,49 +755,16 @@ static PetscErrorCode Quiet(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies between host and device so far: of blocks and vectors both ways, and of scalars to the host */
-static void GetCopies(PetscLogDouble count[2])
-{
-  count[0] = count[1] = 0;
-#if PetscDefined(HAVE_DEVICE)
-  count[0] = petsc_ctog_ct + petsc_gtoc_ct;
-  count[1] = petsc_gtoc_ct_scalar;
-#endif
-}
-
-/* Four iterations more copy no block and no vector, and scalars to the host once each at most, which is a wait */
-static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
-{
-  PetscLogDouble count[3][2], before[2], more[2];
-  KSP            ksp;
-  Mat            X;
-
-  PetscFunctionBegin;
-  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
-  PetscCall(CreateSolver(T, p, &ksp));
-  for (int i = 0; i < 3; i++) {
-    PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-30, PETSC_CURRENT, PETSC_CURRENT, i < 2 ? 4 : 8));
-    GetCopies(before);
-    PetscCall(KSPMatSolve(ksp, B, X));
-    GetCopies(count[i]);
-    for (int k = 0; k < 2; k++) count[i][k] -= before[k];
-  }
-  for (int k = 0; k < 2; k++) more[k] = count[2][k] - count[1][k];
-  if (more[0] != 0 || more[1] > 4) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations copied blocks and vectors %g times, and scalars to the host %g times\n", more[0], more[1]));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(MatDestroy(&X));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Memory of which the library gets no more than so much at once: on the host when it asks how much there is */
 static struct {
   PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
   size_t   most; /* 0 for any */
-  PetscInt refused;
+  PetscInt refused, asked; /* how often; asked counts what is for a device, by PETSc as well */
 } memory;
 
 static PetscBool Refuse(size_t bytes)
 {
+  memory.asked++;
   if (!memory.most || bytes <= memory.most) return PETSC_FALSE;
   memory.refused++;
   return PETSC_TRUE;
@@ -810,8 +777,46 @@ static PetscErrorCode AllocateLittle(size_t bytes, PetscBool clear, int line, co
 }
 
 #if PetscDefined(HAVE_CUDA)
+INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t bytes), (p, bytes), if (Refuse(bytes)) return cudaErrorMemoryAllocation)
 INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream), if (Refuse(bytes)) return cudaErrorMemoryAllocation)
 #endif
+
+/* Copies between host and device so far: of blocks and vectors both ways, and of scalars to the host. And allocations */
+static void GetCopies(PetscLogDouble count[3])
+{
+  count[0] = count[1] = 0;
+  count[2] = (PetscLogDouble)memory.asked;
+#if PetscDefined(HAVE_DEVICE)
+  count[0] = petsc_ctog_ct + petsc_gtoc_ct;
+  count[1] = petsc_gtoc_ct_scalar;
+#endif
+}
+
+/* Four iterations more copy no block and no vector, and scalars to the host once each at most, which is a wait. They
+   allocate nothing on the device */
+static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
+{
+  PetscLogDouble count[3][3], before[3], more[3];
+  KSP            ksp;
+  Mat            X;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
+  PetscCall(CreateSolver(T, p, &ksp));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-30, PETSC_CURRENT, PETSC_CURRENT, i == 1 ? 4 : 8));
+    GetCopies(before);
+    PetscCall(KSPMatSolve(ksp, B, X));
+    GetCopies(count[i]);
+    for (int k = 0; k < 3; k++) count[i][k] -= before[k];
+  }
+  for (int k = 0; k < 3; k++) more[k] = count[2][k] - count[1][k];
+  if (more[0] != 0 || more[1] > 4) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations copied blocks and vectors %g times, and scalars to the host %g times\n", more[0], more[1]));
+  if (more[2] != 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations allocated %g times on the device\n", more[2]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* With little memory the columns are solved in batches, of which all columns are known. The second solve knows how many */
 static PetscErrorCode Memory(Mat A, Mat T, const Params *p, Mat B, Mat X0)
