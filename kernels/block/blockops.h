@@ -155,8 +155,8 @@ typedef struct {
   HrpbError (*combine)(const BlockShape *, bool add, int32_t nterms, const BlockTerm[], BlockOut Y);
 
   /*
-     Y = the sum of two terms without a diagonal, then gram() of Y and D Y: in one pass where that is faster. Y has the
-     bits of combine(). D is a diagonal. Without rows it may be NULL
+     Y = the sum of two terms without a diagonal, then gram() of Y and D Y, in one pass. Y has the bits of combine(). D
+     is a diagonal. Without rows it may be NULL
   */
   HrpbError (*combine_gram)(const BlockShape *, const BlockTerm[2], BlockOut Y, BlockGramKind, const HrpbScalar *D, HrpbScalar *G);
 } BlockOps;

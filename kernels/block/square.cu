@@ -6,7 +6,7 @@
 
      combine       (terms + 1) s   3 s where a term is added to Y
      gram          2 s             s where Y is D X, for one product or two
-     combine_gram  3 s, or 4 s with FEW columns or less: combine, then gram
+     combine_gram  3 s
 
    cuBLAS reads the result again for each term but the first, and a block again for each product.
 
@@ -32,8 +32,7 @@ enum {
   ROWS         = 16,                /* of a warp at a time */
   PART         = ROWS * HRPB_WARPS, /* of a thread block at a time */
   MOST_COMBINE = 264,               /* thread blocks: two for each multiprocessor of an H100 */
-  MOST_PARTS   = 264,
-  FEW          = 16 /* columns, see BlockCombineGram() */
+  MOST_PARTS   = 264
 };
 
 namespace {
@@ -304,12 +303,12 @@ template <int M, BlockGramKind KIND, bool SCALED> static __global__ void __launc
 }
 
 /*
-   Two terms, and the products of their sum, of more than FEW columns. There are no registers for the next rows beside
-   these: they are on their way while products are made
+   Two terms, and the products of their sum. There are no registers for the next rows beside these: they are on their
+   way while products are made
 */
-template <BlockGramKind KIND> static __global__ void __launch_bounds__(HRPB_THREADS, 1) CombineGramKernel(const __grid_constant__ CombineGramArgs a)
+template <int M, BlockGramKind KIND> static __global__ void __launch_bounds__(HRPB_THREADS, 3 - M) CombineGramKernel(const __grid_constant__ CombineGramArgs a)
 {
-  constexpr int M = BLOCK_SQUARE / 16, TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
+  constexpr int TWO = KIND == BLOCK_GRAM_PLAIN ? 1 : 2, P = M * (M + 1);
   __shared__ __align__(16) double squares[2][256 * M * M];
   __shared__ double  total[TWO * P * 128];
   const CombineArgs &c      = a.combine;
@@ -398,29 +397,23 @@ HrpbError BlockCombine(const BlockShape *s, bool add, int32_t nterms, const Bloc
   return s->N > 16 ? RunCombine<2>(s, add, nterms, a) : RunCombine<1>(s, add, nterms, a);
 }
 
-/*
-   The pass that one kernel saves is worth less the fewer columns there are: it is one of four passes over the columns,
-   and what a kernel does besides them stays. And it saves less. Where a kernel has at most 16 columns, two thread
-   blocks share a multiprocessor, and a thread has 128 registers. combine and gram each have the next rows in them. Both
-   in one have not, and some of what they have goes to memory. Beyond 16 columns there is one thread block either way
-*/
+template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramKind kind, const CombineGramArgs &a)
+{
+  const unsigned int parts = (unsigned int)Parts(s->n);
+
+  if (kind == BLOCK_GRAM_PLAIN) CombineGramKernel<M, BLOCK_GRAM_PLAIN><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
+  else if (kind == BLOCK_GRAM_WITH_X) CombineGramKernel<M, BLOCK_GRAM_WITH_X><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
+  else CombineGramKernel<M, BLOCK_GRAM_WITH_Y><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
 HrpbError BlockCombineGram(const BlockShape *s, const BlockTerm terms[2], BlockOut Y, BlockGramKind kind, const HrpbScalar *D, HrpbScalar *G)
 {
-  const BlockGram       g     = {kind, {Y.array, Y.ld}, {NULL, 0}, D};
-  const CombineGramArgs a     = {{{terms[0], terms[1]}, Y, s->n, (int32_t)s->N}, D, (double *)s->work};
-  const unsigned int    parts = (unsigned int)Parts(s->n);
+  const CombineGramArgs a = {{{terms[0], terms[1]}, Y, s->n, (int32_t)s->N}, D, (double *)s->work};
 
-  if (s->N <= FEW) {
-    HrpbCall(BlockCombine(s, false, 2, terms, Y));
-    return BlockGramProducts(s, &g, G);
-  }
   if (s->N > BLOCK_SQUARE) return HRPB_ERR_UNSUPPORTED;
-  if (parts) {
-    if (kind == BLOCK_GRAM_PLAIN) CombineGramKernel<BLOCK_GRAM_PLAIN><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-    else if (kind == BLOCK_GRAM_WITH_X) CombineGramKernel<BLOCK_GRAM_WITH_X><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-    else CombineGramKernel<BLOCK_GRAM_WITH_Y><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-    HrpbCallCuda(cudaGetLastError());
-  }
-  return BlockSumParts(s, parts, (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * s->N * s->N, G);
+  if (s->n && s->N) HrpbCall(s->N > 16 ? RunCombineGram<2>(s, kind, a) : RunCombineGram<1>(s, kind, a));
+  return BlockSumParts(s, Parts(s->n), (kind == BLOCK_GRAM_PLAIN ? 1 : 2) * s->N * s->N, G);
 }
 #endif

@@ -21,8 +21,8 @@
    copy to the host and sends one. The step of X comes behind that copy: the device makes it while the host computes. On
    more than one process a sum over them is a wait, too.
 
-   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products (4 with few columns),
-   3 for X, and 2 of the product with A. cg has 14.
+   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of the
+   product with A. cg has one more.
 
    A block of one column is cg's.
 */
@@ -362,7 +362,7 @@ static PetscErrorCode AIJTCUTestBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, co
 
 /*
    An iteration but for the step of X: its direction from Z = M Qn and the last one, and the next Qn. With a diagonal M
-   also the products of the next Qn
+   also the products of the next Qn, in the pass that makes it
 */
 static PetscErrorCode AIJTCUIterateBCG(KSP ksp, AIJTCUBlockKSP *s, PetscBool first, Mat Z, Mat Qn[2], Mat S[2])
 {

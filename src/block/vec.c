@@ -936,7 +936,7 @@ static HrpbError AIJTCURunCombineGram(const struct _n_AIJTCUBlockCtx *ctx, const
   return (*ctx->ops->combine_gram)(shape, term, AIJTCUBlockOut(ctx, 0), call->gram.kind, call->D, call->out);
 }
 
-/* AIJTCUBlockCombine() of two terms, then AIJTCUBlockGram() of Y and D Y, in one call. For a context that combines */
+/* AIJTCUBlockCombine() of two terms, then AIJTCUBlockGram() of Y and D Y, in one pass. For a context that combines */
 PetscErrorCode AIJTCUBlockCombineGram(AIJTCUBlockCtx ctx, Mat Y, const AIJTCUBlockTerm terms[2], BlockGramKind kind, Vec D, PetscBool local, PetscScalar *G)
 {
   const PetscInt  nx   = kind == BLOCK_GRAM_PLAIN ? 1 : 2;
