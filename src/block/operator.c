@@ -61,8 +61,8 @@ static PetscErrorCode AIJTCUBlockBring(Mat X, Mat Y)
 }
 
 /*
-   B without the part in the null space of the transpose, or of A in a solve with the transpose. No X gives that part. As
-   in KSPSolve()
+   B without the part in the null space of the transpose, or of A in a solve with the transpose. As in KSPSolve(): no X
+   gives that part
 */
 static PetscErrorCode AIJTCUBlockRangeOnly(KSP ksp, AIJTCUBlockKSP *s, Mat *B)
 {
