@@ -24,7 +24,7 @@ struct CsrArgs {
   int32_t           part_blocks; /* thread blocks for parts: they come first, because their items are the longest */
   /*
      row-major copy of B, with one more row, of zeros. It is for lanes without an entry, whose loads then need no
-     condition
+     condition. Where the kernel adds, zeros of its own are for them, because R may be B itself
   */
   const HrpbScalar *R;
   int32_t           ncols, ldr;
@@ -40,6 +40,9 @@ template <int W> struct alignas(W * sizeof(HrpbScalar)) CsrVector {
   HrpbScalar x[W];
 };
 } // namespace
+
+/* As many as the lanes of a group read together, where the kernel adds */
+alignas(16) static __device__ const HrpbScalar zeros[CSR_TILE_BYTES / 2 / sizeof(HrpbScalar)] = {};
 
 template <int G, typename T> static __device__ __forceinline__ T FromLane(T x, int lane)
 {
@@ -128,10 +131,11 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
       if (first + e >= longest) break; /* the same in the whole warp */
 #pragma unroll
       for (int u = 0; u < U; u++) {
-        const HrpbScalar *row = r + (int64_t)FromLane<G>(col[(e + u) / G], (e + u) % G) * a.ldr;
+        const int32_t     c     = FromLane<G>(col[(e + u) / G], (e + u) % G);
+        const HrpbScalar *row_b = ADD && c == a.ncols ? zeros + lane * W : r + (int64_t)c * a.ldr;
 
 #pragma unroll
-        for (int k = 0; k < K; k++) x[u][k] = *(const CsrVector<W> *)(row + (k < K - 1 ? k * G * W : last));
+        for (int k = 0; k < K; k++) x[u][k] = *(const CsrVector<W> *)(row_b + (k < K - 1 ? k * G * W : last));
       }
 #pragma unroll
       for (int u = 0; u < U; u++) {
@@ -268,6 +272,12 @@ static __global__ void __launch_bounds__(COPY_THREADS) PadRows(const HrpbScalar 
   }
 }
 
+/* Whether a row-major B of N columns is whole vectors, one behind the other */
+static bool IsVectors(const SpmmIn *B, int64_t N)
+{
+  return B->ld == N && N % (16 / (int64_t)sizeof(HrpbScalar)) == 0 && (uintptr_t)B->array % 16 == 0;
+}
+
 /*
    B as the kernel reads it: rows with leading dimension ldr. there: the caller had it in this form, and nothing was
    copied
@@ -276,19 +286,22 @@ static HrpbError MakeRows(const SpmmOperands *o, int32_t nrows, HrpbScalar *R, c
 {
   *rows  = R;
   *ldr   = LeadingDimension(o->N);
-  *there = o->X.layout == SPMM_ROW_MAJOR_PADDED;
+  *there = false;
   switch (o->X.layout) {
   case SPMM_COLUMN_MAJOR:
     return RowMajor(o->X.array, o->X.ld, nrows, (int32_t)o->N, R, nrows + 1, *ldr, stream);
   case SPMM_ROW_MAJOR:
+    if (o->update == SPMM_ADD && IsVectors(&o->X, o->N)) break;
     PadRows<<<HrpbGrid(((int64_t)nrows + 1) * *ldr, COPY_TILE), COPY_THREADS, 0, stream>>>(o->X.array, o->X.ld, nrows, (int32_t)o->N, R, (int64_t)nrows + 1, *ldr);
     HrpbCallCuda(cudaGetLastError());
     return HRPB_SUCCESS;
   default:
-    *rows = o->X.array;
-    *ldr  = (int32_t)o->X.ld;
-    return HRPB_SUCCESS;
+    break;
   }
+  *rows  = o->X.array;
+  *ldr   = (int32_t)o->X.ld;
+  *there = true;
+  return HRPB_SUCCESS;
 }
 
 /* The workspace has the sums of parts first, then the copy of B */
