@@ -295,7 +295,8 @@ static void TestMatrix(const Matrix &A, const HrpbParams &params)
         TestCase(&s, {N, 1, x, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special});
       }
       TestCase(&s, {N, 0, columns, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, false, false, true, special});
-      TestCase(&s, {(N + 3) / 4 * 4, 0, rows, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special}); /* whole vectors */
+      /* rows of X that are whole vectors */
+      TestCase(&s, {(N + 3) / 4 * 4, 0, rows, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special});
       TestCase(&s, {N, 2, rows, rows, columns, columns, SPMM_ADD, 0, 0, 0, 0, false, false, true, special});
       TestCase(&s, {N, 2, columns, rows, rows, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special});
     }
