@@ -987,7 +987,7 @@ int main(int argc, char **argv)
     test:
       suffix: cg_pc
       nsize: 3
-      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type unpreconditioned -nonzero -with_nan
+      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero -with_nan
 
     test:
       suffix: cg_few
