@@ -5,7 +5,8 @@
      test-vector            all tests
      test-vector -small     few and small ones, to run under compute-sanitizer
      test-vector -csv FILE  times the kernels beside cuSPARSE, half a minute; writes the table FILE
-       [-matrices a,b]      some of those that are generated: stencil27, poisson7, elasticity, dof8, uniform, rmat, powerlaw
+       [-matrices a,b]      some of those that are generated: stencil27, poisson7, elasticity, dof8, uniform, rmat,
+                            powerlaw
        [-files a,b]         with these matrices in PETSc's binary format, too
        [-commit X]          what the table says of the version
        [-variants]          with every number of lanes, and of entries on their way
