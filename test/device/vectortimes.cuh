@@ -11,10 +11,10 @@
 
 /* How each product is timed: in turn with all others, and then again */
 enum {
-  TIMES_ROUNDS   = 5,
-  TIMES_IN_ROW   = 8,     /* products of a round, one behind the other */
-  TIMES_SPIN     = 60000, /* steps of about four cycles, which give the host time to launch what is timed */
-  TIMES_CHECKED  = 2000   /* rows of which errors are looked at */
+  TIMES_ROUNDS  = 5,
+  TIMES_IN_ROW  = 8,     /* products of a round, one behind the other */
+  TIMES_SPIN    = 60000, /* steps of about four cycles, which give the host time to launch what is timed */
+  TIMES_CHECKED = 2000   /* rows of which errors are looked at */
 };
 
 struct VectorTimes {
@@ -121,6 +121,32 @@ static double ErrorOf(const TimedMatrix *t, const Matrix *A, const HrpbScalar *x
   return worst;
 }
 
+/* Whether a product reads nodes, and short columns */
+static bool ReadsNodes(const TimedProduct *p)
+{
+  return p->kernel && !strcmp(p->kernel->name, "vector-nodes");
+}
+
+static bool ReadsShort(const TimedProduct *p)
+{
+  return p->kernel && p->plan.columns && (ReadsNodes(p) || !strcmp(p->kernel->name, "vector-csr16"));
+}
+
+/* Bytes of the matrix as a product reads it, and of both vectors once. Columns that bases do not reach count as short */
+static double BytesOf(const Matrix *A, const TimedProduct *p)
+{
+  const VectorPlan          *plan    = &p->plan;
+  const std::vector<int32_t> first   = ReadsNodes(p) ? Download((const int32_t *)plan->nodes, plan->nnodes) : std::vector<int32_t>();
+  const size_t               entries = A->colidx.size(), nrows = (size_t)A->nrows;
+  size_t                     columns = first.empty() ? entries : 0, bytes = sizeof(HrpbScalar) * (entries + nrows + (size_t)A->ncols);
+
+  for (int32_t row : first) columns += (size_t)(A->rowptr[row + 1] - A->rowptr[row]);
+  bytes += ReadsShort(p) ? sizeof(uint16_t) * columns + sizeof(int32_t) * (nrows / VECTOR_GROUP) : sizeof(HrpbInt) * columns;
+  bytes += first.empty() ? sizeof(HrpbInt) * nrows : (sizeof(HrpbInt) + sizeof(int32_t)) * first.size();
+  if (p->kernel && plan->order) bytes += sizeof(int32_t) * nrows;
+  return (double)bytes;
+}
+
 static void TimeProducts(const TimedMatrix *t, std::vector<TimedProduct> *products)
 {
   std::vector<std::vector<double>> ms(products->size());
@@ -156,7 +182,6 @@ static void TimeMatrix(const VectorTimes *v, const char *name, const Matrix *hos
 {
   const cusparseIndexType_t index = sizeof(HrpbInt) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
   const HrpbScalar          one = 1, zero = 0;
-  const double              bytes = (double)M->vector->nnz * (sizeof(HrpbScalar) + sizeof(HrpbInt)) + (double)sizeof(HrpbScalar) * (double)(M->nrows + M->ncols) + (double)sizeof(HrpbInt) * (double)M->nrows;
   TimedMatrix               t = {.M = *M, .operation = M == original ? CUSPARSE_OPERATION_NON_TRANSPOSE : CUSPARSE_OPERATION_TRANSPOSE};
   std::vector<HrpbScalar>   x((size_t)M->ncols);
   std::vector<TimedProduct> products = ProductsOf(&t, variants);
@@ -186,7 +211,7 @@ static void TimeMatrix(const VectorTimes *v, const char *name, const Matrix *hos
   }
   Report(errors < (sizeof(HrpbScalar) == 8 ? 1e-13 : 1e-5), "wrong", name);
   TimeProducts(&t, &products);
-  for (const TimedProduct &p : products) fprintf(v->csv, "%s%s,%s,%.5f,%.3f,%.3f,%.1e,%s,%s,%s,%d.%d\n", name, M == original ? "" : " transposed", p.name.c_str(), p.ms, products[0].ms / p.ms, bytes / v->copied / p.ms, p.error, sizeof(HrpbScalar) == 8 ? "double" : "single", v->commit, v->gpu, v->cuda / 1000, v->cuda % 100 / 10);
+  for (const TimedProduct &p : products) fprintf(v->csv, "%s%s,%s,%.5f,%.3f,%.3f,%.1e,%s,%s,%s,%d.%d\n", name, M == original ? "" : " transposed", p.name.c_str(), p.ms, products[0].ms / p.ms, BytesOf(host, &p) / v->copied / p.ms, p.error, sizeof(HrpbScalar) == 8 ? "double" : "single", v->commit, v->gpu, v->cuda / 1000, v->cuda % 100 / 10);
   fflush(v->csv);
   printf("%-24s%s %9.5f ms, %s %.3f\n", name, M == original ? "" : " transposed", products[0].ms, products[2].name.c_str(), products[0].ms / products[2].ms);
   fflush(stdout);
@@ -228,7 +253,8 @@ static void TimeAll(const VectorTimes *v, const Matrix &A, bool variants, bool t
 }
 
 /* A number of PETSc's binary files */
-template <typename T> static T BigEndian(const unsigned char *p)
+template <typename T>
+static T BigEndian(const unsigned char *p)
 {
   unsigned char turned[sizeof(T)];
   T             x;
@@ -254,8 +280,8 @@ static Matrix ReadMatrix(const std::string &file, const char *name)
   rewind(f);
   Check(text.size() >= HEADER && fread(text.data(), 1, text.size(), f) == text.size() ? 0 : 1);
   fclose(f);
-  A.nrows = BigEndian<int32_t>(&text[4]);
-  A.ncols = BigEndian<int32_t>(&text[8]);
+  A.nrows           = BigEndian<int32_t>(&text[4]);
+  A.ncols           = BigEndian<int32_t>(&text[8]);
   const int64_t nnz = BigEndian<int32_t>(&text[12]);
 
   Check(text.size() == HEADER + 4 * (size_t)A.nrows + 12 * (size_t)nnz ? 0 : 1);
@@ -298,7 +324,7 @@ static void TimeVectors(VectorTimes *v, const std::string &matrices, const std::
   if (Named(matrices, "rmat")) TimeAll(v, RMat(1 << 19, 16), variants, true);
   if (Named(matrices, "powerlaw")) TimeAll(v, PowerLaw(1 << 19), variants, true);
   for (size_t at = 0; at < files.size();) {
-    const size_t      end  = std::min(files.find(',', at), files.size()), slash = files.rfind('/', end);
+    const size_t      end = std::min(files.find(',', at), files.size()), slash = files.rfind('/', end);
     const std::string file = files.substr(at, end - at), base = file.substr(slash == std::string::npos || slash < at ? 0 : slash + 1 - at);
     const std::string name = base.substr(0, base.find('.'));
 
