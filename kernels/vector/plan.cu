@@ -173,8 +173,8 @@ static int32_t LanesFor(double mean, int32_t nrows)
 }
 
 /*
-   Measured on both: eight entries of each lane at a time, four, or two. With two there are more thread blocks at a time,
-   which does not matter where all are there together. A lane that has no more reads its last one again
+   Measured on both: eight entries of each lane at a time, four, or two. With two there are more thread blocks, which
+   does not matter where all are there together. A lane that has no more reads its last one again
 */
 static int32_t TurnsFor(double mean, int32_t lanes, int32_t nrows)
 {
