@@ -2,7 +2,8 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
                      "  ./bench -csv results.csv\n"
                      "  ./bench -families elasticity,elasticity-permuted,rmat -N 8,32 -variants auto,csr -csv results.csv\n"
                      "  ./bench -f one.mtx,two.mtx -csv results.csv\n"
-                     "  ./bench -f @list.txt -csv results.csv        the files that a text file names, one a line\n\n";
+                     "  ./bench -f @list.txt -csv results.csv        the files that a text file names, one a line\n"
+                     "  ./bench -operations sampled,fused -N 32,128 -variants rows,auto,apart -csv results.csv\n\n";
 
 #include "csrmat.h"
 #include "family.h"
@@ -13,11 +14,14 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
 #include "pathtaken.h"
 #include "reference.h"
 #include "rounds.h"
+#include "sampled.h"
 #include "table.h"
 #include <petsctime.h>
 
 enum {
-  FIRST_N = 32 /* columns of the first product of a new pattern, if there are enough */
+  FIRST_N = 32, /* columns of the first product of a new pattern, if there are enough */
+  IS_X    = 1,  /* numbers of operands: that of B is 0 */
+  IS_Z    = 2
 };
 
 /* Each family, and each again in random order */
@@ -25,12 +29,27 @@ static const char usual[] = "elasticity,elasticity-permuted,dof8,dof8-permuted,t
                             "blockarrow,blockarrow-permuted,poisson7,poisson7-permuted,powerlaw,powerlaw-permuted,rmat,rmat-permuted,random,random-permuted";
 
 typedef struct {
-  char    **family, **file, **variant;
-  PetscInt  families, files, variants, *N, Ns, most; /* the largest N */
+  char    **family, **file, **variant, **operation;
+  PetscInt  families, files, variants, operations, *N, Ns, most; /* the largest N */
   PetscReal scale, tolerance;                        /* scale; 0 to follow the machine */
   PetscBool test, vector;                            /* -test_output, -vector */
   Table     table;
 } Options;
+
+/* What -operations names */
+static PetscErrorCode OperationsFind(const char name[], PetscBool vector, const Operations **operations)
+{
+  const Operations *const all[] = {&ProductOperations, &SampledOperations, &FusedOperations};
+
+  PetscFunctionBegin;
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(all); k++) {
+    if (strcmp(name, all[k]->name)) continue;
+    PetscCheck(!vector || !all[k]->sampled, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-vector is for products: not with -operations %s", name);
+    *operations = vector ? &VectorOperations : all[k];
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-operations %s: must be product, sampled or fused", name);
+}
 
 static PetscErrorCode GetOptions(Options *o)
 {
@@ -47,7 +66,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), and in single precision tf32", variants, &o->variants, &o->variant));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; for sampled products rows (cuSPARSE with row-major operands, on a GPU) and apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-operations", "What is timed, a list: product (C = A B), sampled (C = X B^T at the entries of A; the parent is cuSPARSE's), fused (the same times Z)", "product", &o->operations, &o->operation));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->table.file, sizeof(o->table.file), NULL));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->table.commit, sizeof(o->table.commit), NULL));
@@ -63,6 +83,11 @@ static PetscErrorCode GetOptions(Options *o)
 
     PetscCall(VariantFind(o->variant[k], &variant));
   }
+  for (PetscInt k = 0; k < o->operations; k++) {
+    const Operations *operations;
+
+    PetscCall(OperationsFind(o->operation[k], o->vector, &operations));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,6 +97,7 @@ static PetscErrorCode DestroyOptions(Options *o)
   PetscCall(ExampleListDestroy(o->families, &o->family));
   PetscCall(ExampleListDestroy(o->files, &o->file));
   PetscCall(ExampleListDestroy(o->variants, &o->variant));
+  PetscCall(ExampleListDestroy(o->operations, &o->operation));
   PetscCall(PetscFree(o->N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,7 +110,7 @@ typedef struct {
   const char      *name;
   PetscLogDouble   start;
   GenerateCSR      csr;
-  Operand         *b, *c;
+  Operand         *b, *c, *x, *z;
   Reference        reference;
   MatAIJTCUSynergy synergy; /* alpha and class */
   PetscInt         n;
@@ -101,24 +127,60 @@ static PetscErrorCode Elapsed(const Run *r, PetscReal *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The dense matrices with N columns that all variants share. X and Z are of sampled products alone */
+static PetscErrorCode CreateOperands(const Run *r, PetscInt N, Mat *B, Mat *X, Mat *Z)
+{
+  PetscFunctionBegin;
+  *X = *Z = NULL;
+  PetscCall(OperandCreateMat(r->b, r->csr.n, N, B));
+  if (!r->operations->sampled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(OperandCreateMat(r->x, r->csr.m, N, X));
+  PetscCall(OperandCreateMat(r->z, r->csr.n, N, Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a subject needs beside B before an operation begins */
+static PetscErrorCode SetOperands(const Run *r, Subject *s, PetscInt N, Mat X, Mat Z)
+{
+  PetscFunctionBegin;
+  s->csr = &r->csr;
+  s->X   = X;
+  s->Z   = Z;
+  if (!r->operations->sampled) PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a variant is one of this operation, on this machine */
+static PetscErrorCode Applies(const Run *r, const Variant *variant, PetscBool *applies)
+{
+  PetscFunctionBegin;
+  PetscCheck(r->operations->sampled || (!variant->rows && !variant->apart), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s is for -operations sampled and fused", variant->name);
+  *applies = (PetscBool)((!variant->rows || (r->operations == &SampledOperations && r->machine->device)) && (!variant->apart || r->operations == &FusedOperations));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Make the matrix of each variant, and time its first product */
 static PetscErrorCode SetUpSubjects(Run *r)
 {
   const PetscInt N      = PetscMin(FIRST_N, r->o->most);
   MatType        parent = r->machine->device ? MATSEQAIJCUSPARSE : MATSEQAIJ;
-  Mat            B;
+  Mat            B, X, Z;
 
   PetscFunctionBegin;
-  PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
-  r->n = 1 + r->o->variants;
-  PetscCall(PetscCalloc1(r->n, &r->subject));
-  for (PetscInt v = 0; v < r->n; v++) {
-    Subject *s = &r->subject[v];
+  PetscCall(CreateOperands(r, N, &B, &X, &Z));
+  r->n = 0;
+  PetscCall(PetscCalloc1(1 + r->o->variants, &r->subject));
+  for (PetscInt v = 0; v <= r->o->variants; v++) {
+    Subject  *s = &r->subject[r->n];
+    PetscBool applies;
 
     PetscCall(VariantFind(v ? r->o->variant[v - 1] : "parent", &s->variant));
+    PetscCall(Applies(r, s->variant, &applies));
+    if (!applies) continue;
+    r->n++;
     PetscCall(VariantCreateMat(s->variant, &r->csr, parent, &s->A));
     PetscCall(MatGetType(s->A, &s->type));
-    PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
+    PetscCall(SetOperands(r, s, N, X, Z));
     PetscCall(TimeSetUp(s, B, r->operations));
     PetscCall(MatDestroy(&s->C));
     if (!s->variant->ours) continue;
@@ -126,6 +188,8 @@ static PetscErrorCode SetUpSubjects(Run *r)
     r->synergy = s->synergy;
   }
   PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +229,8 @@ static PetscErrorCode PrintRow(const Run *r, PetscInt N, PetscInt *wrong)
   PetscReal elapsed;
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, r->o->test ? "  N %" PetscInt_FMT ":" : "  N %3" PetscInt_FMT ":", N));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s%s", r->operations->sampled ? r->operations->name : "", r->operations->sampled ? ", " : ""));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, r->o->test ? "N %" PetscInt_FMT ":" : "N %3" PetscInt_FMT ":", N));
   for (PetscInt v = 0; v < r->n; v++) {
     const Subject *s = &r->subject[v];
 
@@ -181,47 +246,52 @@ static PetscErrorCode PrintRow(const Run *r, PetscInt N, PetscInt *wrong)
 
     if (s->error <= Tolerance(r, s)) continue;
     ++*wrong;
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  ERROR: %s, N = %" PetscInt_FMT ", %s: |C - A B| / (|A| |B|) is %g, more than %g\n", r->name, N, s->variant->name, (double)s->error, (double)Tolerance(r, s)));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  ERROR: %s, %s, N = %" PetscInt_FMT ", %s: the error by the sum of the sizes of all terms is %g, more than %g\n", r->name, r->operations->name, N, s->variant->name, (double)s->error, (double)Tolerance(r, s)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Look at a product: is it right, which path does it take, and about how long */
-static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B)
+static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B, Mat X, Mat Z)
 {
   MatAIJTCUCounts before;
 
   PetscFunctionBegin;
-  PetscCall(OperandCreateMat(r->c, r->csr.m, N, &s->C));
-  PetscCall(VecSet(r->c->all, (PetscScalar)1e30)); /* another variant's product is there, and it is right */
+  PetscCall(SetOperands(r, s, N, X, Z));
+  /* Another variant's product is there, and it is right */
+  if (!r->operations->sampled) PetscCall(VecSet(r->c->all, (PetscScalar)1e30));
   PetscCall(ExamplePathCounts(s->A, &before));
   PetscCall((*r->operations->begin)(s, B));
-  PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
+  if (r->operations->sampled) PetscCall(ExampleSampledPathTaken(s->A, &before, s->path, sizeof(s->path)));
+  else PetscCall(ExamplePathTaken(s->A, &before, s->path, sizeof(s->path)));
   if (r->o->vector && s->variant->ours) {
     MatAIJTCUMult mult;
 
     PetscCall(MatAIJTCUGetMult(s->A, &mult));
     PetscCall(PetscStrncpy(s->path, MatAIJTCUMults[mult], sizeof(s->path)));
   }
-  PetscCall(ReferenceError(&r->reference, s->C, &s->error));
+  if (r->operations == &SampledOperations) PetscCall(ReferenceSampledError(&r->reference, IS_X, N, s->C, &s->error));
+  else PetscCall(ReferenceError(&r->reference, s->C, &s->error));
   for (PetscInt k = 0; k < r->operations->before; k++) PetscCall((*r->operations->numeric)(s, B));
   PetscCall(TimeOnce(s, B, r->operations->numeric, &s->once));
   if (!s->variant->ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJTCUGetSynergy(s->A, &s->synergy));
-  PetscCall(MatAIJTCUGetFacts(s->A, N, &s->facts));
+  /* The facts name the kernel of products */
+  if (!r->operations->sampled) PetscCall(MatAIJTCUGetFacts(s->A, N, &s->facts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
 {
-  Mat     B;
+  Mat     B, X, Z;
   Spread *spread;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(r->n, &spread));
-  PetscCall(OperandCreateMat(r->b, r->csr.n, N, &B));
-  PetscCall(ReferenceSetColumns(&r->reference, N));
-  for (PetscInt v = 0; v < r->n; v++) PetscCall(Prepare(r, &r->subject[v], N, B));
+  PetscCall(CreateOperands(r, N, &B, &X, &Z));
+  if (r->operations == &FusedOperations) PetscCall(ReferenceSetFused(&r->reference, IS_X, IS_Z, N));
+  else if (r->operations != &SampledOperations) PetscCall(ReferenceSetColumns(&r->reference, N));
+  for (PetscInt v = 0; v < r->n; v++) PetscCall(Prepare(r, &r->subject[v], N, B, X, Z));
   PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->numeric, spread));
   for (PetscInt v = 0; v < r->n; v++) {
     r->subject[v].steady = spread[v];
@@ -234,8 +304,25 @@ static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
   }
   PetscCall(PetscFree(spread));
   PetscCall(PrintRow(r, N, wrong));
-  for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, N, PetscMin(FIRST_N, r->o->most), &r->subject[v], &r->subject[0]));
+  for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, r->operations, N, PetscMin(FIRST_N, r->o->most), &r->subject[v], &r->subject[0]));
   PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One operation with all variants and numbers of columns */
+static PetscErrorCode RunOperation(Run *r, PetscInt *wrong)
+{
+  PetscFunctionBegin;
+  PetscCall(OperandReserve(r->b, r->csr.n, r->o->most));
+  PetscCall(OperandReserve(r->operations->sampled ? r->x : r->c, r->csr.m, r->o->most));
+  if (r->operations->sampled) PetscCall(OperandReserve(r->z, r->csr.n, r->o->most));
+  PetscCall(SetUpSubjects(r));
+  PetscCall(PrintSetUp(r));
+  for (PetscInt k = 0; k < r->o->Ns; k++) PetscCall(Measure(r, r->o->N[k], wrong));
+  for (PetscInt v = 0; v < r->n; v++) PetscCall(MatDestroy(&r->subject[v].A));
+  PetscCall(PetscFree(r->subject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,14 +330,11 @@ static PetscErrorCode RunMatrix(Run *r, PetscInt *wrong)
 {
   PetscFunctionBegin;
   PetscCall(PrintHead(r));
-  PetscCall(OperandReserve(r->b, r->csr.n, r->o->most));
-  PetscCall(OperandReserve(r->c, r->csr.m, r->o->most));
   PetscCall(ReferenceCreate(&r->csr, &r->reference));
-  PetscCall(SetUpSubjects(r));
-  PetscCall(PrintSetUp(r));
-  for (PetscInt k = 0; k < r->o->Ns; k++) PetscCall(Measure(r, r->o->N[k], wrong));
-  for (PetscInt v = 0; v < r->n; v++) PetscCall(MatDestroy(&r->subject[v].A));
-  PetscCall(PetscFree(r->subject));
+  for (PetscInt k = 0; k < r->o->operations; k++) {
+    PetscCall(OperationsFind(r->o->operation[k], r->o->vector, &r->operations));
+    PetscCall(RunOperation(r, wrong));
+  }
   PetscCall(ReferenceDestroy(&r->reference));
   PetscCall(GenerateCSRDestroy(&r->csr));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,7 +345,7 @@ int main(int argc, char **args)
   PetscMPIInt size;
   Options     o;
   Machine     machine;
-  Operand     b = {NULL, NULL, PETSC_TRUE}, c = {NULL, NULL, PETSC_FALSE};
+  Operand     b = {.filled = PETSC_TRUE}, c = {.filled = PETSC_FALSE}, x = {.filled = PETSC_TRUE, .which = IS_X}, z = {.filled = PETSC_TRUE, .which = IS_Z};
   PetscInt    wrong = 0;
 
   PetscFunctionBeginUser;
@@ -275,16 +359,17 @@ int main(int argc, char **args)
   if (!o.scale) o.scale = machine.device ? 1 : (PetscReal)0.001;
   if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, CUDA %s, copies at %.0f GB/s, products of dense matrices at %.1f TFLOP/s, the least thing in %.1f us\n", machine.name, machine.cuda, (double)machine.copy * 1e-9, (double)machine.tensor * 1e-12, 1e6 * (double)machine.launch));
   PetscCall(MatGetVecType(machine.A, &b.type));
-  c.type = b.type;
+  c.type = x.type = z.type = b.type;
   for (PetscInt k = 0; k < o.families + o.files; k++) {
     Run r;
 
     PetscCall(PetscMemzero(&r, sizeof(r)));
     r.o       = &o;
-    r.operations = o.vector ? &VectorOperations : &ProductOperations;
     r.machine = &machine;
     r.b       = &b;
     r.c       = &c;
+    r.x       = &x;
+    r.z       = &z;
     PetscCall(PetscTime(&r.start));
     if (k < o.families) {
       r.name = o.family[k];
@@ -299,6 +384,8 @@ int main(int argc, char **args)
   }
   PetscCall(OperandDestroy(&b));
   PetscCall(OperandDestroy(&c));
+  PetscCall(OperandDestroy(&x));
+  PetscCall(OperandDestroy(&z));
   PetscCall(MachineDestroy(&machine));
   PetscCall(DestroyOptions(&o));
   PetscCheck(!wrong, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " products were wrong, see the lines with ERROR", wrong);
@@ -321,6 +408,10 @@ int main(int argc, char **args)
       suffix: vector
       args: -test_output -scale 0.0005 -N 1 -vector -variants auto -families elasticity,dof8,rmat -mat_aijtcu_mult {{auto csr}}
       output_file: output/bench_vector.out
+
+   test: # every path's sampled products, and those that are multiplied in the same pass and apart
+      suffix: sampled
+      args: -test_output -scale 0.0005 -N 1,8,33 -operations sampled,fused -variants rows,auto,csr,tcu,apart -families elasticity,stencil27,rmat -csv sampled.csv
 
    test: # all files of a list, which is as long as it is
       suffix: list

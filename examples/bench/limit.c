@@ -57,7 +57,7 @@ static PetscErrorCode AllowTF32(const Machine *machine, PetscBool allow)
 static PetscErrorCode MeasureTensor(Machine *machine)
 {
   const PetscInt n    = machine->device ? 8192 : 256; /* on the host any number will do */
-  Operand        o[3] = {{NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_TRUE}, {NULL, NULL, PETSC_FALSE}};
+  Operand        o[3] = {{.filled = PETSC_TRUE}, {.filled = PETSC_TRUE}, {.filled = PETSC_FALSE}};
   Mat            M[3];
   Subject        s;
 
@@ -141,24 +141,26 @@ PetscErrorCode MachineDestroy(Machine *machine)
    Flops of the tensor cores. With bricks of 8 rows an instruction takes 16 columns of B, with 16 rows it takes 8. Full
    single precision takes three products in TF32.
 */
-PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateCSR *csr, PetscInt N, Limit *limit)
+PetscErrorCode LimitOf(const Machine *machine, const Subject *s, const GenerateCSR *csr, const Operations *operations, PetscInt N, Limit *limit)
 {
   const PetscReal nnz = (PetscReal)csr->i[csr->m];
-  PetscBool       bricks;
+  PetscBool       bricks, fused;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(s->path, MatAIJTCUPaths[MAT_AIJTCU_PATH_TCU], &bricks));
+  PetscCall(PetscStrcmp(s->path, "fused", &fused));
   limit->flops = 0;
   limit->bytes = nnz * (sizeof(PetscScalar) + sizeof(PetscInt)) + ((PetscReal)csr->m + 1) * sizeof(PetscInt);
-  if (bricks && s->synergy.built && s->synergy.fill > 0) {
+  if ((bricks || fused) && s->synergy.built && s->synergy.fill > 0) {
     const PetscReal slots   = nnz / s->synergy.fill;
     const PetscInt  columns = slots > 48 * (PetscReal)s->synergy.bricks ? 8 : 16; /* of 32 or 64 slots */
 
     limit->bytes = (PetscReal)s->synergy.hrpb_bytes;
-    limit->flops = 2 * slots * (PetscReal)((N + columns - 1) / columns * columns);
+    limit->flops = 2 * operations->terms * slots * (PetscReal)((N + columns - 1) / columns * columns);
     if (PetscDefined(USE_REAL_SINGLE) && s->variant->precision == MAT_AIJTCU_PRECISION_FULL) limit->flops *= 3;
   }
-  limit->bytes += (PetscReal)N * ((PetscReal)csr->m + (PetscReal)csr->n) * sizeof(PetscScalar);
+  if (!operations->values) limit->bytes -= nnz * sizeof(PetscScalar);
+  limit->bytes += (PetscReal)N * ((PetscReal)csr->m * operations->left + (PetscReal)csr->n * operations->right) * sizeof(PetscScalar);
   limit->seconds = PetscMax(limit->bytes / machine->copy, limit->flops / machine->tensor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

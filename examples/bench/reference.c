@@ -3,7 +3,8 @@
 
 enum {
   SAMPLE  = 2000, /* rows of the sample; the longest row is added */
-  COLUMNS = 2     /* last columns of the product, which are compared */
+  COLUMNS = 2,    /* last columns of the product, which are compared */
+  ENTRIES = 32    /* of a row, of sampled products */
 };
 
 PetscErrorCode ReferenceCreate(const GenerateCSR *csr, Reference *r)
@@ -22,30 +23,93 @@ PetscErrorCode ReferenceCreate(const GenerateCSR *csr, Reference *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compare the last columns of products with N columns. B is the matrix of a filled operand */
-PetscErrorCode ReferenceSetColumns(Reference *r, PetscInt N)
+/* x y for row i of operand number x and row j of B, with k columns, and |x| |y| */
+static void Sample(const GenerateCSR *csr, PetscInt x, PetscInt k, PetscInt i, PetscInt j, long double *sum, long double *size)
+{
+  *sum = *size = 0;
+  for (PetscInt l = 0; l < k; l++) {
+    const long double term = (long double)(PetscReal)OperandValue(x, i + (PetscInt64)l * csr->m) * (PetscReal)OperandValue(0, j + (PetscInt64)l * csr->n);
+
+    *sum += term;
+    *size += term < 0 ? -term : term;
+  }
+}
+
+/*
+   Compare the last columns of products with N columns of operand number z. The entries are those of A or, where x is
+   positive, sampled products of operand number x and B with N columns
+*/
+static PetscErrorCode SetColumns(Reference *r, PetscInt x, PetscInt z, PetscInt N)
 {
   const GenerateCSR *csr = r->csr;
 
   PetscFunctionBegin;
   r->first = PetscMax(0, N - COLUMNS);
   r->N     = N - r->first;
-  for (PetscInt c = 0; c < r->N; c++) {
-    for (PetscInt k = 0; k < r->n; k++) {
-      long double re = 0, im = 0, scale = 0;
+  PetscCall(PetscArrayzero(r->re, r->n * COLUMNS));
+  PetscCall(PetscArrayzero(r->im, r->n * COLUMNS));
+  PetscCall(PetscArrayzero(r->scale, r->n * COLUMNS));
+  for (PetscInt k = 0; k < r->n; k++) {
+    for (PetscInt e = csr->i[r->row[k]]; e < csr->i[r->row[k] + 1]; e++) {
+      long double re = PetscRealPart(csr->a[e]), im = PetscImaginaryPart(csr->a[e]), size = PetscAbsScalar(csr->a[e]);
 
-      for (PetscInt e = csr->i[r->row[k]]; e < csr->i[r->row[k] + 1]; e++) {
-        const long double b = (PetscReal)OperandValue(csr->j[e] + (PetscInt64)(r->first + c) * csr->n);
+      if (x) Sample(csr, x, N, r->row[k], csr->j[e], &re, &size);
+      if (x) im = 0;
+      for (PetscInt c = 0; c < r->N; c++) {
+        const long double b = (PetscReal)OperandValue(z, csr->j[e] + (PetscInt64)(r->first + c) * csr->n);
 
-        re += PetscRealPart(csr->a[e]) * b;
-        im += PetscImaginaryPart(csr->a[e]) * b;
-        scale += PetscAbsScalar(csr->a[e]) * (b < 0 ? -b : b);
+        r->re[c * r->n + k] += re * b;
+        r->im[c * r->n + k] += im * b;
+        r->scale[c * r->n + k] += size * (b < 0 ? -b : b);
       }
-      r->re[c * r->n + k]    = re;
-      r->im[c * r->n + k]    = im;
-      r->scale[c * r->n + k] = scale;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products A B with N columns */
+PetscErrorCode ReferenceSetColumns(Reference *r, PetscInt N)
+{
+  PetscFunctionBegin;
+  PetscCall(SetColumns(r, 0, 0, N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products (X B^T at the entries of A) Z, all with N columns, of operands number x and z */
+PetscErrorCode ReferenceSetFused(Reference *r, PetscInt x, PetscInt z, PetscInt N)
+{
+  PetscFunctionBegin;
+  PetscCall(SetColumns(r, x, z, N));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The larger of an error and that of a value, which is off by difference */
+static void Larger(PetscReal difference, long double scale, PetscReal *error)
+{
+  if (difference > 0) *error = PetscMax(*error, (PetscReal)(difference / scale));
+  else if (PetscIsNanReal(difference)) *error = PETSC_INFINITY;
+}
+
+/* The largest |C - X B^T| / (|X| |B|^T) of entries of each row of the sample, of operand number x with N columns */
+PetscErrorCode ReferenceSampledError(const Reference *r, PetscInt x, PetscInt N, Mat C, PetscReal *error)
+{
+  const GenerateCSR *csr = r->csr;
+  const PetscScalar *c;
+
+  PetscFunctionBegin;
+  *error = 0;
+  PetscCall(MatSeqAIJGetArrayRead(C, &c));
+  for (PetscInt k = 0; k < r->n; k++) {
+    const PetscInt begin = csr->i[r->row[k]], end = csr->i[r->row[k] + 1], step = (end - begin) / ENTRIES + 1;
+
+    for (PetscInt e = begin; e < end; e += step) {
+      long double sum, size;
+
+      Sample(csr, x, N, r->row[k], csr->j[e], &sum, &size);
+      Larger((PetscReal)(fabsl(PetscRealPart(c[e]) - sum) + fabsl((long double)PetscImaginaryPart(c[e]))), size, error);
+    }
+  }
+  PetscCall(MatSeqAIJRestoreArrayRead(C, &c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,8 +132,7 @@ PetscErrorCode ReferenceError(const Reference *r, Mat C, PetscReal *error)
       const PetscScalar value      = x[r->row[k]];
       const PetscReal   difference = (PetscReal)(fabsl(PetscRealPart(value) - r->re[at]) + fabsl(PetscImaginaryPart(value) - r->im[at]));
 
-      if (difference > 0) *error = PetscMax(*error, (PetscReal)(difference / r->scale[at]));
-      else if (PetscIsNanReal(difference)) *error = PETSC_INFINITY;
+      Larger(difference, r->scale[at], error);
     }
     PetscCall(VecRestoreArrayRead(v, &x));
     PetscCall(MatDenseRestoreColumnVecRead(C, r->first + c, &v));

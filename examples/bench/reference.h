@@ -1,5 +1,5 @@
 /*
-   The error of a product, from a sample of its rows in extended precision
+   The error of a product, from a sample of its rows in extended precision. B is operand number 0
 */
 #pragma once
 
@@ -14,5 +14,7 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode ReferenceCreate(const GenerateCSR *, Reference *);
 PETSC_INTERN PetscErrorCode ReferenceSetColumns(Reference *, PetscInt);
+PETSC_INTERN PetscErrorCode ReferenceSetFused(Reference *, PetscInt, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode ReferenceSampledError(const Reference *, PetscInt, PetscInt, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode ReferenceError(const Reference *, Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode ReferenceDestroy(Reference *);

@@ -47,7 +47,7 @@ static PetscErrorCode ProductCycle(Subject *s, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const Operations ProductOperations = {ProductBegin, ProductNumeric, ProductEnd, ProductCycle, 0};
+const Operations ProductOperations = {.name = "product", .begin = ProductBegin, .numeric = ProductNumeric, .end = ProductEnd, .cycle = ProductCycle, .left = 1, .right = 1, .terms = 1, .values = PETSC_TRUE};
 
 static PetscErrorCode VectorProducts(Subject *s, Mat B, PetscInt n)
 {
@@ -86,7 +86,7 @@ static PetscErrorCode VectorEnd(Subject *s, Mat B)
 }
 
 /* -mat_aijtcu_mult auto makes its preparations within the first products of a pattern, which TimeSetUp() begins with */
-const Operations VectorOperations = {VectorNumeric, VectorNumeric, VectorEnd, VectorRow, 40};
+const Operations VectorOperations = {.name = "vector", .begin = VectorNumeric, .numeric = VectorNumeric, .end = VectorEnd, .cycle = VectorRow, .before = 40, .left = 1, .right = 1, .terms = 1, .values = PETSC_TRUE};
 
 PetscErrorCode TimeOnce(Subject *s, Mat B, Operation f, PetscReal *seconds)
 {

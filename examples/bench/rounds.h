@@ -6,6 +6,8 @@
 #include "spread.h"
 #include "variant.h"
 
+typedef struct _n_SampledWork *SampledWork;
+
 typedef struct {
   const Variant *variant;
   Mat            A, C;
@@ -20,14 +22,27 @@ typedef struct {
   PetscInt         made;          /* products that the last operation made; zero for one */
   PetscInt         repeat;        /* how often the times were taken */
   PetscReal        error;
+
+  /* Of sampled products */
+  const GenerateCSR *csr;
+  Mat                X, Z;
+  SampledWork        work;
 } Subject;
 
 typedef PetscErrorCode (*Operation)(Subject *, Mat);
 
-/* What is timed: C = A B, or MatMult() with their only columns */
+/*
+   What is timed. Without sampled, begin gets an array for C, and end leaves it. With it they make and destroy C, and get
+   X and Z: C = X B^T at the entries of A, or C = (X B^T at the entries of A) Z
+*/
 typedef struct {
-  Operation begin, numeric, end, cycle;
-  PetscInt  before; /* how often it is repeated before it is timed */
+  const char *name;
+  Operation   begin, numeric, end, cycle;
+  PetscInt    before; /* how often it is repeated before it is timed */
+  PetscInt    left, right; /* dense matrices with the rows of A, and with its columns as rows */
+  PetscInt    terms;       /* that an entry of A takes part in for each column */
+  PetscBool   values;      /* an array with a number for each entry is read or written */
+  PetscBool   sampled;
 } Operations;
 
 PETSC_INTERN const Operations ProductOperations, VectorOperations;

@@ -1,7 +1,7 @@
 #include "table.h"
 #include "csv.h"
 
-static const char columns[] = "matrix,rows,cols,nonzeros,alpha,alpha8,class,N,variant,type,path,median_s,least_s,repeat,cycle_s,speedup,cycle_speedup,first_N,first_s,setup_s,refresh_s,break_even,csr_bytes,hrpb_bytes,bricks,fill,beta,"
+static const char columns[] = "matrix,rows,cols,nonzeros,alpha,alpha8,class,N,operation,variant,type,path,median_s,least_s,repeat,cycle_s,speedup,cycle_speedup,first_N,first_s,setup_s,refresh_s,break_even,csr_bytes,hrpb_bytes,bricks,fill,beta,"
                               "limit_bytes,executed_flops,limit_s,limit_fraction,gflops,error,copy_gbytes_per_s,tensor_tflops,launch_s,"
                               "kernel,model,model_s,reordered,longest,strip_cols16,staged_rows,needed_rows,most_staged_rows,csr_panel_rows,order_levels,cc,multiprocessors,memory_gbytes_per_s,precision,commit,petsc,cuda,machine";
 
@@ -38,7 +38,7 @@ static PetscErrorCode AppendFacts(FILE *fp, const Machine *machine, const Genera
 }
 
 /* Append the row of one subject. Before the first row, write the names of the columns */
-PetscErrorCode TableAppend(const Table *table, const Machine *machine, const char name[], const GenerateCSR *csr, const MatAIJTCUSynergy *synergy, PetscInt N, PetscInt first_N, const Subject *s, const Subject *parent)
+PetscErrorCode TableAppend(const Table *table, const Machine *machine, const char name[], const GenerateCSR *csr, const MatAIJTCUSynergy *synergy, const Operations *operations, PetscInt N, PetscInt first_N, const Subject *s, const Subject *parent)
 {
   FILE           *fp;
   const PetscReal nnz = (PetscReal)csr->i[csr->m];
@@ -47,14 +47,14 @@ PetscErrorCode TableAppend(const Table *table, const Machine *machine, const cha
 
   PetscFunctionBegin;
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
-  PetscCall(LimitOf(machine, s, csr, N, &limit));
+  PetscCall(LimitOf(machine, s, csr, operations, N, &limit));
   PetscCall(BreakEven(s, parent, even, sizeof(even)));
   PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, table->file, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%.4f,%.4f,%s,%" PetscInt_FMT ",%s,%s,%s,", name, csr->m, csr->n, (double)nnz, (double)synergy->alpha, (double)synergy->alpha8, MatAIJTCUSynergyClasses[synergy->cls], N, s->variant->name, s->type, s->path));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%.4f,%.4f,%s,%" PetscInt_FMT ",%s,%s,%s,%s,", name, csr->m, csr->n, (double)nnz, (double)synergy->alpha, (double)synergy->alpha8, MatAIJTCUSynergyClasses[synergy->cls], N, operations->name, s->variant->name, s->type, s->path));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.4e,%.4e,%" PetscInt_FMT ",%.4e,%.4f,%.4f,", (double)s->steady.median, (double)s->steady.least, s->repeat, (double)s->cycle.median, (double)(parent->steady.median / s->steady.median), (double)(parent->cycle.median / s->cycle.median)));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt_FMT ",%.4e,%.4e,%.4e,%s,", first_N, (double)s->first, (double)s->setup, (double)s->refresh, even));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%" PetscInt64_FMT ",%" PetscInt64_FMT ",%" PetscInt64_FMT ",%.4f,%.4f,", synergy->csr_bytes, s->synergy.hrpb_bytes, s->synergy.bricks, (double)s->synergy.fill, (double)s->synergy.beta));
-  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.6e,%.6e,%.4e,%.4f,%.5g,%.2e,", (double)limit.bytes, (double)limit.flops, (double)limit.seconds, (double)(limit.seconds / s->steady.median), (double)(2e-9 * nnz * N / s->steady.median), (double)s->error));
+  PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.6e,%.6e,%.4e,%.4f,%.5g,%.2e,", (double)limit.bytes, (double)limit.flops, (double)limit.seconds, (double)(limit.seconds / s->steady.median), (double)(2e-9 * operations->terms * nnz * N / s->steady.median), (double)s->error));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%.1f,%.4g,%.4e,", (double)(machine->copy * 1e-9), (double)(machine->tensor * 1e-12), (double)machine->launch));
   PetscCall(AppendFacts(fp, machine, csr, &s->facts));
   PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", table->commit, petsc, machine->cuda, machine->name));

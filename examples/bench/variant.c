@@ -1,15 +1,18 @@
 #include "variant.h"
 
 static const Variant variants[] = {
-  {"parent", PETSC_FALSE, MAT_AIJTCU_PATH_CUSPARSE, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"auto", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"csr", PETSC_TRUE, MAT_AIJTCU_PATH_CSR, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu8", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 8, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tcu16", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 16, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"reorder", PETSC_TRUE, MAT_AIJTCU_PATH_TCU, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_ALWAYS, MAT_AIJTCU_TUNE_NONE},
-  {"tf32", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_TF32, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_NONE},
-  {"tune", PETSC_TRUE, MAT_AIJTCU_PATH_AUTO, 0, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_AUTO, MAT_AIJTCU_TUNE_PROXY}};
+  {.name = "parent", .path = MAT_AIJTCU_PATH_CUSPARSE},
+  {.name = "rows", .path = MAT_AIJTCU_PATH_CUSPARSE, .rows = PETSC_TRUE},
+  {.name = "auto", .ours = PETSC_TRUE},
+  {.name = "apart", .ours = PETSC_TRUE, .apart = PETSC_TRUE},
+  {.name = "csr", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_CSR},
+  {.name = "tcu", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU},
+  {.name = "tcu8", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU, .brick_rows = 8},
+  {.name = "tcu16", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU, .brick_rows = 16},
+  {.name = "reorder", .ours = PETSC_TRUE, .path = MAT_AIJTCU_PATH_TCU, .reorder = MAT_AIJTCU_REORDER_ALWAYS},
+  {.name = "tf32", .ours = PETSC_TRUE, .precision = MAT_AIJTCU_PRECISION_TF32},
+  {.name = "tune", .ours = PETSC_TRUE, .tune = MAT_AIJTCU_TUNE_PROXY}
+};
 
 /* Names of before 0.1.0 */
 static const char *const renamed[][2] = {
@@ -30,7 +33,7 @@ PetscErrorCode VariantFind(const char name[], const Variant **variant)
     *variant = &variants[k];
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune or tf32", name);
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-variants %s: must be auto, csr, tcu, tcu8, tcu16, reorder, tune, tf32, rows or apart", name);
 }
 
 /*

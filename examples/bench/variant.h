@@ -15,6 +15,8 @@ typedef struct {
   MatAIJTCUPrecision precision;
   MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
+  PetscBool          rows;  /* of sampled products: cuSPARSE with row-major operands */
+  PetscBool          apart; /* of those that are multiplied: not in the same pass */
 } Variant;
 
 PETSC_INTERN PetscErrorCode VariantFind(const char[], const Variant **);

@@ -35,3 +35,16 @@ PetscErrorCode ExamplePathTaken(Mat A, const MatAIJTCUCounts *before, char text[
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* The same of sampled products, "fused" where they were multiplied in the same pass. Empty where the host made them */
+PetscErrorCode ExampleSampledPathTaken(Mat A, const MatAIJTCUCounts *before, char text[], size_t len)
+{
+  MatAIJTCUCounts now;
+
+  PetscFunctionBegin;
+  PetscCall(ExamplePathCounts(A, &now));
+  PetscCall(PetscStrncpy(text, now.fused > before->fused ? "fused" : now.sampled_tcu > before->sampled_tcu ? MatAIJTCUPaths[MAT_AIJTCU_PATH_TCU]
+                                                                 : now.sampled_csr > before->sampled_csr ? MatAIJTCUPaths[MAT_AIJTCU_PATH_CSR]
+                                                                                                         : "", len));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -7,3 +7,4 @@
 
 PETSC_EXTERN PetscErrorCode ExamplePathCounts(Mat, MatAIJTCUCounts *);
 PETSC_EXTERN PetscErrorCode ExamplePathTaken(Mat, const MatAIJTCUCounts *, char[], size_t);
+PETSC_EXTERN PetscErrorCode ExampleSampledPathTaken(Mat, const MatAIJTCUCounts *, char[], size_t);

@@ -273,7 +273,7 @@ int main(int argc, char **args)
 {
   PetscMPIInt size;
   Options     o;
-  Operand     b = {NULL, NULL, PETSC_TRUE}, c = {NULL, NULL, PETSC_FALSE};
+  Operand     b = {.filled = PETSC_TRUE}, c = {.filled = PETSC_FALSE};
   Totals      totals = {0, 0, 0, 0};
   Mat         A; /* to ask about the machine */
 
