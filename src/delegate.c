@@ -425,8 +425,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
   PetscCall(AIJTCUProductSymmetryChanged(C, &stale));
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   if (!dp->numeric) stale = PETSC_TRUE;
-  /* A B of a parallel matrix keeps nothing of A */
-  if (!stale && plan && !(dense && parallel)) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, dp->state, &stale));
+  if (!stale && plan) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, dp->state, &stale));
   if (stale && AIJTCUProductIsLent(C->product)) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -280,7 +280,7 @@ static PetscErrorCode AIJTCUDenseGet(Mat A, AIJTCUDense *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Make the product if S is on a device. done says whether it was made; the log says why not */
+/* Make the product if S and C are on a device. done says whether it was made; the log says why not */
 PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C, PetscBool *done)
 {
   AIJTCUSampled   p   = {.k = X->cmap->N, .m = X->rmap->n, .n = Y->rmap->n, .scale = scale};
@@ -290,6 +290,7 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
 
   PetscFunctionBegin;
   PetscCall(AIJTCUSampledIsOnDevice(S, done));
+  if (*done) PetscCall(AIJTCUSampledIsOnDevice(C, done)); /* a C of before may be bound to the host */
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledBlocks(C, p.c, &garray));
   PetscCall(AIJTCUSampledBlocks(S, p.s, &garray));

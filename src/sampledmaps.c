@@ -174,6 +174,7 @@ static PetscErrorCode AIJTCUMapMatrix(AIJTCUMap m, Mat in, Mat out)
   if (in) PetscCall(AIJTCUSampledBlocks(in, m.in, &garray));
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUSampledIsOnDevice(out, &device));
+  if (device && in) PetscCall(AIJTCUSampledIsOnDevice(in, &device)); /* one of both may be bound to the host */
   if (device) PetscCall(AIJTCUMapOnDevice(&m));
 #endif
   if (!device) PetscCall(AIJTCUMapOnHost(&m));

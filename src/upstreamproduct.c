@@ -10,7 +10,8 @@
      Of a MATSEQAIJCUSPARSE: the descriptors of cuSPARSE, with pointers to A's columns on the device, and the product A
      P inside of P^T A P. On the host: the MATMAIJ inside of A^T B and A B^T, which has a reference to A, with A's
      sizes. Of a MATMPIAIJCUSPARSE, bound to the CPU or not, A^T B and A B^T keep a copy of A with the values of then
-     (mat ex70, suffix 1_par_cuda_reuse, has it as a TODO).
+     (mat ex70, suffix 1_par_cuda_reuse, has it as a TODO). Of a MATMPIAIJ the buffers and MPI types of A B: after a
+     change of the pattern wrong rows of B are sent, or there is an error on some processes while others wait.
 
        MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);
        MatScale(A, 2);
@@ -27,8 +28,9 @@
 */
 PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device, const AIJTCUPatternKey *key, PetscObjectState state, PetscBool *stale)
 {
-  const MatProductType type   = C->product->type;
-  const PetscBool      copied = (PetscBool)(parallel && device && (type == MATPRODUCT_AtB || type == MATPRODUCT_ABt));
+  const MatProductType type       = C->product->type;
+  const PetscBool      bysymmetry = C->product->symbolic_used_the_fact_A_is_symmetric; /* then A^T B is A B */
+  const PetscBool      copied     = (PetscBool)(parallel && device && ((type == MATPRODUCT_AtB && !bysymmetry) || type == MATPRODUCT_ABt));
   AIJTCUPatternKey     now;
   PetscObjectState     now_state;
   PetscBool            bydense;

@@ -24,7 +24,7 @@ struct CsrArgs {
   int32_t           part_blocks; /* thread blocks for parts: they come first, because their items are the longest */
   /*
      row-major copy of B, with one more row, of zeros. It is for lanes without an entry, whose loads then need no
-     condition
+     condition. Where the kernel adds, zeros of its own are for them, because R may be B itself
   */
   const HrpbScalar *R;
   int32_t           ncols, ldr;
@@ -33,12 +33,16 @@ struct CsrArgs {
   int32_t           N, n0;       /* columns of C, and the first of them in this launch */
   const HrpbScalar *C0;          /* what is added to the product, if the kernel adds */
   int64_t           ldc0;
+  const int32_t    *filled;      /* the same: nrows rows, all those with entries that are not cut; NULL: all rows */
 };
 
 template <int W> struct alignas(W * sizeof(HrpbScalar)) CsrVector {
   HrpbScalar x[W];
 };
 } // namespace
+
+/* As many as the lanes of a group read together, where the kernel adds */
+alignas(16) static __device__ const HrpbScalar zeros[CSR_TILE_BYTES / 2 / sizeof(HrpbScalar)] = {};
 
 template <int G, typename T> static __device__ __forceinline__ T FromLane(T x, int lane)
 {
@@ -81,6 +85,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   const int32_t     tile   = a.n0 + blockIdx.y * (G * K * W), n0 = tile + lane * W; /* first columns */
   const bool        cut    = blockIdx.x < (uint32_t)a.part_blocks;
   const int64_t     item   = (int64_t)(cut ? blockIdx.x : blockIdx.x - a.part_blocks) * GROUPS + threadIdx.x / G;
+  int64_t           row    = item;
   HrpbInt           begin  = 0;
   int32_t           length = 0, longest;
   bool              stores = false;
@@ -94,9 +99,10 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
       stores = true;
     }
   } else if (item < a.nrows) {
-    const HrpbInt entries = __ldg(a.rowptr + item + 1) - __ldg(a.rowptr + item);
+    if constexpr (ADD) row = a.filled ? __ldg(a.filled + item) : item;
+    const HrpbInt entries = __ldg(a.rowptr + row + 1) - __ldg(a.rowptr + row);
 
-    begin  = __ldg(a.rowptr + item);
+    begin  = __ldg(a.rowptr + row);
     stores = entries <= a.part_entries;
     length = stores ? (int32_t)entries : 0;
   }
@@ -125,10 +131,11 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
       if (first + e >= longest) break; /* the same in the whole warp */
 #pragma unroll
       for (int u = 0; u < U; u++) {
-        const HrpbScalar *row = r + (int64_t)FromLane<G>(col[(e + u) / G], (e + u) % G) * a.ldr;
+        const int32_t     c     = FromLane<G>(col[(e + u) / G], (e + u) % G);
+        const HrpbScalar *row_b = ADD && c == a.ncols ? zeros + lane * W : r + (int64_t)c * a.ldr;
 
 #pragma unroll
-        for (int k = 0; k < K; k++) x[u][k] = *(const CsrVector<W> *)(row + (k < K - 1 ? k * G * W : last));
+        for (int k = 0; k < K; k++) x[u][k] = *(const CsrVector<W> *)(row_b + (k < K - 1 ? k * G * W : last));
       }
 #pragma unroll
       for (int u = 0; u < U; u++) {
@@ -157,7 +164,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
     if (!cut) {
       const bool again = CsrAgain<K * W>(length, &sum[0][0]);
 
-      /* of the block of a parallel matrix that needs rows of others most rows are empty: C is not touched there */
+      /* C is not touched where there are no entries */
       if (!length && a.C == a.C0) return;
 #pragma unroll
       for (int k = 0; k < K; k++) {
@@ -167,7 +174,7 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
 
           if (n >= a.N) continue;
           if (again && !isfinite(sum[k][w])) sum[k][w] = Again(colidx, values, length, a.R + n, a.ldr);
-          a.C[item + n * a.ldc] = a.C0[item + n * a.ldc0] + sum[k][w];
+          a.C[row + n * a.ldc] = a.C0[row + n * a.ldc0] + sum[k][w];
         }
       }
       return;
@@ -234,13 +241,18 @@ template <int G> static HrpbError RunTiles(const CsrArgs *a, int32_t wanting, bo
 
 /*
    The same for products that are added, in tiles of half as many bytes, by four lanes. A few variants are enough: such
-   products have few columns at a time
+   products have few columns at a time. Of the block of a parallel matrix that needs rows of others most rows are empty:
+   where C is added to in place, only those with entries have threads
 */
-static HrpbError RunTilesAdding(const CsrArgs *a, bool first, cudaStream_t stream)
+static HrpbError RunTilesAdding(const CsrSchedule *s, CsrArgs *a, bool first, cudaStream_t stream)
 {
   constexpr int32_t VECTOR = 16 / sizeof(HrpbScalar), TILE = 8 * VECTOR;
   const int32_t     ntiles = a->N / TILE, n0 = ntiles * TILE, left = a->N - n0;
 
+  if (s->filled && a->C == a->C0) {
+    a->filled = (const int32_t *)s->filled;
+    a->nrows  = s->nfilled;
+  }
   if (ntiles) HrpbCall((Launch<4, 2, VECTOR, true>(*a, 0, ntiles, first, stream)));
   if (left <= 0) return HRPB_SUCCESS;
   if (left <= VECTOR) return Launch<1, 1, VECTOR, true>(*a, n0, 1, first, stream);
@@ -260,6 +272,12 @@ static __global__ void __launch_bounds__(COPY_THREADS) PadRows(const HrpbScalar 
   }
 }
 
+/* Whether a row-major B of N columns is whole vectors, one behind the other */
+static bool IsVectors(const SpmmIn *B, int64_t N)
+{
+  return B->ld == N && N % (16 / (int64_t)sizeof(HrpbScalar)) == 0 && (uintptr_t)B->array % 16 == 0;
+}
+
 /*
    B as the kernel reads it: rows with leading dimension ldr. there: the caller had it in this form, and nothing was
    copied
@@ -268,19 +286,22 @@ static HrpbError MakeRows(const SpmmOperands *o, int32_t nrows, HrpbScalar *R, c
 {
   *rows  = R;
   *ldr   = LeadingDimension(o->N);
-  *there = o->X.layout == SPMM_ROW_MAJOR_PADDED;
+  *there = false;
   switch (o->X.layout) {
   case SPMM_COLUMN_MAJOR:
     return RowMajor(o->X.array, o->X.ld, nrows, (int32_t)o->N, R, nrows + 1, *ldr, stream);
   case SPMM_ROW_MAJOR:
+    if (o->update == SPMM_ADD && IsVectors(&o->X, o->N)) break;
     PadRows<<<HrpbGrid(((int64_t)nrows + 1) * *ldr, COPY_TILE), COPY_THREADS, 0, stream>>>(o->X.array, o->X.ld, nrows, (int32_t)o->N, R, (int64_t)nrows + 1, *ldr);
     HrpbCallCuda(cudaGetLastError());
     return HRPB_SUCCESS;
   default:
-    *rows = o->X.array;
-    *ldr  = (int32_t)o->X.ld;
-    return HRPB_SUCCESS;
+    break;
   }
+  *rows  = o->X.array;
+  *ldr   = (int32_t)o->X.ld;
+  *there = true;
+  return HRPB_SUCCESS;
 }
 
 /* The workspace has the sums of parts first, then the copy of B */
@@ -337,8 +358,8 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
 
   if (!Takes(NULL, NULL, o, NULL)) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(MakeRows(o, s->ncols, (HrpbScalar *)((uint8_t *)work + CsrPartialBytes(A, o->N)), stream, &R, &ldr, &first));
-  a = {p.rowptr, p.colidx, p.values, (const CsrPart *)s->parts, s->nrows, s->nparts, s->part_entries, 0, R, s->ncols, ldr, p.C, p.partial, p.ldc, p.N, 0, p.C0, p.ldc0};
-  if (p.C0) HrpbCall(RunTilesAdding(&a, first, stream));
+  a = {p.rowptr, p.colidx, p.values, (const CsrPart *)s->parts, s->nrows, s->nparts, s->part_entries, 0, R, s->ncols, ldr, p.C, p.partial, p.ldc, p.N, 0, p.C0, p.ldc0, NULL};
+  if (p.C0) HrpbCall(RunTilesAdding(s, &a, first, stream));
   else if (p.N <= s->eight_columns) HrpbCall(RunTiles<8>(&a, s->eight_anyway ? 2 * quarter - 1 : quarter - 1, s->narrow_tiles, first, stream));
   else HrpbCall(RunTiles<4>(&a, quarter - 1, s->narrow_tiles, first, stream));
   return CsrCombineRun(&p, true);

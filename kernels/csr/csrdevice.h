@@ -52,6 +52,8 @@ typedef struct {
   void   *long_rows, *parts;   /* in device memory, NULL where no row is cut */
   void   *sections;            /* in device memory */
   void   *run_ptr, *runs, *places; /* in device memory, NULL where panel_rows is zero */
+  int32_t nfilled;             /* rows with entries that are not cut */
+  void   *filled;              /* these rows, in device memory; NULL unless most rows have no entries */
   int64_t bytes;               /* of device memory that all these arrays have */
 } CsrSchedule;
 

@@ -22,9 +22,10 @@ enum {
 namespace {
 /* Of a row, or, summed up, of all rows before a row */
 struct Counts {
+  int32_t nfilled; /* rows with entries that are not cut */
   int32_t nlong, nparts, ngiant, nhuge, nsections; /* giant rows are longer than a section */
 
-  __host__ __device__ Counts operator+(const Counts &b) const { return {nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
+  __host__ __device__ Counts operator+(const Counts &b) const { return {nfilled + b.nfilled, nlong + b.nlong, nparts + b.nparts, ngiant + b.ngiant, nhuge + b.nhuge, nsections + b.nsections}; }
 };
 } // namespace
 
@@ -136,6 +137,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
       const int64_t length = Length(rowptr, row);
 
       c.nlong     = length > part_entries;
+      c.nfilled   = length > 0 && !c.nlong;
       c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
       c.ngiant    = length > limits.most;
       c.nhuge     = length > CSR_HUGE;
@@ -148,8 +150,11 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *
   if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
 }
 
-/* List long rows and sections. before is the scanned count. One more section says where the last one ends */
-static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, int32_t piece, CsrLongRow *rows, CsrSection *sections)
+/*
+   List long rows, sections, and unless it is NULL rows that are filled. before is the scanned count. One more section
+   says where the last one ends
+*/
+static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, int32_t piece, CsrLongRow *rows, CsrSection *sections, int32_t *filled)
 {
   const int32_t ngiant = before[nrows].ngiant, nhuge = before[nrows].nhuge;
 
@@ -157,6 +162,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *r
     const Counts b = before[row], next = before[row < nrows ? row + 1 : row];
     const bool   giant = next.ngiant > b.ngiant, huge = next.nhuge > b.nhuge;
 
+    if (filled && next.nfilled > b.nfilled) filled[b.nfilled] = (int32_t)row;
     if (next.nlong > b.nlong) rows[huge ? b.nhuge : giant ? nhuge + b.ngiant - b.nhuge : ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, next.nparts - b.nparts};
     for (int32_t k = 0; k < next.nsections - b.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * piece), (int32_t)row, giant ? b.nparts + k * (piece / part_entries) : -1};
     if (row == nrows) sections[b.nsections] = {rowptr[nrows], nrows, -1};
@@ -334,6 +340,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   HrpbCallCuda(cudaMemcpyAsync(&total, w->count + s->nrows, sizeof(total), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
+  s->nfilled         = total.nfilled;
   s->nlong           = total.nlong;
   s->nparts          = total.nparts;
   s->ngiant          = total.ngiant;
@@ -352,9 +359,14 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
   CsrLongRow *rows = NULL;
   CsrPart    *parts;
   CsrSection *sections;
+  int32_t    *filled = NULL;
 
   HrpbCall(HrpbAllocate(&sections, (int64_t)s->nsections + 1, stream));
   s->sections = sections;
+  if (s->nfilled < s->nrows / 2) {
+    HrpbCall(HrpbAllocate(&filled, (int64_t)s->nfilled + 1, stream)); /* also where all rows are cut */
+    s->filled = filled;
+  }
   if (s->nlong) {
     HrpbCall(HrpbAllocate(&rows, s->nlong, stream));
     s->long_rows = rows;
@@ -362,7 +374,8 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
     s->parts = parts;
   }
   s->bytes = (int64_t)sizeof(*sections) * (s->nsections + 1) + (int64_t)sizeof(*rows) * s->nlong + (int64_t)sizeof(*parts) * s->nparts;
-  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, Piece(w->limits), rows, sections);
+  if (filled) s->bytes += (int64_t)sizeof(*filled) * (s->nfilled + 1);
+  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, Piece(w->limits), rows, sections, filled);
   HrpbCallCuda(cudaGetLastError());
   if (s->nlong) {
     ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
@@ -398,6 +411,7 @@ void CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream)
   (void)HrpbFree(s->long_rows, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->parts, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->sections, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->filled, HRPB_SUCCESS, stream);
   CsrPanelsDestroy(s, stream);
   memset(s, 0, sizeof(*s));
 }

@@ -21,8 +21,8 @@
    copy to the host and sends one. The step of X comes behind that copy: the device makes it while the host computes. On
    more than one process a sum over them is a wait, too.
 
-   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of the
-   product with A. cg has one more.
+   Passes over a block on a device, with M a diagonal: 3 for S, 2 for H, 3 for Qn and its products, 3 for X, and 2 of
+   the product with A. cg has one more.
 
    A block of one column is cg's.
 */

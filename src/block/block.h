@@ -50,6 +50,7 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockMove(AIJTCUBlockCtx, PetscInt, const Pets
 
 /* Sums are over all ranks. Those of one call are one reduction */
 PETSC_EXTERN PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
+PETSC_EXTERN PetscErrorCode AIJTCUBlockDotsLocal(AIJTCUBlockCtx, PetscInt, const Mat[], Mat, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockAXPBY(AIJTCUBlockCtx, Mat, const PetscScalar *, Mat, const PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockMAXPY(AIJTCUBlockCtx, Mat, PetscReal, PetscInt, const PetscScalar *, const Mat[]);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockCGStep(AIJTCUBlockCtx, const PetscScalar *, Mat, Mat, PetscScalar *);

@@ -59,10 +59,11 @@ typedef struct {
   KSPConvergedReason *reason;
 } AIJTCUResults;
 
-/* A product with A that is set up once. PETSc keeps what it needs in the matrix of the result */
+/* A product with A or its transpose that is set up once. PETSc keeps what it needs in the matrix of the result */
 typedef struct {
   Mat              result; /* a reference */
   PetscInt         N;      /* its columns */
+  PetscBool        transposed;
   PetscInt         decide; /* AIJTCUDecideColumns */
   PetscObjectId    id;
   PetscObjectState nonzerostate;

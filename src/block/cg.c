@@ -94,14 +94,22 @@ static AIJTCUBlockNeeds AIJTCUNeedsCG(KSP ksp)
   return (AIJTCUBlockNeeds){.nscalars = END, .nblocks = BLOCKS};
 }
 
-/* beta = r^T M r, and what the norm needs, for the next iteration, whose scalars begin at k */
-static PetscErrorCode AIJTCUPreconditionCG(KSP ksp, AIJTCUBlockKSP *s, Mat R, Mat Z, PetscInt k)
+/* Arrays of sums that come of M r: beta, and what the norm needs */
+static PetscInt AIJTCUSumsCG(KSP ksp)
 {
-  const Mat left[2] = {R, Z};
+  return ksp->normtype == KSP_NORM_PRECONDITIONED ? 2 : 1;
+}
+
+/* beta = r^T M r, and what the norm needs, for the next iteration, whose scalars begin at k. local: of this process */
+static PetscErrorCode AIJTCUPreconditionCG(KSP ksp, AIJTCUBlockKSP *s, Mat R, Mat Z, PetscInt k, PetscBool local)
+{
+  const Mat          left[2] = {R, Z};
+  PetscScalar *const sums    = AIJTCUBlockScalars(s->ctx, k);
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockPCApply(ksp, R, Z));
-  PetscCall(AIJTCUBlockDots(s->ctx, ksp->normtype == KSP_NORM_PRECONDITIONED ? 2 : 1, left, Z, AIJTCUBlockScalars(s->ctx, k)));
+  if (local) PetscCall(AIJTCUBlockDotsLocal(s->ctx, AIJTCUSumsCG(ksp), left, Z, sums));
+  else PetscCall(AIJTCUBlockDots(s->ctx, AIJTCUSumsCG(ksp), left, Z, sums));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,20 +159,21 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
   AIJTCUColumns     *c     = &s->columns;
   const PetscScalar *host  = NULL, *active;
   const PetscInt    *from;
-  PetscInt           i = 0;
+  PetscInt           i = 0, nsums; /* arrays of sums of all processes that wait until the scalars are fetched */
   Mat                R, Z, P, W, r;
   Vec                D; /* where M is a diagonal: a step does it, too */
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockPCDiagonal(ksp, s, &D));
+  nsums = D ? DPI - BETA : early ? AIJTCUSumsCG(ksp) : 0;
   PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   PetscCall(AIJTCUBlockResidual(ksp, s, ksp->guess_zero, B, X, W, &r));
   PetscCall(AIJTCUBlockCopy(ctx, r, R));
-  if (early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA));
+  if (early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA, PETSC_FALSE));
   if (late) PetscCall(AIJTCUBlockDots(ctx, 1, &R, R, AIJTCUBlockScalars(ctx, NORM)));
   PetscCall(AIJTCUColumnsFetch(s, BETA, DPI - BETA, &host));
   PetscCall(AIJTCUColumnsTest(ksp, s, 0, 0, AIJTCUNormsCG(ksp, c, 0, host)));
-  if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA));
+  if (!early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, BETA, PETSC_FALSE));
 
   while (c->nactive) {
     const PetscInt     now = i % 2 ? SECOND : BETA, next = i % 2 ? BETA : SECOND; /* they take turns */
@@ -185,16 +194,16 @@ static PetscErrorCode AIJTCUSolveCG(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X)
     PetscCall(AIJTCUBlockScalarOp(ctx, BLOCK_DIVIDE, active, step, kept[0], kept[1]));
     if (D) PetscCall(AIJTCUBlockCGStepScaled(ctx, step, W, R, D, Z, (PetscBool)!late, PETSC_TRUE, AIJTCUBlockScalars(ctx, next)));
     else PetscCall(AIJTCUBlockCGStep(ctx, step, W, R, late ? AIJTCUBlockScalars(ctx, next + NORM - BETA) : NULL));
-    if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+    if (!D && early) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next, PETSC_TRUE));
     PetscCall(AIJTCUColumnsFetchBegin(s, BETA, END - BETA));
     PetscCall(AIJTCUBlockMAXPY(ctx, X, 1, 1, step, &P)); /* x <- x + step p */
-    PetscCall(AIJTCUColumnsFetchEnd(s, BETA, END - BETA, next, D ? DPI - BETA : 0, &host));
-    if (D) PetscCall(AIJTCUBlockSumsToScalars(ctx, DPI - BETA, host + (next - BETA) * c->N, AIJTCUBlockScalars(ctx, next)));
+    PetscCall(AIJTCUColumnsFetchEnd(s, BETA, END - BETA, next, nsums, &host));
+    if (nsums) PetscCall(AIJTCUBlockSumsToScalars(ctx, nsums, host + (next - BETA) * c->N, AIJTCUBlockScalars(ctx, next)));
     PetscCall(AIJTCUBreakdownsCG(ksp, s, i, host));
     i++;
     PetscCall(AIJTCUColumnsTest(ksp, s, i, i, AIJTCUNormsCG(ksp, c, i, host)));
     if (i >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, i, KSP_DIVERGED_ITS));
-    if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next));
+    if (!D && !early && c->nactive) PetscCall(AIJTCUPreconditionCG(ksp, s, R, Z, next, PETSC_FALSE));
     PetscCall(AIJTCUColumnsNarrow(ksp, s, AIJTCU_PATIENCE, &X, 3, (PetscInt[]){BLOCK_R, BLOCK_Z, BLOCK_P}, &from));
     if (from) PetscCall(AIJTCUBlocksCG(ctx, &R, &Z, &P, &W));
   }

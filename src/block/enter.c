@@ -58,8 +58,7 @@ static PetscErrorCode AIJTCUBlockLacks(KSP ksp, AIJTCUBlockKSP *s, const char **
 
   PetscFunctionBegin;
   *why = NULL;
-  if (ksp->transpose_solve) *why = "it is a solve with the transpose";
-  else if (ksp->guess || ksp->guess_knoll) *why = "a guess is computed for each right-hand side";
+  if (ksp->guess || ksp->guess_knoll) *why = "a guess is computed for each right-hand side";
   else if (ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew) *why = "functions are called before or after each solve";
   else if (pc->presolve || pc->postsolve) *why = "the preconditioner changes the system before each solve";
   else if (ksp->calc_sings || ksp->calc_ritz) *why = "eigenvalues are computed in each solve";

@@ -379,6 +379,7 @@ static PetscErrorCode SolveOnStream(Mat F, MatSolveData *s, Mat B, Mat X, cudaSt
   const PetscScalar *b;
   PetscScalar       *x;
   PetscInt           ldb, ldx;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(Prepare(F, s, stream));
@@ -393,11 +394,12 @@ static PetscErrorCode SolveOnStream(Mat F, MatSolveData *s, Mat B, Mat X, cudaSt
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
   PetscCall(MatDenseGetArrayWriteAndMemType(X, &x, NULL));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(SolveArrays(s, width, b, ldb, x, ldx, stream));
+  ierr = SolveArrays(s, width, b, ldb, x, ldx, stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)N * (PetscLogDouble)s->nnz * (s->factor.kind == AIJTCU_FACTOR_UTDU ? 2 : 1)));
-  PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &x));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &x)); /* after an error, too */
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
+  PetscCall(ierr);
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)N * (PetscLogDouble)s->nnz * (s->factor.kind == AIJTCU_FACTOR_UTDU ? 2 : 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -60,7 +60,10 @@ static PetscErrorCode AIJTCUBlockBring(Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* B without the part in the null space of the transpose, which no X can give: as KSPSolve() does it */
+/*
+   B without the part in the null space of the transpose, or of A in a solve with the transpose. As in KSPSolve(): no X
+   gives that part
+*/
 static PetscErrorCode AIJTCUBlockRangeOnly(KSP ksp, AIJTCUBlockKSP *s, Mat *B)
 {
   MatNullSpace nullsp;
@@ -69,7 +72,7 @@ static PetscErrorCode AIJTCUBlockRangeOnly(KSP ksp, AIJTCUBlockKSP *s, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatGetTransposeNullSpace(A, &nullsp));
+  PetscCall(ksp->transpose_solve ? MatGetNullSpace(A, &nullsp) : MatGetTransposeNullSpace(A, &nullsp));
   if (!nullsp) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_RHS, &range));
   PetscCall(AIJTCUBlockCopy(s->ctx, *B, range));
@@ -233,24 +236,25 @@ PetscErrorCode AIJTCUBlockForgetOthers(AIJTCUBlockKSP *s, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUBlockSetUpProduct(Mat A, Mat X, Mat Y, AIJTCUBlockProduct *p)
+static PetscErrorCode AIJTCUBlockSetUpProduct(Mat A, PetscBool transposed, Mat X, Mat Y, AIJTCUBlockProduct *p)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)Y));
   PetscCall(MatDestroy(&p->result));
   p->result = Y;
   PetscCall(MatProductCreateWithMat(A, X, NULL, Y));
-  PetscCall(MatProductSetType(Y, MATPRODUCT_AB));
+  PetscCall(MatProductSetType(Y, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
   PetscCall(MatProductSetFromOptions(Y));
   PetscCall(MatProductSymbolic(Y));
   PetscCall(PetscObjectGetId((PetscObject)A, &p->id));
   PetscCall(MatGetNonzeroState(A, &p->nonzerostate));
-  p->N      = Y->cmap->N;
-  p->decide = AIJTCUDecideColumns;
+  p->N          = Y->cmap->N;
+  p->transposed = transposed;
+  p->decide     = AIJTCUDecideColumns;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = A X. Y is a work block that nobody else makes a product of */
+/* Y = A X, or A^T X in a solve with the transpose. Y is a work block that nobody else makes a product of */
 PetscErrorCode AIJTCUBlockMatMult(KSP ksp, AIJTCUBlockKSP *s, Mat X, Mat Y)
 {
   AIJTCUBlockProduct *p = NULL;
@@ -269,13 +273,15 @@ PetscErrorCode AIJTCUBlockMatMult(KSP ksp, AIJTCUBlockKSP *s, Mat X, Mat Y)
   if (!p) p = &s->product[0]; /* its result was a block of another size */
   PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(MatGetNonzeroState(A, &state));
-  if (p->result != Y || p->id != id || p->nonzerostate != state || p->N != Y->cmap->N || p->decide != AIJTCUDecideColumns || !Y->product || Y->product->A != A) PetscCall(AIJTCUBlockSetUpProduct(A, X, Y, p));
-  else if (Y->product->B != X) PetscCall(MatProductReplaceMats(NULL, X, NULL, Y));
+  if (p->result != Y || p->id != id || p->nonzerostate != state || p->N != Y->cmap->N || p->transposed != ksp->transpose_solve || p->decide != AIJTCUDecideColumns || !Y->product || Y->product->A != A) {
+    PetscCall(AIJTCUBlockSetUpProduct(A, ksp->transpose_solve, X, Y, p));
+  }
+  if (Y->product->B != X) PetscCall(MatProductReplaceMats(NULL, X, NULL, Y));
   PetscCall(MatProductNumeric(Y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = M X, with M the preconditioner: KSP_PCApply() */
+/* Y = M X, with M the preconditioner or its transpose: KSP_PCApply() */
 PetscErrorCode AIJTCUBlockPCApply(KSP ksp, Mat X, Mat Y)
 {
   PetscFunctionBegin;
@@ -297,12 +303,12 @@ static PetscErrorCode AIJTCUBlockPCBlocks(KSP ksp, AIJTCUBlockKSP *s, PetscInt *
   PetscFunctionBegin;
   *D = NULL;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
-  PetscCall(MatGetNullSpace(A, &nullsp));
+  PetscCall(ksp->transpose_solve ? MatGetTransposeNullSpace(A, &nullsp) : MatGetNullSpace(A, &nullsp));
   if (nullsp) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUJacobiGetDiagonal(ksp->pc, dblock, D));
   if (!*D) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBlockCtxTakes(s->ctx, *D, &takes));
-  if (!takes) *D = NULL;
+  if (!takes || (*dblock > 1 && ksp->transpose_solve)) *D = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

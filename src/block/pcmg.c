@@ -12,7 +12,8 @@
    - The residual has the other sign, A X - B: one pass over the blocks instead of two. The coarser level then has the
      other sign, too, and its solution is subtracted. No bit of the result depends on that.
    - A coarse solve of few rows, whose KSP applies a factor once, is made a matrix: what it does to the identity.
-     Triangular solves with so few rows would wait for one row after the other.
+     Triangular solves with so few rows would wait for one row after the other. PCREDUNDANT, PCMG's coarse solve on
+     several processes, would take one column after the other, and on the host.
 
    What the cycle here does not have goes to PCMatApply_MG(), and the log says why.
 
@@ -332,7 +333,7 @@ static PetscErrorCode ProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
 /* The factor, if all that a solve does is to apply it once: that is a matrix. NULL if it does something else */
 static PetscErrorCode FactorOf(KSP ksp, Mat *F)
 {
-  PetscBool preonly, factor, bjacobi, nonzero;
+  PetscBool preonly, factor, bjacobi, redundant, nonzero;
   PetscInt  n = 0;
   PC        pc;
   KSP      *sub;
@@ -345,9 +346,17 @@ static PetscErrorCode FactorOf(KSP ksp, Mat *F)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &factor, PCLU, PCCHOLESKY, PCILU, PCICC, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCBJACOBI, &bjacobi));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCREDUNDANT, &redundant));
   if (factor) PetscCall(PCFactorGetMatrix(pc, F));
   if (bjacobi) PetscCall(PCBJacobiGetSubKSP(pc, &n, NULL, &sub));
   if (n == 1) PetscCall(FactorOf(sub[0], F));
+  if (redundant) {
+    KSP inner;
+
+    PetscCall(PCRedundantGetKSP(pc, &inner));
+    PetscCall(KSPSetUp(inner)); /* PETSc leaves it to the first solve */
+    PetscCall(FactorOf(inner, F));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -408,6 +417,7 @@ static PetscErrorCode CoarseSync(PC pc, Multigrid *s, Mat X)
   if (!all[HAVE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetType(pc->pmat, &type));
   PetscCall(CoarseSolveIdentity(ksp, A, type, X, &s->coarse));
+  if (s->coarse) PetscCall(PetscInfo(pc, "aijtcu: the coarse solve of %" PetscInt_FMT " rows is made a matrix\n", A->rmap->N));
   PetscCall(GivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

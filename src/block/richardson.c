@@ -82,7 +82,8 @@ static PetscErrorCode AIJTCULacksRichardson(KSP ksp, AIJTCUBlockKSP *s, const ch
 
   PetscFunctionBegin;
   PetscCall(AIJTCURichardsonOwn(ksp, rich, &own, &block));
-  if (rich->self_scale) *why = "richardson scales itself";
+  if (ksp->transpose_solve) *why = "it is a solve with the transpose";
+  else if (rich->self_scale) *why = "richardson scales itself";
   else if (own && !block) *why = "the preconditioner has iterations of its own for richardson, for one vector";
   PetscFunctionReturn(PETSC_SUCCESS);
 }

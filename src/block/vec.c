@@ -578,13 +578,28 @@ static HrpbError AIJTCURunDots(const struct _n_AIJTCUBlockCtx *ctx, const BlockS
   return (*ctx->ops->dots)(shape, call->nx, ctx->in, ctx->in[call->nx], call->out);
 }
 
-/* dots[i N + j] = X[i]_j . Y_j. Y may be among X */
-PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
+static PetscErrorCode AIJTCUBlockDotsOf(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscBool local, PetscScalar *dots)
 {
-  const AIJTCUBlockCall call = {.run = AIJTCURunDots, .noperands = nx + 1, .nx = nx, .nsums = nx, .flops = 2 * nx, .out = dots};
+  const AIJTCUBlockCall call = {.run = AIJTCURunDots, .noperands = nx + 1, .nx = nx, .nsums = nx, .flops = 2 * nx, .local = local, .out = dots};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockRunSums(ctx, X, Y, &call));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dots[i N + j] = X[i]_j . Y_j. Y may be among X */
+PetscErrorCode AIJTCUBlockDots(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockDotsOf(ctx, nx, X, Y, PETSC_FALSE, dots));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same of the rows of this process alone */
+PetscErrorCode AIJTCUBlockDotsLocal(AIJTCUBlockCtx ctx, PetscInt nx, const Mat X[], Mat Y, PetscScalar *dots)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockDotsOf(ctx, nx, X, Y, PETSC_TRUE, dots));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -172,6 +172,21 @@ static void TestWork(const Matrix *A, const DeviceCsr *d)
   Report(grows, "more columns need less memory", A->name);
 }
 
+/* Where most rows have no entries, those that have some and are not cut are listed in their order */
+static void TestFilled(const Matrix *A, const DeviceCsr *d)
+{
+  std::vector<int32_t> rows;
+
+  for (int64_t i = 0; i < A->nrows; i++) {
+    const int64_t length = A->rowptr[i + 1] - A->rowptr[i];
+
+    if (length > 0 && length <= d->schedule.part_entries) rows.push_back((int32_t)i);
+  }
+  Report((size_t)d->schedule.nfilled == rows.size(), "wrong number of rows with entries", A->name);
+  Report((d->schedule.filled != NULL) == (rows.size() < (size_t)A->nrows / 2), d->schedule.filled ? "a list of most rows" : "no list of few rows", A->name);
+  if (d->schedule.filled) Report(Download((const int32_t *)d->schedule.filled, d->schedule.nfilled) == rows, "not the rows with entries", A->name);
+}
+
 /* staged: whether rows of B fit into shared memory, on a device that has enough of it */
 static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool staged)
 {
@@ -221,6 +236,7 @@ static void TestMatrix(const Matrix &A, const std::vector<int64_t> &widths, bool
     TestProduct(&A, "csr", idle, TILE_AND_HALF, 0, 1, 1, bound);
   }
   TestWork(&A, &d);
+  TestFilled(&A, &d);
   CsrDestroy(&d);
 }
 
@@ -629,6 +645,7 @@ int main(int argc, char **argv)
   TestMatrix(Lines(1200, 3), {1, 3, 4, 9}, true);
   TestMatrix(Make("no entries", 30, 30, Nothing), widths, false);
   TestMatrix(Make("no columns", 30, 0, Nothing), {1, 2, 33}, false);
+  TestMatrix(Lengths("few rows", {0, 0, 0, 3, 0, 0, 9, 64, 65, 0, 0, 0, 0, 1300, 0, 0, 1, 0, 0, 0}, 0, 300), {1, 3, 45}, false);
   if (!small_run) {
     TestMatrix(Far(2000), {1, 3, 4, 9, 32}, true);
     TestMatrix(Border(1000), {1, 3, 4, 9}, true);

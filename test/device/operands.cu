@@ -295,6 +295,8 @@ static void TestMatrix(const Matrix &A, const HrpbParams &params)
         TestCase(&s, {N, 1, x, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special});
       }
       TestCase(&s, {N, 0, columns, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, false, false, true, special});
+      /* rows of X that are whole vectors */
+      TestCase(&s, {(N + 3) / 4 * 4, 0, rows, columns, columns, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special});
       TestCase(&s, {N, 2, rows, rows, columns, columns, SPMM_ADD, 0, 0, 0, 0, false, false, true, special});
       TestCase(&s, {N, 2, columns, rows, rows, columns, SPMM_ADD, 0, 0, 0, 0, true, false, true, special});
     }
@@ -345,6 +347,9 @@ static void TestOperands(void)
   Report(!SpmmKernelFind("csr-hosts"), "a kernel that there is not", "operands");
 }
 
+/* As in the block of a parallel matrix that needs rows of others: few rows have entries. One of them is cut */
+static bool FewRows(int64_t i, int64_t, const Matrix *) { return i == 47 || (i % 40 == 7 && Random() % 20 == 0); }
+
 int main(int argc, char **argv)
 {
   small_run = argc > 1 && !strcmp(argv[1], "-small");
@@ -354,6 +359,7 @@ int main(int argc, char **argv)
   TestMatrix(Make("random", 180, 180, Sparse), HrpbGatherParams());
   TestMatrix(Make("no entries", 30, 30, Nothing), HrpbStagedParams());
   TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* some rows are cut */
+  TestMatrix(Make("few rows", small_run ? 200 : 500, small_run ? 120 : 300, FewRows), HrpbShortParams());
   if (!small_run) {
     TestMatrix(Make("wide band", 300, 300, WideBand), HrpbStagedParams());
     TestMatrix(Make("dense rows", 300, 500, DenseRows), HrpbGatherParams());

@@ -191,8 +191,8 @@ static void TestParts(void)
 }
 
 /*
-   Two hubs that are neighbours, each with leaves of its own. Two of three leaves have nothing but the hub, so their rows
-   are equal. The others are neighbours of another leaf, too
+   Two hubs that are neighbours, each with leaves of its own. Two of three leaves have nothing but the hub, so their
+   rows are equal. The others are neighbours of another leaf, too
 */
 static void TestHubs(int64_t leaves)
 {

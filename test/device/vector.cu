@@ -2,11 +2,18 @@
    One vector: every kernel of SPMM_OP_VECTOR against a product in long double on the host, and against the order of
    sums that vector/vector.h states, to the bit. No PETSc.
 
-     test-vector         all tests
-     test-vector -small  few and small ones, to run under compute-sanitizer
+     test-vector            all tests
+     test-vector -small     few and small ones, to run under compute-sanitizer
+     test-vector -csv FILE  times the kernels beside cuSPARSE, half a minute; writes the table FILE
+       [-matrices a,b]      some of those that are generated: stencil27, poisson7, elasticity, dof8, uniform, rmat,
+                            powerlaw
+       [-files a,b]         with these matrices in PETSc's binary format, too
+       [-commit X]          what the table says of the version
+       [-variants]          with every number of lanes, and of entries on their way
 */
 #include "vector/vector.h"
 #include "matrices.cuh"
+#include "vectortimes.cuh"
 
 static HrpbScalar AddLanes(std::vector<HrpbScalar> sum)
 {
@@ -323,9 +330,39 @@ static void TestRefused(void)
   }
 }
 
+static int Usage(const char *program)
+{
+  printf("usage: %s [-small | -csv FILE [-matrices rmat,dof8] [-files a.petsc,b.petsc] [-commit X] [-variants]]\n", program);
+  return 2;
+}
+
+static int Times(int argc, char **argv)
+{
+  VectorTimes v        = {.commit = "unknown"};
+  bool        variants = false;
+  std::string matrices, files;
+
+  for (int i = 1; i < argc; i++) {
+    const std::string option = argv[i];
+
+    if (option == "-variants") variants = true;
+    else if (i + 1 == argc) return Usage(argv[0]);
+    else if (option == "-csv") v.csv = fopen(argv[++i], "w");
+    else if (option == "-matrices") matrices = argv[++i];
+    else if (option == "-files") files = argv[++i];
+    else if (option == "-commit") v.commit = argv[++i];
+    else return Usage(argv[0]);
+  }
+  if (!v.csv) return Usage(argv[0]);
+  TimeVectors(&v, matrices, files, variants);
+  fclose(v.csv);
+  return nfailed ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
-  small_run = argc > 1 && !strcmp(argv[1], "-small");
+  small_run = argc == 2 && !strcmp(argv[1], "-small");
+  if (argc > 1 && !small_run) return Times(argc, argv);
   TestRefused();
   TestMatrix(Make("band", 333, 333, Band), PLAIN);
   TestMatrix(Make("nothing", 40, 30, Nothing), NODES);

@@ -340,6 +340,10 @@ int main(int argc, char **argv)
       suffix: coarse
       args: -mat_aijtcu_block_solvers always -pc_type gamg -pc_gamg_coarse_eq_limit 10 -pc_mg_cycle_type {{v w}} -mg_coarse_sub_pc_type {{lu cholesky}}
 
+    test: # that of several processes is redundant
+      suffix: redundant
+      args: -mat_aijtcu_block_solvers always -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -mg_coarse_pc_type redundant -mg_coarse_redundant_pc_type {{lu cholesky}}
+
     test: # PETSc's way
       suffix: others
       args: -pc_type gamg -pc_mg_type {{additive full}}
@@ -371,6 +375,13 @@ int main(int argc, char **argv)
     requires: !cuda
     args: -pc_type gamg -mg_levels_ksp_type richardson -mg_levels_pc_type jacobi -products 4
 
+  test: # PCMG takes PCREDUNDANT for the coarse solve by itself
+    suffix: redundant_info
+    nsize: 2
+    args: -mat_aijtcu_block_solvers always -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -info :pc
+    filter: grep -o "the coarse solve .*" | sort -u
+    output_file: output/blockmg_redundant.out
+
   test: # cgs goes column by column, and makes nothing for a block
     suffix: steady
     output_file: output/empty.out
@@ -395,6 +406,11 @@ int main(int argc, char **argv)
       suffix: cuda_grid
       nsize: {{1 2}}
       args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation
+
+    test:
+      suffix: cuda_redundant
+      nsize: {{1 2}}
+      args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -mg_coarse_pc_type redundant
 
     test:
       suffix: cuda_blocks

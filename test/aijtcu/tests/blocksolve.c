@@ -2,10 +2,15 @@ static char help[] = "KSPMatSolve() with a MATAIJTCU, each column against KSPSol
 -taken: whether the solve is one of whole blocks, -auto: it is one if the operator is on a device; -whole: the reference is KSPMatSolve() with the MATAIJ;\n\
 -within: most by which iterations may differ; -scenario: something else than one solve.\n\n";
 
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscaijtcu.h>
 #include "kind.h"
 #include "bits.h"
+#include "interpose.h"
 #include <petsc/private/matimpl.h>
+#if PetscDefined(HAVE_CUDA)
+  #include <cuda_runtime_api.h>
+#endif
 
 typedef enum {
   SPD,
@@ -301,7 +306,8 @@ static PetscErrorCode SolveAndCompare(const char what[], KSP ksp, KSP ref, const
   PetscCall(SolveBlock(ksp, p, B, X));
   PetscCall(CountProducts(T, &after));
   PetscCall(KSPGetIterationNumber(ksp, &its)); /* a first iteration may need no product */
-  if ((PetscBool)(after > before) != p->taken && (its > 1 || !p->taken)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with blocks\n", what, after - before));
+  /* With the transpose a product may be PETSc's */
+  if (!p->transpose && (PetscBool)(after > before) != p->taken && (its > 1 || !p->taken)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with blocks\n", what, after - before));
   /* The block was solved at once: two products an iteration at most, of two blocks of a parallel matrix each */
   if (p->once && after - before > 4 * (its + 4)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt64_FMT " products with blocks in %" PetscInt_FMT " iterations\n", what, after - before, its));
   PetscCall(Compare(what, ksp, p, X, &r));
@@ -624,11 +630,11 @@ static PetscErrorCode Columns(Mat A, Mat T, const Params *given, Mat B, Mat X0)
   }
   PetscCall(CreateSolver(T, &p, &ksp));
   PetscCall(CreateSolver(A, &p, &ref));
-  p.transpose = PETSC_TRUE;
-  PetscCall(SolveAndCompare("transpose", ksp, ref, &p, T, B, X0));
-  p.transpose = PETSC_FALSE;
-  p.taken     = PETSC_TRUE;
-  PetscCall(SolveAndCompare("no transpose", ksp, ref, &p, T, B, X0));
+  p.taken = PETSC_TRUE;
+  for (int i = 0; i < 4; i++) {
+    p.transpose = (PetscBool)(i % 2);
+    PetscCall(SolveAndCompare(p.transpose ? "transpose" : "no transpose", ksp, ref, &p, T, B, X0));
+  }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(KSPDestroy(&ref));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -750,20 +756,48 @@ static PetscErrorCode Quiet(Mat T, const Params *p, Mat B, Mat X0)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copies between host and device so far: of blocks and vectors both ways, and of scalars to the host */
-static void GetCopies(PetscLogDouble count[2])
+/* Memory of which the library gets no more than so much at once: on the host when it asks how much there is */
+static struct {
+  PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
+  size_t   most; /* 0 for any */
+  PetscInt refused, asked; /* how often; asked counts what is for a device, by PETSc as well */
+} memory;
+
+static PetscBool Refuse(size_t bytes)
+{
+  memory.asked++;
+  if (!memory.most || bytes <= memory.most) return PETSC_FALSE;
+  memory.refused++;
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode AllocateLittle(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **p)
+{
+  if (!strcmp(function, "AIJTCUBlockAsk") && Refuse(bytes)) return PETSC_ERR_MEM;
+  return (*memory.allocate)(bytes, clear, line, function, file, p);
+}
+
+#if PetscDefined(HAVE_CUDA)
+INTERPOSE(cudaError_t, cudaMalloc, (void **p, size_t bytes), (p, bytes), if (Refuse(bytes)) return cudaErrorMemoryAllocation)
+INTERPOSE(cudaError_t, cudaMallocAsync, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream), if (Refuse(bytes)) return cudaErrorMemoryAllocation)
+#endif
+
+/* Copies between host and device so far: of blocks and vectors both ways, and of scalars to the host. And allocations */
+static void GetCopies(PetscLogDouble count[3])
 {
   count[0] = count[1] = 0;
+  count[2] = (PetscLogDouble)memory.asked;
 #if PetscDefined(HAVE_DEVICE)
   count[0] = petsc_ctog_ct + petsc_gtoc_ct;
   count[1] = petsc_gtoc_ct_scalar;
 #endif
 }
 
-/* Four iterations more copy no block and no vector, and scalars to the host once each at most, which is a wait */
+/* Four iterations more copy no block and no vector, and scalars to the host once each at most, which is a wait. They
+   allocate nothing on the device */
 static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
 {
-  PetscLogDouble count[3][2], before[2], more[2];
+  PetscLogDouble count[3][3], before[3], more[3];
   KSP            ksp;
   Mat            X;
 
@@ -771,33 +805,18 @@ static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
   PetscCall(MatDuplicate(X0, MAT_COPY_VALUES, &X));
   PetscCall(CreateSolver(T, p, &ksp));
   for (int i = 0; i < 3; i++) {
-    PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-30, PETSC_CURRENT, PETSC_CURRENT, i < 2 ? 4 : 8));
+    PetscCall(KSPSetTolerances(ksp, (PetscReal)1e-30, PETSC_CURRENT, PETSC_CURRENT, i == 1 ? 4 : 8));
     GetCopies(before);
     PetscCall(KSPMatSolve(ksp, B, X));
     GetCopies(count[i]);
-    for (int k = 0; k < 2; k++) count[i][k] -= before[k];
+    for (int k = 0; k < 3; k++) count[i][k] -= before[k];
   }
-  for (int k = 0; k < 2; k++) more[k] = count[2][k] - count[1][k];
+  for (int k = 0; k < 3; k++) more[k] = count[2][k] - count[1][k];
   if (more[0] != 0 || more[1] > 4) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations copied blocks and vectors %g times, and scalars to the host %g times\n", more[0], more[1]));
+  if (more[2] != 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations allocated %g times on the device\n", more[2]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&X));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Memory of which the library gets no more than so much, when it asks how much there is */
-static struct {
-  PetscErrorCode (*allocate)(size_t, PetscBool, int, const char[], const char[], void **);
-  size_t   most;
-  PetscInt refused;
-} memory;
-
-static PetscErrorCode AllocateLittle(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **p)
-{
-  if (bytes > memory.most && !strcmp(function, "AIJTCUBlockAsk")) {
-    memory.refused++;
-    return PETSC_ERR_MEM;
-  }
-  return (*memory.allocate)(bytes, clear, line, function, file, p);
 }
 
 /* With little memory the columns are solved in batches, of which all columns are known. The second solve knows how many */
@@ -813,12 +832,13 @@ static PetscErrorCode Memory(Mat A, Mat T, const Params *p, Mat B, Mat X0)
   PetscCall(KSPGMRESGetRestart(ksp, &restart));
   PetscCall(MatGetLocalSize(A, &m, NULL));
   memory.allocate = PetscTrMalloc;
-  memory.most     = (size_t)(restart + 6) * (N / 2) * m * sizeof(PetscScalar);
   for (int i = 0; i < 2 && !ierr; i++) {
     memory.refused = 0;
+    memory.most    = (size_t)(restart + 6) * (N / 2) * m * sizeof(PetscScalar);
     PetscTrMalloc  = AllocateLittle;
     ierr           = SolveAndCompare("little memory", ksp, ref, p, T, B, X0);
     PetscTrMalloc  = memory.allocate;
+    memory.most    = 0;
     if (!ierr && (memory.refused > 0) != !i) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Memory was refused %" PetscInt_FMT " times in solve %d\n", memory.refused, i));
   }
   PetscCall(ierr);
@@ -873,6 +893,7 @@ static PetscErrorCode ReadParams(Params *p)
   PetscCall(PetscOptionsBool("-with_nan", "One column has a NaN", NULL, p->nan, &p->nan, NULL));
   PetscCall(PetscOptionsBool("-nonzero", "Nonzero guesses", NULL, p->nonzero, &p->nonzero, NULL));
   PetscCall(PetscOptionsBool("-taken", "The solve is one of whole blocks", NULL, p->taken, &p->taken, NULL));
+  PetscCall(PetscOptionsBool("-transpose", "Solve with the transpose", NULL, p->transpose, &p->transpose, NULL));
   PetscCall(PetscOptionsBool("-whole", "The reference is a KSPMatSolve()", NULL, p->whole, &p->whole, NULL));
   PetscCall(PetscOptionsBool("-fewer", "No more iterations than with the reference are right", NULL, p->fewer, &p->fewer, NULL));
   PetscCall(PetscOptionsBool("-dependent", "One column is a sum of others", NULL, p->dependent, &p->dependent, NULL));
@@ -966,7 +987,7 @@ int main(int argc, char **argv)
     test:
       suffix: cg_pc
       nsize: 3
-      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type unpreconditioned -nonzero -with_nan
+      args: -ksp_type cg -pc_type {{none bjacobi gamg}} -ksp_norm_type {{preconditioned unpreconditioned natural}} -nonzero -with_nan
 
     test:
       suffix: cg_few
@@ -1075,6 +1096,33 @@ int main(int argc, char **argv)
       args: -ksp_type bcg -pc_type jacobi -ksp_norm_type {{preconditioned natural}} -nonzero {{0 1}} -scenario one
 
     test:
+      suffix: transpose
+      nsize: {{1 3}}
+      args: -ksp_type {{gmres fgmres bcgs}} -options_left 0 -pc_type jacobi -ksp_gmres_restart 7 -nonzero -with_nan -within 2 -tolerance 1e-5 -shape skewed -transpose
+
+    test:
+      suffix: transpose_pc
+      args: -ksp_type gmres -pc_type {{none bjacobi}} -shape skewed -transpose
+
+    test:
+      suffix: transpose_right
+      nsize: {{1 2}}
+      args: -ksp_type {{gmres bcgs}} -ksp_pc_side right -pc_type jacobi -within 2 -tolerance 1e-5 -shape skewed -transpose
+
+    test:
+      suffix: transpose_singular
+      nsize: {{1 2}}
+      args: -ksp_type {{cg gmres chebyshev}} -pc_type jacobi -shape singular -ksp_max_it 12 -transpose
+
+    test:
+      suffix: transpose_smooth
+      args: -ksp_type chebyshev -ksp_chebyshev_eigenvalues 0.003,2.1 -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 3}} -shape skewed -transpose -nonzero {{0 1}}
+
+    test: # PETSc has it
+      suffix: transpose_richardson
+      args: -ksp_type richardson -pc_type jacobi -ksp_max_it 6 -taken 0 -whole -transpose
+
+    test:
       suffix: singular
       nsize: 2
       args: -ksp_type {{cg gmres chebyshev bcgs}} -pc_type jacobi -shape singular -ksp_max_it 12
@@ -1100,7 +1148,6 @@ int main(int argc, char **argv)
 
     test:
       suffix: memory
-      requires: !cuda
       nsize: {{1 2}}
       args: -ksp_type gmres -pc_type jacobi -ksp_gmres_restart 20 -nonzero -scenario memory
 
@@ -1118,6 +1165,18 @@ int main(int argc, char **argv)
       args: -ksp_type cg -pc_type jacobi -scenario narrow -info :ksp
       filter: grep -o "goes on with a block.*" | sort | uniq -c
       output_file: output/blocksolve_narrow_widths.out
+
+    test: # the log says why a solve is not one of whole blocks, and how columns end
+      suffix: info_why
+      args: -ksp_type cg -pc_type jacobi -taken 0 -ksp_monitor -info :ksp
+      filter: grep -o "aijtcu: cg takes.*" | sort -u
+      output_file: output/blocksolve_why.out
+
+    test:
+      suffix: info_columns
+      args: -ksp_type cg -pc_type none -with_nan -info :ksp
+      filter: grep -o -e "aijtcu: cg solves.*" -e "right-hand side [24] ends with [A-Z_]*" | sort -u
+      output_file: output/blocksolve_columns.out
 
     test:
       suffix: off
@@ -1158,6 +1217,12 @@ int main(int argc, char **argv)
       args: -ksp_type {{cg gmres}} -pc_type {{lu cholesky bjacobi}} -sub_pc_type {{ilu icc}} -options_left 0 -block densecuda -nonzero
 
     test:
+      suffix: cuda_transpose
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type {{gmres bcgs}} -options_left 0 -pc_type jacobi -block densecuda -nonzero -with_nan -within 2 -tolerance 1e-5 -shape skewed -transpose
+
+    test:
       suffix: cuda_smooth
       requires: cuda
       args: -ksp_type {{chebyshev richardson}} -ksp_chebyshev_eigenvalues 0.003,2.1 -ksp_richardson_scale 0.7 -options_left 0 -pc_type jacobi -ksp_norm_type none -ksp_max_it {{1 2 3 4}} -block densecuda -nonzero {{0 1}}
@@ -1167,6 +1232,12 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: {{1 2}}
       args: -use_gpu_aware_mpi 0 -ksp_type richardson -pc_type gamg -block densecuda -whole -within 20 -nonzero {{0 1}}
+
+    test:
+      suffix: cuda_memory
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -ksp_type gmres -pc_type jacobi -ksp_gmres_restart 20 -block densecuda -nonzero -scenario memory
 
     test:
       suffix: cuda_narrow

@@ -492,6 +492,11 @@ int main(int argc, char **argv)
       nsize: 3
       args: -shape {{even ghosts}} -mat_aijtcu_path tcu
 
+    test: # the parent's products
+      suffix: parent
+      nsize: {{2 3}}
+      args: -shape {{even half ghosts}} -mat_aijtcu_path cusparse
+
     test:
       suffix: many
       nsize: 16

@@ -14,15 +14,22 @@ typedef enum {
 } Pattern;
 static const char *const names[] = {"band", "nodes", "long rows", "irregular", "empty rows", "nothing"};
 
+/* After so many products with a pattern something is made that makes them faster, if nothing is set */
+enum {
+  PRODUCTS_BEFORE = 30
+};
+
 typedef struct {
   Pattern   pattern;
   PetscInt  rows, cols;
   PetscReal scale;
   PetscBool special; /* NaN and Inf in x */
+  PetscBool corner;  /* an entry more, in the last column of the first row */
 } Case;
 
 static PetscBool Has(const Case *c, PetscInt i, PetscInt j)
 {
+  if (c->corner && i == 0 && j == c->cols - 1) return PETSC_TRUE;
   switch (c->pattern) {
   case BAND:
     return (PetscBool)(PetscAbsInt(i - j) <= 3);
@@ -177,8 +184,8 @@ static PetscErrorCode TestTransposes(Mat A, const Case *c, PetscBool host)
 }
 
 /*
-   MatMatMult() with one column, twice. B's array has some rows more. On a device a kernel for one vector makes it, and it has
-   the bits of MatMult()
+   MatMatMult() with one column, twice. B's array has some rows more. On a device a kernel for one vector makes it, and
+   it has the bits of MatMult()
 */
 static PetscErrorCode TestColumn(Mat A, const Case *c, PetscBool host, PetscInt more)
 {
@@ -224,63 +231,111 @@ static PetscErrorCode TestColumn(Mat A, const Case *c, PetscBool host, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   On a device all kernels of ours give the same bits, before and after something is made for the pattern. Nothing is
-   made before the tenth product; short columns are made before the 40th
-*/
-static PetscErrorCode TestBits(Mat A, const Case *c)
+static PetscErrorCode CreateMat(const Case *c, Mat *A)
 {
-  const MatAIJTCUMult mults[] = {MAT_AIJTCU_MULT_CSR, MAT_AIJTCU_MULT_NODES, MAT_AIJTCU_MULT_CSR16, MAT_AIJTCU_MULT_AUTO};
-  MatAIJTCUMult       set;
-  MatAIJTCUSynergy    s;
-  Vec                 x, y, z;
-  PetscBool           same, cuda;
-  PetscInt64          before;
-  PetscMPIInt         size;
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, c->rows, c->cols));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetOptionsPrefix(*A, "a_"));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(FillMat(*A, c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z = A x, and the bytes of device memory that A's plan has then */
+static PetscErrorCode MultAndBytes(Mat A, Vec x, Vec z, PetscInt64 *bytes)
+{
+  MatAIJTCUSynergy s;
+
+  PetscFunctionBegin;
+  PetscCall(MatMult(A, x, z));
+  PetscCall(MatAIJTCUGetSynergy(A, &s));
+  *bytes = s.device_bytes;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Products with a pattern that has had none. What makes them faster is made at the stated product, and never else. On a
+   device kernels of ours give the same bits before and after it. cuSPARSE adds the parts of long rows in any order
+*/
+static PetscErrorCode TestSwitch(Mat A, const Case *c, Vec x, Vec first)
+{
+  MatAIJTCUMult set;
+  Vec           z;
+  PetscBool     same, cuda;
+  PetscInt64    before, bytes;
+  PetscMPIInt   size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MatCreateVecs(A, &x, &y));
-  PetscCall(FillVec(x, c, PETSC_TRUE));
-  PetscCall(VecDuplicate(y, &z));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &cuda, VECSEQCUDA, VECMPICUDA, ""));
   PetscCall(MatAIJTCUGetMult(A, &set));
-  PetscCall(MatMult(A, x, y));
-  PetscCall(MatAIJTCUGetSynergy(A, &s));
-  before = s.device_bytes;
-  for (int i = 0; i < 40; i++) {
-    PetscCall(MatMult(A, x, z));
-    PetscCall(VecEqual(y, z, &same));
-    if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: product %d has other bits\n", names[c->pattern], i));
-    PetscCall(MatAIJTCUGetSynergy(A, &s));
-    if (i == 8 && s.device_bytes != before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: something is made for few products\n", names[c->pattern]));
+  PetscCall(VecDuplicate(first, &z));
+  PetscCall(MultAndBytes(A, x, first, &before));
+  for (int made = 2; made <= PRODUCTS_BEFORE + 5; made++) {
+    const PetscBool pays     = (PetscBool)(cuda && size == 1 && (c->pattern == NODES || c->pattern == BAND));
+    const PetscBool switches = (PetscBool)(set == MAT_AIJTCU_MULT_AUTO && made == PRODUCTS_BEFORE + 1);
+
+    PetscCall(MultAndBytes(A, x, z, &bytes));
+    PetscCall(VecEqual(first, z, &same));
+    if (!same && set != MAT_AIJTCU_MULT_CUSPARSE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: product %d has other bits\n", names[c->pattern], made));
+    if (pays && switches && bytes <= before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nothing is made for product %d\n", names[c->pattern], made));
+    if (!switches && bytes != before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: something is made for product %d\n", names[c->pattern], made));
+    before = bytes;
   }
-  if (cuda && size == 1 && (c->pattern == NODES || c->pattern == BAND) && set == MAT_AIJTCU_MULT_AUTO && s.device_bytes == before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nothing is made for many products\n", names[c->pattern]));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The bits of each kernel, and what becomes of a plan when values or the pattern change */
+static PetscErrorCode TestBits(const Case *given)
+{
+  const MatAIJTCUMult mults[] = {MAT_AIJTCU_MULT_CSR, MAT_AIJTCU_MULT_NODES, MAT_AIJTCU_MULT_CSR16, MAT_AIJTCU_MULT_AUTO};
+  Case                c       = *given;
+  MatAIJTCUMult       set;
+  Mat                 A;
+  Vec                 x, y, z;
+  PetscBool           same;
+  PetscInt64          before, bytes;
+
+  PetscFunctionBegin;
+  PetscCall(CreateMat(&c, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(FillVec(x, &c, PETSC_TRUE));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(MatAIJTCUGetMult(A, &set));
+  PetscCall(TestSwitch(A, &c, x, y));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mults) && set != MAT_AIJTCU_MULT_CUSPARSE; i++) {
     PetscCall(MatAIJTCUSetMult(A, mults[i]));
     PetscCall(MatMult(A, x, z));
     PetscCall(VecEqual(y, z, &same));
-    if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s has other bits than %s\n", names[c->pattern], MatAIJTCUMults[mults[i]], MatAIJTCUMults[set]));
+    if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s has other bits than %s\n", names[c.pattern], MatAIJTCUMults[mults[i]], MatAIJTCUMults[set]));
   }
   PetscCall(MatAIJTCUSetMult(A, set));
+  PetscCall(MultAndBytes(A, x, z, &before));
+  PetscCall(MatScale(A, 0.5));
+  PetscCall(MultAndBytes(A, x, z, &bytes));
+  if (bytes != before) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: new values change what is there\n", names[c.pattern]));
+  c.corner = PETSC_TRUE;
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(FillMat(A, &c));
+  PetscCall(TestSwitch(A, &c, x, y));
+  PetscCall(Check(&c, y, PETSC_FALSE, PETSC_FALSE, "MatMult() with a new pattern"));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
 {
-  Case c = {pattern, rows, cols, 1, PETSC_FALSE};
+  Case c = {pattern, rows, cols, 1, PETSC_FALSE, PETSC_FALSE};
   Mat  A;
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, rows, cols));
-  PetscCall(MatSetType(A, MATAIJTCU));
-  PetscCall(MatSetOptionsPrefix(A, "a_"));
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(FillMat(A, &c));
+  PetscCall(CreateMat(&c, &A));
   for (int host = 0; host < 2; host++) {
     c.special = PETSC_FALSE;
     PetscCall(TestProducts(A, &c, (PetscBool)host));
@@ -291,7 +346,7 @@ static PetscErrorCode TestCase(Pattern pattern, PetscInt rows, PetscInt cols)
     PetscCall(TestProducts(A, &c, (PetscBool)host));
   }
   c.special = PETSC_FALSE;
-  PetscCall(TestBits(A, &c));
+  PetscCall(TestBits(&c));
   for (int i = 0; i < 4; i++) PetscCall(TestTransposes(A, &c, PETSC_FALSE)); /* the transpose is made meanwhile */
   /* new values, by the device and by the host */
   PetscCall(MatScale(A, 0.75));

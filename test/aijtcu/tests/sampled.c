@@ -146,6 +146,34 @@ static PetscErrorCode TestNewValues(Mat S, PetscInt m, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A C, and one of two operands of a map, that are bound to the host while S is not, and then are not any more */
+static PetscErrorCode TestBound(Mat S, PetscInt m, PetscInt n)
+{
+  Mat X, Y, C, D;
+
+  PetscFunctionBegin;
+  PetscCall(Dense(n, 5, PETSC_TRUE, 0, -1, &Y));
+  PetscCall(Dense(m, 5, PETSC_FALSE, 0, -1, &X));
+  PetscCall(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &D));
+  PetscCall(MatDestroy(&X));
+  for (PetscInt round = 1; round < 3; round++) {
+    PetscCall(MatBindToCPU(C, (PetscBool)(round == 1)));
+    PetscCall(Dense(m, 5, PETSC_FALSE, round, -1, &X));
+    PetscCall(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_REUSE_MATRIX, &C));
+    PetscCall(Check(S, C, 5, PETSC_TRUE, round, -1));
+    if (!PetscDefined(USE_COMPLEX)) PetscCall(MatSampledLeakyReLUGradient(C, 1, D));
+    if (!PetscDefined(USE_COMPLEX)) PetscCall(MatSampledLeakyReLUGradient(D, 1, C));
+    PetscCall(Check(S, C, 5, PETSC_TRUE, round, -1));
+    PetscCall(Check(S, D, 5, PETSC_TRUE, 0, -1));
+    PetscCall(MatDestroy(&X));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt ks[] = {1, 3, 32, 515};
@@ -196,6 +224,7 @@ int main(int argc, char **argv)
       PetscCall(MatDestroy(&Y));
     }
   }
+  PetscCall(TestBound(S, m, n)); /* before entries of S change */
   PetscCall(TestErrors(S, m, n));
   PetscCall(TestNewValues(S, m, n));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-expect", expect, sizeof(expect), &set));

@@ -154,6 +154,7 @@ int main(int argc, char **argv)
   const Solver solvers[] = {
     {KSPCG, PCJACOBI, PC_LEFT},
     {KSPCG, PCPBJACOBI, PC_LEFT},
+    {KSPCG, PCMG, PC_LEFT},
     {KSPCG, PCGAMG, PC_LEFT},
     {KSPCHEBYSHEV, PCJACOBI, PC_LEFT},
     {KSPRICHARDSON, PCJACOBI, PC_LEFT},
