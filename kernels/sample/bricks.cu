@@ -33,8 +33,8 @@ struct SampleBricksArgs {
 } // namespace
 
 /*
-   The lane's entries of a group of bricks that are not finite, as a loop over all columns has them. entry are the places
-   of the group's first entries in the lane's two rows
+   The lane's entries of a group of bricks that are not finite, as a loop over all columns has them. entry are the
+   places of the group's first entries in the lane's two rows
 */
 template <int BM> static __device__ __noinline__ void SampleAgain(const SampleBricksArgs &a, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, HrpbInt entry0, HrpbInt entry1, BrickGroup<BM> group)
 {
@@ -133,7 +133,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
             if (group.Has(j, column)) product[e][j][c] += s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)];
           });
         }
-        /* Stores are predicated: branches around them, or around what is not finite, would take as long as the products */
+        /* Stores are predicated: branches around them, or around what is not finite, take as long as the products */
         EachProduct<BM>([&](int e, int j, int c) {
           const uint32_t column = group.Column(e, c, g, k);
           Scalar         p      = product[e][j][c];
