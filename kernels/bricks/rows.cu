@@ -22,7 +22,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 {
   const int32_t strips = params->panel_rows / params->brick_rows;
 
-  if (o->update != SPMM_ASSIGN || o->X.layout == SPMM_ROW_MAJOR || params->window_cols > 1) return false;
+  if (o->update != SPMM_ASSIGN || params->window_cols > 1) return false;
   if (strips == 1 || strips > STAGED_STRIPS || params->block_cols > StagedCols(params->brick_rows)) return false;
   return StagesFit(facts, params, device, true);
 }
@@ -30,7 +30,29 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 {
   HrpbCall(ProductWork(A, o, bytes));
-  if (o->X.layout == SPMM_COLUMN_MAJOR) *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
+  if (o->X.layout != SPMM_ROW_MAJOR_PADDED) *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
+  return HRPB_SUCCESS;
+}
+
+/*
+   B as the kernel reads it: rows that begin where 16 bytes do, a padded B where it is, others as a copy in R. What a
+   copy has behind column N is multiplied, and not stored
+*/
+static HrpbError MakeRows(const SpmmOperands *o, HrpbScalar *R, Product *p)
+{
+  const size_t  size = sizeof(HrpbScalar);
+  const int32_t ldr  = LeadingDimension(o->N), nrows = p->h->ncols;
+
+  p->ldb = 1;
+  if (o->X.layout == SPMM_ROW_MAJOR_PADDED) {
+    p->brow = o->X.ld;
+    return HRPB_SUCCESS;
+  }
+  p->B      = R;
+  p->brow   = ldr;
+  p->behind = o->X.layout == SPMM_COLUMN_MAJOR;
+  if (p->behind) return RowMajor(o->X.array, o->X.ld, nrows, p->N, R, nrows, ldr, p->stream);
+  HrpbCallCuda(cudaMemcpy2DAsync(R, size * ldr, o->X.array, size * o->X.ld, size * o->N, nrows, cudaMemcpyDeviceToDevice, p->stream));
   return HRPB_SUCCESS;
 }
 
@@ -46,23 +68,18 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
 {
   HrpbScalar        *R     = (HrpbScalar *)((uint8_t *)work + ProductPartialBytes(A, o->N));
   const SpmmOperands plain = SpmmPlain(o->N, o->X.array, o->X.ld, o->Y.array, o->Y.ld);
+  const SpmmFacts    facts = SpmmFactsOf(A);
   Product            p;
   const SpmmDevice  *device;
 
   HrpbCall(ProductOf(A, &plain, work, stream, &p, &device));
+  if (!Takes(&facts, &A->hrpb->params, o, device)) return HRPB_ERR_UNSUPPORTED;
   if (o->Y.layout == SPMM_ROW_MAJOR) {
     p.crow = o->Y.ld;
     p.ldc  = 1;
   }
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
-  p.brow = o->X.ld;
-  p.ldb  = 1;
-  if (o->X.layout == SPMM_COLUMN_MAJOR) {
-    p.brow   = LeadingDimension(p.N);
-    p.B      = R;
-    p.behind = true;
-    HrpbCall(RowMajor(o->X.array, o->X.ld, p.h->ncols, p.N, R, p.h->ncols, (int32_t)p.brow, stream));
-  }
+  HrpbCall(MakeRows(o, R, &p));
   HrpbCallPrecision(A->precision, Run, &p, device);
   return CombineRun(&p);
 }
