@@ -166,6 +166,12 @@ static PetscErrorCode Negate(const MatSampledRows *rows, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Refuse(const MatSampledRows *rows, void *ctx)
+{
+  (void)rows, (void)ctx;
+  return PETSC_ERR_USER;
+}
+
 static PetscErrorCode CheckApply(void)
 {
   Mat       C, D;
@@ -175,7 +181,10 @@ static PetscErrorCode CheckApply(void)
   PetscFunctionBegin;
   PetscCall(Create(0, &C));
   PetscCall(Create(0, &D));
-  PetscCall(MatSampledApply(C, Negate, &full));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (MatSampledApply(C, Refuse, NULL) != PETSC_ERR_USER) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatSampledApply(): a function that fails is no error\n"));
+  PetscCall(PetscPopErrorHandler());
+  PetscCall(MatSampledApply(C, Negate, &full)); /* the failure left nothing behind */
   PetscCall(MatAXPY(D, 1, C, SAME_NONZERO_PATTERN));
   PetscCall(MatNorm(D, NORM_FROBENIUS, &norm));
   PetscCall(MatGetOwnershipRange(C, &r0, &r1));
