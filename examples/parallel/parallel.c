@@ -1,6 +1,7 @@
 static char help[] = "Products of parallel matrices as a block eigensolver makes them: created, set up, run and cleared each time. Time, what the processes exchange, and how\n"
                      "long they are seen to wait for it. With -partitions also what is exchanged if there were other numbers of processes.\n\n"
                      "  mpiexec -n 2 ./parallel -N 32,96 -csv parallel.csv\n"
+                     "  mpiexec -n 2 ./parallel -halos auto,mpi,nccl -products AB,AtB\n"
                      "  mpiexec -n 4 ./parallel -weak -families stencil27 -partitions 8,16,32,64\n\n";
 
 #include "csv.h"
@@ -13,10 +14,10 @@ static char help[] = "Products of parallel matrices as a block eigensolver makes
 #include <petsc/private/hashseti.h>
 
 typedef struct {
-  char    **family;
-  PetscInt  families, *N, count, *parts, partitions, repeat;
+  char    **family, **halo, **product;
+  PetscInt  families, halos, products, *N, count, *parts, partitions, repeat;
   PetscReal scale;
-  PetscBool weak, transposed, test;
+  PetscBool weak, test;
   char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
@@ -25,12 +26,37 @@ typedef struct {
   PetscInt ghosts, most_ghosts, most_neighbours;
 } Partition;
 
-static const char columns[] = "matrix,processes,measured,weak,transposed,rows,nonzeros,N,repeat,product_s,least_s,pack_s,exchange_s,offdiagonal_s,ghosts,most_ghosts,most_neighbours,precision,commit,petsc,cuda,machine";
+static const char columns[] = "halo,matrix,processes,measured,weak,transposed,rows,nonzeros,N,repeat,product_s,least_s,pack_s,exchange_s,offdiagonal_s,ghosts,most_ghosts,most_neighbours,precision,commit,petsc,cuda,machine";
+
+/* Whether a word is AB or AtB */
+static PetscErrorCode IsTransposed(const char product[], PetscBool *transposed)
+{
+  PetscBool plain;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(product, "AB", &plain));
+  PetscCall(PetscStrcmp(product, "AtB", transposed));
+  PetscCheck(plain || *transposed, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-products %s: must be AB or AtB", product);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FindHalo(const char name[], MatAIJTCUHalo *halo)
+{
+  PetscInt  k;
+  PetscBool found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscEListFind(MAT_AIJTCU_HALO_SF + 1, MatAIJTCUHalos, name, &k, &found));
+  PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-halos %s: must be auto, mpi, nccl or sf", name);
+  *halo = (MatAIJTCUHalo)k;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  Mat       A;
-  PetscBool device, set;
+  Mat           A;
+  MatAIJTCUHalo halo;
+  PetscBool     device, set;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
@@ -44,7 +70,8 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list, as for bench", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-weak", "As many times as many rows as there are processes", &o->weak));
-  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-transposed", "Products with the transpose", &o->transposed));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-products", "Products, a list: AB, AtB", "AB", &o->products, &o->product));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-halos", "Ways of the halo, a list in place of -mat_aijtcu_halo: auto, mpi, nccl, sf; default: that which is set", "", &o->halos, &o->halo));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "32,96", &o->count, &o->N));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-partitions", "Numbers of processes of which only the exchange is found out, a list; default: none", "1", &o->partitions, &o->parts));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after three to warm up", 1, &o->repeat));
@@ -56,6 +83,8 @@ static PetscErrorCode GetOptions(Options *o)
   if (!set) o->partitions = 0;
   PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
   PetscCall(FamilyCheck(o->families, o->family));
+  for (PetscInt k = 0; k < o->products; k++) PetscCall(IsTransposed(o->product[k], &set));
+  for (PetscInt k = 0; k < o->halos; k++) PetscCall(FindHalo(o->halo[k], &halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,6 +147,33 @@ static PetscErrorCode FindPartition(const char name[], PetscReal scale, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same of a matrix that there is */
+static PetscErrorCode PartitionOf(Mat A, PetscInt *rows, PetscInt64 *nonzeros, Partition *x)
+{
+  const PetscInt *ghosts = NULL, *starts;
+  PetscInt        n = 0, neighbours = 0;
+  PetscMPIInt     size;
+  MatInfo         info;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatGetSize(A, rows, NULL));
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  *nonzeros = (PetscInt64)info.nz_used;
+  if (size > 1) PetscCall(MatGetGhosts(A, &n, &ghosts));
+  PetscCall(MatGetOwnershipRangesColumn(A, &starts));
+  for (PetscInt k = 0, part = -1; k < n; k++) { /* they ascend */
+    if (part >= 0 && ghosts[k] < starts[part + 1]) continue;
+    for (part = PetscMax(part, 0); ghosts[k] >= starts[part + 1]; part++);
+    neighbours++;
+  }
+  *x = (Partition){n, n, neighbours};
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &x->ghosts, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &x->most_ghosts, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &x->most_neighbours, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   Spread   product;
   Exchange exchange; /* seconds of a product */
@@ -137,7 +193,7 @@ static PetscErrorCode Product(Mat A, PetscBool transposed, Mat B, Mat C)
 }
 
 /* Time products. The slowest process counts each time */
-static PetscErrorCode TimeProducts(const Options *o, Mat A, Mat B, Mat C, Times *t)
+static PetscErrorCode TimeProducts(const Options *o, Mat A, PetscBool transposed, Mat B, Mat C, Times *t)
 {
   const PetscLogDouble repeat = (PetscLogDouble)o->repeat;
   PetscReal           *seconds;
@@ -151,7 +207,7 @@ static PetscErrorCode TimeProducts(const Options *o, Mat A, Mat B, Mat C, Times 
     PetscCall(ExampleSynchronize(A));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(ExampleTime(A, &begin));
-    PetscCall(Product(A, o->transposed, B, C));
+    PetscCall(Product(A, transposed, B, C));
     PetscCall(ExampleTime(A, &end));
     if (k >= 0) seconds[k] = (PetscReal)(end - begin);
   }
@@ -223,7 +279,7 @@ static PetscErrorCode CreateA(const char name[], PetscReal scale, Mat *A)
 }
 
 /* A row of the table. Without times it is one of a partition that is only thought of */
-static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt processes, PetscInt rows, PetscInt64 nonzeros, PetscInt N, const Times *t, const Partition *x)
+static PetscErrorCode AppendCSV(const Options *o, const char halo[], const char name[], PetscBool transposed, PetscInt processes, PetscInt rows, PetscInt64 nonzeros, PetscInt N, const Times *t, const Partition *x)
 {
   const Times none = {.product = {0, 0}};
   FILE       *fp;
@@ -238,7 +294,7 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], PetscInt pr
   PetscCall(MatDestroy(&A));
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%d,%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", name, processes, t != NULL, o->weak, o->transposed, rows, nonzeros, N, t ? o->repeat : 0));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%" PetscInt_FMT ",%d,%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", halo, name, processes, t != NULL, o->weak, transposed, rows, nonzeros, N, t ? o->repeat : 0));
   if (!t) t = &none;
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,", (double)t->product.median, (double)t->product.least, t->exchange.pack, t->exchange.wait, t->exchange.offdiagonal));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,\"%s\"\n", x->ghosts, x->most_ghosts, x->most_neighbours, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
@@ -253,7 +309,16 @@ static PetscErrorCode PrintPartition(PetscInt processes, const Partition *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Measure(const Options *o, const char name[], Mat A, PetscInt N, PetscInt rows, PetscInt64 nonzeros, const Partition *x)
+/* A product that is measured, by its halo, transposed or not */
+typedef struct {
+  const char *matrix, *halo;
+  PetscBool   transposed;
+  PetscInt    rows;
+  PetscInt64  nonzeros;
+  Partition   exchanged;
+} Case;
+
+static PetscErrorCode Measure(const Options *o, const Case *c, Mat A, PetscInt N)
 {
   PetscMPIInt size;
   Times       t;
@@ -263,38 +328,77 @@ static PetscErrorCode Measure(const Options *o, const char name[], Mat A, PetscI
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(CreateB(A, N, &B));
   PetscCall(CreateDense(A, N, &C));
-  PetscCall(TimeProducts(o, A, B, C, &t));
+  PetscCall(TimeProducts(o, A, c->transposed, B, C, &t));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
   if (!o->test) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  N %3" PetscInt_FMT ": %.4f ms, least %.4f; of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f\n", N, 1e3 * (double)t.product.median, 1e3 * (double)t.product.least, 1e3 * t.exchange.pack, 1e3 * t.exchange.wait, 1e3 * t.exchange.offdiagonal));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  N %3" PetscInt_FMT ", %s, %s: %.4f ms, least %.4f; of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f\n", N, c->transposed ? "AtB" : "AB", c->halo, 1e3 * (double)t.product.median, 1e3 * (double)t.product.least, 1e3 * t.exchange.pack, 1e3 * t.exchange.wait, 1e3 * t.exchange.offdiagonal));
   }
-  PetscCall(AppendCSV(o, name, size, rows, nonzeros, N, &t, x));
+  PetscCall(AppendCSV(o, c->halo, c->matrix, c->transposed, size, c->rows, c->nonzeros, N, &t, &c->exchanged));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the table says of the halo that is set: none on one process, petsc where the product is that of another type */
+static PetscErrorCode HaloName(Mat A, const char **name)
+{
+  PetscMPIInt   size;
+  PetscBool     is;
+  MatAIJTCUHalo halo;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJTCU, &is));
+  *name = size == 1 ? "none" : "petsc";
+  if (!is) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatAIJTCUGetHalo(A, &halo));
+  *name = MatAIJTCUHalos[halo];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that is asked for: halos, products, numbers of columns. On one process there is one halo */
+static PetscErrorCode MeasureAll(const Options *o, Case *c, Mat A)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  for (PetscInt h = 0; h < (size > 1 ? PetscMax(1, o->halos) : 1); h++) {
+    MatAIJTCUHalo halo;
+
+    if (h < o->halos) {
+      PetscCall(FindHalo(o->halo[h], &halo));
+      PetscCall(MatAIJTCUSetHalo(A, halo));
+    }
+    PetscCall(HaloName(A, &c->halo));
+    for (PetscInt p = 0; p < o->products; p++) {
+      PetscCall(IsTransposed(o->product[p], &c->transposed));
+      for (PetscInt k = 0; k < o->count; k++) PetscCall(Measure(o, c, A, o->N[k]));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode RunFamily(const Options *o, const char name[])
 {
+  Case        c = {.matrix = name};
   PetscMPIInt size;
-  PetscReal   scale;
-  PetscInt    rows;
-  PetscInt64  nonzeros;
-  Partition   x;
   Mat         A;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  scale = o->weak ? o->scale * size : o->scale;
-  PetscCall(FindPartition(name, scale, size, &rows, &nonzeros, &x));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt64_FMT " nonzeros\n", name, rows, rows, nonzeros));
-  PetscCall(PrintPartition(size, &x));
-  PetscCall(CreateA(name, scale, &A));
-  for (PetscInt k = 0; k < o->count; k++) PetscCall(Measure(o, name, A, o->N[k], rows, nonzeros, &x));
+  PetscCall(CreateA(name, o->weak ? o->scale * size : o->scale, &A));
+  PetscCall(PartitionOf(A, &c.rows, &c.nonzeros, &c.exchanged));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt64_FMT " nonzeros\n", name, c.rows, c.rows, c.nonzeros));
+  PetscCall(PrintPartition(size, &c.exchanged));
+  PetscCall(MeasureAll(o, &c, A));
   PetscCall(MatDestroy(&A));
   for (PetscInt k = 0; k < o->partitions; k++) {
-    PetscCall(FindPartition(name, o->weak ? o->scale * (PetscReal)o->parts[k] : o->scale, o->parts[k], &rows, &nonzeros, &x));
-    PetscCall(PrintPartition(o->parts[k], &x));
-    for (PetscInt n = 0; n < o->count; n++) PetscCall(AppendCSV(o, name, o->parts[k], rows, nonzeros, o->N[n], NULL, &x));
+    PetscCall(FindPartition(name, o->weak ? o->scale * (PetscReal)o->parts[k] : o->scale, o->parts[k], &c.rows, &c.nonzeros, &c.exchanged));
+    PetscCall(PrintPartition(o->parts[k], &c.exchanged));
+    for (PetscInt p = 0; p < o->products; p++) {
+      PetscCall(IsTransposed(o->product[p], &c.transposed));
+      for (PetscInt n = 0; n < o->count; n++) PetscCall(AppendCSV(o, "", name, c.transposed, o->parts[k], c.rows, c.nonzeros, o->N[n], NULL, &c.exchanged));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -310,6 +414,8 @@ int main(int argc, char **args)
   PetscCall(GetOptions(&o));
   for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k]));
   PetscCall(ExampleListDestroy(o.families, &o.family));
+  PetscCall(ExampleListDestroy(o.products, &o.product));
+  PetscCall(ExampleListDestroy(o.halos, &o.halo));
   PetscCall(PetscFree(o.N));
   PetscCall(PetscFree(o.parts));
   PetscCall(PetscFinalize());
@@ -326,6 +432,12 @@ int main(int argc, char **args)
    test:
       suffix: weak
       nsize: 2
-      args: -test_output -weak -scale 0.0002 -N 3 -repeat 2 -mat_type {{aij aijtcu}} -transposed {{0 1}}
+      args: -test_output -weak -scale 0.0002 -N 3 -repeat 2 -mat_type {{aij aijtcu}} -products {{AB AtB AB,AtB}}
+
+   test:
+      suffix: halos
+      nsize: 2
+      args: -test_output -weak -scale 0.0002 -N 1,3 -repeat 1 -halos auto,mpi,sf -products AtB,AB -csv parallel.csv
+      output_file: output/parallel_weak.out
 
 TEST*/

@@ -139,7 +139,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (nmade && !lost) {
     char text[256];
 
-    PetscCall(PetscSNPrintf(text, sizeof(text), "left: %d things, one made by %s, line %d", nmade, made[0].by, made[0].line));
+    PetscCall(PetscSNPrintf(text, sizeof(text), "left: %d things, one made by %s, line or call %d", nmade, made[0].by, made[0].line));
     Complain(s, k, text);
   }
   recording = PETSC_FALSE;

@@ -56,7 +56,7 @@ static int    nimports;
 static struct {
   const void *what;
   const char *by;
-  int         line;
+  int         line; /* of the source; where it was no function of PETSc, the number of the call */
 } made[MAX_MADE];
 static int nmade;
 
@@ -139,9 +139,9 @@ static void Note(const Import *import, long result, long a0)
 {
   const char *name = import->name;
 
-  if (import->kind == HOST_MEMORY) Make((void *)result, name, 0);
+  if (import->kind == HOST_MEMORY) Make((void *)result, name, (int)ncalls);
   else if (!strcmp(name, "free") || !strcmp(name, "cudaFree") || !strcmp(name, "cudaFreeAsync") || !strcmp(name, "cudaEventDestroy") || !strcmp(name, "cudaStreamDestroy")) Unmake((void *)a0);
-  else if (!result && (import->kind == CUDA_MEMORY || !strncmp(name, "cudaEventCreate", 15) || !strncmp(name, "cudaStreamCreate", 16))) Make(*(void **)a0, name, 0);
+  else if (!result && (import->kind == CUDA_MEMORY || !strncmp(name, "cudaEventCreate", 15) || !strncmp(name, "cudaStreamCreate", 16))) Make(*(void **)a0, name, (int)ncalls);
 }
 
 static PetscBool IsOneOf(const char *name, const char *const names[])
