@@ -1,5 +1,6 @@
 static char help[] = "Random sequences of changes of a MATAIJTCU and of a MATAIJ, whose products must be equal after each.\n\
-Prints on error only: the changes up to the first product that differs. -seed: the first sequence. -runs: how many. -steps: of each.\n\n";
+Prints on error only: the changes up to the first product that differs.\n\
+-seed: the first sequence. -runs: how many. -steps: of each. -device: dense matrices may be on a device.\n\n";
 
 #include <petscmat.h>
 #include "petscaijtcu.h"
@@ -444,7 +445,8 @@ static PetscErrorCode Bind(World *w)
 
 static PetscErrorCode Settings(World *w)
 {
-  const MatAIJTCUHalo halos[] = {MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI, MAT_AIJTCU_HALO_SF}; /* not each machine has NCCL */
+  /* not NCCL, which is not everywhere */
+  const MatAIJTCUHalo halos[] = {MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI, MAT_AIJTCU_HALO_SF};
 
   PetscFunctionBegin;
   PetscCall(MatAIJTCUSetPath(w->A, (MatAIJTCUPath)Draw(MAT_AIJTCU_PATH_CUSPARSE + 1)));
