@@ -8,7 +8,7 @@
 /* What is linked is in the table: a program without CUDA, or the fuzzer, has the kernels of the host alone */
 #define DEVICE_KERNEL __attribute__((weak)) extern const SpmmKernel
 
-DEVICE_KERNEL SpmmBricksStaged, SpmmBricksGather, SpmmBricksGeneral;
+DEVICE_KERNEL SpmmBricksStaged, SpmmBricksRows, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy, SpmmFusedBricks;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
 DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
@@ -17,6 +17,7 @@ extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 /* The first that takes a product makes it: the order decides where several do */
 static const SpmmKernel *const kernels[] = {
   &SpmmBricksStaged,
+  &SpmmBricksRows,
   &SpmmBricksGather,
   &SpmmBricksGeneral,
   &SpmmCsrDirect,

@@ -123,13 +123,22 @@ static PetscErrorCode AIJTCUBricksUpdateOnDevice(Mat A, AIJTCUPlan *plan, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The survey of the matrix that bricks are built of, if it was looked through on the device */
+static const HrpbSurvey *AIJTCUSurveyOfBricks(const AIJTCUPlan *plan)
+{
+  if (plan->bricks.reordered) return &plan->order.survey;
+  return plan->survey.device && plan->survey.state == AIJTCU_READY ? &plan->survey.survey : NULL;
+}
+
 static PetscErrorCode AIJTCUBricksCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   const AIJTCUDeviceCSR ordered = AIJTCUCSROfBricks(plan, csr);
   AIJTCUBricks         *b       = &plan->bricks;
+  const HrpbSurvey     *survey  = AIJTCUSurveyOfBricks(plan);
 
   PetscFunctionBegin;
-  AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &b->format, csr->stream, &b->hrpb));
+  if (survey) AIJTCUCallDevice(*err, HrpbBuildSurveyedDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, survey, &b->format, csr->stream, &b->hrpb));
+  else AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &b->format, csr->stream, &b->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallDevice(*err, HrpbScheduleDevice(&b->hrpb, csr->stream, &b->schedule));
   if (*err) {

@@ -153,6 +153,7 @@ HrpbParams AIJTCUFormat(int k)
     {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
     {brief.brick_rows, brief.panel_rows, brief.block_cols, 2 * brief.window_cols},
     brief,
+    HrpbRowsParams(),
     HrpbGatherParams(),
     {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 4}}; /* only in double */
 
@@ -222,6 +223,7 @@ static const HrpbParams *FormatTuned(const Question *q)
 PetscBool AIJTCUFormatIsCandidate(const AIJTCUFacts *f, const HrpbParams *format)
 {
   if (f->tuned_format.brick_rows) return AIJTCUFormatsEqual(format, &f->tuned_format);
+  if (format->window_cols == 1 && format->panel_rows > format->brick_rows) return PETSC_TRUE; /* rows: any columns */
   return (PetscBool)((format->window_cols > 1) == SpmmColumnsRun(&f->matrix.survey));
 }
 

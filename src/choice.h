@@ -88,7 +88,7 @@ typedef struct {
    Meshes have about 40, graphs with random edges 7.
 */
 enum {
-  AIJTCU_NFORMATS      = PetscDefined(USE_REAL_DOUBLE) ? 6 : 5, /* brick formats among which a device chooses */
+  AIJTCU_NFORMATS      = PetscDefined(USE_REAL_DOUBLE) ? 7 : 6, /* brick formats among which a device chooses */
   AIJTCU_MOST_VARIANTS = AIJTCU_NFORMATS + 1, /* the formats and CSR */
   AIJTCU_MOST_TUNED    = 8,                   /* numbers of columns that one pattern can be tuned for */
   AIJTCU_LEAST_SHARED  = 20

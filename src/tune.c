@@ -108,8 +108,8 @@ typedef struct {
   HrpbProxy          proxy;
   double             columns; /* columns of the product for each column of the proxy */
   PetscInt           ncopies; /* copies of B that were timed */
-  int32_t            ldr[2];  /* their leading dimensions: one for bricks, one for CSR */
-  double             copy[2]; /* their times in seconds */
+  int32_t            ldr[3];  /* their leading dimensions: two for bricks, one for CSR */
+  double             copy[3]; /* their times in seconds */
   double             best;    /* seconds of the proxy's fastest product, scaled parts only; negative at first */
   double             spent;   /* seconds spent on the proxy's products */
 } AIJTCUTuneRun;

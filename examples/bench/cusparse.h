@@ -1,5 +1,6 @@
 /*
-   cuSPARSE's sampled product, X Y^T at the entries of a CSR matrix: what ours is compared with. Operands are on a device
+   cuSPARSE's sampled product, X Y^T at the entries of a CSR matrix: what ours is compared with. Operands are on a
+   device
 */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
-   The least time that a product can take on a machine. Its operands, and what is made, are moved once, at the speed of a
-   copy. Its bricks are multiplied at the peak of the tensor cores.
+   The least time that a product can take on a machine. Its operands, and what is made, are moved once, at the speed of
+   a copy. Its bricks are multiplied at the peak of the tensor cores.
 */
 #pragma once
 

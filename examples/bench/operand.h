@@ -18,8 +18,8 @@ PETSC_INTERN PetscErrorCode OperandCreateMat(const Operand *, PetscInt, PetscInt
 PETSC_INTERN PetscErrorCode OperandDestroy(Operand *);
 
 /*
-   Entry k of the memory of operand number which, in [-1, 1). It takes two multiplications, because there are hundreds of
-   millions of entries
+   Entry k of the memory of operand number which, in [-1, 1). It takes two multiplications, because there are hundreds
+   of millions of entries
 */
 static inline double OperandValue(PetscInt which, PetscInt64 k)
 {

@@ -32,8 +32,8 @@ typedef struct {
 typedef PetscErrorCode (*Operation)(Subject *, Mat);
 
 /*
-   What is timed. Without sampled, begin gets an array for C, and end leaves it. With it they make and destroy C, and get
-   X and Z: C = X B^T at the entries of A, or C = (X B^T at the entries of A) Z
+   What is timed. Without sampled, begin gets an array for C, and end leaves it. With it they make and destroy C, and
+   get X and Z: C = X B^T at the entries of A, or C = (X B^T at the entries of A) Z
 */
 typedef struct {
   const char *name;

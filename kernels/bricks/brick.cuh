@@ -68,11 +68,11 @@ template <typename Scalar> __device__ __forceinline__ int64_t MatrixColumn(const
 }
 
 /*
-   An entry of C as MATAIJ computes it: a row of a panel times column b of B. A tensor core multiplies the empty slots
-   of a brick, too, and zero times Inf or NaN is NaN. So what does not come out finite is computed again by this
-   function, which touches entries only
+   An entry of C as MATAIJ computes it: a row of a panel times column b of B, whose rows are step scalars apart. A
+   tensor core multiplies the empty slots of a brick, too, and zero times Inf or NaN is NaN. So what does not come out
+   finite is computed again by this function, which touches entries only
 */
-template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(const Format<Scalar> &f, int32_t panel, int32_t row, const Scalar *b)
+template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(const Format<Scalar> &f, int32_t panel, int32_t row, const Scalar *b, int64_t step)
 {
   const uint32_t strip = row / BM, half = row % BM / 8, shift = row % 8 * HRPB_BRICK_COLS;
   Scalar         sum = 0;
@@ -88,7 +88,7 @@ template <int BM, typename Scalar> __device__ __noinline__ Scalar ExactEntry(con
       uint32_t          v       = brick.Value(half) + __popc(pattern & ((1u << shift) - 1));
 
       for (uint32_t slot = 0; slot < HRPB_BRICK_COLS; slot++) {
-        if (pattern >> (shift + slot) & 1) sum += values[v++] * b[MatrixColumn(f, windows, brick.Column(slot))];
+        if (pattern >> (shift + slot) & 1) sum += values[v++] * b[MatrixColumn(f, windows, brick.Column(slot)) * step];
       }
     }
     if (sum != sum) break; /* it stays NaN */

@@ -1,5 +1,5 @@
 /*
-   What the kernels on bricks share: the end of a product, from accumulators to column-major C.
+   What the kernels on bricks share: the end of a product, from accumulators to C.
 */
 #pragma once
 
@@ -14,10 +14,11 @@ template <bool NEIGHBOURS> __device__ __forceinline__ int32_t TileColumn(int32_t
   return NEIGHBOURS ? 2 * g + which : g + 8 * which;
 }
 
+/* Entry i, n of B is B[i * brow + n * ldb], and so with C. brow and crow are 1 where a matrix is column-major */
 template <typename Scalar> struct DenseArgs {
   const Scalar *B;
   Scalar       *C;
-  int64_t       ldb, ldc;
+  int64_t       ldb, ldc, brow, crow;
   int32_t       N;
   bool          pairs; /* whether two rows of C can be stored at once */
   Scalar       *partial; /* [nslots] the sums of parts of panels, each panel_rows x N and column-major */
@@ -48,11 +49,12 @@ template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
   Scalar x, y;
 };
 
-template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
+/* ROWS: C may be row-major */
+template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
   const bool    whole = item.slot < 0;
   Scalar       *C     = whole ? d.C : PartialSums(f, d, item.slot);
-  const int64_t ldc   = whole ? d.ldc : f.panel_rows;
+  const int64_t ldc = whole ? d.ldc : f.panel_rows, crow = ROWS && whole ? d.crow : 1;
   uint64_t      bad   = 0;
 
 #pragma unroll
@@ -71,14 +73,14 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
 
         if ((d.pairs || !whole) && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
         else {
-          if (row >= 0) c[row] = sum[t][i];
-          if (row1 >= 0) c[row1] = sum[t][i + 1];
+          if (row >= 0) c[row * crow] = sum[t][i];
+          if (row1 >= 0) c[row1 * crow] = sum[t][i + 1];
         }
       }
     } else if (row >= 0) {
 #pragma unroll
       for (int t = 0; t < NT; t++) {
-        if (n0 + 16 * t + col < d.N) C[row + (n0 + 16 * t + col) * ldc] = sum[t][i];
+        if (n0 + 16 * t + col < d.N) C[row * crow + (n0 + 16 * t + col) * ldc] = sum[t][i];
       }
     }
   }
@@ -95,6 +97,6 @@ template <int BM, int NT, bool NEIGHBOURS, typename Scalar> __device__ __forcein
     SumPlace<BM, NEIGHBOURS>(strip, lane, bit % (BM / 2), &panel_row, &col);
     row = MatrixRow(f, item.panel, panel_row);
     col += n0 + 16 * (bit / (BM / 2));
-    if (row >= 0 && col < d.N) d.C[row + col * d.ldc] = ExactEntry<BM>(f, item.panel, panel_row, d.B + col * d.ldb);
+    if (row >= 0 && col < d.N) d.C[row * crow + col * d.ldc] = ExactEntry<BM>(f, item.panel, panel_row, d.B + col * d.ldb, ROWS ? d.brow : 1);
   }
 }

@@ -43,12 +43,16 @@ HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, cuda
 {
   HrpbCall(SpmmGetDevice(device));
   if (!Supported(*device, A->precision) || !SpmmIsPlain(o)) return HRPB_ERR_UNSUPPORTED;
-  *p = {A->hrpb, A->schedule, A->brick_values, A->precision, (int32_t)o->N, o->X.array, o->Y.array, o->X.ld, o->Y.ld, (HrpbScalar *)work, stream};
+  *p = {A->hrpb, A->schedule, A->brick_values, A->precision, (int32_t)o->N, o->X.array, o->Y.array, o->X.ld, o->Y.ld, 1, 1, (HrpbScalar *)work, stream, false};
   return HRPB_SUCCESS;
 }
 
 HrpbError ProductWithoutBricks(const Product *p)
 {
-  for (int64_t n = 0; n < p->N; n++) HrpbCallCuda(cudaMemsetAsync(p->C + n * p->ldc, 0, sizeof(HrpbScalar) * p->h->nrows, p->stream));
+  const size_t  size = sizeof(HrpbScalar);
+  const int64_t rows = p->h->nrows;
+
+  if (p->crow == 1) HrpbCallCuda(cudaMemset2DAsync(p->C, size * p->ldc, 0, size * rows, p->N, p->stream));
+  else HrpbCallCuda(cudaMemset2DAsync(p->C, size * p->crow, 0, size * p->N, rows, p->stream));
   return HRPB_SUCCESS;
 }

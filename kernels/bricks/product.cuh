@@ -14,16 +14,17 @@ typedef struct {
   int32_t           N;
   const HrpbScalar *B;
   HrpbScalar       *C;
-  int64_t           ldb, ldc;
+  int64_t           ldb, ldc, brow, crow; /* see DenseArgs */
   HrpbScalar       *partial; /* see DenseArgs */
   cudaStream_t      stream;
+  bool              behind; /* launched behind a copy of B */
 } Product;
 
 static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
-  const bool pairs = !p->h->order && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
+  const bool pairs = !p->h->order && p->crow == 1 && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
 
-  return {p->B, p->C, p->ldb, p->ldc, p->N, pairs, p->partial};
+  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, p->partial};
 }
 
 /* schedule.cu: put the sums of parts of panels together */

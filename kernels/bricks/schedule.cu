@@ -43,6 +43,7 @@ struct Cuts {
 };
 } // namespace
 
+/* The copy has read x when the call returns, because that is no pinned memory */
 template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStream_t stream, void **d, int64_t *bytes)
 {
   T *p;
@@ -51,7 +52,6 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
   *d = p;
   *bytes += (int64_t)(sizeof(T) * x.size());
   HrpbCallCuda(cudaMemcpyAsync(p, x.data(), sizeof(T) * x.size(), cudaMemcpyHostToDevice, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
   return HRPB_SUCCESS;
 }
 
@@ -116,7 +116,12 @@ static uint64_t Busiest(const std::vector<uint32_t> &work, size_t ctas, bool lon
   const size_t          nslots = SLOTS * ctas;
   std::vector<uint64_t> slot(nslots);
 
-  for (size_t i = 0; i < work.size(); i++) slot[longest_first && i / nslots % 2 ? nslots - 1 - i % nslots : i % nslots] += work[i];
+  for (size_t first = 0, turn = 0; first < work.size(); first += nslots, turn++) { /* no division for each item */
+    const size_t n    = std::min(nslots, work.size() - first);
+    const bool   back = longest_first && turn % 2;
+
+    for (size_t i = 0; i < n; i++) slot[back ? nslots - 1 - i : i] += work[first + i];
+  }
   return *std::max_element(slot.begin(), slot.end());
 }
 
@@ -160,7 +165,7 @@ static bool LongestFirst(const std::vector<uint32_t> &work, size_t ctas)
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
   const uint32_t          most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
-  const bool              few  = h->npanels <= MOST_PANELS && h->params.window_cols > 1;
+  const bool              few  = h->npanels <= MOST_PANELS && (h->params.window_cols > 1 || h->params.panel_rows > h->params.brick_rows);
   std::vector<uint32_t>   start;
   std::vector<WorkItem>   items;
   std::vector<SplitPanel> split;
@@ -242,7 +247,7 @@ template <int BM, typename Scalar> static __global__ void __launch_bounds__(COMB
       const int32_t panel_row = (int32_t)(i % f.panel_rows), row = i < nsums ? MatrixRow(f, s.panel, panel_row) : -1;
 
       sum[j] += lost[j];
-      if (row >= 0) d.C[row + n * d.ldc] = IsFinite(sum[j]) ? sum[j] : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb);
+      if (row >= 0) d.C[row * d.crow + n * d.ldc] = IsFinite(sum[j]) ? sum[j] : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb, d.brow);
     }
   }
 }

@@ -3,13 +3,13 @@
    kernels whose other warps multiply.
 
    Thread blocks are persistent: each takes one item of work after the other. A stage holds a packed block and the rows
-   of B that the block needs. The rows are column-major, with a pitch that lets the lanes of a fragment hit different
-   banks.
+   of B that the block needs, as they are in B, column-major or row-major. The pitch lets the lanes of a fragment hit
+   different banks.
 
-   B is read in place. Its columns lie in different memory pages, and a multiprocessor has few pages at hand. So a warp
-   copies all rows of a column, or of a few columns, before it goes on to the next. This is twice as fast as all columns
-   of a few rows. Where columns are not aligned to 16 bytes, copies are smaller and the other order may be faster: see
-   Copies.
+   A column-major B is read in place. Its columns lie in different memory pages, and a multiprocessor has few pages at
+   hand. So a warp copies all rows of a column, or of a few columns, before it goes on to the next. This is twice as
+   fast as all columns of a few rows. Where columns are not aligned to 16 bytes, copies are smaller and the other order
+   may be faster: see Copies.
 */
 #pragma once
 
@@ -48,6 +48,21 @@ template <typename Scalar> struct StagedArgs {
 static constexpr __host__ __device__ int Pitch(int brick_rows)
 {
   return (StagedCols(brick_rows) + 4) * (int)sizeof(HrpbScalar);
+}
+
+/*
+   The same from a row to the next, where B is row-major: four rows of four or eight columns lie in different banks. A
+   tile has nb columns, a multiple of eight
+*/
+static constexpr __host__ __device__ int RowPitch(int nb)
+{
+  return nb * (int)sizeof(HrpbScalar) + (nb * (int)sizeof(HrpbScalar) % 64 == 32 ? 0 : 32);
+}
+
+/* Bytes of a stage for rows of B */
+static constexpr __host__ __device__ int StagedBytes(int brick_rows, int nb, bool rows)
+{
+  return rows ? StagedCols(brick_rows) * RowPitch(nb) : Pitch(brick_rows) * nb;
 }
 
 /*
@@ -242,6 +257,53 @@ private:
   }
 };
 
+/*
+   How one of NR warps copies the rows that a block needs of a row-major B, for tiles of NB columns. Windows are columns
+   of A, which are rows of B. Lane i has windows i, i + 32, ... of the block. A row is copied as a whole, 16 bytes a
+   lane, before the next one: rows lie in different memory pages
+*/
+template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
+  static constexpr uint32_t CHUNK = 16 / sizeof(Scalar), CHUNKS = NB / CHUNK, ROWS = StagedCols(BM) / 32;
+  static_assert(NB % CHUNK == 0 && StagedCols(BM) % 32 == 0);
+
+  const uint32_t warp, lane;
+  int32_t        window[ROWS] = {}, row[ROWS]; /* of the next block, on their way from memory, and of this one */
+
+  __device__ __forceinline__ RowCopies(uint32_t w, uint32_t l) : warp(w), lane(l) { }
+
+  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockPlace &p)
+  {
+#pragma unroll
+    for (uint32_t j = 0; j < ROWS; j++) {
+      if (p.window + 32 * j + lane < p.window_end) window[j] = f.windows[p.window + 32 * j + lane];
+    }
+  }
+
+  __device__ __forceinline__ void Take(const Format<Scalar> &)
+  {
+#pragma unroll
+    for (uint32_t j = 0; j < ROWS; j++) row[j] = window[j];
+  }
+
+  /* Copy the N columns of B from n0 on to a stage. Up to 16 bytes of a row may be read beyond */
+  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
+  {
+    const uint32_t nrows = p.window_end - p.window, nchunks = ((uint32_t)N + CHUNK - 1) / CHUNK;
+
+#pragma unroll
+    for (uint32_t j = 0; j < ROWS; j++) {
+      if (32 * j >= nrows) break;
+#pragma unroll 8
+      for (uint32_t i = 32 * warp; i < 32 * CHUNKS; i += 32 * NR) {
+        const uint32_t r = (i + lane) / CHUNKS, c = (i + lane) % CHUNKS;
+        const int32_t  from = __shfl_sync(HRPB_ALL_LANES, row[j], r);
+
+        if (32 * j + r < nrows && c < nchunks) CopyAsync<16>(stage + (32 * j + r) * RowPitch(NB) + 16 * c, a.d.B + from * a.d.brow + n0 + c * CHUNK);
+      }
+    }
+  }
+};
+
 /* How a warp copies that brings packed blocks alone */
 template <typename Scalar> struct NoCopies {
   __device__ __forceinline__ NoCopies(uint32_t, uint32_t) { }
@@ -258,8 +320,9 @@ template <typename Scalar> struct NoCopies {
    NB      columns of the tile
    COPIES  how it copies rows of B; it is number warp of the warps that do
    RUNS    what it brings of the packed blocks
+   BYTES   of rows of B in a stage
 */
-template <int BM, int NB, typename COPIES, int RUNS, typename Scalar> static __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, int RUNS, int BYTES = StagedBytes(BM, NB, false), typename Scalar> static __device__ __forceinline__ void Produce(const StagedArgs<Scalar> &a, const Ring &ring, uint32_t warp, uint32_t lane)
 {
   constexpr uint32_t    SIZE = sizeof(Scalar);
   const Format<Scalar> &f    = a.f;
@@ -289,7 +352,7 @@ template <int BM, int NB, typename COPIES, int RUNS, typename Scalar> static __d
       copies.Seek(f, p);
       RingWaitEmpty(ring, at);
       if (RUNS == PATTERN_RUN) CopyRun(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, ready, lane);
-      if (RUNS == BOTH_RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + Pitch(BM) * NB, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
+      if (RUNS == BOTH_RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + BYTES, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
       copies.Copy(a, now, base, n0, N);
       BarrierArriveAfterCopies(ready);
       at.Next(a.nstages);
@@ -303,23 +366,23 @@ template <int BM, int NB, typename COPIES, int RUNS, typename Scalar> static __d
 
    The copy of the arguments is in registers. Arguments in memory would be read again for each block.
 */
-template <int BM, int NB, typename COPIES, int RUNS, typename Scalar> static __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
+template <int BM, int NB, typename COPIES, int RUNS, int BYTES = StagedBytes(BM, NB, false), typename Scalar> static __device__ __noinline__ void ProduceApart(const StagedArgs<Scalar> &args, Ring ring, uint32_t warp, uint32_t lane)
 {
   const StagedArgs<Scalar> a = args;
 
-  Produce<BM, NB, COPIES, RUNS>(a, ring, warp, lane);
+  Produce<BM, NB, COPIES, RUNS, BYTES>(a, ring, warp, lane);
 }
 
-/* Where the pattern run of a stage begins, and bytes of a stage, for tiles of nb columns */
-template <typename Args> static void GetStage(int brick_rows, uint32_t max_pattern, uint32_t max_values, int nb, Args *a)
+/* Where the pattern run of a stage begins, and bytes of a stage, for tiles of nb columns. rows: B is row-major */
+template <typename Args> static void GetStage(int brick_rows, uint32_t max_pattern, uint32_t max_values, int nb, Args *a, bool rows = false)
 {
-  a->pattern_at  = (uint32_t)(Pitch(brick_rows) * nb) + (max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
+  a->pattern_at  = (uint32_t)StagedBytes(brick_rows, nb, rows) + (max_values * HRPB_VALUE_UNIT * (uint32_t)sizeof(HrpbScalar) + 15) / 16 * 16;
   a->stage_bytes = (a->pattern_at + max_pattern * HRPB_PATTERN_UNIT + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
 }
 
-template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a)
+template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a, bool rows = false)
 {
-  GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a);
+  GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a, rows);
 }
 
 /* Whether all columns of an operand are aligned to 16 bytes */

@@ -184,12 +184,11 @@ static inline int ShareStages(const SpmmDevice *device, int most, int stage_byte
 
 /*
    Launch a kernel whose thread blocks take one item of work after the other. There are ctas of them for each
-   multiprocessor, or one for each item where that is fewer. bytes are those of dynamic shared memory.
+   multiprocessor, or one for each item where that is fewer. bytes are those of dynamic shared memory. after: it calls
+   HrpbWaitForKernelBefore(), and is launched behind another kernel of ours
 */
-template <typename Args> static HrpbError LaunchRing(void (*kernel)(Args), const SpmmDevice *device, int64_t nitems, int ctas, int threads, int bytes, cudaStream_t stream, const Args &a)
+template <typename Args> static HrpbError LaunchRing(void (*kernel)(Args), const SpmmDevice *device, int64_t nitems, int ctas, int threads, int bytes, cudaStream_t stream, const Args &a, bool after = false)
 {
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<HrpbGrid(nitems, 1, (int64_t)device->nsm * ctas), threads, bytes, stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return LaunchAs(!after, kernel, dim3(HrpbGrid(nitems, 1, (int64_t)device->nsm * ctas)), threads, bytes, stream, a);
 }

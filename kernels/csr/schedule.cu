@@ -92,7 +92,7 @@ static __device__ int64_t SectionEndingWith(const HrpbInt *rowptr, Limits limits
 }
 
 namespace {
-/* What the host needs to know beside the counts */
+/* What the host needs to know */
 struct Needs {
   HrpbInt            first, end;      /* the first entry of the matrix, and the one behind the last */
   unsigned long long longest;         /* longest row */
@@ -101,6 +101,7 @@ struct Needs {
   int32_t            rows_entries;    /* csr-rows: the most entries of a thread block */
   int32_t            section_entries; /* entries of the largest section */
   int32_t            columns;         /* different columns of each sample, summed up */
+  Counts             total;           /* of all rows */
 };
 } // namespace
 
@@ -321,7 +322,6 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   /* whether rows are short enough for csr-rows: with 16 entries a row it takes as long as a copy of B saves */
   const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
   bool       sampled;
-  Counts     total;
   Needs      needs;
 
   HrpbCall(MayWantNarrowTiles(s, &sampled));
@@ -337,15 +337,16 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
     HrpbCallCuda(cudaGetLastError());
   }
   HrpbCall(HrpbExclusiveSum(w->count, n, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&total, w->count + s->nrows, sizeof(total), cudaMemcpyDeviceToHost, stream));
+  /* both together: each copy to the host is a wait */
+  HrpbCallCuda(cudaMemcpyAsync(&w->needs->total, w->count + s->nrows, sizeof(Counts), cudaMemcpyDeviceToDevice, stream));
   HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->nfilled         = total.nfilled;
-  s->nlong           = total.nlong;
-  s->nparts          = total.nparts;
-  s->ngiant          = total.ngiant;
-  s->nhuge           = total.nhuge;
-  s->nsections       = total.nsections;
+  s->nfilled         = needs.total.nfilled;
+  s->nlong           = needs.total.nlong;
+  s->nparts          = needs.total.nparts;
+  s->ngiant          = needs.total.ngiant;
+  s->nhuge           = needs.total.nhuge;
+  s->nsections       = needs.total.nsections;
   s->section_entries = needs.section_entries;
   s->narrow_tiles    = sampled && AreScattered(needs.columns);
   HrpbCall(EightColumns(s));

@@ -450,9 +450,7 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
   HrpbCall(HrpbExclusiveSum(h->pattern_ptr, n, stream));
   HrpbCall(HrpbExclusiveSum(h->value_ptr, n, stream));
   HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes, stream));
-  HrpbCall(ForParams(FillBricks, h, w->words, w, h, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  return HRPB_SUCCESS;
+  return ForParams(FillBricks, h, w->words, w, h, stream);
 }
 
 static HrpbError Build(Workspace *w, const int32_t *order, Hrpb *h, HrpbStream stream)
@@ -474,28 +472,43 @@ static HrpbError FreeWorkspace(Workspace *w, HrpbError err, HrpbStream stream)
   return HrpbFree(w->used, err, stream);
 }
 
-HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
+/* The CSR and the order have been checked, with this result */
+static HrpbError BuildChecked(const HrpbInput *input, int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
 {
-  Workspace w;
-  HrpbRows  rows;
-  HrpbInput input;
-  HrpbError err;
+  Workspace      w;
+  const HrpbRows rows = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
+  HrpbError      err;
 
-  memset(h, 0, sizeof(*h));
-  if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
-  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &input));
   memset(&w, 0, sizeof(w));
-  rows       = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
-  w.segments = HrpbMakeSegments(&rows, ncols, input.heaviest);
+  w.segments = HrpbMakeSegments(&rows, ncols, input->heaviest);
   h->params  = *params;
   h->nrows   = (int32_t)nrows;
   h->ncols   = (int32_t)ncols;
-  h->nnz     = input.nnz;
+  h->nnz     = input->nnz;
   h->npanels = rows.npanels;
   err        = Build(&w, order, h, stream);
   err        = FreeWorkspace(&w, err, stream);
   if (err) HrpbDestroyDevice(h, stream);
   return err;
+}
+
+HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
+{
+  HrpbInput input;
+
+  memset(h, 0, sizeof(*h));
+  if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
+  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &input));
+  return BuildChecked(&input, nrows, ncols, rowptr, colidx, order, params, stream, h);
+}
+
+HrpbError HrpbBuildSurveyedDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbSurvey *s, const HrpbParams *params, HrpbStream stream, Hrpb *h)
+{
+  const HrpbInput input = {s->nnz, s->heaviest};
+
+  memset(h, 0, sizeof(*h));
+  if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
+  return BuildChecked(&input, nrows, ncols, rowptr, colidx, NULL, params, stream, h);
 }
 
 void HrpbDestroyDevice(Hrpb *h, HrpbStream stream)

@@ -127,6 +127,7 @@ static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, con
   s->staged_rows      = (int64_t)sums.windows.ngroups * staged.window_cols;
   s->most_staged_rows = (int64_t)sums.windows.most * staged.window_cols;
   s->needed_rows      = (int64_t)sums.windows.nwindows;
+  s->heaviest         = input->heaviest;
   return HRPB_SUCCESS;
 }
 

@@ -17,9 +17,9 @@
              windows are active columns. Wider windows suit matrices whose columns come in runs. The last window may
              reach beyond the last column of the matrix
      block   the next block_cols/window_cols active windows of a panel, in ascending order. The last block of a panel
-             may be narrower. A block of wide windows (TW > 1) with many more values than the mean is cut into 2, 4, ...
-             narrower ones: see HrpbMostValues(). A panel without entries has no block. Local column w*TW + c of a block
-             (uint8) is column c of its window w
+             may be narrower. A block with many more values than the mean is cut into 2, 4, ... narrower ones: see
+             HrpbMostValues(). A panel without entries has no block. Local column w*TW + c of a block (uint8) is column
+             c of its window w
      strip   brick_rows (BM, 8 or 16) rows of a panel. In each block a strip has its own active columns. They are in
              ascending order, cut into groups of HRPB_BRICK_COLS. With TM = BM this is the compaction of the paper. With
              taller panels bricks stay as full as they are in short ones
@@ -158,12 +158,12 @@ HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* byte
    stage, so no block shall be much fuller than others.
 
    HrpbMostValues()    values that a block may have: twice as many as one of TK columns has on average. nwindows are the
-                       active windows of all panels
+                       active windows of all panels. Panels of one strip with windows of one column are not staged
    HrpbBlockWindows()  windows of each piece of a block that may have more. The last piece has what is left
 */
 HRPB_INLINE uint32_t HrpbMostValues(const HrpbParams *p, int64_t nnz, int64_t nwindows)
 {
-  return p->window_cols == 1 || !nwindows ? UINT32_MAX : (uint32_t)(2 * ((nnz * (p->block_cols / p->window_cols) + nwindows - 1) / nwindows));
+  return (p->window_cols == 1 && p->panel_rows == p->brick_rows) || !nwindows ? UINT32_MAX : (uint32_t)(2 * ((nnz * (p->block_cols / p->window_cols) + nwindows - 1) / nwindows));
 }
 HRPB_INLINE uint32_t HrpbBlockWindows(uint32_t nwindows, uint32_t nvalues, uint32_t most_values)
 {

@@ -50,6 +50,7 @@ typedef struct {
   int64_t staged_rows;               /* rows of B that HrpbStagedParams() stages, summed over the panels */
   int64_t most_staged_rows;          /* the most of them in a panel */
   int64_t needed_rows;               /* those of staged_rows that meet an entry */
+  int64_t heaviest;                  /* the most entries of 128 rows that follow each other, about */
 } HrpbSurvey;
 
 /*
@@ -57,6 +58,9 @@ typedef struct {
    any error
 */
 HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s);
+
+/* HrpbBuildDevice() for a CSR that HrpbSurveyDevice() has looked through: it is not checked again, a wait less */
+HrpbError HrpbBuildSurveyedDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbSurvey *s, const HrpbParams *params, HrpbStream stream, Hrpb *h);
 
 enum {
   HRPB_MAX_COLUMNS = 1 << 19 /* columns of B in one product: a grid ends at 65535 tiles */
@@ -86,6 +90,7 @@ enum {
 */
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbShortParams(void);
+HrpbParams HrpbRowsParams(void);
 HrpbParams HrpbGatherParams(void);
 
 /*

@@ -13,6 +13,11 @@ HrpbParams HrpbShortParams(void)
   return (HrpbParams){8, 64, HRPB_SHORT_COLS, 4};
 }
 
+HrpbParams HrpbRowsParams(void)
+{
+  return (HrpbParams){8, 64, HRPB_SHORT_COLS, 1};
+}
+
 HrpbParams HrpbGatherParams(void)
 {
   return (HrpbParams){8, 8, 256, 1};
@@ -77,11 +82,27 @@ static bool FillsBricksOf8(const HrpbSurvey *survey)
   return sizeof(HrpbScalar) == 8 && 20 * survey->nnz >= 19 * 8 * survey->strip_cols8;
 }
 
+/*
+   Bricks of a row-major copy of B stage the rows that are needed, and no others. The copy costs as much as three rows
+   for each row of B. Of a column-major B windows of 4 stage half of what windows of 8 do in vain. Where columns of B
+   begin at multiples of 32 bytes these are whole sectors, and the copy has not paid anywhere
+*/
+static bool WantsRows(const SpmmFacts *facts)
+{
+  enum {
+    COPY = 3 /* rows */
+  };
+  const HrpbSurvey *s = &facts->survey;
+
+  return !ColumnsBeginAt(facts, 32) && s->needed_rows + (int64_t)COPY * facts->ncols <= (s->needed_rows + s->staged_rows) / 2;
+}
+
 HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)
 {
   HrpbParams staged = HrpbStagedParams();
 
   if (!SpmmColumnsRun(&facts->survey)) return HrpbGatherParams();
+  if (WantsRows(facts)) return HrpbRowsParams();
   if (SpmmHasFewPanels(facts->nrows, device)) return HrpbShortParams();
   if (FillsBricksOf8(&facts->survey)) return (HrpbParams){8, 64, HRPB_SHORT_COLS, 8};
   if (WantsShortPanels(facts, device)) return HrpbShortParams();
@@ -91,5 +112,5 @@ HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)
 
 HrpbParams SpmmBrickFormatReordered(const SpmmFacts *facts)
 {
-  return SpmmColumnsRun(&facts->survey) ? HrpbShortParams() : HrpbGatherParams();
+  return SpmmColumnsRun(&facts->survey) ? HrpbRowsParams() : HrpbGatherParams();
 }

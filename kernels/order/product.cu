@@ -1,9 +1,13 @@
 /*
    Products by bricks of a reordered matrix: X is copied to its order, and the product from it to Y. Rows that the
    kernel stores at their places in Y take up to five times as long as that copy: they lie anywhere, 8 bytes each.
+
+   Copies are row-major where the kernel takes that. A row is whole sectors then, wherever it comes to. In column-major
+   ones each number is in a sector of 32 bytes of its own.
 */
 #include "reorder.h"
-#include "../common/device.cuh"
+#include "../common/launch.cuh"
+#include "../common/rowmajor.cuh"
 
 enum {
   PERMUTED = 4 /* columns of a thread: neighbours in memory, which one read brings */
@@ -44,39 +48,77 @@ HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, cons
   return HRPB_SUCCESS;
 }
 
-/* Leading dimension of a copy of X or Y: whole sectors, so that windows of 32 bytes are in one */
-static int64_t CopyLD(const HrpbReordered *order)
+namespace {
+/* Copies of X and Y in the order of the matrix: where they begin in the workspace, and the product of the two */
+struct OrderedCopies {
+  SpmmOperands product;
+  size_t       bytes; /* of both */
+};
+} // namespace
+
+/* Bytes of a copy. What follows it is aligned as device memory is */
+static size_t CopyBytes(int64_t scalars)
+{
+  return (sizeof(HrpbScalar) * (size_t)scalars + 255) / 256 * 256;
+}
+
+/* The number and up to 32 bytes more: whole sectors */
+static int64_t WholeSectors(int64_t n)
 {
   const int64_t unit = 32 / (int64_t)sizeof(HrpbScalar);
 
-  return ((int64_t)order->n + unit - 1) / unit * unit;
+  return (n + unit - 1) / unit * unit;
 }
 
-/* Scalars of such a copy. What follows it is aligned as device memory is */
-static int64_t CopyScalars(const HrpbReordered *order, int64_t N)
+static HrpbError CopiesFor(const SpmmKernel *kernel, const SpmmMatrix *A, int64_t n, int64_t N, void *work, OrderedCopies *c)
 {
-  const int64_t unit = 256 / (int64_t)sizeof(HrpbScalar);
+  const SpmmFacts   facts = SpmmFactsOf(A);
+  const SpmmDevice *device;
+  int64_t           ld = WholeSectors(N);
+  size_t            bytes = CopyBytes(ld * (n + 1)); /* a padded matrix has a row of zeros behind the last */
 
-  return (CopyLD(order) * N + unit - 1) / unit * unit;
+  HrpbCall(SpmmGetDevice(&device));
+  c->product          = SpmmPlain(N, (const HrpbScalar *)work, ld, NULL, ld);
+  c->product.X.layout = SPMM_ROW_MAJOR_PADDED;
+  c->product.Y.layout = SPMM_ROW_MAJOR;
+  if (!kernel->takes(&facts, &A->hrpb->params, &c->product, device)) {
+    ld         = WholeSectors(n); /* windows of 32 bytes are in one */
+    bytes      = CopyBytes(ld * N);
+    c->product = SpmmPlain(N, (const HrpbScalar *)work, ld, NULL, ld);
+  }
+  c->product.Y.array = (HrpbScalar *)((uint8_t *)work + bytes);
+  c->bytes           = 2 * bytes;
+  return HRPB_SUCCESS;
 }
 
 HrpbError SpmmWorkReordered(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, int64_t N, size_t *bytes)
 {
-  const SpmmOperands copies = SpmmPlain(N, NULL, CopyLD(order), NULL, CopyLD(order));
+  OrderedCopies c;
 
-  HrpbCall(SpmmWork(kernel, A, &copies, bytes));
-  *bytes += 2 * sizeof(HrpbScalar) * (size_t)CopyScalars(order, N);
+  HrpbCall(CopiesFor(kernel, A, order->n, N, NULL, &c));
+  HrpbCall(SpmmWork(kernel, A, &c.product, bytes));
+  *bytes += c.bytes;
   return HRPB_SUCCESS;
 }
 
 HrpbError SpmmRunReordered(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  const int64_t      ld = CopyLD(order);
-  HrpbScalar        *x = (HrpbScalar *)work, *y = x + CopyScalars(order, o->N);
-  const SpmmOperands copies = SpmmPlain(o->N, x, ld, y, ld);
+  const int32_t n = order->n, N = (int32_t)o->N;
+  OrderedCopies c;
 
   if (!SpmmIsPlain(o)) return HRPB_ERR_UNSUPPORTED;
-  HrpbCall(HrpbPermuteRowsDevice(order->order, order->n, o->N, o->X.array, o->X.ld, x, ld, stream));
-  HrpbCall(SpmmRun(kernel, A, &copies, y + CopyScalars(order, o->N), stream));
-  return HrpbPermuteRowsDevice(order->position, order->n, o->N, y, ld, o->Y.array, o->Y.ld, stream);
+  if (o->N > HRPB_MAX_COLUMNS) return HRPB_ERR_OVERFLOW;
+  if (!N) return HRPB_SUCCESS;
+  HrpbCall(CopiesFor(kernel, A, n, N, work, &c));
+
+  const SpmmOperands *p    = &c.product;
+  HrpbScalar         *x    = (HrpbScalar *)work;
+  const bool          rows = p->Y.layout == SPMM_ROW_MAJOR;
+  const int32_t       ld   = (int32_t)p->X.ld;
+
+  if (rows) HrpbCall(RowMajorAt(o->X.array, o->X.ld, n, N, order->position, x, n + 1, ld, stream));
+  else HrpbCall(HrpbPermuteRowsDevice(order->order, n, N, o->X.array, o->X.ld, x, ld, stream));
+  HrpbCall(SpmmRun(kernel, A, p, (uint8_t *)work + c.bytes, stream));
+  if (rows) return ColumnMajorFrom((const HrpbScalar *)p->Y.array, ld, order->position, o->Y.array, o->Y.ld, n, N, stream);
+  return HrpbPermuteRowsDevice(order->position, n, N, p->Y.array, ld, o->Y.array, o->Y.ld, stream);
 }

@@ -12,7 +12,7 @@
    the CSR's values would be waited for at each step.
 
    Where there are more columns than registers have room for, they are done in several launches, in order. All but the
-   last leave the sums so far, which the next one begins with.
+   last leave the sums so far, to which the next one adds.
 */
 #include "../format/rows.cuh"
 #include "sample.cuh"
@@ -32,14 +32,25 @@ struct SampleBricksArgs {
 };
 } // namespace
 
-/* A product with those of earlier launches. If it is not finite in the last one: as a loop over all columns has it */
-static __device__ __noinline__ HrpbScalar Finished(const SampleBricksArgs &a, int32_t row, HrpbInt place, HrpbScalar product)
+/*
+   The lane's entries of a group of bricks that are not finite, as a loop over all columns has them. entry are the
+   places of the group's first entries in the lane's two rows
+*/
+template <int BM> static __device__ __noinline__ void SampleAgain(const SampleBricksArgs &a, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, HrpbInt entry0, HrpbInt entry1, BrickGroup<BM> group)
 {
   const SampleArgs &s = a.s;
 
-  if (a.n0) product += s.out[place];
-  if (a.more || IsFinite(product)) return product;
-  return SampleInOneGo(s.left + row, s.ldleft, s.right + s.colidx[place], s.ldright, s.N);
+#pragma unroll 1
+  for (int i = 0; i < 4 * (BM / 8); i++) {
+    const int      e = i / (2 * (BM / 8)), j = i / (BM / 8) % 2, c = i % (BM / 8);
+    const uint32_t column = group.Column(e, c, g, k);
+    const HrpbInt  place  = (j ? entry1 : entry0) + (HrpbInt)group.CountBefore(j, column);
+
+    if (!group.Has(j, column) || IsFinite(s.out[place])) continue;
+    const HrpbScalar p = SampleInOneGo(s.left + MatrixRow(a.b.f, panel, RowOfProduct<BM>(strip, g, k, j)), s.ldleft, s.right + s.colidx[place], s.ldright, s.N);
+
+    s.out[place] = s.values ? s.values[place] * p : p;
+  }
 }
 
 /*
@@ -61,8 +72,8 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
   const Format<Scalar> &f = a.b.f;
   const SampleArgs     &s = a.s;
   const int32_t  N = a.b.d.N;
-  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP, g = lane / 4, k = lane % 4;
-  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* the shuffle keeps it in a register */
+  const uint32_t warp = threadIdx.x / 32, lane = __shfl_sync(HRPB_ALL_LANES, threadIdx.x % 32, threadIdx.x % 32), nconsumers = blockDim.x / 32 - NP, g = lane / 4, k = lane % 4;
+  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* a shuffle keeps it in a register */
   const Ring     ring  = RingAt(begin, begin + a.b.nstages * a.b.stage_bytes);
   RingPlace      at;
 
@@ -110,39 +121,28 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
       for (uint32_t brick = ReadShared16(start); brick < last; brick += TILE_BRICKS) {
         const uint32_t       n = min(last - brick, (uint32_t)TILE_BRICKS);
         const BrickGroup<BM> group(bricks, brick, n, right, g, k);
-        Scalar               product[2][2][BM / 8], all = 0;
+        Scalar               product[2][2][BM / 8];
+        bool                 look = false;
 
         if (n > 2) SampleTiles<P, BM, NT, true>(left, group.y, product);
         else SampleTiles<P, BM, NT, false>(left, group.y, product);
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-#pragma unroll
-          for (int c = 0; c < BM / 8; c++) all += product[e][0][c] + product[e][1][c];
+        if (a.n0) {
+          EachProduct<BM>([&](int e, int j, int c) {
+            const uint32_t column = group.Column(e, c, g, k);
+
+            if (group.Has(j, column)) product[e][j][c] += s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)];
+          });
         }
-        /* one look at all of them: what is not finite shows in the sum */
-        const bool look = a.n0 || !IsFinite(all);
+        /* Stores are predicated: branches around them, or around what is not finite, take as long as the products */
+        EachProduct<BM>([&](int e, int j, int c) {
+          const uint32_t column = group.Column(e, c, g, k);
+          Scalar         p      = product[e][j][c];
 
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-          const uint32_t    mine = brick + 2 * e + (BM == 8 ? g : k * 2) / 4;
-          const PackedBrick packed(bricks + (SCALED && mine < last ? mine : brick) * (uint32_t)sizeof(HrpbBrick));
-
-#pragma unroll
-          for (int j = 0; j < 2; j++) {
-#pragma unroll
-            for (int c = 0; c < BM / 8; c++) {
-              const uint32_t column = 8 * e + (BM == 8 ? g : 2 * k + c);
-
-              if (!group.Has(j, column)) continue;
-              const HrpbInt place = entry[j] + (HrpbInt)group.CountBefore(j, column);
-              Scalar        p     = product[e][j][c];
-
-              if (look) p = Finished(a, MatrixRow(f, item.panel, RowOfProduct<BM>(warp, g, k, j)), place, p);
-              if (SCALED) p *= ReadShared(values + PlaceOfValue<BM>(packed, g, k, j, c) * (uint32_t)sizeof(Scalar));
-              s.out[place] = p;
-            }
-          }
-        }
+          look |= !IsFinite(p);
+          if (SCALED) p *= ReadShared(values + PlaceOfValue<BM>(group.Brick(bricks, brick, n, e, g, k), g, k, j, c) * (uint32_t)sizeof(Scalar));
+          if (group.Has(j, column)) s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)] = p;
+        });
+        if (look && !a.more) SampleAgain<BM>(a, item.panel, warp, g, k, entry[0], entry[1], group);
 #pragma unroll
         for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)group.Count(j);
       }

@@ -213,12 +213,20 @@ template <int NT, typename Scalar> static __device__ __forceinline__ void StoreF
   }
 }
 
-/* An entry of W before scaling, from its row of the panel and its column of the block */
-static __device__ __noinline__ HrpbScalar EntryOfBlock(const FusedArgs &a, int32_t panel, int32_t panel_row, uint32_t block, uint32_t column)
+/* The lane's entries of a group of bricks before scaling that are not finite, as a loop over all columns has them */
+static __device__ __noinline__ void EntriesAgain(const FusedArgs &a, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, uint32_t block, BrickGroup<FUSED_ROWS> group, uint32_t right, HrpbScalar *entry)
 {
   const Format<HrpbScalar> &f = a.x.f;
 
-  return SampleInOneGo(a.s.left + MatrixRow(f, panel, panel_row), a.s.ldleft, a.s.right + MatrixColumn(f, f.windows + f.window_ptr[block], column), a.s.ldright, a.s.N);
+#pragma unroll 1
+  for (int i = 0; i < 4; i++) {
+    const int e = i / 2, j = i % 2;
+
+    if (!group.Has(j, group.Column(e, 0, g, k)) || IsFinite(entry[i])) continue;
+    const int64_t column = MatrixColumn(f, f.windows + f.window_ptr[block], (group.y[e] - right) / (uint32_t)sizeof(HrpbScalar));
+
+    entry[i] = SampleInOneGo(a.s.left + MatrixRow(f, panel, RowOfProduct<FUSED_ROWS>(strip, g, k, j)), a.s.ldleft, a.s.right + column, a.s.ldright, a.s.N);
+  }
 }
 
 /*
@@ -241,8 +249,8 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
   const SampleArgs     &s = a.s;
   const int32_t  N = a.z.d.N, K = s.N, nstages = a.x.nstages;
   const bool     scaled = s.values != NULL;
-  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP, g = lane / 4, k = lane % 4;
-  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* the shuffle keeps it in a register */
+  const uint32_t warp = threadIdx.x / 32, lane = __shfl_sync(HRPB_ALL_LANES, threadIdx.x % 32, threadIdx.x % 32), nconsumers = blockDim.x / 32 - NP, g = lane / 4, k = lane % 4;
+  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* a shuffle keeps it in a register */
   const Ring     ring  = RingAt(begin, begin + nstages * a.x.stage_bytes);
   RingPlace      at;
 
@@ -294,23 +302,23 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
 
         if (n > 2) SampleTiles<P, FUSED_ROWS, KT, true>(left, group.y, entry);
         else SampleTiles<P, FUSED_ROWS, KT, false>(left, group.y, entry);
-        /* one look at all of them: what is not finite shows in the sum */
-        const bool look = !IsFinite(entry[0][0][0] + entry[0][1][0] + entry[1][0][0] + entry[1][1][0]);
+        /* What is not finite is rare, and a branch for each entry would take longer than the entries */
+        bool look = false;
 
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-#pragma unroll
-          for (int j = 0; j < 2; j++) {
-            Scalar *p = &entry[e][j][0];
+        EachProduct<FUSED_ROWS>([&](int e, int j, int) { look |= !IsFinite(entry[e][j][0]); });
+        if (look) {
+          Scalar all[4]; /* a copy, because entries stay in registers */
 
-            if (!group.Has(j, 8 * e + g)) {
-              *p = 0;
-              continue;
-            }
-            if (look && !IsFinite(*p)) *p = EntryOfBlock(a, item.panel, RowOfProduct<FUSED_ROWS>(warp, g, k, j), block, (group.y[e] - right) / (uint32_t)sizeof(Scalar));
-            if (scaled) *p *= ReadShared(values + PlaceOfValue<FUSED_ROWS>(PackedBrick(bricks + (brick + 2 * e + g / 4) * (uint32_t)sizeof(HrpbBrick)), g, k, j, 0) * (uint32_t)sizeof(Scalar));
-          }
+          EachProduct<FUSED_ROWS>([&](int e, int j, int) { all[2 * e + j] = entry[e][j][0]; });
+          EntriesAgain(a, item.panel, warp, g, k, block, group, right, all);
+          EachProduct<FUSED_ROWS>([&](int e, int j, int) { entry[e][j][0] = all[2 * e + j]; });
         }
+        EachProduct<FUSED_ROWS>([&](int e, int j, int) {
+          Scalar *p = &entry[e][j][0];
+
+          if (scaled) *p *= ReadShared(values + PlaceOfValue<FUSED_ROWS>(group.Brick(bricks, brick, n, e, g, k), g, k, j, 0) * (uint32_t)sizeof(Scalar));
+          if (!group.Has(j, group.Column(e, 0, g, k))) *p = 0;
+        });
         if (SOFTMAX) Exponentials<NT>(entry, group, g, &row, sum);
         MultiplyEntries<P, PITCH, NT>(sum, entry, bricks, brick, n, zrows, g, k);
       }

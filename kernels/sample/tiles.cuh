@@ -203,6 +203,13 @@ template <int BM> struct BrickGroup {
   __device__ __forceinline__ uint32_t        CountBefore(int j, uint32_t column) const { return __popc(bits[j] & ((1u << Bit(column)) - 1)); }
   __device__ __forceinline__ uint32_t        Count(int j) const { return __popc(bits[j]); }
 
+  /* The column of the lane's product number c of pair e, and the brick that it is in */
+  static __device__ __forceinline__ uint32_t Column(int e, int c, uint32_t g, uint32_t k) { return 8 * e + (BM == 8 ? g : 2 * k + c); }
+  static __device__ __forceinline__ PackedBrick Brick(uint32_t bricks, uint32_t first, uint32_t n, int e, uint32_t g, uint32_t k)
+  {
+    return PackedBrick(bricks + (first + min(2 * e + (BM == 8 ? g : 2 * k) / 4, n - 1)) * (uint32_t)sizeof(HrpbBrick));
+  }
+
   __device__ __forceinline__ BrickGroup(uint32_t bricks, uint32_t first, uint32_t n, uint32_t right, uint32_t g, uint32_t k)
   {
     const uint32_t begin = bricks + first * (uint32_t)sizeof(HrpbBrick);
@@ -230,3 +237,16 @@ template <int BM> struct BrickGroup {
     }
   }
 };
+
+/* f(e, j, c) for each of the lane's products: pair of bricks, row, column */
+template <int BM, typename F> static __device__ __forceinline__ void EachProduct(F f)
+{
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+#pragma unroll
+      for (int c = 0; c < BM / 8; c++) f(e, j, c);
+    }
+  }
+}

@@ -13,7 +13,14 @@ enum {
    As many thread blocks on a multiprocessor as leave each registers for its reads. Without that number the compiler
    takes few registers, and has reads wait for each other
 */
-template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, TURNS == 2 ? 8 : TURNS == 8 && !SHORT ? 5 : 6) VectorCsr(const __grid_constant__ VectorProduct a)
+static __host__ __device__ constexpr int BlocksOf(int turns, bool is_short)
+{
+  if (turns == 2) return 8;
+  if (sizeof(HrpbScalar) == 8) return turns == 4 ? 6 : 4;
+  return turns == 4 ? (is_short ? 8 : 6) : (is_short ? 6 : 5);
+}
+
+template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(TURNS, SHORT)) VectorCsr(const __grid_constant__ VectorProduct a)
 {
   const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;

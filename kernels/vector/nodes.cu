@@ -6,13 +6,28 @@
 */
 #include "vector.cuh"
 
+/* In single precision there are registers for more reads, and for more thread blocks */
+static constexpr bool SINGLE = sizeof(HrpbScalar) == 4;
+
+/* Entries of a row that are on their way together */
+static __host__ __device__ constexpr int TurnsOf(int rows)
+{
+  return rows == 3 || rows == VECTOR_NODE || (SINGLE && rows == 6) ? 4 : 2;
+}
+
+/* Thread blocks on a multiprocessor, which leave each registers for its reads, see csr.cu */
+static __host__ __device__ constexpr int BlocksOf(int rows)
+{
+  return rows == 2 ? 6 : rows <= 4 ? 4 : rows == 6 || SINGLE ? 3 : 2;
+}
+
 /*
    What a lane adds of each row of a node. Rows that the node does not have are its last one once more, and nobody asks
    for their sums
 */
 template <int LANES, int ROWS, typename Column> static __device__ __forceinline__ void AddNode(const Column *colidx, const HrpbScalar *values, int32_t nrows, int32_t length, const HrpbScalar *x, int32_t lane, HrpbScalar (&sum)[ROWS])
 {
-  constexpr int TURNS = ROWS == 3 || ROWS == VECTOR_NODE ? 4 : 2; /* entries of a row that are on their way together */
+  constexpr int TURNS = TurnsOf(ROWS);
 
 #pragma unroll 1
   for (int32_t first = lane; first < length; first += LANES * TURNS) {
@@ -39,7 +54,7 @@ template <int LANES, int ROWS, typename Column> static __device__ __forceinline_
   }
 }
 
-template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, ROWS == 2 ? 6 : ROWS <= 4 ? 4 : ROWS == 6 ? 3 : 2) VectorNodes(const __grid_constant__ VectorProduct a)
+template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(ROWS)) VectorNodes(const __grid_constant__ VectorProduct a)
 {
   const uint32_t node = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;

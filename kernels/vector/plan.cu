@@ -155,25 +155,31 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListBins(const HrpbInt *r
   }
 }
 
-/*
-   Measured on an H200: lanes that have few entries cost time, and so do neighbours that read far apart. In single
-   precision rows of 27 entries have four lanes
-*/
-static int32_t LanesFor(double mean)
+/* Whether so many lanes for each row are on the multiprocessors together, or nearly */
+static bool AreFew(int64_t lanes, int32_t nrows)
 {
-  if (sizeof(HrpbScalar) == 4 && mean >= 22 && mean < 32) return 4;
+  return lanes * nrows <= FEW_LANES;
+}
+
+/*
+   Measured on an H200 and an H100: lanes that have few entries cost time, and so do neighbours that read far apart.
+   Rows of 27 entries have four lanes, each with eight entries on their way. In double precision that takes as many
+   registers as leave half of the thread blocks, so where few rows leave multiprocessors idle they have eight lanes
+*/
+static int32_t LanesFor(double mean, int32_t nrows)
+{
+  if (mean >= 22 && mean < 32) return sizeof(HrpbScalar) == 8 && AreFew(8, nrows) ? 8 : 4;
   return mean < 1.5 ? 1 : mean < 7.5 ? 2 : mean < 11 ? 4 : mean < 32 ? 8 : mean < 140 ? 16 : 32;
 }
 
 /*
-   Measured on an H200: four entries of each lane at a time, or two. With four there are fewer thread blocks at a time,
-   which does not matter where all are there together, and a lane that has no more reads its last one again. So in
-   double a lane that has more than four in any case takes two
+   Measured on both: eight entries of each lane at a time, four, or two. With two there are more thread blocks, which
+   does not matter where all are there together. A lane that has no more reads its last one again
 */
 static int32_t TurnsFor(double mean, int32_t lanes, int32_t nrows)
 {
-  if ((int64_t)nrows * lanes <= FEW_LANES) return 4;
-  return mean > 2.2 * lanes && (sizeof(HrpbScalar) == 4 || mean < 3.5 * lanes + 0.5) ? 4 : 2;
+  if (lanes == 4 && mean >= 22) return 8;
+  return AreFew(lanes, nrows) || mean > 2.2 * lanes ? 4 : 2;
 }
 
 /*
@@ -193,7 +199,7 @@ static int32_t ChooseLanes(const Lengths *l, int32_t nrows, double *entries, int
     const double mean = *entries / (rows > 0 ? rows : 1);
 
     *turns = TurnsFor(mean, lanes, nrows);
-    if (lanes == 1 || LanesFor(mean) >= lanes) return lanes;
+    if (lanes == 1 || LanesFor(mean, nrows) >= lanes) return lanes;
   }
 }
 

@@ -395,6 +395,21 @@ static bool HasCutBlocks(const Hrpb *h)
   return h->nblocks > nblocks;
 }
 
+/* A build that goes by a survey has the same bytes as one that checks the matrix itself */
+static void TestSurveyedBuild(const char *where, const Matrix *m, const HrpbParams *p, const Hrpb *host)
+{
+  HrpbSurvey survey;
+  Hrpb       b;
+
+  CompareNumber("error of HrpbSurveyDevice()", where, HRPB_SUCCESS, HrpbSurveyDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, 0, &survey));
+  const HrpbError err = HrpbBuildSurveyedDevice(m->nrows, m->ncols, m->drowptr, m->dcolidx, &survey, p, 0, &b);
+
+  CompareNumber("error of HrpbBuildSurveyedDevice()", where, HRPB_SUCCESS, err);
+  if (err) return;
+  CompareFormats(where, host, &b);
+  HrpbDestroyDevice(&b, NULL);
+}
+
 static void TestBuild(const Matrix *m, const HrpbParams *p, const char *order_name, const int32_t *order, const int32_t *dorder)
 {
   char            where[256];
@@ -411,6 +426,7 @@ static void TestBuild(const Matrix *m, const HrpbParams *p, const char *order_na
     ncut += HasCutBlocks(&a);
     CompareFormats(where, &a, &b);
     if (nfailed == before) ComparePacked(where, m, &a, &b);
+    if (!order) TestSurveyedBuild(where, m, p, &a);
   }
   if (!host) HrpbDestroy(&a);
   if (!device) HrpbDestroyDevice(&b, NULL);

@@ -74,12 +74,12 @@ template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &
 /* The same in the format of each kernel, as products choose them */
 template <typename F> static void WithKernels(const Matrix *A, F test)
 {
-  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) WithBricks(A, params, NULL, test);
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbRowsParams(), HrpbGatherParams()}) WithBricks(A, params, NULL, test);
 }
 
 static void TestFormats(const Matrix *A, const int32_t *order)
 {
-  static const HrpbParams formats[] = {{16, 128, 64, 8}, {16, 128, 128, 8}, {8, 64, 64, 8}, {8, 64, 128, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}};
+  static const HrpbParams formats[] = {{16, 128, 64, 8}, {16, 128, 128, 8}, {8, 64, 64, 8}, {8, 64, 128, 8}, {8, 64, 32, 2}, {16, 32, 16, 16}, {16, 128, 64, 4}, {8, 8, 256, 1}, {16, 16, 64, 1}, {8, 64, 32, 1}, {8, 24, 8, 4}, {16, 256, 64, 8}, {8, 128, 32, 16}, {16, 128, 64, 1}, {8, 64, 64, 1}, {16, 64, 32, 1}};
 
   for (const HrpbParams &params : formats) {
     if (gathered_only && params.window_cols > 1) continue;

@@ -357,8 +357,11 @@ int main(int argc, char **argv)
   TestMatrix(Make("stencil", small_run ? 120 : 240, small_run ? 120 : 240, Stencil), HrpbStagedParams());
   TestMatrix(Make("empty rows", small_run ? 300 : 700, 200, Gaps), HrpbShortParams());
   TestMatrix(Make("random", 180, 180, Sparse), HrpbGatherParams());
+  TestMatrix(Make("random", 180, 180, Sparse), HrpbRowsParams());
+  TestMatrix(Make("no entries", 30, 30, Nothing), HrpbRowsParams());
   TestMatrix(Make("no entries", 30, 30, Nothing), HrpbStagedParams());
   TestMatrix(LongRow(3000, false), HrpbGatherParams()); /* some rows are cut */
+  TestMatrix(LongRow(3000, false), HrpbRowsParams());
   TestMatrix(Make("few rows", small_run ? 200 : 500, small_run ? 120 : 300, FewRows), HrpbShortParams());
   if (!small_run) {
     TestMatrix(Make("wide band", 300, 300, WideBand), HrpbStagedParams());

@@ -107,7 +107,7 @@ static void TestProducts(const Matrix *A, const HrpbReordered *order)
   const HrpbPrecision precision = sizeof(HrpbScalar) == 8 ? HRPB_FP64 : HRPB_3XTF32;
   HrpbScalar         *values    = Upload(A->values);
 
-  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbGatherParams()}) {
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbRowsParams(), HrpbGatherParams()}) {
     DeviceBricks     b        = BricksOnDevice(order->n, order->n, order->rowptr, order->colidx, order->entry, values, &params);
     const SpmmMatrix bricks   = BricksMatrix(&b.h, &b.schedule, b.values, precision);
     const auto       multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) {

@@ -132,7 +132,7 @@ static bool ReadsShort(const TimedProduct *p)
   return p->kernel && p->plan.columns && (ReadsNodes(p) || !strcmp(p->kernel->name, "vector-csr16"));
 }
 
-/* Bytes of the matrix as a product reads it, and of both vectors once. Columns that bases do not reach count as short */
+/* Bytes of the matrix as a product reads it, and of both vectors once. Columns beyond a base count as short, too */
 static double BytesOf(const Matrix *A, const TimedProduct *p)
 {
   const VectorPlan          *plan    = &p->plan;

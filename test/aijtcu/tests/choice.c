@@ -39,6 +39,7 @@ static const Matrix uniform    = {"uniform", 524288, 8388490, 8387584, 8386549, 
 static const Matrix permuted   = {"elasticity, permuted", 786432, 61731000, 61708944, 61684065, 464457416, 77984, 61338075, 81, 0, 0, 8, {16, 128, 64, 8}};
 
 static const HrpbParams brief = {8, 64, 64, 4}; /* short panels */
+static const HrpbParams rows  = {8, 64, 64, 1}; /* rows of a row-major B */
 
 static HrpbSurvey SurveyOf(const Matrix *m)
 {
@@ -392,7 +393,8 @@ static PetscErrorCode TestFewRows(void)
   Question          q     = Ask(&elasticity);
 
   PetscFunctionBegin;
-  q.o.path         = MAT_AIJTCU_PATH_TCU;
+  q.o.path                      = MAT_AIJTCU_PATH_TCU;
+  q.f.matrix.survey.needed_rows = q.f.matrix.survey.staged_rows;
   q.f.matrix.nrows = q.f.matrix.ncols = 165 * 128;
   PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "rows for five quarters of the multiprocessors"));
   q.f.matrix.nrows = q.f.matrix.ncols = 165 * 128 - 1;
@@ -403,6 +405,30 @@ static PetscErrorCode TestFewRows(void)
   PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "the same with fewer multiprocessors"));
   q.f.matrix.nrows = q.f.matrix.ncols = 135 * 128 - 1;
   PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_FALSE, "few rows with fewer multiprocessors"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   B is copied to a row-major one where three rows and those that are needed are at most what windows of 4 stage, and
+   columns of B do not begin where sectors do
+*/
+static PetscErrorCode TestRowMajor(void)
+{
+  const int64_t n = 786430;
+  Question      q = Ask(&elasticity);
+
+  PetscFunctionBegin;
+  q.o.path         = MAT_AIJTCU_PATH_TCU;
+  q.f.matrix.nrows = q.f.matrix.ncols = n;
+  q.f.matrix.survey.needed_rows       = 10 * n;
+  q.f.matrix.survey.staged_rows       = 16 * n;
+  PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_FALSE, "three rows in vain"));
+  q.f.matrix.survey.staged_rows -= 2;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", NULL, PETSC_FALSE, "not quite three rows in vain"));
+  q.f.matrix.survey.staged_rows = 18 * n;
+  PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_FALSE, "four rows in vain"));
+  q.f.matrix.nrows = q.f.matrix.ncols = n + 2;
+  PetscCall(CheckRest(&q, 32, "bricks-staged", NULL, PETSC_FALSE, "the same where columns of B begin where sectors do"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -486,7 +512,7 @@ static PetscErrorCode TestReordering(void)
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, "a shorter search in vain"));
   Reorder(&q, 20, 100);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "reordered"));
-  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_TRUE, "reordered"));
+  PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_TRUE, "reordered"));
   PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "reordered, where it does not pay"));
   Reorder(&q, 20, d.levels + 1);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "a reordering through more levels than pay"));
@@ -544,7 +570,7 @@ static PetscErrorCode TestForced(void)
   PetscCall(CheckRest(&q, 32, "bricks-staged", &elasticity.format, PETSC_FALSE, "forced, in vain"));
   Reorder(&q, 0, 4000);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER, "forced"));
-  PetscCall(CheckRest(&q, 32, "bricks-staged", &brief, PETSC_TRUE, "forced"));
+  PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_TRUE, "forced"));
   q.f.order_survey = SurveyOf(&permuted);
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "forced, with bricks that are worse"));
   q.o.path = MAT_AIJTCU_PATH_TCU;
@@ -649,6 +675,7 @@ int main(int argc, char **argv)
     PetscCall(TestGraph(&rmat));
     PetscCall(TestGraph(&uniform));
     PetscCall(TestFewRows());
+    PetscCall(TestRowMajor());
     PetscCall(TestUneven());
     PetscCall(TestWindows());
     PetscCall(TestSampled());

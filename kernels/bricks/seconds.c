@@ -1,0 +1,16 @@
+/*
+   The time of bricks-rows is that of bricks that stage what they need and no more, and of a copy of B. A copy takes
+   what csr-copy takes longer for B and C than bricks that read B in place.
+*/
+#include "seconds.h"
+
+double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  const SpmmKernel *staged = SpmmKernelFind("bricks-staged");
+  const double      copy   = device->model->csr.dense - device->model->bricks[precision].dense;
+  SpmmFacts         needed = *facts;
+
+  if (facts->survey.staged_rows) needed.survey.most_staged_rows = (int64_t)((double)facts->survey.most_staged_rows * (double)facts->survey.needed_rows / (double)facts->survey.staged_rows);
+  needed.survey.staged_rows = facts->survey.needed_rows;
+  return staged->seconds(&needed, params, precision, N, device) + 1e-12 * copy * (double)N * ((double)facts->nrows + (double)facts->ncols);
+}

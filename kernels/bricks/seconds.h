@@ -1,0 +1,16 @@
+/*
+   The model of the time of bricks-rows.
+*/
+#pragma once
+
+#include "../spmm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+double BricksRowsSeconds(const SpmmFacts *, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *);
+
+#ifdef __cplusplus
+}
+#endif

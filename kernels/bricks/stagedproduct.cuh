@@ -1,0 +1,254 @@
+/*
+   Bricks times rows of B that are staged in shared memory: the kernel, its tiling and its launch, for a B that is
+   column-major (staged.cu) or row-major (rows.cu).
+
+   Producer warps keep a ring of stages filled (staged.cuh). The other warps multiply, one or two of them for each
+   strip.
+
+   Source: cuTeSpMM, section 3: the blocks of a panel in shared memory, and coarsening along N.
+*/
+#pragma once
+
+#include "staged.cuh"
+
+/* How B lies in memory */
+enum {
+  B_UNALIGNED, /* column-major */
+  B_ALIGNED,   /* column-major, and all columns are aligned to 16 bytes */
+  B_ROWS       /* row-major, rows are aligned to 16 bytes, and windows are columns */
+};
+
+namespace {
+template <int BM, int NB, int NR, int LAYOUT, typename Scalar> struct CopiesOf {
+  typedef Copies<BM, NB, NR, LAYOUT == B_ALIGNED, Scalar> Type;
+};
+template <int BM, int NB, int NR, typename Scalar> struct CopiesOf<BM, NB, NR, B_ROWS, Scalar> {
+  typedef RowCopies<BM, NB, NR, Scalar> Type;
+};
+} // namespace
+
+/*
+   P        precision
+   BM       rows of a brick
+   NT       tiles of 16 columns that a warp multiplies
+   WN       warps side by side along the columns of B
+   LAYOUT   of B
+   CTAS     thread blocks on a multiprocessor
+   NP       producer warps: one for all, or one for the packed blocks and the others for B
+   HALF     the second half of the last tile lies beyond N and is left out. A template parameter, because a condition
+            that the compiler does not know costs more than it saves
+*/
+template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
+{
+  typedef typename Mma<P>::Scalar Scalar;
+  constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
+  constexpr int BRICKS = Mma<P>::BRICKS;
+  constexpr bool ROWS  = LAYOUT == B_ROWS;
+  constexpr int BYTES  = StagedBytes(BM, NB, ROWS);
+  /* bytes from a row of B in a stage to the next, and from a column */
+  constexpr uint32_t ROW = ROWS ? RowPitch(NB) : sizeof(Scalar), COLUMN = ROWS ? sizeof(Scalar) : Pitch(BM);
+  constexpr int SUMS   = BM / 2;
+  typedef typename CopiesOf<BM, NB, NP == 1 ? 1 : NP - 1, LAYOUT, Scalar>::Type COPIES;
+  extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
+  const Format<Scalar> &f = a.f;
+  const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, nconsumers = blockDim.x / 32 - NP;
+  const uint32_t begin = __shfl_sync(HRPB_ALL_LANES, SharedAddress(shared), 0); /* the shuffle keeps it in a register */
+  const Ring     ring  = RingAt(begin, begin + a.nstages * a.stage_bytes);
+  RingPlace      at;
+
+  RingInit(ring, a.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
+  if (warp >= nconsumers) {
+    if (ROWS) HrpbWaitForKernelBefore(); /* the copy of B */
+    if (NP == 1) Produce<BM, NB, COPIES, BOTH_RUNS, BYTES>(a, ring, 0, lane);
+    else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, BOTH_RUNS, BYTES>(a, ring, 0, lane);
+    else ProduceApart<BM, NB, COPIES, NO_RUN, BYTES>(a, ring, warp - nconsumers - 1, lane);
+    return;
+  }
+
+  const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
+  const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
+
+  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
+    Scalar sum[NT][SUMS] = {};
+
+    for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
+      const uint32_t base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
+      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + BYTES, b = base + (n_warp + g) * COLUMN;
+
+      RingWaitFull(ring, at);
+      const uint32_t last = ReadShared16(start + 2);
+
+#pragma unroll 1
+      for (uint32_t brick = ReadShared16(start); brick < last; brick += BRICKS) {
+        Scalar        slots[BRICKS][BM / 8];
+        uint32_t      x[BRICKS]; /* rows of B */
+        Bricks<P, BM> step;
+
+#pragma unroll
+        for (int u = 0; u < BRICKS; u++) {
+          const bool        in = brick + u < last;
+          const PackedBrick packed(bricks + (in ? brick + u : brick) * (uint32_t)sizeof(HrpbBrick));
+
+          packed.Decode<BM>(in, values, lane, slots[u]);
+          x[u] = b + packed.Column(k) * ROW;
+        }
+        step.Set(slots[0], slots[BRICKS - 1]);
+#pragma unroll
+        for (int t = 0; t < NT; t++) {
+          const bool second = !HALF || t < NT - 1;
+          Scalar     y[BRICKS][2];
+
+#pragma unroll
+          for (int u = 0; u < BRICKS; u++) {
+            y[u][0] = ReadShared(x[u] + (16 * t) * COLUMN);
+            y[u][1] = second ? ReadShared(x[u] + (16 * t + 8) * COLUMN) : 0;
+          }
+          Step<P>(sum[t], step, y, second);
+        }
+      }
+      RingLeave(ring, at);
+      at.Next(a.nstages);
+    }
+    StoreSums<BM, NT, false, ROWS>(f, a.d, GetItem(f, w / a.ntiles), strip, lane, sum, (int32_t)(w % a.ntiles) * NB + (int32_t)n_warp);
+  }
+}
+
+namespace {
+/* How many columns of B are multiplied together, and by what: see Staged() */
+typedef struct {
+  int  nt, wn, ctas; /* ctas: as many thread blocks on a multiprocessor as there is shared memory for */
+  bool half;
+  int  columns, ntiles; /* columns of a tile; number of tiles */
+  int  nstages, stage_bytes;
+} Tiling;
+} // namespace
+
+enum {
+  WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block, where B is column-major */
+  HALF_TILES = 4  /* the same where two or more thread blocks share a multiprocessor */
+};
+
+/*
+   The tiling with tiles of at most 16*most columns. They are equally wide. A single narrow one is without a half of 16
+   columns that would be empty
+*/
+static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most, bool rows)
+{
+  const int              q = (p->N + TILE_COLS - 1) / TILE_COLS, parts = (q + most - 1) / most;
+  StagedArgs<HrpbScalar> a;
+  Tiling                 t;
+
+  t.nt          = (q + parts - 1) / parts;
+  t.wn          = p->h->params.brick_rows == 16 && t.nt > HALF_TILES ? 2 : 1;
+  t.nt          = (t.nt + t.wn - 1) / t.wn;
+  t.ctas        = t.nt * t.wn <= 2 ? 3 : t.nt * t.wn <= HALF_TILES ? 2 : 1;
+  t.half        = t.nt <= HALF_TILES && t.wn == 1 && TILE_COLS * t.nt - p->N >= TILE_COLS / 2;
+  t.columns     = TILE_COLS * t.nt * t.wn - (t.half ? TILE_COLS / 2 : 0);
+  t.ntiles      = (p->N + t.columns - 1) / t.columns;
+  GetStage(p->h, t.columns, &a, rows);
+  t.stage_bytes = (int)a.stage_bytes;
+  t.ctas        = ShareStages(device, t.ctas, t.stage_bytes, &t.nstages);
+  return t;
+}
+
+/*
+   Up to 128 columns are multiplied together, so that A is decoded once. Two thread blocks with half of the columns each
+   are better in two cases: where one would have only two stages, and where panels are short. Then one multiplies while
+   the other stores its sums. It is so wherever B is row-major: half of a row is whole sectors, too. Tiles are narrower
+   where two stages do not fit, as on devices with less shared memory.
+*/
+static Tiling ChooseTiling(const Product *p, const SpmmDevice *device, bool rows)
+{
+  const Tiling wide = GetTiling(p, device, rows ? HALF_TILES : WIDE_TILES, rows);
+
+  if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)StagedShortPanel(p->h->params.brick_rows) * p->h->npanels) return wide;
+  for (int most = HALF_TILES;; most /= 2) {
+    const Tiling t = GetTiling(p, device, most, rows);
+
+    if (most == 1 || t.nstages >= 2) return t;
+  }
+}
+
+template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+{
+  constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps bring data */
+  const auto    kernel = Staged<P, BM, NT, WN, LAYOUT, CTAS, NP, HALF>;
+  const int     strips = p->h->params.panel_rows / BM;
+
+  return LaunchRing(kernel, device, (int64_t)a->f.nitems * a->ntiles, t->ctas, (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a, p->behind);
+}
+
+template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+{
+  constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
+
+  return t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false>(p, device, t, a);
+}
+
+template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
+{
+  const bool tall = p->h->params.brick_rows == 16;
+
+  if constexpr (LAYOUT != B_ROWS) {
+    switch (t->nt * t->wn) {
+    case 5:
+      return Launch<P, 8, 5, 1, LAYOUT, 1>(p, device, t, a);
+    case 6:
+      return tall ? Launch<P, 16, 3, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 6, 1, LAYOUT, 1>(p, device, t, a);
+    case 7:
+      return Launch<P, 8, 7, 1, LAYOUT, 1>(p, device, t, a);
+    case 8:
+      return tall ? Launch<P, 16, 4, 2, LAYOUT, 1>(p, device, t, a) : Launch<P, 8, 8, 1, LAYOUT, 1>(p, device, t, a);
+    default:
+      break;
+    }
+  }
+  switch (t->nt) {
+  case 1:
+    return tall ? Launch<P, 16, 1, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3>(p, device, t, a);
+  case 2:
+    return tall ? Launch<P, 16, 2, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3>(p, device, t, a);
+  case 3:
+    return tall ? Launch<P, 16, 3, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2>(p, device, t, a);
+  default:
+    return tall ? Launch<P, 16, 4, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2>(p, device, t, a);
+  }
+}
+
+/*
+   Whether the longest items come first. Neighbours then lie apart, and each brings the rows of B that they share. That
+   costs nothing as long as L2 holds most of B and something of A and C
+*/
+static bool IsLongestFirst(const Product *p, const SpmmDevice *device, int ctas)
+{
+  const int64_t bytes = (int64_t)p->h->ncols * p->N * (int64_t)sizeof(HrpbScalar);
+
+  return p->schedule->longest && p->schedule->longest_first[ctas - 1] && 4 * bytes <= 3 * (int64_t)device->cache;
+}
+
+/* What a product is launched with, and its tiling */
+static Tiling StagedArgsOf(const Product *p, const SpmmDevice *device, bool rows, StagedArgs<HrpbScalar> *args)
+{
+  const Tiling           t = ChooseTiling(p, device, rows);
+  StagedArgs<HrpbScalar> a;
+
+  GetStage(p->h, t.columns, &a, rows);
+  a.f       = FormatOf(p->h, p->schedule, p->values);
+  a.d       = DenseArgsOf(p);
+  a.ncols   = p->h->ncols;
+  a.ntiles  = t.ntiles;
+  a.nstages = t.nstages;
+  a.back    = IsLongestFirst(p, device, t.ctas);
+  if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;
+  *args     = a;
+  return t;
+}
+
+/* This does not depend on N. Wider tiles are chosen only where they fit, too */
+static bool StagesFit(const SpmmFacts *facts, const HrpbParams *params, const SpmmDevice *device, bool rows)
+{
+  StagedArgs<HrpbScalar> a;
+
+  GetStage(params->brick_rows, facts->max_pattern, facts->max_values, TILE_COLS, &a, rows);
+  return TwoStagesFit(device, a.stage_bytes);
+}

@@ -1,0 +1,554 @@
+static char help[] = "Random sequences of changes of a MATAIJTCU and of a MATAIJ, whose products must be equal after each.\n\
+Prints on error only: the changes up to the first product that differs. -seed: the first sequence. -runs: how many. -steps: of each.\n\n";
+
+#include <petscmat.h>
+#include "petscaijtcu.h"
+
+/*
+   All numbers are small and whole, so sums have no roundings, and equal means equal. Every process draws the same
+   numbers, but for those of its own rows: see Own()
+*/
+enum {
+  MOST_STEPS = 200,
+  MOST_ROWS  = 60 /* of a process, about */
+};
+
+typedef struct {
+  Mat         A, R;    /* the matrix, and the reference on the host */
+  Mat         B, C;    /* a product that is repeated: C = A B, or A^T B. NULL before the first */
+  Mat         host;    /* B there */
+  PetscBool   transposed, cuda, square;
+  PetscInt    m, n, N; /* local rows and columns of A; columns of B */
+  PetscInt    more;    /* numbers between columns of B: PETSc's own products want them to stay as many */
+  PetscInt    doubled; /* how often numbers became larger */
+  const char *done[2 * MOST_STEPS];
+  PetscInt    ndone;
+  PetscBool   wrong;
+} World;
+
+static uint64_t    state;
+static PetscMPIInt rank, size;
+static PetscBool   device; /* dense matrices may be there */
+
+static PetscInt Draw(PetscInt n)
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (PetscInt)((state >> 33) % (uint64_t)n);
+}
+
+/* From here on numbers of this process, until Shared() gets what this returned */
+static uint64_t Own(void)
+{
+  const uint64_t kept = state;
+
+  state ^= (uint64_t)(rank + 1) * 0x9e3779b97f4a7c15u;
+  return kept;
+}
+
+static void Shared(uint64_t kept)
+{
+  state = kept;
+  (void)Draw(2);
+}
+
+/* Note what has been done. The first difference is printed with all of it */
+static PetscErrorCode Compare(World *w, const char what[], PetscInt wrong)
+{
+  PetscFunctionBegin;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  if (w->ndone < 2 * MOST_STEPS) w->done[w->ndone++] = what;
+  if (!wrong) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " numbers differ after", what, wrong));
+  for (PetscInt i = 0; i < w->ndone; i++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s", w->done[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  w->wrong = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompareDense(World *w, const char what[], Mat C, Mat D)
+{
+  const PetscScalar *c, *d;
+  PetscInt           ldc, ldd, m, N, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(D, &m, NULL));
+  PetscCall(MatGetSize(D, NULL, &N));
+  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(MatDenseGetLDA(D, &ldd));
+  PetscCall(MatDenseGetArrayRead(C, &c));
+  PetscCall(MatDenseGetArrayRead(D, &d));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < m; i++) wrong += c[i + j * ldc] != d[i + j * ldd];
+  }
+  PetscCall(MatDenseRestoreArrayRead(D, &d));
+  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  PetscCall(Compare(w, what, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompareVec(World *w, const char what[], Vec x, Vec y)
+{
+  const PetscScalar *a, *b;
+  PetscInt           n, wrong = 0;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(VecGetArrayRead(x, &a));
+  PetscCall(VecGetArrayRead(y, &b));
+  for (PetscInt i = 0; i < n; i++) wrong += a[i] != b[i];
+  PetscCall(VecRestoreArrayRead(y, &b));
+  PetscCall(VecRestoreArrayRead(x, &a));
+  PetscCall(Compare(w, what, wrong));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Keep(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSparse(const World *w, MatType type, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, w->m, w->n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, type));
+  if (type == (MatType)MATAIJTCU) PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetUp(*A));
+  PetscCall(Keep(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Add to n entries of both, old ones or new ones, in rows of this process or, now and then, of any */
+static PetscErrorCode AddEntries(Mat A, Mat R, PetscInt n)
+{
+  const PetscBool any = (PetscBool)(Draw(3) == 0);
+  const uint64_t  kept = Own();
+  PetscInt        begin, end, M, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(A, &M, &N));
+  PetscCall(MatGetOwnershipRange(A, &begin, &end));
+  for (PetscInt k = 0; k < n && N && (any ? M : end - begin); k++) {
+    const PetscInt    i = any ? Draw(M) : begin + Draw(end - begin), j = Draw(N);
+    const PetscScalar v = (PetscScalar)(Draw(7) - 3);
+
+    PetscCall(MatSetValue(A, i, j, v, ADD_VALUES));
+    PetscCall(MatSetValue(R, i, j, v, ADD_VALUES));
+  }
+  Shared(kept);
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyBegin(R, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(R, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A dense matrix of m local rows, on the host */
+static PetscErrorCode CreateDense(PetscInt m, PetscInt N, PetscInt ld, Mat *B)
+{
+  const uint64_t kept = Own();
+  PetscScalar   *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, m, PETSC_DECIDE, PETSC_DETERMINE, N));
+  PetscCall(MatSetType(*B, MATDENSE));
+  PetscCall(MatDenseSetLDA(*B, ld));
+  PetscCall(MatSetUp(*B));
+  PetscCall(MatDenseGetArrayWrite(*B, &b));
+  for (PetscInt j = 0; j < N; j++) {
+    for (PetscInt i = 0; i < m; i++) b[i + j * ld] = (PetscScalar)(Draw(9) - 4);
+  }
+  PetscCall(MatDenseRestoreArrayWrite(*B, &b));
+  Shared(kept);
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Multiply(Mat A, PetscBool transposed, Mat B, MatReuse reuse, Mat *C)
+{
+  PetscFunctionBegin;
+  if (transposed) PetscCall(MatTransposeMatMult(A, B, reuse, PETSC_DETERMINE, C));
+  else PetscCall(MatMatMult(A, B, reuse, PETSC_DETERMINE, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product once more: a new one, of one kind or the other, or that of before with another B, or as it was */
+static PetscErrorCode CheckProduct(World *w)
+{
+  const PetscInt how   = w->C ? Draw(3) : 0;
+  const MatReuse reuse = how ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX;
+  PetscInt       rows;
+  Mat            D;
+
+  PetscFunctionBegin;
+  if (!how) {
+    PetscCall(MatDestroy(&w->C));
+    w->transposed = (PetscBool)Draw(2);
+    w->N          = 1 + (Draw(3) ? Draw(40) : 0);
+    w->more       = Draw(4);
+    w->cuda       = (PetscBool)(device && Draw(2));
+  }
+  rows = w->transposed ? w->m : w->n;
+  if (how < 2) {
+    const uint64_t same = state;
+
+    PetscCall(MatDestroy(&w->host));
+    PetscCall(MatDestroy(&w->B));
+    PetscCall(CreateDense(rows, w->N, PetscMax(rows, 1) + w->more, &w->host));
+    state = same;
+    PetscCall(CreateDense(rows, w->N, PetscMax(rows, 1) + w->more, &w->B));
+#if PetscDefined(HAVE_CUDA)
+    if (w->cuda) PetscCall(MatConvert(w->B, MATDENSECUDA, MAT_INPLACE_MATRIX, &w->B));
+#endif
+  }
+  PetscCall(Multiply(w->A, w->transposed, w->B, reuse, &w->C));
+  PetscCall(Multiply(w->R, w->transposed, w->host, MAT_INITIAL_MATRIX, &D));
+  PetscCall(CompareDense(w, w->transposed ? (how ? "A^T-B-again" : "A^T-B") : (how ? "A-B-again" : "A-B"), w->C, D));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FillVec(Vec x, PetscInt k)
+{
+  PetscScalar *a;
+  PetscInt     n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecGetArrayWrite(x, &a));
+  for (PetscInt i = 0; i < n; i++) a[i] = (PetscScalar)((3 * i + k) % 7 - 3);
+  PetscCall(VecRestoreArrayWrite(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z = op(A) x, or z = y + op(A) x, which may be in place */
+static PetscErrorCode MultiplyVec(Mat A, PetscInt how, PetscBool in_place, Vec *z)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  if (how % 2) PetscCall(MatCreateVecs(A, &y, &x));
+  else PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(FillVec(x, 1));
+  PetscCall(FillVec(y, 2));
+  PetscCall(VecDuplicate(y, z));
+  if (in_place) PetscCall(VecCopy(y, *z));
+  if (how == 0) PetscCall(MatMult(A, x, *z));
+  else if (how == 1) PetscCall(MatMultTranspose(A, x, *z));
+  else if (how == 2) PetscCall(MatMultAdd(A, x, in_place ? *z : y, *z));
+  else PetscCall(MatMultTransposeAdd(A, x, in_place ? *z : y, *z));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckVec(World *w)
+{
+  static const char *const names[] = {"A-x", "A^T-x", "y+A-x", "y+A^T-x"};
+  const PetscInt           how     = Draw(4);
+  const PetscBool          in_place = (PetscBool)Draw(2);
+  Vec                      z, right;
+
+  PetscFunctionBegin;
+  PetscCall(MultiplyVec(w->A, how, in_place, &z));
+  PetscCall(MultiplyVec(w->R, how, in_place, &right));
+  PetscCall(CompareVec(w, names[how], z, right));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&right));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Some columns of a wider B and C, whose other columns stay. The parent's products on a device give C new memory */
+static PetscErrorCode CheckColumns(World *w)
+{
+  const PetscInt first = Draw(3), end = first + 1 + Draw(20), N = end + Draw(3);
+  MatAIJTCUPath  path;
+  Mat            B, C, D, E, b, c, e;
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUGetPath(w->A, &path));
+  if (device && path == MAT_AIJTCU_PATH_CUSPARSE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CreateDense(w->n, N, PetscMax(w->n, 1), &B));
+  PetscCall(CreateDense(w->m, N, PetscMax(w->m, 1), &C));
+  PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &E));
+  PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, first, end, &b));
+  PetscCall(MatMatMult(w->R, b, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(MatDenseGetSubMatrix(E, PETSC_DECIDE, PETSC_DECIDE, first, end, &e));
+  PetscCall(MatCopy(D, e, SAME_NONZERO_PATTERN));
+  PetscCall(MatDenseRestoreSubMatrix(E, &e));
+  PetscCall(MatDenseGetSubMatrix(C, PETSC_DECIDE, PETSC_DECIDE, first, end, &c));
+  PetscCall(MatMatMult(w->A, b, MAT_REUSE_MATRIX, PETSC_DETERMINE, &c));
+  PetscCall(MatProductClear(c));
+  PetscCall(MatDenseRestoreSubMatrix(C, &c));
+  PetscCall(MatDenseRestoreSubMatrix(B, &b));
+  PetscCall(CompareDense(w, "columns", C, E));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&E));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Changes of both matrices */
+static PetscErrorCode Scale(World *w)
+{
+  const PetscScalar a = w->doubled < 3 && Draw(2) ? 2 : -1;
+
+  PetscFunctionBegin;
+  if (a > 0) w->doubled++;
+  PetscCall(MatScale(w->A, a));
+  PetscCall(MatScale(w->R, a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiagonalScale(World *w)
+{
+  const Mat both[] = {w->A, w->R};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    Vec l, r;
+
+    PetscCall(MatCreateVecs(both[i], &r, &l));
+    PetscCall(VecSet(l, -1));
+    PetscCall(VecSet(r, -1));
+    PetscCall(MatDiagonalScale(both[i], l, r));
+    PetscCall(VecDestroy(&l));
+    PetscCall(VecDestroy(&r));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AXPY(World *w)
+{
+  Mat X, Y;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSparse(w, MATAIJTCU, &X));
+  PetscCall(CreateSparse(w, MATAIJ, &Y));
+  PetscCall(AddEntries(X, Y, Draw(40)));
+  PetscCall(MatAXPY(w->A, -1, X, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatAXPY(w->R, -1, Y, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ZeroRows(World *w)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  if (!w->square) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
+  PetscCall(MatZeroRows(w->A, end > begin, &begin, 2, NULL, NULL));
+  PetscCall(MatZeroRows(w->R, end > begin, &begin, 2, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One more in each entry, through the arrays */
+static PetscErrorCode AddToArrays(Mat A)
+{
+  Mat       block[2] = {A, NULL};
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+  for (int b = 0; b < 2 && block[b]; b++) {
+    PetscScalar *a;
+    MatInfo      info;
+
+    PetscCall(MatGetInfo(block[b], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(block[b], &a));
+    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[i] += 1;
+    PetscCall(MatSeqAIJRestoreArray(block[b], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Arrays(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(AddToArrays(w->A));
+  PetscCall(AddToArrays(w->R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Shift(World *w)
+{
+  PetscFunctionBegin;
+  if (!w->square) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShift(w->A, 3));
+  PetscCall(MatShift(w->R, 3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Zero(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatZeroEntries(w->A));
+  PetscCall(MatZeroEntries(w->R));
+  PetscCall(AddEntries(w->A, w->R, Draw(60)));
+  w->doubled = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Add(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(AddEntries(w->A, w->R, Draw(30)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Duplicate(World *w)
+{
+  Mat X;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(w->A, MAT_COPY_VALUES, &X));
+  PetscCall(MatDestroy(&w->A));
+  w->A = X;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Convert(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(w->A, MATAIJ, MAT_INPLACE_MATRIX, &w->A));
+  PetscCall(MatConvert(w->A, MATAIJTCU, MAT_INPLACE_MATRIX, &w->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bound to the host for one product, with dense matrices there */
+static PetscErrorCode Bind(World *w)
+{
+  const PetscBool kept = device;
+
+  PetscFunctionBegin;
+  device = PETSC_FALSE;
+  PetscCall(MatDestroy(&w->C));
+  PetscCall(MatBindToCPU(w->A, PETSC_TRUE));
+  PetscCall(CheckProduct(w));
+  PetscCall(MatDestroy(&w->C));
+  PetscCall(MatBindToCPU(w->A, PETSC_FALSE));
+  device = kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Settings(World *w)
+{
+  const MatAIJTCUHalo halos[] = {MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI, MAT_AIJTCU_HALO_SF}; /* not each machine has NCCL */
+
+  PetscFunctionBegin;
+  PetscCall(MatAIJTCUSetPath(w->A, (MatAIJTCUPath)Draw(MAT_AIJTCU_PATH_CUSPARSE + 1)));
+  PetscCall(MatAIJTCUSetHalo(w->A, halos[Draw(3)]));
+  PetscCall(MatAIJTCUSetReorder(w->A, (MatAIJTCUReorder)Draw(MAT_AIJTCU_REORDER_ALWAYS + 1)));
+  PetscCall(MatAIJTCUSetMult(w->A, (MatAIJTCUMult)Draw(MAT_AIJTCU_MULT_CSR16 + 1)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const struct {
+  const char *name;
+  PetscErrorCode (*change)(World *);
+} changes[] = {
+  {"add",           Add          },
+  {"scale",         Scale        },
+  {"zero",          Zero         },
+  {"axpy",          AXPY         },
+  {"zerorows",      ZeroRows     },
+  {"arrays",        Arrays       },
+  {"shift",         Shift        },
+  {"diagonalscale", DiagonalScale},
+  {"duplicate",     Duplicate    },
+  {"convert",       Convert      },
+  {"bind",          Bind         },
+  {"settings",      Settings     }
+};
+
+/* Rows and columns of each process, a few of them or many, or none */
+static void DrawSizes(World *w)
+{
+  const PetscInt most = Draw(2) ? 4 : MOST_ROWS;
+
+  w->square = (PetscBool)Draw(2);
+  for (PetscMPIInt r = 0; r < size; r++) {
+    const PetscInt m = Draw(5) ? 1 + Draw(most) : 0, n = w->square ? m : Draw(5) ? 1 + Draw(most) : 0;
+
+    if (r == rank) w->m = m, w->n = n;
+  }
+}
+
+static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool *wrong)
+{
+  World w = {.A = NULL};
+
+  PetscFunctionBegin;
+  state = 7919 * (uint64_t)seed;
+  for (int i = 0; i < 5; i++) (void)Draw(2);
+  DrawSizes(&w);
+  PetscCall(CreateSparse(&w, MATAIJTCU, &w.A));
+  PetscCall(CreateSparse(&w, MATAIJ, &w.R));
+  PetscCall(AddEntries(w.A, w.R, 30 + Draw(200)));
+  for (PetscInt step = 0; step < steps && !w.wrong; step++) {
+    const PetscInt k = Draw(PETSC_STATIC_ARRAY_LENGTH(changes)), check = Draw(4);
+
+    w.done[w.ndone++] = changes[k].name;
+    PetscCall((*changes[k].change)(&w));
+    PetscCall(Keep(w.A)); /* a new matrix does not know it */
+    PetscCall(Keep(w.R));
+    if (w.wrong) break;
+    PetscCall(check < 2 ? CheckProduct(&w) : check == 2 ? CheckVec(&w) : CheckColumns(&w));
+  }
+  if (w.wrong) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-seed %" PetscInt_FMT " -runs 1\n", seed));
+  *wrong = w.wrong;
+  PetscCall(MatDestroy(&w.A));
+  PetscCall(MatDestroy(&w.R));
+  PetscCall(MatDestroy(&w.B));
+  PetscCall(MatDestroy(&w.C));
+  PetscCall(MatDestroy(&w.host));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  seed = 1, runs = 20, steps = 30;
+  PetscBool wrong = PETSC_FALSE;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-seed", &seed, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-runs", &runs, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
+  steps = PetscMin(steps, (PetscInt)MOST_STEPS / 2); /* a step is noted up to three times */
+  for (PetscInt k = 0; k < runs && !wrong; k++) PetscCall(Sequence(seed + k, steps, &wrong));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    requires: !complex
+    output_file: output/empty.out
+
+    test:
+      suffix: 1
+      nsize: {{1 2 3}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      nsize: {{1 2}}
+      args: -use_gpu_aware_mpi 0 -device
+
+TEST*/
