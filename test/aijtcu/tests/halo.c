@@ -397,7 +397,7 @@ static PetscInt Ghosts(const Problem *p)
 /* The life of a product, except that C stays. What it sends must be the ghosts, from the same memory each time */
 static PetscErrorCode TestCounts(Problem *p)
 {
-  const PetscInt widths[] = {12, 12, 5, 1, 12, 8};
+  const PetscInt widths[] = {12, 1, 12, 5, 1, 12, 8}; /* the first two make what a pattern needs */
   const void    *from     = NULL;
   PetscInt64     ghosts;
   Mat            A, B, C;
@@ -418,7 +418,7 @@ static PetscErrorCode TestCounts(Problem *p)
     bytes    = 0;
     nmade    = 0;
     lowest   = NULL;
-    counting = (PetscBool)(k > 0);
+    counting = (PetscBool)(k > 1);
     PetscCall(MatProductCreateWithMat(A, B, NULL, C));
     PetscCall(MatProductSetType(C, MATPRODUCT_AB));
     PetscCall(MatProductSetFromOptions(C));
@@ -431,7 +431,7 @@ static PetscErrorCode TestCounts(Problem *p)
     if (from && lowest != from) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] N = %" PetscInt_FMT ": the buffer is another one\n", rank, widths[k]));
     from = lowest;
     PetscCallMPI(MPIU_Allreduce(&bytes, &sent, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
-    if (k && sent != ghosts * widths[k] * (PetscInt64)sizeof(PetscScalar)) {
+    if (k > 1 && sent != ghosts * widths[k] * (PetscInt64)sizeof(PetscScalar)) {
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "N = %" PetscInt_FMT ": %" PetscInt64_FMT " bytes were sent for %" PetscInt64_FMT " ghosts\n", widths[k], sent, ghosts));
     }
     PetscCall(MatDestroy(&B));

@@ -858,7 +858,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_auto
-      args: -m 4000 -pattern blocks -block 16 -widths 93 -expect tcu
+      args: -m 12000 -pattern blocks -block 32 -widths 93 -expect tcu
 
     test:
       suffix: cuda_auto_few
