@@ -177,7 +177,7 @@ static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const S
   if (SpmmIsPlain(&operands) && (N == p->N || format != SPMM_CSR)) return HRPB_SUCCESS;
   err = SpmmGetDevice(&device);
   if (!err) *kernel = SpmmChooseKernel(p->kernel->op, format, PETSC_FALSE, &facts, format == SPMM_CSR ? NULL : &p->A.hrpb->params, &operands, device);
-  return err;
+  return !err && !*kernel ? HRPB_ERR_UNSUPPORTED : err;
 }
 
 static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)

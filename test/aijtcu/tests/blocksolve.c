@@ -813,7 +813,7 @@ static PetscErrorCode Copies(Mat T, const Params *p, Mat B, Mat X0)
   }
   for (int k = 0; k < 3; k++) more[k] = count[2][k] - count[1][k];
   if (more[0] != 0 || more[1] > 4) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations copied blocks and vectors %g times, and scalars to the host %g times\n", more[0], more[1]));
-  if (more[2] != 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations allocated %g times on the device\n", more[2]));
+  if (more[2] > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "Four iterations allocated %g times on the device\n", more[2]));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&X));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -163,7 +163,8 @@ static PetscErrorCode Check(const Test *t, const Factored *f, const Factored *ho
   PetscCall(Solves(transpose, &after));
   PetscCall(transpose ? MatMatSolveTranspose(f->F, B, Y) : MatMatSolve(f->F, B, Y));
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &device));
-  if (device && after != before) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " of %" PetscInt_FMT " columns alone\n", what, after - before, N));
+  /* a single column is solved as PETSc does, but for the transpose */
+  if (device && (after != before) != (N == 1 && !transpose)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " of %" PetscInt_FMT " columns alone\n", what, after - before, N));
   PetscCall(MatEqual(X, Y, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: other bits in a second solve with %" PetscInt_FMT " columns\n", what, N));
   PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &B_host));
