@@ -49,11 +49,16 @@ PetscErrorCode CusparseSampledCreate(const GenerateCSR *csr, PetscInt k, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode CusparseSampledRun(CusparseSampled s, PetscScalar values[])
+/* The values of W are on the device, and nowhere else, after this */
+PetscErrorCode CusparseSampledRun(CusparseSampled s, Mat W)
 {
+  PetscScalar *values;
+
   PetscFunctionBegin;
+  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(W, &values));
   PetscCallCUSPARSE(cusparseCsrSetPointers(s->c, s->i, s->j, values));
   PetscCallCUSPARSE(cusparseSDDMM(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE, &one, s->x, s->y, &zero, s->c, type, CUSPARSE_SDDMM_ALG_DEFAULT, s->buffer));
+  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(W, &values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,10 +86,10 @@ PetscErrorCode CusparseSampledCreate(const GenerateCSR *csr, PetscInt k, PetscBo
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "This PETSc has no CUDA");
 }
 
-PetscErrorCode CusparseSampledRun(CusparseSampled s, PetscScalar values[])
+PetscErrorCode CusparseSampledRun(CusparseSampled s, Mat W)
 {
   PetscFunctionBegin;
-  (void)s, (void)values;
+  (void)s, (void)W;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,5 +9,5 @@
 typedef struct _n_CusparseSampled *CusparseSampled;
 
 PETSC_INTERN PetscErrorCode CusparseSampledCreate(const GenerateCSR *, PetscInt k, PetscBool rows, const PetscScalar x[], const PetscScalar y[], CusparseSampled *);
-PETSC_INTERN PetscErrorCode CusparseSampledRun(CusparseSampled, PetscScalar values[]);
+PETSC_INTERN PetscErrorCode CusparseSampledRun(CusparseSampled, Mat W); /* into W, of the parent */
 PETSC_INTERN PetscErrorCode CusparseSampledDestroy(CusparseSampled *);

@@ -20,18 +20,6 @@ static PetscErrorCode ArrayOf(Mat M, const PetscScalar **array)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of W are on the device, and nowhere else, after this */
-static PetscErrorCode RunCusparse(SampledWork w)
-{
-  PetscScalar *values;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJCUSPARSEGetArrayWrite(w->W, &values));
-  PetscCall(CusparseSampledRun(w->cusparse, values));
-  PetscCall(MatSeqAIJCUSPARSERestoreArrayWrite(w->W, &values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode BeginCusparse(Subject *s, Mat Y)
 {
   const Mat          operand[2] = {s->X, Y};
@@ -48,7 +36,7 @@ static PetscErrorCode BeginCusparse(Subject *s, Mat Y)
   }
   PetscCall(MatGetSize(Y, NULL, &k));
   PetscCall(CusparseSampledCreate(s->csr, k, s->variant->rows, array[0], array[1], &w->cusparse));
-  PetscCall(RunCusparse(w));
+  PetscCall(CusparseSampledRun(w->cusparse, w->W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,7 +56,7 @@ static PetscErrorCode EntriesBegin(Subject *s, Mat Y)
 static PetscErrorCode Entries(Subject *s, Mat Y)
 {
   PetscFunctionBegin;
-  if (s->work->cusparse) PetscCall(RunCusparse(s->work));
+  if (s->work->cusparse) PetscCall(CusparseSampledRun(s->work->cusparse, s->work->W));
   else PetscCall(MatSampledMatTransposeMult(s->A, s->X, Y, PETSC_FALSE, MAT_REUSE_MATRIX, &s->work->W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -67,7 +67,7 @@ static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUVar
   if (c->subject.A) PetscFunctionReturn(PETSC_SUCCESS);
   if (v->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscStrncpy(c->name, "csr", sizeof(c->name)));
   else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->format.brick_rows, v->format.panel_rows, v->format.block_cols, v->format.window_cols));
-  c->variant         = (Variant){c->name, PETSC_TRUE, v->path, v->format.brick_rows, MAT_AIJTCU_PRECISION_FULL, MAT_AIJTCU_REORDER_NEVER, MAT_AIJTCU_TUNE_NONE};
+  c->variant         = (Variant){.name = c->name, .ours = PETSC_TRUE, .path = v->path, .brick_rows = v->format.brick_rows, .precision = MAT_AIJTCU_PRECISION_FULL, .reorder = MAT_AIJTCU_REORDER_NEVER, .tune = MAT_AIJTCU_TUNE_NONE};
   c->subject.variant = &c->variant;
   PetscCall(VariantCreateMat(&c->variant, csr, MATSEQAIJ, &c->subject.A));
   PetscCall(MatAIJTCUSetFormat(c->subject.A, &v->format));

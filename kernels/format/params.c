@@ -85,7 +85,8 @@ static bool FillsBricksOf8(const HrpbSurvey *survey)
 /*
    Bricks of a row-major copy of B stage the rows that are needed, and no others. The copy costs as much as three rows
    for each row of B. Of a column-major B windows of 4 stage half of what windows of 8 do in vain. Where columns of B
-   begin at multiples of 32 bytes these are whole sectors, and the copy has not paid anywhere
+   begin at multiples of 32 bytes these are whole sectors, and the copy has not paid anywhere. In single it was not
+   measured
 */
 static bool WantsRows(const SpmmFacts *facts)
 {
@@ -94,7 +95,7 @@ static bool WantsRows(const SpmmFacts *facts)
   };
   const HrpbSurvey *s = &facts->survey;
 
-  return !ColumnsBeginAt(facts, 32) && s->needed_rows + (int64_t)COPY * facts->ncols <= (s->needed_rows + s->staged_rows) / 2;
+  return sizeof(HrpbScalar) == 8 && !ColumnsBeginAt(facts, 32) && s->needed_rows + (int64_t)COPY * facts->ncols <= (s->needed_rows + s->staged_rows) / 2;
 }
 
 HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)

@@ -299,7 +299,7 @@ static PetscErrorCode CheckColumns(World *w)
 /* Changes of both matrices */
 static PetscErrorCode Scale(World *w)
 {
-  const PetscScalar a = w->doubled < 3 && Draw(2) ? 2 : -1;
+  const PetscReal a = w->doubled < 3 && Draw(2) ? 2 : -1;
 
   PetscFunctionBegin;
   if (a > 0) w->doubled++;
