@@ -262,12 +262,12 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBricksDestroy(b)); /* if a call below fails there are no bricks */
-  PetscCall(PetscObjectStateGet((PetscObject)A, &b->values_state));
   b->format    = d->format;
   b->device    = device;
   b->reordered = d->reordered;
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Build, A, 0, 0, 0));
   PetscCall(AIJTCUBricksBuild(A, plan));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &b->values_state)); /* AIJTCUDeviceCall() may have forgotten it */
   if (!b->why) {
     b->state = AIJTCU_READY;
     AIJTCUGetCounts(plan)->builds++;
@@ -284,7 +284,7 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Renew values that have changed since they were packed */
+/* Renew values that have changed since they were packed. On a device also those that are on their way there */
 PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
 {
   AIJTCUBricks    *b = &plan->bricks;
@@ -292,6 +292,9 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device && A->offloadmask == PETSC_OFFLOAD_CPU) b->values_state = 0; /* an object's state is never zero */
+  #endif
   if (b->state != AIJTCU_READY || state == b->values_state) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   #if AIJTCU_HAVE_DEVICE

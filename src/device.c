@@ -37,8 +37,8 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
-  /* MatSeqAIJRestoreArrayWrite() does not increase the state: what is uploaded next is new to the transpose */
-  if (plan && A->offloadmask == PETSC_OFFLOAD_CPU) plan->transpose.values_state = plan->transposed.values_state = 0;
+  /* MatSeqAIJRestoreArrayWrite() does not increase the state: what is uploaded next is new to bricks and transposes */
+  if (plan && A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
   if (need == AIJTCU_CSR_NOTHING) {
     PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
     PetscFunctionReturn(PETSC_SUCCESS);

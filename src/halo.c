@@ -6,11 +6,19 @@
 
 #if AIJTCU_HAVE_HALO
 
-/* Whether all processes say so. A function, because MPIU_Allreduce() may return from its caller */
-PetscErrorCode AIJTCUHaloAgree(Mat A, PetscBool mine, PetscBool *all)
+/*
+   Whether all processes say so, after what each does by itself. Its error is one of all processes: nobody waits for one
+   that has returned. A function, because MPIU_Allreduce() may return from its caller
+*/
+PetscErrorCode AIJTCUHaloAgree(Mat A, PetscErrorCode ierr, PetscBool mine, PetscBool *all)
 {
+  PetscBool agreed[2] = {(PetscBool)!ierr, (PetscBool)(!ierr && mine)};
+
   PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(&mine, all, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, agreed, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *all = agreed[1];
+  PetscCall(ierr);
+  PetscCheck(agreed[0], PETSC_COMM_SELF, PETSC_ERR_LIB, "Another process had an error while a parallel product was prepared");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,9 +45,10 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
   Mat             block;
   const PetscInt *ghosts, *mine;
   PetscBool       here;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHaloSupports(plan, &here));
+  ierr = AIJTCUHaloSupports(plan, &here);
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &block, &ghosts));
   PetscCall(PetscObjectGetId((PetscObject)block, &h->block));
   h->nlocal  = A->cmap->n;
@@ -56,7 +65,7 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
     PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->side[i].answer));
   }
   for (PetscInt i = 0; i < h->nghosts && here; i++) here = (PetscBool)(mine[i] == i);
-  PetscCall(AIJTCUHaloAgree(A, here, usable));
+  PetscCall(AIJTCUHaloAgree(A, ierr, here, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,15 +140,14 @@ static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same on all processes. all says whether all have it. An error here is another process's lack of memory */
+/* The same on all processes. all says whether all have it */
 static PetscErrorCode AIJTCUHaloAllocateAll(Mat A, AIJTCUHalo *h, PetscBool staged, PetscInt N, PetscBool *all)
 {
-  PetscBool      mine;
-  PetscErrorCode ierr = AIJTCUHaloAllocate(h, staged, N, &mine);
+  PetscBool            mine = PETSC_FALSE;
+  const PetscErrorCode ierr = AIJTCUHaloAllocate(h, staged, N, &mine);
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHaloAgree(A, (PetscBool)(!ierr && mine), all));
-  PetscCall(ierr);
+  PetscCall(AIJTCUHaloAgree(A, ierr, mine, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -64,9 +64,8 @@ static PetscErrorCode AIJTCUPiecesFindRoom(Mat A, AIJTCUPieces *p)
     PetscBool            mine = PETSC_FALSE;
     const PetscErrorCode ierr = AIJTCUPiecesRoom(p, p->width, &mine);
 
-    PetscCall(AIJTCUHaloAgree(A, (PetscBool)(!ierr && mine), &all));
-    if (ierr || !all) AIJTCUPiecesFreeRoom(p);
-    PetscCall(ierr);
+    PetscCall(AIJTCUHaloAgree(A, ierr, mine, &all));
+    if (!all) AIJTCUPiecesFreeRoom(p);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -212,15 +212,20 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Failures of one process are those of all: the others would wait for its rows of Y */
-static PetscErrorCode AIJTCUSampledAgree(Mat S, HrpbError *err)
+/* Failures and errors of one process are those of all: the others would wait for its rows of Y */
+static PetscErrorCode AIJTCUSampledAgree(Mat S, PetscErrorCode ierr, HrpbError *err)
 {
-  PetscMPIInt size, failed = *err != HRPB_SUCCESS;
+  enum {
+    FAILURE = 1,
+    ERROR
+  };
+  PetscMPIInt size, failed = ierr ? ERROR : *err ? FAILURE : 0;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)S), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)S)));
+  if (size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)S)));
+  PetscCall(ierr);
+  PetscCheck(failed != ERROR, PETSC_COMM_SELF, PETSC_ERR_LIB, "Another process had an error in its part of a sampled product");
   if (failed && !*err) *err = HRPB_ERR_DEVICE_MEMORY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,8 +234,9 @@ static PetscErrorCode AIJTCUSampledAgree(Mat S, HrpbError *err)
 static PetscErrorCode AIJTCUSampledBlocksOf(Mat S, AIJTCUSampled *p, const PetscInt garray[], HrpbError *err)
 {
   const SpmmIn ghosts = {p->ghosts, SampledRowMajorLD(p->k), SPMM_ROW_MAJOR_PADDED};
-  PetscSF      sf;
-  MPI_Datatype unit;
+  PetscSF        sf;
+  MPI_Datatype   unit;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   if (!p->s[1]) {
@@ -238,20 +244,30 @@ static PetscErrorCode AIJTCUSampledBlocksOf(Mat S, AIJTCUSampled *p, const Petsc
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUSampledRowsBegin(S, p->nghosts, garray, (PetscInt)ghosts.ld, PETSC_MEMTYPE_CUDA, p->rows, p->ghosts, &sf, &unit));
-  PetscCall(AIJTCUSampledDoBlock(p, 0, p->right, err));
-  PetscCall(AIJTCUSampledRowsEnd(p->rows, p->ghosts, &sf, &unit));
+  ierr = AIJTCUSampledDoBlock(p, 0, p->right, err);
+  PetscCall(AIJTCUSampledRowsEnd(p->rows, p->ghosts, &sf, &unit)); /* after an error, too */
+  PetscCall(ierr);
   if (!*err) PetscCall(AIJTCUSampledDoBlock(p, 1, ghosts, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledBeginOnStream(AIJTCUSampled *p, HrpbError *err)
+{
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(p->stream, AIJTCUSampledBegin(p, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUSampledAll(Mat S, AIJTCUSampled *p, const PetscInt garray[], HrpbError *err)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  AIJTCUCallOnStream(p->stream, AIJTCUSampledBegin(p, err));
-  PetscCall(AIJTCUSampledAgree(S, err));
+  ierr = AIJTCUSampledBeginOnStream(p, err);
+  PetscCall(AIJTCUSampledAgree(S, ierr, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledBlocksOf(S, p, garray, err));
-  PetscCall(AIJTCUSampledAgree(S, err));
+  ierr = AIJTCUSampledBlocksOf(S, p, garray, err);
+  PetscCall(AIJTCUSampledAgree(S, ierr, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

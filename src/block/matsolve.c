@@ -132,6 +132,7 @@ static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream, PetscB
   const int                  m = (int)s->m, nnz = (int)s->nnz;
   size_t                     bytes;
   void                      *work;
+  cusparseStatus_t           err;
 
   PetscFunctionBegin;
   *have = PETSC_FALSE;
@@ -143,8 +144,9 @@ static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream, PetscB
   PetscCallCUSPARSE(cusparseCsr2cscEx2_bufferSize(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, &bytes));
   PetscCall(AIJTCUDeviceMalloc(PetscMax(bytes, 1), stream, &work));
   if (!work) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUSPARSE(cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, work));
+  err = cusparseCsr2cscEx2(s->handle, m, m, nnz, f->values, (const int *)f->rowptr, (const int *)f->colidx, t->values, t->rowptr, t->colidx, SCALAR_TYPE, numeric, zero, ordered, work);
   PetscCallCUDA(cudaFreeAsync(work, stream));
+  PetscCallCUSPARSE(err);
   *have = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -209,36 +211,49 @@ static PetscErrorCode CountEntries(MatSolveData *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Bring an order of rows to the device, by way of to */
+static PetscErrorCode OrderCopy(IS order, PetscInt m, cudaStream_t stream, int32_t *to, int32_t *on_device)
+{
+  const PetscInt *from;
+
+  PetscFunctionBegin;
+  PetscCall(ISGetIndices(order, &from));
+  for (PetscInt i = 0; i < m; i++) to[i] = (int32_t)from[i];
+  PetscCall(ISRestoreIndices(order, &from));
+  PetscCallCUDA(cudaMemcpyAsync(on_device, to, (size_t)m * sizeof(*to), cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* An order of rows on the device; have says whether there is memory for it */
 static PetscErrorCode OrderCreate(IS order, PetscInt m, cudaStream_t stream, int32_t **on_device, PetscBool *have)
 {
-  const PetscInt *from;
-  int32_t        *to;
+  int32_t       *to;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceMalloc((size_t)m * sizeof(*to), stream, (void **)on_device));
   *have = (PetscBool)(*on_device != NULL);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(m, &to));
-  PetscCall(ISGetIndices(order, &from));
-  for (PetscInt i = 0; i < m; i++) to[i] = (int32_t)from[i];
-  PetscCall(ISRestoreIndices(order, &from));
-  PetscCallCUDA(cudaMemcpyAsync(*on_device, to, (size_t)m * sizeof(*to), cudaMemcpyHostToDevice, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
+  ierr = OrderCopy(order, m, stream, to, *on_device);
   PetscCall(PetscFree(to));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode OrdersCreate(MatSolveData *s, cudaStream_t stream, PetscBool *have)
 {
-  IS inverse;
+  IS             inverse;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(OrderCreate(s->rows, s->m, stream, &s->order[0], have));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ISInvertPermutation(s->columns, PETSC_DECIDE, &inverse));
-  PetscCall(OrderCreate(inverse, s->m, stream, &s->order[1], have));
+  ierr = OrderCreate(inverse, s->m, stream, &s->order[1], have);
   PetscCall(ISDestroy(&inverse));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -267,35 +282,46 @@ static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A triangular solve, by way of its two blocks */
+/* A triangular solve, by way of its two blocks. Forget() must follow, also after an error */
 static PetscErrorCode Describe(const MatSolveData *s, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cusparseDnMatDescr_t at[2])
 {
   PetscFunctionBegin;
+  at[0] = at[1] = NULL;
   PetscCallCUSPARSE(cusparseCreateDnMat(&at[0], s->m, N, ldb, (void *)b, SCALAR_TYPE, CUSPARSE_ORDER_COL));
   PetscCallCUSPARSE(cusparseCreateDnMat(&at[1], s->m, N, ldx, x, SCALAR_TYPE, CUSPARSE_ORDER_COL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Forget(cusparseDnMatDescr_t at[2])
+static void Forget(cusparseDnMatDescr_t at[2])
 {
+  for (int i = 0; i < 2; i++) {
+    if (at[i]) (void)cusparseDestroyDnMat(at[i]);
+  }
+}
+
+static PetscErrorCode AnalyseDescribed(const MatSolveData *s, cusparseSpMatDescr_t triangle, const cusparseDnMatDescr_t at[2], cudaStream_t stream, Analysed *a, PetscBool *have)
+{
+  size_t bytes;
+
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) PetscCallCUSPARSE(cusparseDestroyDnMat(at[i]));
+  PetscCallCUSPARSE(cusparseSpSM_createDescr(&a->analysis));
+  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &a->buffer));
+  *have = (PetscBool)(a->buffer != NULL);
+  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Analyse(const MatSolveData *s, cusparseSpMatDescr_t triangle, PetscInt N, PetscScalar *block, cudaStream_t stream, Analysed *a, PetscBool *have)
 {
   cusparseDnMatDescr_t at[2];
-  size_t               bytes;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  PetscCall(Describe(s, N, block, s->ld, block, s->ld, at));
-  PetscCallCUSPARSE(cusparseSpSM_createDescr(&a->analysis));
-  PetscCallCUSPARSE(cusparseSpSM_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, &bytes));
-  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &a->buffer));
-  *have = (PetscBool)(a->buffer != NULL);
-  if (*have) PetscCallCUSPARSE(cusparseSpSM_analysis(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, triangle, at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, a->analysis, a->buffer));
-  PetscCall(Forget(at));
+  ierr = Describe(s, N, block, s->ld, block, s->ld, at);
+  if (!ierr) ierr = AnalyseDescribed(s, triangle, at, stream, a, have);
+  Forget(at);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,11 +367,15 @@ static PetscErrorCode WidthGet(MatSolveData *s, PetscInt N, cudaStream_t stream,
 static PetscErrorCode Solve(const MatSolveData *s, const Width *width, int i, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx)
 {
   cusparseDnMatDescr_t at[2];
+  cusparseStatus_t     err = CUSPARSE_STATUS_SUCCESS;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  PetscCall(Describe(s, width->N, b, ldb, x, ldx, at));
-  PetscCallCUSPARSE(cusparseSpSM_solve(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i], at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis));
-  PetscCall(Forget(at));
+  ierr = Describe(s, width->N, b, ldb, x, ldx, at);
+  if (!ierr) err = cusparseSpSM_solve(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i], at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis);
+  Forget(at);
+  PetscCall(ierr);
+  PetscCallCUSPARSE(err);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

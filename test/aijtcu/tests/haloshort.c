@@ -1,4 +1,4 @@
-static char help[] = "Products A B and A^T B of a parallel MATAIJTCU where one process is short of memory, with sizes that do not fit, with operands that are\n\
+static char help[] = "Products A B and A^T B of a parallel MATAIJTCU where one process is short of memory or has an error, with sizes that do not fit, with operands that are\n\
 bound to the host, and with an MPI that takes memory of the device. Prints on error only. -shape: how rows and entries are shared between\n\
 processes. -dense_type: where dense matrices are; default: where A is. -aware: MPI takes memory of the device, by a stand-in for such an MPI.\n\n";
 
@@ -159,6 +159,17 @@ PETSC_EXTERN int MPI_Isend(const void *b, int n, MPI_Datatype t, int to, int tag
   return (*next)(b, n, t, to, tag, c, r);
 }
 
+/* What the library makes a transpose with. It can be made to fail on one process */
+static PetscBool failing;
+
+PETSC_EXTERN PetscErrorCode MatCreateSeqAIJWithArrays(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt i[], PetscInt j[], PetscScalar a[], Mat *A)
+{
+  static PetscErrorCode (*next)(MPI_Comm, PetscInt, PetscInt, PetscInt[], PetscInt[], PetscScalar[], Mat *);
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "MatCreateSeqAIJWithArrays");
+  return failing ? PETSC_ERR_USER : (*next)(comm, m, n, i, j, a, A);
+}
+
 /* C = A B or A^T B, made by a new matrix whose halo has nothing yet */
 static PetscErrorCode Product(Problem *p, PetscBool transposed, Mat B, Mat C)
 {
@@ -235,6 +246,33 @@ static PetscErrorCode TestSizes(Problem *p, PetscBool transposed)
   ierr = MatProductSetFromOptions(C);
   PetscCall(PetscPopErrorHandler());
   if (ierr != PETSC_ERR_ARG_SIZ) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] local sizes that do not fit: error %d\n", rank, (int)ierr));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* An error of one process is one of all, and none waits. The same matrix then has the right product */
+static PetscErrorCode TestError(Problem *p)
+{
+  Mat            A, B, C;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 3, &B));
+  PetscCall(MatProductCreate(A, B, NULL, &C));
+  PetscCall(MatProductSetType(C, MATPRODUCT_AtB));
+  PetscCall(MatProductSetFromOptions(C));
+  PetscCall(MatProductSymbolic(C));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  failing = (PetscBool)(rank == 1);
+  ierr    = MatProductNumeric(C);
+  failing = PETSC_FALSE;
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != (rank == 1 ? PETSC_ERR_USER : PETSC_ERR_LIB)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] no transpose on one process: error %d\n", rank, (int)ierr));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(CheckEither(p, PETSC_TRUE, C, 1, "after an error"));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&A));
@@ -324,6 +362,7 @@ int main(int argc, char **argv)
     PetscCall(TestBound(&p, (PetscBool)transposed));
     if (Rows(&p, 1)) PetscCall(TestSizes(&p, (PetscBool)transposed));
   }
+  if (!aware && !PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestError(&p));
   PetscCall(PetscFinalize());
   return 0;
 }
