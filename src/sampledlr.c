@@ -171,6 +171,48 @@ static PetscErrorCode AIJTCUSampledLRDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUSampledLRNew(Mat S, Mat X, Mat Y, PetscBool scale, AIJTCUSampledLR **lr)
+{
+  const Mat        of[3] = {S, X, Y};
+  AIJTCUSampledLR *p;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  p->scale = scale;
+  for (int i = 0; i < 3 && !ierr; i++) {
+    ierr = PetscObjectReference((PetscObject)of[i]);
+    if (!ierr) p->of[i] = of[i];
+  }
+  if (ierr) (void)AIJTCUSampledLRDestroy((void *)&p);
+  PetscCall(ierr);
+  *lr = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shell of lr. owned says whether it destroys lr */
+static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool *owned, Mat *M)
+{
+  const MatType dense[] = {MATDENSE, MATDENSECUDA};
+  VecType       vtype;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)S), S->rmap->n, S->cmap->n, S->rmap->N, S->cmap->N, lr, M));
+  PetscCall(MatShellSetContextDestroy(*M, AIJTCUSampledLRDestroy));
+  *owned = PETSC_TRUE;
+  PetscCall(MatGetVecType(S, &vtype));
+  PetscCall(MatShellSetVecType(*M, vtype));
+  PetscCall(MatSetBlockSizesFromMats(*M, S, S));
+  PetscCall(MatShellSetOperation(*M, MATOP_MULT, (PetscErrorCodeFn *)MatMult_SampledLR));
+  PetscCall(MatShellSetOperation(*M, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_SampledLR));
+  PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_SampledLR));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(dense); i++) {
+    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
+    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MatCreateSampledLR - Creates the operator S .* (X Y^T), or X Y^T at the nonzeros of S
 
@@ -205,9 +247,9 @@ static PetscErrorCode AIJTCUSampledLRDestroy(PetscCtxRt ctx)
 @*/
 PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
 {
-  const MatType    dense[] = {MATDENSE, MATDENSECUDA};
   AIJTCUSampledLR *lr;
-  VecType          vtype;
+  PetscBool        owned = PETSC_FALSE;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(S, MAT_CLASSID, 1);
@@ -215,24 +257,14 @@ PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
   PetscValidHeaderSpecific(Y, MAT_CLASSID, 3);
   PetscValidLogicalCollectiveBool(S, scale, 4);
   PetscAssertPointer(M, 5);
-  PetscCall(PetscNew(&lr));
-  lr->of[0] = S;
-  lr->of[1] = X;
-  lr->of[2] = Y;
-  lr->scale = scale;
-  for (int i = 0; i < 3; i++) PetscCall(PetscObjectReference((PetscObject)lr->of[i]));
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)S), S->rmap->n, S->cmap->n, S->rmap->N, S->cmap->N, lr, M));
-  PetscCall(MatShellSetContextDestroy(*M, AIJTCUSampledLRDestroy));
-  PetscCall(MatGetVecType(S, &vtype));
-  PetscCall(MatShellSetVecType(*M, vtype));
-  PetscCall(MatSetBlockSizesFromMats(*M, S, S));
-  PetscCall(MatShellSetOperation(*M, MATOP_MULT, (PetscErrorCodeFn *)MatMult_SampledLR));
-  PetscCall(MatShellSetOperation(*M, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_SampledLR));
-  PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_SampledLR));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(dense); i++) {
-    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
-    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
+  *M = NULL;
+  PetscCall(AIJTCUSampledLRNew(S, X, Y, scale, &lr));
+  ierr = AIJTCUSampledLRShell(S, lr, &owned, M);
+  if (ierr) {
+    (void)MatDestroy(M);
+    if (!owned) (void)AIJTCUSampledLRDestroy((void *)&lr);
   }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -44,7 +44,7 @@ static PetscErrorCode CheckProduct(const Scenario *s, PetscInt k, const World *w
 static PetscErrorCode Destroy(World *w)
 {
   PetscErrorCode ierr = PETSC_SUCCESS, first = PCDestroy(&w->pc);
-  Mat *const     mats[] = {&w->B, &w->C, &w->M, &w->X, &w->A};
+  Mat *const     mats[] = {&w->B, &w->C, &w->M, &w->X, &w->S, &w->P, &w->L, &w->A};
   Vec *const     vecs[] = {&w->x, &w->y};
 
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(mats); i++) {
@@ -80,11 +80,12 @@ static PetscErrorCode Act(const Scenario *s, World *w)
 
 /*
    What PETSc leaves after an error in these functions: a matrix that it has made and could not fill or convert, with
-   our plan. Also what was not destroyed when that failed.
+   our plan. Also what was not destroyed when that failed. A product with a shell matrix is set aside while it is made,
+   and is lost, with its matrices, if that fails.
 */
 static PetscBool LeavesMatrix(const Scenario *s)
 {
-  return (PetscBool)(s->act == DoDestroy || s->act == DoSubmatrices || s->act == DoSubmatrix || s->act == DoPermute);
+  return (PetscBool)(s->act == DoDestroy || s->act == DoSubmatrices || s->act == DoSubmatrix || s->act == DoPermute || s->act == DoOperatorProduct);
 }
 
 /*
@@ -117,7 +118,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   cuda_error = 0;
   fails      = (PetscBool)(ierr != PETSC_SUCCESS);
   /* The parent leaves the exchange of a parallel matrix open where the product of a block fails */
-  half       = (PetscBool)(half || (fails && (s->act == DoDestroy || (size > 1 && (s->act == DoMult || s->act == DoOtherMults)))));
+  half       = (PetscBool)(half || (fails && (s->act == DoDestroy || (size > 1 && (s->act == DoMult || s->act == DoOtherMults || s->act == DoOperatorMult)))));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &half, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fails, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
   if (half) { /* a matrix that was half made or half destroyed can be used for nothing, not even destroyed */
@@ -128,6 +129,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   if (!fails) {
     if (s->act == DoProduct && w.C) PetscCall(IsProduct(w.C, &w, &is));
     if (s->act == DoMult) PetscCall(IsProductWithVector(&w, &is));
+    if (w.check) PetscCall((*w.check)(&w, &is));
     if (s->ready == ReadyFactor) PetscCall(IsSolution(&w, &is));
     if (s->ready == ReadyIncompleteFactor) PetscCall(IsIncompleteSolution(&w, &is));
     if (!is) Complain(s, k, "wrong result");
