@@ -19,6 +19,7 @@ typedef struct {
   Mat                of[3]; /* S, X, Y */
   PetscBool          scale, softmax;
   Mat                C;     /* the values, once they were needed */
+  PetscBool          whole; /* making C has not failed */
   AIJTCUSampledLRKey made;  /* what C was made of */
   PetscBool          fused; /* a product was made in one pass, of */
   AIJTCUSampledLRKey once;
@@ -46,8 +47,8 @@ static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AI
   PetscBool stale[2];
 
   PetscFunctionBegin;
-  stale[0] = (PetscBool)(!lr->C || !AIJTCUSampledLRKeyEqual(&lr->made, now));
-  stale[1] = (PetscBool)(!lr->C || !AIJTCUPatternKeyEqual(&lr->made.pattern, &now->pattern));
+  stale[0] = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
+  stale[1] = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.pattern, &now->pattern));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)lr->of[0])));
   *values  = stale[0];
   *pattern = stale[1];
@@ -67,10 +68,12 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscCall(AIJTCUSampledLRKeyGet(p, &now));
   PetscCall(AIJTCUSampledLRIsStale(p, &now, &values, &pattern));
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  p->whole = PETSC_FALSE;
   if (pattern) PetscCall(MatDestroy(&p->C));
   PetscCall(MatSampledMatTransposeMult(p->of[0], p->of[1], p->of[2], p->scale, p->C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &p->C));
   if (p->softmax) PetscCall(MatSampledSoftmax(p->C));
-  p->made = now;
+  p->made  = now;
+  p->whole = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -247,7 +250,7 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
 @*/
 PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
 {
-  AIJTCUSampledLR *lr;
+  AIJTCUSampledLR *lr    = NULL;
   PetscBool        owned = PETSC_FALSE;
   PetscErrorCode   ierr;
 
@@ -310,6 +313,7 @@ PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
   if (lr->softmax == softmax) PetscFunctionReturn(PETSC_SUCCESS);
   lr->softmax = softmax;
   lr->fused   = PETSC_FALSE;
+  lr->whole   = PETSC_FALSE;
   PetscCall(MatDestroy(&lr->C));
   PetscCall(PetscObjectStateIncrease((PetscObject)M));
   PetscFunctionReturn(PETSC_SUCCESS);
