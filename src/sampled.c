@@ -7,16 +7,18 @@
 */
 #include "sampled.h"
 
-/* y has the rows of Y that the columns of S name, one behind the other. The sums go over the columns in their order */
-static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, Mat C)
+/*
+   y has the rows of Y that the columns of S name, one behind the other. The sums go over the columns in their order.
+   row is room for a row of X
+*/
+static PetscErrorCode AIJTCUSampledBlockInto(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, PetscScalar *row, Mat C)
 {
   const PetscInt    *rowptr, *colidx;
   const PetscScalar *s = NULL, *x;
-  PetscScalar       *c, *row;
+  PetscScalar       *c;
   PetscInt           ld;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(k, &row));
   PetscCall(MatDenseGetLDA(X, &ld));
   PetscCall(MatDenseGetArrayRead(X, &x));
   PetscCall(AIJTCUHostGetCSR(S, &rowptr, &colidx));
@@ -37,22 +39,49 @@ static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscSc
   if (scale) PetscCall(MatSeqAIJRestoreArrayRead(S, &s));
   PetscCall(AIJTCUHostRestoreCSR(S, &rowptr, &colidx));
   PetscCall(MatDenseRestoreArrayRead(X, &x));
-  PetscCall(PetscFree(row));
   PetscCall(PetscObjectStateIncrease((PetscObject)C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, Mat C)
+static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, Mat C)
+{
+  PetscScalar   *row;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(k, &row));
+  ierr = AIJTCUSampledBlockInto(S, X, k, y, scale, row, C);
+  PetscCall(PetscFree(row));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The diagonal block, while the rows of Y that others own come */
+static PetscErrorCode AIJTCUSampledWithRows(Mat S, Mat block, const PetscInt garray[], PetscInt nghosts, Mat X, PetscInt k, const PetscScalar *y, PetscScalar *ghosts, PetscBool scale, Mat C)
+{
+  PetscSF        sf;
+  MPI_Datatype   unit;
+  PetscErrorCode ierr, ended;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSampledRowsBegin(S, nghosts, garray, k, PETSC_MEMTYPE_HOST, y, ghosts, &sf, &unit));
+  ierr  = AIJTCUSampledBlock(block, X, k, y, scale, C);
+  ended = AIJTCUSampledRowsEnd(y, ghosts, &sf, &unit);
+  PetscCall(ierr);
+  PetscCall(ended);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y is room for the local rows of Y. ghosts gets memory if there are rows that others own, and the caller frees it */
+static PetscErrorCode AIJTCUSampledOnHostInto(Mat S, Mat X, Mat Y, PetscBool scale, PetscScalar *y, PetscScalar **ghosts, Mat C)
 {
   const PetscInt     k = X->cmap->N, n = Y->rmap->n;
   Mat                s[2], c[2];
   const PetscInt    *garray;
   const PetscScalar *array;
-  PetscScalar       *y, *ghosts = NULL;
   PetscInt           ld;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((size_t)n * k, &y));
   PetscCall(MatDenseGetLDA(Y, &ld));
   PetscCall(MatDenseGetArrayRead(Y, &array));
   for (PetscInt l = 0; l < k; l++) {
@@ -62,20 +91,27 @@ static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, 
   PetscCall(AIJTCUSampledBlocks(C, c, &garray));
   PetscCall(AIJTCUSampledBlocks(S, s, &garray));
   if (s[1] && k) {
-    PetscSF      sf;
-    MPI_Datatype unit;
-
-    PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, &ghosts));
-    PetscCall(AIJTCUSampledRowsBegin(S, s[1]->cmap->n, garray, k, PETSC_MEMTYPE_HOST, y, ghosts, &sf, &unit));
-    PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
-    PetscCall(AIJTCUSampledRowsEnd(y, ghosts, &sf, &unit));
+    PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, ghosts));
+    PetscCall(AIJTCUSampledWithRows(S, s[0], garray, s[1]->cmap->n, X, k, y, *ghosts, scale, c[0]));
   } else PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
   if (s[1]) {
-    PetscCall(AIJTCUSampledBlock(s[1], X, k, ghosts, scale, c[1]));
+    PetscCall(AIJTCUSampledBlock(s[1], X, k, *ghosts, scale, c[1]));
     PetscCall(PetscObjectStateIncrease((PetscObject)C));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledOnHost(Mat S, Mat X, Mat Y, PetscBool scale, Mat C)
+{
+  PetscScalar   *y, *ghosts = NULL;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((size_t)Y->rmap->n * X->cmap->N, &y));
+  ierr = AIJTCUSampledOnHostInto(S, X, Y, scale, y, &ghosts, C);
   PetscCall(PetscFree(ghosts));
   PetscCall(PetscFree(y));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

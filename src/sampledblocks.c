@@ -103,11 +103,7 @@ PetscErrorCode AIJTCUSampledCheckSame(Mat S, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Rows of Y that other processes own, begun and ended: rows are those that we own, ld scalars each, and ghosts those
-   that garray names. Both are where mem says
-*/
-PetscErrorCode AIJTCUSampledRowsBegin(Mat S, PetscInt nghosts, const PetscInt garray[], PetscInt ld, PetscMemType mem, const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
+static PetscErrorCode AIJTCUSampledRowsStart(Mat S, PetscInt nghosts, const PetscInt garray[], PetscInt ld, PetscMemType mem, const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
 {
   PetscMPIInt count;
 
@@ -122,11 +118,43 @@ PetscErrorCode AIJTCUSampledRowsBegin(Mat S, PetscInt nghosts, const PetscInt ga
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both are destroyed, even if one of them fails */
+static PetscErrorCode AIJTCUSampledRowsDestroy(PetscSF *sf, MPI_Datatype *unit)
+{
+  const PetscErrorCode ierr = PetscSFDestroy(sf);
+
+  PetscFunctionBegin;
+  if (*unit != MPI_DATATYPE_NULL) PetscCallMPI(MPI_Type_free(unit));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Rows of Y that other processes own, begun and ended: rows are those that we own, ld scalars each, and ghosts those
+   that garray names. Both are where mem says. What was begun must be ended, even after an error; what failed to begin
+   must not
+*/
+PetscErrorCode AIJTCUSampledRowsBegin(Mat S, PetscInt nghosts, const PetscInt garray[], PetscInt ld, PetscMemType mem, const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  *sf   = NULL;
+  *unit = MPI_DATATYPE_NULL;
+  ierr  = AIJTCUSampledRowsStart(S, nghosts, garray, ld, mem, rows, ghosts, sf, unit);
+  if (ierr) (void)AIJTCUSampledRowsDestroy(sf, unit);
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *rows, PetscScalar *ghosts, PetscSF *sf, MPI_Datatype *unit)
 {
+  PetscErrorCode ierr, destroyed;
+
   PetscFunctionBegin;
-  PetscCall(PetscSFBcastEnd(*sf, *unit, rows, ghosts, MPI_REPLACE));
-  PetscCallMPI(MPI_Type_free(unit));
-  PetscCall(PetscSFDestroy(sf));
+  ierr      = PetscSFBcastEnd(*sf, *unit, rows, ghosts, MPI_REPLACE);
+  destroyed = AIJTCUSampledRowsDestroy(sf, unit);
+  PetscCall(ierr);
+  PetscCall(destroyed);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -72,14 +72,19 @@ static PetscErrorCode AIJTCUSampledBegin(AIJTCUSampled *p, HrpbError *err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All is freed, even if one of them fails */
 static PetscErrorCode AIJTCUSampledFree(AIJTCUSampled *p)
 {
   PetscScalar *const all[] = {p->xcopy, p->ycopy, p->rows, p->ghosts};
+  cudaError_t        first = cudaSuccess;
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
-    if (all[i]) PetscCallCUDA(cudaFreeAsync(all[i], p->stream));
+    const cudaError_t err = all[i] ? cudaFreeAsync(all[i], p->stream) : cudaSuccess;
+
+    if (first == cudaSuccess) first = err;
   }
+  PetscCallCUDA(first);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,10 +238,10 @@ static PetscErrorCode AIJTCUSampledAgree(Mat S, PetscErrorCode ierr, HrpbError *
 /* Both blocks, while rows of Y come from other processes */
 static PetscErrorCode AIJTCUSampledBlocksOf(Mat S, AIJTCUSampled *p, const PetscInt garray[], HrpbError *err)
 {
-  const SpmmIn ghosts = {p->ghosts, SampledRowMajorLD(p->k), SPMM_ROW_MAJOR_PADDED};
+  const SpmmIn   ghosts = {p->ghosts, SampledRowMajorLD(p->k), SPMM_ROW_MAJOR_PADDED};
   PetscSF        sf;
   MPI_Datatype   unit;
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, ended;
 
   PetscFunctionBegin;
   if (!p->s[1]) {
@@ -244,9 +249,10 @@ static PetscErrorCode AIJTCUSampledBlocksOf(Mat S, AIJTCUSampled *p, const Petsc
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUSampledRowsBegin(S, p->nghosts, garray, (PetscInt)ghosts.ld, PETSC_MEMTYPE_CUDA, p->rows, p->ghosts, &sf, &unit));
-  ierr = AIJTCUSampledDoBlock(p, 0, p->right, err);
-  PetscCall(AIJTCUSampledRowsEnd(p->rows, p->ghosts, &sf, &unit)); /* after an error, too */
+  ierr  = AIJTCUSampledDoBlock(p, 0, p->right, err);
+  ended = AIJTCUSampledRowsEnd(p->rows, p->ghosts, &sf, &unit);
   PetscCall(ierr);
+  PetscCall(ended);
   if (!*err) PetscCall(AIJTCUSampledDoBlock(p, 1, ghosts, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -320,7 +326,7 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
   PetscCall(ierr);
   PetscCall(freed);
   *done = (PetscBool)!err;
-  if (err) PetscCall(PetscInfo(S, "aijtcu: the sampled product is made on the host: %s\n", HrpbErrorString(err)));
+  if (err) PetscCall(PetscInfo(S, "aijtcu: no sampled product on the device, one on the host instead: %s\n", HrpbErrorString(err)));
   else if (p.s[1]) PetscCall(PetscObjectStateIncrease((PetscObject)C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -392,7 +398,7 @@ PetscErrorCode AIJTCUFusedOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, PetscBo
   for (int i = 0; i < 3; i++) PetscCall(MatDenseRestoreArrayReadAndMemType(in[i], &a[i].array));
   PetscCall(ierr);
   *done = (PetscBool)!err;
-  if (err && err != HRPB_ERR_UNSUPPORTED) PetscCall(PetscInfo(S, "aijtcu: the sampled product is not multiplied in the same pass: %s\n", HrpbErrorString(err)));
+  if (err && err != HRPB_ERR_UNSUPPORTED) PetscCall(PetscInfo(S, "aijtcu: no sampled product multiplied in the same pass, its values are made first: %s\n", HrpbErrorString(err)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -19,6 +19,7 @@ typedef struct {
   Mat                of[3]; /* S, X, Y */
   PetscBool          scale, softmax;
   Mat                C;     /* the values, once they were needed */
+  PetscBool          whole; /* making C has not failed */
   AIJTCUSampledLRKey made;  /* what C was made of */
   PetscBool          fused; /* a product was made in one pass, of */
   AIJTCUSampledLRKey once;
@@ -46,8 +47,8 @@ static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AI
   PetscBool stale[2];
 
   PetscFunctionBegin;
-  stale[0] = (PetscBool)(!lr->C || !AIJTCUSampledLRKeyEqual(&lr->made, now));
-  stale[1] = (PetscBool)(!lr->C || !AIJTCUPatternKeyEqual(&lr->made.pattern, &now->pattern));
+  stale[0] = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
+  stale[1] = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.pattern, &now->pattern));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)lr->of[0])));
   *values  = stale[0];
   *pattern = stale[1];
@@ -67,10 +68,12 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscCall(AIJTCUSampledLRKeyGet(p, &now));
   PetscCall(AIJTCUSampledLRIsStale(p, &now, &values, &pattern));
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
+  p->whole = PETSC_FALSE;
   if (pattern) PetscCall(MatDestroy(&p->C));
   PetscCall(MatSampledMatTransposeMult(p->of[0], p->of[1], p->of[2], p->scale, p->C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &p->C));
   if (p->softmax) PetscCall(MatSampledSoftmax(p->C));
-  p->made = now;
+  p->made  = now;
+  p->whole = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -171,6 +174,48 @@ static PetscErrorCode AIJTCUSampledLRDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode AIJTCUSampledLRNew(Mat S, Mat X, Mat Y, PetscBool scale, AIJTCUSampledLR **lr)
+{
+  const Mat        of[3] = {S, X, Y};
+  AIJTCUSampledLR *p;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  p->scale = scale;
+  for (int i = 0; i < 3 && !ierr; i++) {
+    ierr = PetscObjectReference((PetscObject)of[i]);
+    if (!ierr) p->of[i] = of[i];
+  }
+  if (ierr) (void)AIJTCUSampledLRDestroy((void *)&p);
+  PetscCall(ierr);
+  *lr = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The shell of lr. owned says whether it destroys lr */
+static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool *owned, Mat *M)
+{
+  const MatType dense[] = {MATDENSE, MATDENSECUDA};
+  VecType       vtype;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)S), S->rmap->n, S->cmap->n, S->rmap->N, S->cmap->N, lr, M));
+  PetscCall(MatShellSetContextDestroy(*M, AIJTCUSampledLRDestroy));
+  *owned = PETSC_TRUE;
+  PetscCall(MatGetVecType(S, &vtype));
+  PetscCall(MatShellSetVecType(*M, vtype));
+  PetscCall(MatSetBlockSizesFromMats(*M, S, S));
+  PetscCall(MatShellSetOperation(*M, MATOP_MULT, (PetscErrorCodeFn *)MatMult_SampledLR));
+  PetscCall(MatShellSetOperation(*M, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_SampledLR));
+  PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_SampledLR));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(dense); i++) {
+    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
+    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MatCreateSampledLR - Creates the operator S .* (X Y^T), or X Y^T at the nonzeros of S
 
@@ -205,9 +250,9 @@ static PetscErrorCode AIJTCUSampledLRDestroy(PetscCtxRt ctx)
 @*/
 PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
 {
-  const MatType    dense[] = {MATDENSE, MATDENSECUDA};
-  AIJTCUSampledLR *lr;
-  VecType          vtype;
+  AIJTCUSampledLR *lr    = NULL;
+  PetscBool        owned = PETSC_FALSE;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(S, MAT_CLASSID, 1);
@@ -215,24 +260,14 @@ PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
   PetscValidHeaderSpecific(Y, MAT_CLASSID, 3);
   PetscValidLogicalCollectiveBool(S, scale, 4);
   PetscAssertPointer(M, 5);
-  PetscCall(PetscNew(&lr));
-  lr->of[0] = S;
-  lr->of[1] = X;
-  lr->of[2] = Y;
-  lr->scale = scale;
-  for (int i = 0; i < 3; i++) PetscCall(PetscObjectReference((PetscObject)lr->of[i]));
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)S), S->rmap->n, S->cmap->n, S->rmap->N, S->cmap->N, lr, M));
-  PetscCall(MatShellSetContextDestroy(*M, AIJTCUSampledLRDestroy));
-  PetscCall(MatGetVecType(S, &vtype));
-  PetscCall(MatShellSetVecType(*M, vtype));
-  PetscCall(MatSetBlockSizesFromMats(*M, S, S));
-  PetscCall(MatShellSetOperation(*M, MATOP_MULT, (PetscErrorCodeFn *)MatMult_SampledLR));
-  PetscCall(MatShellSetOperation(*M, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_SampledLR));
-  PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_SampledLR));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(dense); i++) {
-    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
-    PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
+  *M = NULL;
+  PetscCall(AIJTCUSampledLRNew(S, X, Y, scale, &lr));
+  ierr = AIJTCUSampledLRShell(S, lr, &owned, M);
+  if (ierr) {
+    (void)MatDestroy(M);
+    if (!owned) (void)AIJTCUSampledLRDestroy((void *)&lr);
   }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,6 +313,7 @@ PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
   if (lr->softmax == softmax) PetscFunctionReturn(PETSC_SUCCESS);
   lr->softmax = softmax;
   lr->fused   = PETSC_FALSE;
+  lr->whole   = PETSC_FALSE;
   PetscCall(MatDestroy(&lr->C));
   PetscCall(PetscObjectStateIncrease((PetscObject)M));
   PetscFunctionReturn(PETSC_SUCCESS);

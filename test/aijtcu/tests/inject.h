@@ -252,6 +252,7 @@ static PetscBool KindOf(const char *name, Kind *kind)
 static PetscErrorCode Interpose(void **entry, const char *name)
 {
   const char *const release[] = {"Destroy", "Restore", "Free", "free", "End", "Pop", NULL};
+  const char *const hooks[]   = {"SetContextDestroy", NULL}; /* these only say what is to destroy later */
   const uintptr_t   page      = (uintptr_t)sysconf(_SC_PAGESIZE);
   Kind              kind;
 
@@ -260,7 +261,7 @@ static PetscErrorCode Interpose(void **entry, const char *name)
   PetscCheck(nimports < MAX_IMPORTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "The library calls more than %d functions", MAX_IMPORTS);
   imports[nimports].name                = name;
   imports[nimports].kind                = kind;
-  imports[nimports].releases            = Contains(name, release);
+  imports[nimports].releases            = (PetscBool)(Contains(name, release) && !Contains(name, hooks));
   *(void **)&imports[nimports].function = dlsym(RTLD_DEFAULT, name); /* the entry may lead to the loader until the first call */
   PetscCheck(imports[nimports].function, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No function %s", name);
   PetscCheck(!mprotect((void *)((uintptr_t)entry / page * page), page, PROT_READ | PROT_WRITE), PETSC_COMM_SELF, PETSC_ERR_SYS, "mprotect() failed");

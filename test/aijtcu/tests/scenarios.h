@@ -5,6 +5,9 @@
 
 #include <petscpc.h>
 #include <petscviewer.h>
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
 #include "petscaijtcu.h"
 
 /*
@@ -19,8 +22,9 @@ enum {
 
 static MatType tested = MATAIJTCU; /* type of A; or MATAIJCUSPARSE, with products that are ours */
 
-typedef struct {
-  Mat         A, B, C; /* C = A B, or A^T B, once it is made */
+typedef struct World_ World;
+struct World_ {
+  Mat         A, B, C; /* C = A B, or A^T B, once it is made. With the operator L: C = L B */
   Mat         M;       /* another matrix with the entries of A, once it is made */
   Mat         X;       /* an operand, or the factor of A's block on this process, once it is made */
   Vec         x, y;    /* vectors of the host, y = A x, once they are made. With the block of A: x = A y */
@@ -30,7 +34,12 @@ typedef struct {
   PetscInt    values, pattern; /* the values that A has */
   PetscInt    factor, shift;   /* times that factor, and this much more on the diagonal */
   PetscBool   transposed;
-} World;
+  Mat         S; /* A .* (B B^T), or what a map makes of it, once it is made */
+  Mat         P; /* B B^T at the entries of A, once it is made */
+  Mat         L; /* the operator of S, once it is made */
+  PetscReal (*entry)(const World *, PetscInt, PetscInt);
+  PetscErrorCode (*check)(const World *, PetscBool *); /* whether all entries are right: those of S, or products with L */
+};
 
 static PetscInt EntryA(PetscInt values, PetscInt pattern, PetscInt i, PetscInt j)
 {
@@ -210,6 +219,150 @@ static PetscErrorCode IsIncompleteSolution(const World *w, PetscBool *is)
   *is = (PetscBool)(norm < 100 * PETSC_MACHINE_EPSILON);
   PetscCall(VecDestroy(&r));
   PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What S must be. Softmax is the only map that has roundings */
+enum {
+  SLOPE = 2
+};
+
+static PetscReal EntryP(PetscInt i, PetscInt j)
+{
+  PetscInt sum = 0;
+
+  for (PetscInt l = 0; l < COLS; l++) sum += EntryB(i, l) * EntryB(j, l);
+  return (PetscReal)sum;
+}
+
+static PetscReal EntrySampled(const World *w, PetscInt i, PetscInt j)
+{
+  return (PetscReal)EntryA(w->values, w->pattern, i, j) * EntryP(i, j);
+}
+
+static PetscReal EntryApplied(const World *w, PetscInt i, PetscInt j)
+{
+  (void)w;
+  (void)i;
+  (void)j;
+  return 0;
+}
+
+#if !PetscDefined(USE_COMPLEX)
+static PetscReal EntrySoftmax(const World *w, PetscInt i, PetscInt j)
+{
+  PetscReal most = PETSC_NINFINITY, sum = 0;
+
+  for (PetscInt l = 0; l < ROWS; l++) {
+    if (EntryA(w->values, w->pattern, i, l)) most = PetscMax(most, EntrySampled(w, i, l));
+  }
+  for (PetscInt l = 0; l < ROWS; l++) {
+    if (EntryA(w->values, w->pattern, i, l)) sum += PetscExpReal(EntrySampled(w, i, l) - most);
+  }
+  return EntryA(w->values, w->pattern, i, j) ? PetscExpReal(EntrySampled(w, i, j) - most) / sum : 0;
+}
+
+/* At A, whose rows need not add up to one */
+static PetscReal EntrySoftmaxGradient(const World *w, PetscInt i, PetscInt j)
+{
+  PetscReal sum = 0;
+
+  for (PetscInt l = 0; l < ROWS; l++) sum += (PetscReal)EntryA(w->values, w->pattern, i, l) * EntrySampled(w, i, l);
+  return (PetscReal)EntryA(w->values, w->pattern, i, j) * (EntrySampled(w, i, j) - sum);
+}
+
+/* P has the signs of S, so this is its gradient at P, too */
+static PetscReal EntryLeakyReLU(const World *w, PetscInt i, PetscInt j)
+{
+  const PetscReal s = EntrySampled(w, i, j);
+
+  return s > 0 ? s : SLOPE * s;
+}
+#endif
+
+/* Equal but for roundings: whole numbers here are so small that two of them differ by more */
+static PetscBool IsNumber(PetscScalar is, PetscReal want)
+{
+  return (PetscBool)(PetscAbsScalar(is - want) <= PETSC_MACHINE_EPSILON * (100 + 4 * PetscAbsReal(want)));
+}
+
+static PetscErrorCode IsSampled(const World *w, PetscBool *is)
+{
+  PetscInt begin, end;
+
+  PetscFunctionBegin;
+  *is = PETSC_TRUE;
+  PetscCall(MatGetOwnershipRange(w->S, &begin, &end));
+  for (PetscInt i = begin; i < end; i++) {
+    const PetscInt    *cols;
+    const PetscScalar *values;
+    PetscInt           n, expected = 0;
+
+    for (PetscInt j = 0; j < ROWS; j++) expected += EntryA(w->values, w->pattern, i, j) != 0;
+    PetscCall(MatGetRow(w->S, i, &n, &cols, &values));
+    if (n != expected) *is = PETSC_FALSE;
+    for (PetscInt e = 0; e < n; e++) {
+      if (!EntryA(w->values, w->pattern, i, cols[e]) || !IsNumber(values[e], (*w->entry)(w, i, cols[e]))) *is = PETSC_FALSE;
+    }
+    PetscCall(MatRestoreRow(w->S, i, &n, &cols, &values));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether rows of an array, from begin on, are those of the first ncols columns of L B */
+static PetscBool AreOperatorRows(const World *w, const PetscScalar c[], PetscInt ldc, PetscInt ncols, PetscInt begin, PetscInt end)
+{
+  for (PetscInt i = begin; i < end; i++) {
+    for (PetscInt n = 0; n < ncols; n++) {
+      PetscReal sum = 0;
+
+      for (PetscInt j = 0; j < ROWS; j++) sum += (*w->entry)(w, i, j) * (PetscReal)EntryB(j, n);
+      if (!IsNumber(c[i - begin + n * ldc], sum)) return PETSC_FALSE;
+    }
+  }
+  return PETSC_TRUE;
+}
+
+static PetscErrorCode IsOperatorProduct(const World *w, PetscBool *is)
+{
+  const PetscScalar *c;
+  PetscInt           begin, end, ldc;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(w->C, &begin, &end));
+  PetscCall(MatDenseGetLDA(w->C, &ldc));
+  PetscCall(MatDenseGetArrayRead(w->C, &c));
+  *is = AreOperatorRows(w, c, ldc, COLS, begin, end);
+  PetscCall(MatDenseRestoreArrayRead(w->C, &c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsOperatorProductWithVector(const World *w, PetscBool *is)
+{
+  const PetscScalar *y;
+  PetscInt           begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(w->y, &begin, &end));
+  PetscCall(VecGetArrayRead(w->y, &y));
+  *is = AreOperatorRows(w, y, ROWS, 1, begin, end);
+  PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsOperatorDiagonal(const World *w, PetscBool *is)
+{
+  const PetscScalar *y;
+  PetscInt           begin, end;
+
+  PetscFunctionBegin;
+  *is = PETSC_TRUE;
+  PetscCall(VecGetOwnershipRange(w->y, &begin, &end));
+  PetscCall(VecGetArrayRead(w->y, &y));
+  for (PetscInt i = begin; i < end; i++) {
+    if (!IsNumber(y[i - begin], (*w->entry)(w, i, i))) *is = PETSC_FALSE;
+  }
+  PetscCall(VecRestoreArrayRead(w->y, &y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,6 +573,99 @@ static PetscErrorCode ReadyFile(World *w)
   PetscCall(PetscViewerDestroy(&w->viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode Sampled(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSampledMatTransposeMult(w->A, w->B, w->B, PETSC_TRUE, w->S ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &w->S));
+  w->entry = EntrySampled;
+  w->check = IsSampled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadySampled(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyA(w));
+  PetscCall(Sampled(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadySampledNewValues(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadySampled(w));
+  PetscCall(Fill(w->A, w->values = 2, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if !PetscDefined(USE_COMPLEX)
+static PetscErrorCode ReadySampledTwice(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadySampled(w));
+  PetscCall(MatSampledMatTransposeMult(w->A, w->B, w->B, PETSC_FALSE, MAT_INITIAL_MATRIX, &w->P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode ReadyOperator(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyVectors(w));
+  PetscCall(MatCreateSampledLR(w->A, w->B, w->B, PETSC_TRUE, &w->L));
+  w->entry = EntrySampled;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyOperatorProduct(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyOperator(w));
+  PetscCall(MatMatMult(w->L, w->B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &w->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of S are there, and are to be replaced */
+static PetscErrorCode ReadyOperatorNewValues(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyOperatorProduct(w));
+  PetscCall(MatMult(w->L, w->x, w->y));
+  PetscCall(Fill(w->A, w->values = 2, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReadyOperatorNewPattern(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyOperator(w));
+  PetscCall(MatMult(w->L, w->x, w->y));
+  PetscCall(Fill(w->A, w->values = 1, w->pattern = 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if !PetscDefined(USE_COMPLEX)
+static PetscErrorCode ReadyOperatorSoftmax(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyOperator(w));
+  PetscCall(MatSampledLRSetSoftmax(w->L, PETSC_TRUE));
+  w->entry = EntrySoftmax;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values that were made are not wanted any more, though nothing has changed that they were made of */
+static PetscErrorCode ReadyOperatorSoftmaxAnew(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(ReadyOperator(w));
+  PetscCall(MatMult(w->L, w->x, w->y));
+  PetscCall(MatSampledLRSetSoftmax(w->L, PETSC_TRUE));
+  w->entry = EntrySoftmax;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
 
 static PetscErrorCode DoCreate(World *w)
 {
@@ -798,6 +1044,101 @@ static PetscErrorCode DoDestroy(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DoSampled(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(Sampled(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A function that makes all entries zero, where they are */
+static PetscErrorCode Zero(const MatSampledRows *rows, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)ctx;
+  for (PetscInt b = 0; b < rows->blocks; b++) {
+    if (PetscMemTypeHost(rows->mem)) PetscCall(PetscArrayzero(rows->values[b], rows->entries[b]));
+#if PetscDefined(HAVE_CUDA)
+    else PetscCallCUDA(cudaMemsetAsync(rows->values[b], 0, (size_t)rows->entries[b] * sizeof(PetscScalar), (cudaStream_t)rows->stream));
+#endif
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoApply(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSampledApply(w->S, Zero, NULL));
+  w->entry = EntryApplied;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if !PetscDefined(USE_COMPLEX)
+static PetscErrorCode DoSoftmax(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSampledSoftmax(w->S));
+  w->entry = EntrySoftmax;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoSoftmaxGradient(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSampledSoftmaxGradient(w->A, w->S));
+  w->entry = EntrySoftmaxGradient;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLeakyReLU(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSampledLeakyReLU(w->S, SLOPE));
+  w->entry = EntryLeakyReLU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoLeakyReLUGradient(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSampledLeakyReLUGradient(w->P, SLOPE, w->S));
+  w->entry = EntryLeakyReLU;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode DoCreateOperator(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateSampledLR(w->A, w->B, w->B, PETSC_TRUE, &w->L));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoOperatorProduct(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMatMult(w->L, w->B, w->C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_DETERMINE, &w->C));
+  w->check = IsOperatorProduct;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DoOperatorMult(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult(w->L, w->x, w->y));
+  w->check = IsOperatorProductWithVector;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* If it fails, the caller repeats it without a failure: it wants all values, and leaves nothing open */
+static PetscErrorCode DoOperatorDiagonal(World *w)
+{
+  PetscFunctionBegin;
+  PetscCall(MatGetDiagonal(w->L, w->y));
+  w->check = IsOperatorDiagonal;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   const char *name;
   PetscErrorCode (*ready)(World *);
@@ -842,6 +1183,28 @@ static const Scenario scenarios[] = {
   {"permute", ReadyProduct, DoPermute, PETSC_FALSE},
   {"diagonal blocks", ReadyProduct, DoBlockDiagonal, PETSC_TRUE},
   {"variable diagonal blocks", ReadyVariableBlocks, DoVariableBlockDiagonal, PETSC_TRUE},
+  {"first sampled product", ReadyA, DoSampled, PETSC_TRUE},
+  {"sampled product", ReadySampled, DoSampled, PETSC_TRUE},
+  {"sampled product of new values", ReadySampledNewValues, DoSampled, PETSC_TRUE},
+  {"map of a function", ReadySampled, DoApply, PETSC_TRUE},
+#if !PetscDefined(USE_COMPLEX)
+  {"softmax", ReadySampled, DoSoftmax, PETSC_TRUE},
+  {"softmax gradient", ReadySampled, DoSoftmaxGradient, PETSC_TRUE},
+  {"leaky relu", ReadySampled, DoLeakyReLU, PETSC_TRUE},
+  {"leaky relu gradient", ReadySampledTwice, DoLeakyReLUGradient, PETSC_TRUE},
+#endif
+  {"operator", ReadyVectors, DoCreateOperator, PETSC_FALSE},
+  {"first product of an operator", ReadyOperator, DoOperatorProduct, PETSC_TRUE},
+  {"product of an operator", ReadyOperatorProduct, DoOperatorProduct, PETSC_TRUE},
+  {"product of an operator of new values", ReadyOperatorNewValues, DoOperatorProduct, PETSC_TRUE},
+  {"product of an operator with a vector", ReadyOperator, DoOperatorMult, PETSC_TRUE},
+  {"product of an operator of a new pattern with a vector", ReadyOperatorNewPattern, DoOperatorMult, PETSC_TRUE},
+  {"diagonal of an operator", ReadyOperator, DoOperatorDiagonal, PETSC_FALSE},
+#if !PetscDefined(USE_COMPLEX)
+  {"diagonal of a new softmax operator", ReadyOperatorSoftmaxAnew, DoOperatorDiagonal, PETSC_FALSE},
+  {"product of a softmax operator", ReadyOperatorSoftmax, DoOperatorProduct, PETSC_TRUE},
+  {"product of a softmax operator with a vector", ReadyOperatorSoftmax, DoOperatorMult, PETSC_TRUE},
+#endif
   {"get", ReadyA, DoGet, PETSC_TRUE},
   {"view", ReadyView, DoView, PETSC_TRUE},
   {"load", ReadyFile, DoLoad, PETSC_FALSE},
