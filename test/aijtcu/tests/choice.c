@@ -665,7 +665,7 @@ int main(int argc, char **argv)
   PetscCall(TestThreshold());
   PetscCall(TestDevice());
   PetscCall(TestRows());
-  PetscCall(TestOneColumn());
+  if (HAVE_KERNELS) PetscCall(TestOneColumn());
   PetscCall(TestColumns());
   PetscCall(TestTuning());
   if (HAVE_TIMES) {
