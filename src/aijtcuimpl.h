@@ -342,6 +342,7 @@ typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCS
    a PETSc error.
 */
 PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
+PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceAsk(size_t, PetscBool *);

@@ -293,7 +293,7 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   #if AIJTCU_HAVE_DEVICE
-  if (b->device && A->offloadmask == PETSC_OFFLOAD_CPU) b->values_state = 0; /* an object's state is never zero */
+  if (b->device) AIJTCUDeviceForgetValues(A, plan);
   #endif
   if (b->state != AIJTCU_READY || state == b->values_state) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));

@@ -223,7 +223,7 @@ static const HrpbParams *FormatTuned(const Question *q)
 PetscBool AIJTCUFormatIsCandidate(const AIJTCUFacts *f, const HrpbParams *format)
 {
   if (f->tuned_format.brick_rows) return AIJTCUFormatsEqual(format, &f->tuned_format);
-  if (format->window_cols == 1 && format->panel_rows > format->brick_rows) return PETSC_TRUE; /* rows: any columns */
+  if (format->window_cols == 1 && HrpbSharesRows(format)) return PETSC_TRUE; /* rows: any columns */
   return (PetscBool)((format->window_cols > 1) == SpmmColumnsRun(&f->matrix.survey));
 }
 

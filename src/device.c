@@ -26,6 +26,15 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
 }
 
 /*
+   Values on their way to the device are new to bricks and transposes: MatSeqAIJRestoreArrayWrite() does not increase
+   the state. An object's state is never zero
+*/
+void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
+{
+  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
+}
+
+/*
    Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
    after an error
 */
@@ -37,8 +46,7 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
-  /* MatSeqAIJRestoreArrayWrite() does not increase the state: what is uploaded next is new to bricks and transposes */
-  if (plan && A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
+  if (plan) AIJTCUDeviceForgetValues(A, plan);
   if (need == AIJTCU_CSR_NOTHING) {
     PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
     PetscFunctionReturn(PETSC_SUCCESS);

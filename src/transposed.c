@@ -212,10 +212,10 @@ PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan, PetscBool *have)
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   PetscCall(MatBoundToCPU(A, &bound));
   PetscCall(MatBoundToCPU(t->mat, &tbound));
-  changed = (PetscBool)(!device || state != t->values_state || bound != tbound);
   #if AIJTCU_HAVE_DEVICE
-  if (device && A->offloadmask == PETSC_OFFLOAD_CPU) changed = PETSC_TRUE;
+  if (device) AIJTCUDeviceForgetValues(A, plan);
   #endif
+  changed = (PetscBool)(!device || state != t->values_state || bound != tbound);
   if (changed) {
     t->values_state = 0;
     if (bound != tbound) PetscCall(MatBindToCPU(t->mat, bound));

@@ -9,12 +9,10 @@
 #include "seconds.h"
 #include "../common/rowmajor.cuh"
 
-/* Columns of a row of the copy of B: whole sectors of 32 bytes */
+/* Columns of a row of the copy of B */
 static int32_t LeadingDimension(int64_t N)
 {
-  const int32_t unit = 32 / (int32_t)sizeof(HrpbScalar);
-
-  return (int32_t)((N + unit - 1) / unit * unit);
+  return (int32_t)WholeSectors(N);
 }
 
 /* Panels of one strip are for bricks-gather: their rows of B are not shared */

@@ -165,7 +165,7 @@ static bool LongestFirst(const std::vector<uint32_t> &work, size_t ctas)
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
   const uint32_t          most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
-  const bool              few  = h->npanels <= MOST_PANELS && (h->params.window_cols > 1 || h->params.panel_rows > h->params.brick_rows);
+  const bool              few  = h->npanels <= MOST_PANELS && HrpbSharesRows(&h->params);
   std::vector<uint32_t>   start;
   std::vector<WorkItem>   items;
   std::vector<SplitPanel> split;

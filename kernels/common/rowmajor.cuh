@@ -6,6 +6,14 @@
 
 #include "device.cuh"
 
+/* The number and up to 32 bytes more: scalars of whole sectors */
+static inline int64_t WholeSectors(int64_t n)
+{
+  const int64_t unit = 32 / (int64_t)sizeof(HrpbScalar);
+
+  return (n + unit - 1) / unit * unit;
+}
+
 enum {
   COPY_THREADS = 256,
   COPY_TILE    = 4 * COPY_THREADS /* scalars that a thread block transposes */

@@ -153,17 +153,23 @@ HRPB_INLINE size_t HrpbBlockBytes(const HrpbParams *p, uint32_t nbricks) /* byte
   return HrpbOffsetBricks(p->panel_rows / p->brick_rows) + sizeof(HrpbBrick) * nbricks;
 }
 
+/* Whether rows of B are shared, and so staged for a block. Panels of one strip with windows of one column share none */
+HRPB_INLINE int HrpbSharesRows(const HrpbParams *p)
+{
+  return p->window_cols > 1 || p->panel_rows > p->brick_rows;
+}
+
 /*
    How blocks are cut. A kernel that stages blocks in shared memory has room for the fullest of the matrix in each
    stage, so no block shall be much fuller than others.
 
    HrpbMostValues()    values that a block may have: twice as many as one of TK columns has on average. nwindows are the
-                       active windows of all panels. Panels of one strip with windows of one column are not staged
+                       active windows of all panels. Without a limit where nothing is staged
    HrpbBlockWindows()  windows of each piece of a block that may have more. The last piece has what is left
 */
 HRPB_INLINE uint32_t HrpbMostValues(const HrpbParams *p, int64_t nnz, int64_t nwindows)
 {
-  return (p->window_cols == 1 && p->panel_rows == p->brick_rows) || !nwindows ? UINT32_MAX : (uint32_t)(2 * ((nnz * (p->block_cols / p->window_cols) + nwindows - 1) / nwindows));
+  return !HrpbSharesRows(p) || !nwindows ? UINT32_MAX : (uint32_t)(2 * ((nnz * (p->block_cols / p->window_cols) + nwindows - 1) / nwindows));
 }
 HRPB_INLINE uint32_t HrpbBlockWindows(uint32_t nwindows, uint32_t nvalues, uint32_t most_values)
 {

@@ -62,14 +62,6 @@ static size_t CopyBytes(int64_t scalars)
   return (sizeof(HrpbScalar) * (size_t)scalars + 255) / 256 * 256;
 }
 
-/* The number and up to 32 bytes more: whole sectors */
-static int64_t WholeSectors(int64_t n)
-{
-  const int64_t unit = 32 / (int64_t)sizeof(HrpbScalar);
-
-  return (n + unit - 1) / unit * unit;
-}
-
 static HrpbError CopiesFor(const SpmmKernel *kernel, const SpmmMatrix *A, int64_t n, int64_t N, void *work, OrderedCopies *c)
 {
   const SpmmFacts   facts = SpmmFactsOf(A);

@@ -154,7 +154,10 @@ static PetscBool AreRows(const World *w, const PetscScalar c[], PetscInt ldc, Pe
   return PETSC_TRUE;
 }
 
-static PetscErrorCode IsProduct(Mat C, const World *w, PetscBool *is)
+/* AreRows(), or AreOperatorRows() */
+typedef PetscBool (*Rows)(const World *, const PetscScalar[], PetscInt, PetscInt, PetscInt, PetscInt);
+
+static PetscErrorCode IsDense(const World *w, Mat C, Rows are, PetscBool *is)
 {
   const PetscScalar *c;
   PetscInt           begin, end, ldc;
@@ -163,12 +166,12 @@ static PetscErrorCode IsProduct(Mat C, const World *w, PetscBool *is)
   PetscCall(MatGetOwnershipRange(C, &begin, &end));
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayRead(C, &c));
-  *is = AreRows(w, c, ldc, COLS, begin, end);
+  *is = (*are)(w, c, ldc, COLS, begin, end);
   PetscCall(MatDenseRestoreArrayRead(C, &c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode IsProductWithVector(const World *w, PetscBool *is)
+static PetscErrorCode IsVector(const World *w, Rows are, PetscBool *is)
 {
   const PetscScalar *y;
   PetscInt           begin, end;
@@ -176,8 +179,22 @@ static PetscErrorCode IsProductWithVector(const World *w, PetscBool *is)
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(w->y, &begin, &end));
   PetscCall(VecGetArrayRead(w->y, &y));
-  *is = AreRows(w, y, ROWS, 1, begin, end);
+  *is = (*are)(w, y, ROWS, 1, begin, end);
   PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsProduct(Mat C, const World *w, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(IsDense(w, C, AreRows, is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IsProductWithVector(const World *w, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(IsVector(w, AreRows, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,28 +342,15 @@ static PetscBool AreOperatorRows(const World *w, const PetscScalar c[], PetscInt
 
 static PetscErrorCode IsOperatorProduct(const World *w, PetscBool *is)
 {
-  const PetscScalar *c;
-  PetscInt           begin, end, ldc;
-
   PetscFunctionBegin;
-  PetscCall(MatGetOwnershipRange(w->C, &begin, &end));
-  PetscCall(MatDenseGetLDA(w->C, &ldc));
-  PetscCall(MatDenseGetArrayRead(w->C, &c));
-  *is = AreOperatorRows(w, c, ldc, COLS, begin, end);
-  PetscCall(MatDenseRestoreArrayRead(w->C, &c));
+  PetscCall(IsDense(w, w->C, AreOperatorRows, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode IsOperatorProductWithVector(const World *w, PetscBool *is)
 {
-  const PetscScalar *y;
-  PetscInt           begin, end;
-
   PetscFunctionBegin;
-  PetscCall(VecGetOwnershipRange(w->y, &begin, &end));
-  PetscCall(VecGetArrayRead(w->y, &y));
-  *is = AreOperatorRows(w, y, ROWS, 1, begin, end);
-  PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscCall(IsVector(w, AreOperatorRows, is));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
