@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -53,6 +54,20 @@ static uint32_t Random(void)
 static HrpbScalar Uniform(void) /* in (-1,1) */
 {
   return (HrpbScalar)((int32_t)Random() / 2147483648.0);
+}
+
+/* Call f(0) to f(n - 1), each of about so many operations, on the processors of the host */
+template <typename F> static void InParallel(int64_t n, int64_t operations, F f)
+{
+  const int64_t            worth = n * operations / 100000 + 1, nthreads = std::min({n, worth, (int64_t)std::max(std::thread::hardware_concurrency(), 1u)});
+  std::vector<std::thread> others;
+  const auto               share = [&](int64_t t) {
+    for (int64_t i = t; i < n; i += nthreads) f(i);
+  };
+
+  for (int64_t t = 1; t < nthreads; t++) others.emplace_back(share, t);
+  if (nthreads) share(0);
+  for (std::thread &other : others) other.join();
 }
 
 typedef struct {
@@ -177,29 +192,36 @@ static bool CompareEntry(const Matrix *A, int64_t i, const HrpbScalar *B, HrpbSc
   return error <= bound;
 }
 
-static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst, bool tf32 = false)
+/* One column of C. *worst is the largest error so far */
+static bool CompareColumn(const Matrix *A, const HrpbScalar *b, const HrpbScalar *c, double bound, double *worst, bool tf32)
 {
   bool ok = true;
 
-  for (int64_t n = 0; n < N; n++) {
-    const HrpbScalar *b = B + n * ldb;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    long double sum = 0, size = 0;
 
-    for (int64_t i = 0; i < A->nrows; i++) {
-      const HrpbScalar c   = C[i + n * ldc];
-      long double      sum = 0, size = 0;
+    for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
+      const long double product = (long double)A->values[k] * b[A->colidx[k]];
 
-      for (HrpbInt k = A->rowptr[i]; k < A->rowptr[i + 1]; k++) {
-        const long double product = (long double)A->values[k] * b[A->colidx[k]];
-
-        sum += product;
-        size += fabsl(product);
-      }
-      /* Most entries are within the bound */
-      if (c != 0 && isfinite(size) && fabsl(c - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c - sum) / size));
-      else ok = CompareEntry(A, i, b, c, sum, size, bound, worst, tf32) && ok;
+      sum += product;
+      size += fabsl(product);
     }
+    /* Most entries are within the bound */
+    if (c[i] != 0 && isfinite(size) && fabsl(c[i] - sum) <= bound * size) *worst = std::max(*worst, (double)(fabsl(c[i] - sum) / size));
+    else ok = CompareEntry(A, i, b, c[i], sum, size, bound, worst, tf32) && ok;
   }
   return ok;
+}
+
+/* Compare all columns with the product on the host */
+static bool Compare(const Matrix *A, int64_t N, const HrpbScalar *B, int64_t ldb, const HrpbScalar *C, int64_t ldc, double bound, double *worst, bool tf32 = false)
+{
+  std::vector<char>   ok((size_t)N);
+  std::vector<double> error((size_t)N + 1, *worst);
+
+  InParallel(N, (int64_t)A->colidx.size(), [&](int64_t n) { ok[(size_t)n] = CompareColumn(A, B + n * ldb, C + n * ldc, bound, &error[(size_t)n], tf32); });
+  *worst = *std::max_element(error.begin(), error.end());
+  return std::find(ok.begin(), ok.end(), 0) == ok.end();
 }
 
 /*
