@@ -339,7 +339,7 @@ static PetscBool WouldBeSlower(const Question *q)
 */
 static PetscBool IsForVector(const Question *q, const AIJTCUDecision *d)
 {
-  return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && d->reason != AIJTCU_REASON_ADDS);
+  return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
 }
 
 /* Bricks or CSR on a device, where nothing was set */
@@ -501,7 +501,7 @@ AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts
 AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   const Question q = {before->op, before->N, o, f, device};
-  AIJTCUDecision d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason};
+  AIJTCUDecision d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason, .adds = before->adds};
 
   DecideRest(&q, &d);
   return d;
@@ -537,7 +537,7 @@ PetscBool AIJTCUFusedPays(const AIJTCUDecision *sampled, const SpmmOperands *ope
 */
 AIJTCUDecision AIJTCUDecideToAdd(SpmmOp op, const AIJTCUOptions *o, PetscInt N)
 {
-  AIJTCUDecision d = {.op = op, .N = N};
+  AIJTCUDecision d = {.op = op, .N = N, .adds = PETSC_TRUE};
 
   if (o->path == MAT_AIJTCU_PATH_TCU) Take(&d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
   else Take(&d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);

@@ -76,6 +76,7 @@ typedef struct {
   PetscInt          N;         /* columns of the dense operand */
   MatAIJTCUPath     path;      /* MAT_AIJTCU_PATH_AUTO while it is not known */
   AIJTCUReason      reason;    /* why this path */
+  PetscBool         adds;      /* the product is added to C */
   const SpmmKernel *kernel;    /* NULL for the parent's product */
   HrpbParams        format;    /* format of the bricks; zeros on another path */
   PetscBool         reordered; /* the bricks are of the reordered matrix */

@@ -112,8 +112,7 @@ static PetscErrorCode Run(const Ghosts *g, const AIJTCUHalo *h)
   PetscCall(Multiply(g, plan, &d, &err));
   if (err && d.path == MAT_AIJTCU_PATH_TCU) {
     PetscCall(PetscInfo(g->A, "aijtcu: no product on the tcu path, the CSR path instead: %s\n", HrpbErrorString(err)));
-    d.path   = MAT_AIJTCU_PATH_CSR;
-    d.reason = AIJTCU_REASON_ADDS; /* not by a kernel for one vector, which would write all rows of C */
+    d.path = MAT_AIJTCU_PATH_CSR;
     PetscCall(Multiply(g, plan, &d, &err));
   }
   #if AIJTCU_HAVE_DEVICE
