@@ -55,6 +55,16 @@ typedef struct {
   const void      *data;
 } AIJTCUPatternKey;
 
+/*
+   What a product was set up with. A matrix that was converted, and back, has another plan, and nothing of before on a
+   device
+*/
+typedef struct {
+  AIJTCUPatternKey pattern;
+  PetscObjectState values; /* of A and of the blocks of a parallel one, whose arrays may be written alone */
+  PetscInt64       plan;   /* its number, 0 for none */
+} AIJTCUOperandKey;
+
 typedef enum {
   AIJTCU_KIND_SEQ,
   AIJTCU_KIND_MPI
@@ -82,6 +92,7 @@ struct _n_AIJTCUPlan {
   /* it carries our type name. If not, it carries its parent's: a block of a parallel matrix, or -mat_aijtcu_attach */
   PetscBool      own_name;
   PetscBool      device;    /* the parent is an aijcusparse type */
+  PetscInt64     number;    /* from 1 on; no other plan has had it */
   PetscContainer container; /* the container that holds this plan; not a reference */
 
   /* The parent's view of the matrix: see AIJTCUParentViewBegin() */
@@ -212,6 +223,7 @@ PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
 PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUZeroOnHost(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
@@ -244,7 +256,7 @@ PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *)
 #endif
 
 /* upstreamproduct.c: workarounds for defects in products */
-PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUPatternKey *, PetscObjectState, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUOperandKey *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode AIJTCUProductIsSparse(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductOfReplaced(Mat);
@@ -303,6 +315,7 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt,
 PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPatternKeyGet(Mat, AIJTCUPatternKey *);
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
+PETSC_INTERN PetscErrorCode AIJTCUOperandKeyGet(Mat, AIJTCUOperandKey *);
 
 /* facts.c */
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);

@@ -18,9 +18,8 @@
 typedef struct {
   PetscErrorCode (*symbolic)(Mat); /* the functions that the parent selected */
   PetscErrorCode (*numeric)(Mat);
-  AIJTCUPatternKey key;   /* pattern of A in the symbolic phase */
-  PetscObjectState state; /* state of A's values then */
-  PetscObjectId operand[3]; /* the operands then, 0 for one that is not there */
+  AIJTCUOperandKey key;        /* A in the symbolic phase */
+  PetscObjectId    operand[3]; /* the operands then, 0 for one that is not there */
 } AIJTCUDelegated;
 
 static PetscErrorCode AIJTCUDelegatedDestroy(PetscCtxRt ctx)
@@ -180,8 +179,7 @@ static PetscErrorCode MatProductSymbolic_AIJTCU_Delegated(Mat C)
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   PetscCall(AIJTCUCallParents(C, dp->symbolic));
   PetscCall(AIJTCUDelegatedGet(C, &dp));
-  PetscCall(AIJTCUPatternKeyGet(C->product->A, &dp->key));
-  PetscCall(PetscObjectStateGet((PetscObject)C->product->A, &dp->state));
+  PetscCall(AIJTCUOperandKeyGet(C->product->A, &dp->key));
   PetscCall(AIJTCUOperandIds(C, dp->operand));
   dp->numeric            = C->ops->productnumeric;
   C->ops->productnumeric = MatProductNumeric_AIJTCU_Delegated;
@@ -425,7 +423,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
   PetscCall(AIJTCUProductSymmetryChanged(C, &stale));
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   if (!dp->numeric) stale = PETSC_TRUE;
-  if (!stale && plan) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, dp->state, &stale));
+  if (!stale && plan) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, &stale));
   if (stale && AIJTCUProductIsLent(C->product)) {
     PetscCall(AIJTCUDelegateNumeric(C));
     PetscFunctionReturn(PETSC_SUCCESS);

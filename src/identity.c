@@ -309,8 +309,9 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
 /* Get a plan for A. After an error A may hold a plan that does nothing */
 static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan **plan)
 {
-  const MatType own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
-  PetscBool     device;
+  static PetscInt64 nplans;
+  const MatType     own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
+  PetscBool         device;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &device));
@@ -318,6 +319,7 @@ static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_nam
   PetscCall(PetscNew(plan));
   (*plan)->kind   = kind;
   (*plan)->device = device;
+  (*plan)->number = ++nplans;
   PetscCall(AIJTCUComposeData((PetscObject)A, PLAN_KEY, *plan, AIJTCUPlanDestroy));
   PetscCall(PetscStrallocpy(((PetscObject)A)->type_name, &(*plan)->parent_type));
   PetscCall((*cls->initialize)(*plan));

@@ -26,6 +26,28 @@ PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKe
   return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
 }
 
+PetscErrorCode AIJTCUOperandKeyGet(Mat A, AIJTCUOperandKey *key)
+{
+  Mat         block[2] = {NULL, NULL};
+  AIJTCUPlan *plan;
+  PetscBool   parallel;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPatternKeyGet(A, &key->pattern));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  key->plan = plan ? plan->number : 0;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &key->values));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+  for (int b = 0; b < 2; b++) { /* states only grow, and so does their sum */
+    PetscObjectState state = 0;
+
+    if (block[b]) PetscCall(PetscObjectStateGet((PetscObject)block[b], &state));
+    key->values += state;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Drop all artifacts */
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {

@@ -222,6 +222,51 @@ PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 }
 
 /*
+   MatZeroEntries() of a MATSEQAIJCUSPARSE makes the values on the device the newest, whatever pattern they have there
+
+     After a product the device has values. If nonzeros are added then, on the host, MatZeroEntries() clears the values
+     on the device, which are too few, and says that they are the newest. What needs them on the host next copies as
+     many as there are now.
+
+       MatMult(A, x, y);
+       MatSetValue(A, i, j, 1, ADD_VALUES);  // a new nonzero
+       MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY); MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+       MatZeroEntries(A);
+       MatSetValue(A, i, j, 1, ADD_VALUES);  // cudaMemcpy(): invalid argument
+
+     What would help: the values on the host cleared where these are the newest. They are written next, as a rule.
+
+   Needed: 3.24 to 3.26. Gone when: "MatZeroEntries()" of upstream.c. Ours: type.c, "MatZeroEntries() after new
+   nonzeros".
+
+   done says whether the entries of A are zero. Those of a parallel A are always cleared here, block by block
+*/
+PetscErrorCode AIJTCUZeroOnHost(Mat A, PetscBool *done)
+{
+  Mat       blocks[2] = {A, NULL};
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  *done = (PetscBool)(parallel || A->offloadmask == PETSC_OFFLOAD_CPU);
+  for (int i = 0; i < 2 && *done; i++) {
+    PetscScalar *values;
+    MatInfo      info;
+
+    if (blocks[i] && blocks[i]->offloadmask != PETSC_OFFLOAD_CPU) PetscCall(MatZeroEntries(blocks[i]));
+    else if (blocks[i]) {
+      PetscCall(MatGetInfo(blocks[i], MAT_LOCAL, &info));
+      PetscCall(MatSeqAIJGetArrayWrite(blocks[i], &values));
+      PetscCall(PetscArrayzero(values, (size_t)info.nz_used));
+      PetscCall(MatSeqAIJRestoreArrayWrite(blocks[i], &values));
+      PetscCall(PetscObjectStateIncrease((PetscObject)blocks[i]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    A MATSEQAIJCUSPARSE cannot be destroyed after MatILUFactor()
 
      MatILUFactor_SeqAIJ() writes the factor over the matrix on the host and sets factortype; type and spptr stay those

@@ -49,8 +49,11 @@ static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure s
 
 static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
 {
+  PetscBool done;
+
   PetscFunctionBegin;
-  AIJTCUCallParentOp(A, zeroentries, A);
+  PetscCall(AIJTCUZeroOnHost(A, &done));
+  if (!done) AIJTCUCallParentOp(A, zeroentries, A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -320,7 +323,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(getvblockdiagonal, AIJTCUGetVBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
   AIJTCU_OP(scale, MatScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
-  AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   {0, NULL, 0}

@@ -415,6 +415,13 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
     if (size == 1 && p.pattern != PATTERN_NONE && p.pattern != PATTERN_DENSEROW && p.m > 30 && p.n > 4) PetscCall(CheckCounts(A, path, 1, 1, 0, "new pattern"));
   }
+
+  /* all that was on a device is gone */
+  PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_INPLACE_MATRIX, &A));
+  PetscCall(Poison(C));
+  PetscCall(MatProductNumeric(C));
+  PetscCall(Check(C, &p, 1, -1, -1, "converted, and back"));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&B2));
@@ -634,6 +641,27 @@ static PetscErrorCode TestShell(const ParentProduct *f, Problem p, PetscInt N, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Three times the values, through the arrays of A or of the blocks of a parallel A, of which A itself is not told */
+static PetscErrorCode ScaleArrays(Mat A)
+{
+  Mat       block[2] = {A, NULL};
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+  for (int b = 0; b < 2 && block[b]; b++) {
+    PetscScalar *a;
+    MatInfo      info;
+
+    PetscCall(MatGetInfo(block[b], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(block[b], &a));
+    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[i] *= 3;
+    PetscCall(MatSeqAIJRestoreArray(block[b], &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A^T B into a D that was moved to the host, and into one of the caller's. Each time A has other values */
 static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 {
@@ -644,6 +672,9 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 
   PetscFunctionBegin;
   PetscCall(CreateParents(&transposed, p, N, type, &A, NULL, &B, &D, had, sizeof(had)));
+  PetscCall(ScaleArrays(A));
+  PetscCall(Transposed(A, B, MAT_REUSE_MATRIX, &D));
+  PetscCall(CheckParents(&transposed, A, B, D, had, "values written to the arrays"));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)D, MATSEQDENSE, &sequential));
   if (sequential) {
     PetscCall(MatConvert(D, MATSEQDENSE, MAT_INPLACE_MATRIX, &D));

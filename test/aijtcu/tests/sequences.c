@@ -52,16 +52,28 @@ static void Shared(uint64_t kept)
   (void)Draw(2);
 }
 
+static void Note(World *w, const char what[])
+{
+  if (w->ndone < 2 * MOST_STEPS) w->done[w->ndone++] = what;
+}
+
+static PetscErrorCode PrintDone(const World *w)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < w->ndone; i++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s", w->done[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Note what has been done. The first difference is printed with all of it */
 static PetscErrorCode Compare(World *w, const char what[], PetscInt wrong)
 {
   PetscFunctionBegin;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &wrong, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
-  if (w->ndone < 2 * MOST_STEPS) w->done[w->ndone++] = what;
+  Note(w, what);
   if (!wrong) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " numbers differ after", what, wrong));
-  for (PetscInt i = 0; i < w->ndone; i++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %s", w->done[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscCall(PrintDone(w));
   w->wrong = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -487,6 +499,21 @@ static void DrawSizes(World *w)
   }
 }
 
+/* One change, and a product */
+static PetscErrorCode Step(World *w)
+{
+  const PetscInt k = Draw(PETSC_STATIC_ARRAY_LENGTH(changes)), check = Draw(4);
+
+  PetscFunctionBegin;
+  Note(w, changes[k].name);
+  PetscCall((*changes[k].change)(w));
+  PetscCall(Keep(w->A)); /* a new matrix does not know it */
+  PetscCall(Keep(w->R));
+  if (w->wrong) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(check < 2 ? CheckProduct(w) : check == 2 ? CheckVec(w) : CheckColumns(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool *wrong)
 {
   World w = {.A = NULL};
@@ -499,14 +526,11 @@ static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool *wrong)
   PetscCall(CreateSparse(&w, MATAIJ, &w.R));
   PetscCall(AddEntries(w.A, w.R, 30 + Draw(200)));
   for (PetscInt step = 0; step < steps && !w.wrong; step++) {
-    const PetscInt k = Draw(PETSC_STATIC_ARRAY_LENGTH(changes)), check = Draw(4);
+    const PetscErrorCode ierr = Step(&w);
 
-    w.done[w.ndone++] = changes[k].name;
-    PetscCall((*changes[k].change)(&w));
-    PetscCall(Keep(w.A)); /* a new matrix does not know it */
-    PetscCall(Keep(w.R));
-    if (w.wrong) break;
-    PetscCall(check < 2 ? CheckProduct(&w) : check == 2 ? CheckVec(&w) : CheckColumns(&w));
+    if (ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-seed %" PetscInt_FMT ": error after", seed));
+    if (ierr) PetscCall(PrintDone(&w));
+    PetscCall(ierr);
   }
   if (w.wrong) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-seed %" PetscInt_FMT " -runs 1\n", seed));
   *wrong = w.wrong;
@@ -550,7 +574,7 @@ int main(int argc, char **argv)
     test:
       suffix: cuda
       requires: cuda
-      nsize: {{1 2}}
-      args: -use_gpu_aware_mpi 0 -device
+      nsize: {{1 2 3}}
+      args: -use_gpu_aware_mpi 0 -device -runs 40 -seed {{1 5000 10060 12000}}
 
 TEST*/

@@ -524,6 +524,19 @@ static PetscErrorCode StoreAndRetrieve(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The nonzeros are new to a device, which has other ones of a product before them */
+static PetscErrorCode ZeroAndFill(Mat *X)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(*X, NULL, &n));
+  PetscCall(Fill(*X, n, 4));
+  PetscCall(MatZeroEntries(*X));
+  PetscCall(FillScattered(*X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Filter(Mat *X)
 {
   PetscFunctionBegin;
@@ -578,6 +591,7 @@ static PetscErrorCode TestChanges(PetscInt m)
     {"preallocation of an assembled matrix",    PreallocateAgain},
     {"MatResetPreallocation()",                 ResetPreallocation},
     {"MatStoreValues() and MatRetrieveValues()", StoreAndRetrieve},
+    {"MatZeroEntries() after new nonzeros",     ZeroAndFill     },
     {"MatFilter()",                             Filter          },
     {"MatPermute()",                            Permute         },
     {"MatCreateSubMatrix()",                    Submatrix       }

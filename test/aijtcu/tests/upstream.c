@@ -155,6 +155,39 @@ static PetscErrorCode ValuesOfTheHost(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* More nonzeros than the device has seen. An error otherwise, or numbers of other memory */
+static PetscErrorCode ZeroEntries(void)
+{
+  Mat            A;
+  Vec            x, y;
+  PetscReal      norm = 1;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  for (PetscInt i = 0; i < ROWS; i++) PetscCall(MatSetValue(A, i, (i + 5) % ROWS, 1, ADD_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatZeroEntries(A));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatSetValue(A, 0, 0, 0, ADD_VALUES);
+  PetscCall(PetscPopErrorHandler());
+  if (!ierr) {
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatNorm(A, NORM_FROBENIUS, &norm));
+  }
+  PetscCall(Repaired((PetscBool)(!ierr && norm == 0), "MatZeroEntries()"));
+  if (!ierr) PetscCall(MatDestroy(&A)); /* after the error its device would be asked again */
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SubMatrices(void)
 {
   Mat       A, *sub;
@@ -303,6 +336,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
   if (!device) PetscCall(HeaderMerge());
   else if (size == 1) {
+    PetscCall(ZeroEntries());
     PetscCall(ValuesOfTheHost());
     PetscCall(VectorsOfTheHost());
     PetscCall(Transpose());
