@@ -223,7 +223,9 @@ PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
 PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
+#if PetscDefined(HAVE_CUDA)
 PETSC_INTERN PetscErrorCode AIJTCUZeroOnHost(Mat, PetscBool *);
+#endif
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);

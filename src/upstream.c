@@ -221,6 +221,7 @@ PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if PetscDefined(HAVE_CUDA)
 /*
    MatZeroEntries() of a MATSEQAIJCUSPARSE makes the values on the device the newest, whatever pattern they have there
 
@@ -265,6 +266,7 @@ PetscErrorCode AIJTCUZeroOnHost(Mat A, PetscBool *done)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+#endif
 
 /*
    A MATSEQAIJCUSPARSE cannot be destroyed after MatILUFactor()

@@ -12,8 +12,8 @@
      sizes. A MATSEQAIJCUSPARSE that was converted to MATSEQAIJ and back in place has other arrays on the device, and
      cuSPARSE gets a descriptor that is NULL. Of a MATMPIAIJCUSPARSE, bound to the CPU or not, A^T B and A B^T keep a
      copy of A with the values of then (mat ex70, suffix 1_par_cuda_reuse, has it as a TODO). Of a MATMPIAIJ the buffers
-     and MPI types of A B: after a change of the pattern wrong rows of B are sent, or there is an error on some processes
-     while others wait.
+     and MPI types of A B: after a change of the pattern wrong rows of B are sent, or there is an error on some
+     processes while others wait.
 
        MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);
        MatScale(A, 2);

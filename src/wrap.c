@@ -49,10 +49,12 @@ static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure s
 
 static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
 {
-  PetscBool done;
+  PetscBool done = PETSC_FALSE;
 
   PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
   PetscCall(AIJTCUZeroOnHost(A, &done));
+#endif
   if (!done) AIJTCUCallParentOp(A, zeroentries, A);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
