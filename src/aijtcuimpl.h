@@ -169,6 +169,9 @@ PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
 
+/* agree.c */
+PETSC_INTERN PetscErrorCode AIJTCUAgree(MPI_Comm, PetscErrorCode, PetscBool, PetscBool *);
+
 /* aijtcu.c: creation and conversion */
 PETSC_INTERN PetscErrorCode MatConvert_AIJTCU_Any(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_AIJ_AIJTCU(Mat, MatType, MatReuse, Mat *);

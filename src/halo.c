@@ -6,22 +6,6 @@
 
 #if AIJTCU_HAVE_HALO
 
-/*
-   Whether all processes say so, after what each does by itself. Its error is one of all processes: nobody waits for one
-   that has returned. A function, because MPIU_Allreduce() may return from its caller
-*/
-PetscErrorCode AIJTCUHaloAgree(Mat A, PetscErrorCode ierr, PetscBool mine, PetscBool *all)
-{
-  PetscBool agreed[2] = {(PetscBool)!ierr, (PetscBool)(!ierr && mine)};
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, agreed, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
-  *all = agreed[1];
-  PetscCall(ierr);
-  PetscCheck(agreed[0], PETSC_COMM_SELF, PETSC_ERR_LIB, "Another process had an error while a parallel product was prepared");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether there are kernels for what a matrix on a device needs. All processes have one or none has */
 static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supports)
 {
@@ -65,7 +49,7 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
     PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->side[i].answer));
   }
   for (PetscInt i = 0; i < h->nghosts && here; i++) here = (PetscBool)(mine[i] == i);
-  PetscCall(AIJTCUHaloAgree(A, ierr, here, usable));
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, here, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,7 +131,7 @@ static PetscErrorCode AIJTCUHaloAllocateAll(Mat A, AIJTCUHalo *h, PetscBool stag
   const PetscErrorCode ierr = AIJTCUHaloAllocate(h, staged, N, &mine);
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHaloAgree(A, ierr, mine, all));
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, mine, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

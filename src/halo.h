@@ -207,16 +207,14 @@ static inline PetscInt AIJTCUHaloPacked(const AIJTCUHalo *h, AIJTCUHaloSideName 
 }
 
 /*
-   halo.c. The first four are collective
+   halo.c. The first three are collective
 
-   AIJTCUHaloAgree()    whether all processes say so, or the error of one on all
    AIJTCUHaloPrepare()  have a halo, with room for so many columns, for fewer, or not
    AIJTCUHaloBegin()    let rows go: those of a column-major matrix, or the sums for ghosts
    AIJTCUHaloEnd()      wait until they have come
    AIJTCUHaloSums()     before AIJTCUHaloBegin(): where the sums for ghosts are to be
    AIJTCUHaloAdd()      after AIJTCUHaloEnd(): add the sums that came to a local dense matrix
 */
-PETSC_INTERN PetscErrorCode AIJTCUHaloAgree(Mat, PetscErrorCode, PetscBool, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloPrepare(Mat, AIJTCUPlan *, PetscBool, PetscInt, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloBegin(Mat, AIJTCUHalo *, AIJTCUHaloSideName, const PetscScalar *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloEnd(Mat, AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);

@@ -111,10 +111,17 @@ typedef struct {
   PetscBool *ok[2], *okthere[2];
 } Trade;
 
-/* Exchange handles with all neighbours. They are direct if both ends could open what they were lent */
-static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
+/* Have all that is needed, before anything is exchanged. Collective when it is first called for a communicator */
+static PetscErrorCode AIJTCUTradeCreate(AIJTCUHalo *h, Trade *t)
 {
   PetscFunctionBegin;
+  #if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
+  {
+    PetscShmComm shm;
+
+    PetscCall(PetscShmCommGet(PetscObjectComm((PetscObject)h->sf), &shm));
+  }
+  #endif
   for (int k = 0; k < 2; k++) {
     AIJTCUHaloSide *s = &h->side[k];
 
@@ -123,12 +130,35 @@ static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
     PetscCall(PetscMalloc4(s->n, &t->give[k], s->n, &t->get[k], s->n, &t->ok[k], s->n, &t->okthere[k]));
     AIJTCULend(s, t->give[k]);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTradeDestroy(Trade *t)
+{
+  PetscErrorCode freed[2];
+
+  PetscFunctionBegin;
+  for (int k = 0; k < 2; k++) freed[k] = PetscFree4(t->give[k], t->get[k], t->ok[k], t->okthere[k]);
+  PetscCall(freed[0]);
+  PetscCall(freed[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Exchange handles with all neighbours. They are direct if both ends could open what they were lent. After an error of
+   its own a process keeps its part of the exchange. Collective
+*/
+static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
   PetscCall(AIJTCUSwap(h, (const void *const *)t->give, (void *const *)t->get, sizeof(Loan)));
   for (int k = 0; k < 2; k++) {
     const AIJTCUHaloSide *s = &h->side[k];
 
     for (PetscMPIInt i = 0; i < s->n; i++) {
-      PetscCall(AIJTCUBorrow(h, s->ranks[i], &t->get[k][i], &s->lenders[i]));
+      if (!ierr) ierr = AIJTCUBorrow(h, s->ranks[i], &t->get[k][i], &s->lenders[i]);
       t->ok[k][i] = (PetscBool)(s->lenders[i].event != NULL);
     }
   }
@@ -138,33 +168,28 @@ static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
       if (!t->okthere[k][i]) AIJTCUGiveBack(&h->side[k].lenders[i]);
     }
   }
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)h->sf), ierr, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let neighbours lend each other their buffers, where they can. Closed also after an error. Collective */
+/*
+   Let neighbours lend each other their buffers, where they can. An error is one of all processes. Closed also after
+   one. Collective
+*/
 PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
 {
   Trade          t          = {.give = {NULL, NULL}};
   PetscMPIInt    ndirect[2] = {0, 0};
-  PetscErrorCode ierr;
+  PetscErrorCode ierr, destroyed;
 
   PetscFunctionBegin;
   h->direct = PETSC_TRUE;
-  #if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
-  {
-    PetscShmComm shm;
-
-    /* Collective when it is first called for a communicator, so processes without neighbours call it as well */
-    PetscCall(PetscShmCommGet(PetscObjectComm((PetscObject)h->sf), &shm));
-  }
-  #endif
-  ierr = AIJTCUHaloConnect(h, &t);
-  for (int k = 0; k < 2; k++) {
-    const PetscErrorCode freed = PetscFree4(t.give[k], t.get[k], t.ok[k], t.okthere[k]);
-
-    if (!ierr) ierr = freed;
-  }
+  ierr      = AIJTCUTradeCreate(h, &t);
+  ierr      = AIJTCUAgree(PetscObjectComm((PetscObject)h->sf), ierr, PETSC_TRUE, NULL);
+  if (!ierr) ierr = AIJTCUHaloConnect(h, &t);
+  destroyed = AIJTCUTradeDestroy(&t);
   PetscCall(ierr);
+  PetscCall(destroyed);
   for (int k = 0; k < 2; k++) {
     for (PetscMPIInt i = 0; i < h->side[k].n; i++) ndirect[k] += h->side[k].lenders[i].event != NULL;
   }

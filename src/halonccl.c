@@ -70,18 +70,6 @@ static PetscErrorCode AIJTCUNcclLoad(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After what each process does by itself: an error of one is one of all, before they wait for it. Collective */
-static PetscErrorCode AIJTCUNcclAgree(MPI_Comm comm, PetscErrorCode mine)
-{
-  PetscBool good = (PetscBool)!mine;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &good, 1, MPI_C_BOOL, MPI_LAND, comm));
-  PetscCall(mine);
-  PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_GPU, "-mat_aijtcu_halo nccl: another process had an error of NCCL or of its GPU");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode AIJTCUNcclDevice(cudaUUID_t *uuid)
 {
   struct cudaDeviceProp device;
@@ -107,14 +95,13 @@ static PetscErrorCode AIJTCUNcclLacks(MPI_Comm comm, const char **why)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = AIJTCUNcclLoad();
   PetscCall(PetscPopErrorHandler());
-  loaded = (PetscBool)!ierr;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &loaded, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCall(AIJTCUAgree(comm, PETSC_SUCCESS, (PetscBool)!ierr, &loaded));
   if (!loaded) {
     *why = "libnccl.so.2 is not found";
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   ierr = AIJTCUNcclDevice(&mine);
-  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  PetscCall(AIJTCUAgree(comm, ierr, PETSC_TRUE, NULL));
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMalloc1(size, &all));
   PetscCallMPI(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, comm));
@@ -213,14 +200,14 @@ static PetscErrorCode AIJTCUNcclTry(MPI_Comm comm, Trial *t)
 
   PetscFunctionBegin;
   ierr = AIJTCUNcclBegin(t, &id);
-  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  PetscCall(AIJTCUAgree(comm, ierr, PETSC_TRUE, NULL));
   PetscCallMPI(MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, comm));
   ierr = AIJTCUNcclInit(t, id);
-  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  PetscCall(AIJTCUAgree(comm, ierr, PETSC_TRUE, NULL));
   ierr = AIJTCUNcclSend(t);
-  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  PetscCall(AIJTCUAgree(comm, ierr, PETSC_TRUE, NULL));
   ierr = AIJTCUNcclReceive(t);
-  PetscCall(AIJTCUNcclAgree(comm, ierr));
+  PetscCall(AIJTCUAgree(comm, ierr, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -151,7 +151,7 @@ static PetscErrorCode AIJTCUPrepareTransposes(Mat A, AIJTCUHalo *h, PetscBool *u
     PetscBool            mine = PETSC_FALSE, all;
     const PetscErrorCode ierr = AIJTCUHaveTransposes(A, &mine);
 
-    PetscCall(AIJTCUHaloAgree(A, ierr, mine, &all));
+    PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, mine, &all));
     h->transposes = all ? AIJTCU_READY : AIJTCU_REFUSED;
     if (!all) PetscCall(PetscInfo(A, "aijtcu: no transpose on some process, the parent's product instead\n"));
   }

@@ -64,7 +64,7 @@ static PetscErrorCode AIJTCUPiecesFindRoom(Mat A, AIJTCUPieces *p)
     PetscBool            mine = PETSC_FALSE;
     const PetscErrorCode ierr = AIJTCUPiecesRoom(p, p->width, &mine);
 
-    PetscCall(AIJTCUHaloAgree(A, ierr, mine, &all));
+    PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, mine, &all));
     if (!all) AIJTCUPiecesFreeRoom(p);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

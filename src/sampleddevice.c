@@ -220,18 +220,11 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
 /* Failures and errors of one process are those of all: the others would wait for its rows of Y */
 static PetscErrorCode AIJTCUSampledAgree(Mat S, PetscErrorCode ierr, HrpbError *err)
 {
-  enum {
-    FAILURE = 1,
-    ERROR
-  };
-  PetscMPIInt size, failed = ierr ? ERROR : *err ? FAILURE : 0;
+  PetscBool all;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)S), &size));
-  if (size > 1) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)S)));
-  PetscCall(ierr);
-  PetscCheck(failed != ERROR, PETSC_COMM_SELF, PETSC_ERR_LIB, "Another process had an error in its part of a sampled product");
-  if (failed && !*err) *err = HRPB_ERR_DEVICE_MEMORY;
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)S), ierr, (PetscBool)!*err, &all));
+  if (!all && !*err) *err = HRPB_ERR_DEVICE_MEMORY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

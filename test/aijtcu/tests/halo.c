@@ -1,6 +1,7 @@
 static char help[] = "Products A B and A^T B of a parallel MATAIJTCU with dense matrices, which keep their halo, against sums of the same closed formulas.\n\
 Prints on error only. -shape: how rows and entries are shared between processes. -counts: what steady products send and make.\n\
--dense_type: where dense matrices are; default: where A is. -refuse: the second process cannot use memory that it is lent.\n\n";
+-dense_type: where dense matrices are; default: where A is. -refuse: the second process cannot use memory that it is lent.\n\
+-fail: it has an error when it is lent memory.\n\n";
 
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include <petscmat.h>
@@ -60,6 +61,45 @@ PETSC_EXTERN cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t handl
 
   if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaIpcOpenMemHandle");
   return refuse ? cudaErrorMapBufferObjectFailed : (*next)(p, handle, flags);
+}
+
+static PetscBool fail; /* the second process has an error between two exchanges with its neighbours */
+
+PETSC_EXTERN PetscErrorCode PetscShmCommGlobalToLocal(PetscShmComm shm, PetscMPIInt global, PetscMPIInt *local)
+{
+  static PetscErrorCode (*next)(PetscShmComm, PetscMPIInt, PetscMPIInt *);
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "PetscShmCommGlobalToLocal");
+  return fail ? PETSC_ERR_SYS : (*next)(shm, global, local);
+}
+
+/* An error of one process is one of all: nobody waits for it. Products afterwards are right */
+static PetscErrorCode TestFailure(Problem *p)
+{
+  Mat            A, B, C;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(CreateA(p, &A));
+  PetscCall(CreateB(p, 7, &B));
+  PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_MPI));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_AUTO));
+  fail = (PetscBool)(rank == 1);
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C);
+  PetscCall(PetscPopErrorHandler());
+  fail = PETSC_FALSE;
+  if (ierr != (rank == 1 ? PETSC_ERR_SYS : PETSC_ERR_LIB)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "[%d] error %d\n", rank, (int)ierr));
+  for (int k = 0; k < 2; k++) {
+    PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(Check(p, C, 1, "after an error"));
+    PetscCall(MatAIJTCUSetHalo(A, MAT_AIJTCU_HALO_MPI));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 
@@ -455,6 +495,9 @@ int main(int argc, char **argv)
 {
   Problem   p      = {.n = 61, .far = 20};
   PetscBool counts = PETSC_FALSE;
+#if PetscDefined(HAVE_CUDA)
+  PetscBool failing = PETSC_FALSE;
+#endif
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -469,6 +512,14 @@ int main(int argc, char **argv)
   refuse = (PetscBool)(refuse && rank == 1);
 #endif
   PetscCall(PetscOptionsGetString(NULL, NULL, "-dense_type", dense_type, sizeof(dense_type), NULL));
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-fail", &failing, NULL));
+  if (failing) {
+    PetscCall(TestFailure(&p));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+#endif
   if (counts) {
     if (!PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestCounts(&p));
   } else {
@@ -540,6 +591,12 @@ int main(int argc, char **argv)
       requires: cuda
       nsize: 3
       args: -use_gpu_aware_mpi 0 -shape {{even ghosts}} -refuse
+
+    test: # without shared memory nobody is lent any
+      suffix: cuda_fail
+      requires: cuda defined(PETSC_HAVE_MPI_PROCESS_SHARED_MEMORY)
+      nsize: {{2 3}}
+      args: -use_gpu_aware_mpi 0 -shape even -fail
 
     test:
       suffix: cuda_pieces
