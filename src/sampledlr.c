@@ -3,7 +3,8 @@
    entries are made when M is used and one of them has changed since.
 
    On a device the first product with a dense matrix after a change is made in one pass, without the values. They are
-   made and kept from the second on.
+   made and kept from the second on. A product with M^T is one with S^T .* (Y X^T): of the same kind where S is known to
+   be symmetric.
 
    It is a MATSHELL, which brings scaling, shifts and what else wants nothing but products.
 */
@@ -78,26 +79,43 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
 }
 
 #if AIJTCU_HAVE_DEVICE
-/* R = M Z without values, if there are none, and none were wanted before */
-static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, Mat Z, Mat R, PetscBool *done)
+/* Whether M^T is S .* (Y X^T). Without scaling the pattern of S is enough */
+static PetscErrorCode AIJTCUSampledLRIsExchanged(const AIJTCUSampledLR *lr, PetscBool *is)
+{
+  PetscBool known, symmetric;
+
+  PetscFunctionBegin;
+  if (lr->scale) PetscCall(MatIsSymmetricKnown(lr->of[0], &known, &symmetric));
+  else PetscCall(MatIsStructurallySymmetricKnown(lr->of[0], &known, &symmetric));
+  *is = (PetscBool)(!lr->softmax && known && symmetric);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* R = M Z, or M^T Z, without values, if there are none, and none were wanted before */
+static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, PetscBool transposed, Mat Z, Mat R, PetscBool *done)
 {
   AIJTCUSampledLR   *lr;
   AIJTCUSampledLRKey now;
-  PetscBool          values, pattern;
+  PetscBool          values, pattern, fits = PETSC_TRUE;
   PetscMPIInt        size;
+  Mat                X, Y;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)M), &size));
   if (size > 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatShellGetContext(M, &lr));
+  if (transposed) PetscCall(AIJTCUSampledLRIsExchanged(lr, &fits));
+  if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+  X = lr->of[transposed ? 2 : 1];
+  Y = lr->of[transposed ? 1 : 2];
   PetscCall(AIJTCUSampledLRKeyGet(lr, &now));
   PetscCall(AIJTCUSampledLRIsStale(lr, &now, &values, &pattern));
   if (!values || (lr->fused && AIJTCUSampledLRKeyEqual(&lr->once, &now))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledCheckOperands(lr->of[0], lr->of[1], lr->of[2]));
-  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, lr->of[0], lr->of[1], lr->of[2], Z));
-  PetscCall(AIJTCUFusedOnDevice(lr->of[0], lr->of[1], lr->of[2], lr->scale, lr->softmax, Z, R, done));
-  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, lr->of[0], lr->of[1], lr->of[2], Z));
+  PetscCall(AIJTCUSampledCheckOperands(lr->of[0], X, Y));
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, lr->of[0], X, Y, Z));
+  PetscCall(AIJTCUFusedOnDevice(lr->of[0], X, Y, lr->scale, lr->softmax, Z, R, done));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, lr->of[0], X, Y, Z));
   if (*done) {
     lr->fused = PETSC_TRUE;
     lr->once  = now;
@@ -136,30 +154,36 @@ static PetscErrorCode MatGetDiagonal_SampledLR(Mat M, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMatMultNumeric_SampledLR(Mat M, Mat Z, Mat R, void *ctx)
+/* R = M Z, or M^T Z */
+static PetscErrorCode AIJTCUSampledLRMultiply(Mat M, PetscBool transposed, Mat Z, Mat R)
 {
   AIJTCUSampledLR *lr;
   PetscBool        done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  (void)ctx;
 #if AIJTCU_HAVE_DEVICE
-  PetscCall(AIJTCUSampledLRTryOnce(M, Z, R, &done));
+  PetscCall(AIJTCUSampledLRTryOnce(M, transposed, Z, R, &done));
 #endif
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledLRGet(M, &lr));
-  PetscCall(MatMatMult(lr->C, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
+  if (transposed) PetscCall(MatTransposeMatMult(lr->C, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
+  else PetscCall(MatMatMult(lr->C, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMultNumeric_SampledLR(Mat M, Mat Z, Mat R, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)ctx;
+  PetscCall(AIJTCUSampledLRMultiply(M, PETSC_FALSE, Z, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatTransposeMatMultNumeric_SampledLR(Mat M, Mat Z, Mat R, void *ctx)
 {
-  AIJTCUSampledLR *lr;
-
   PetscFunctionBegin;
   (void)ctx;
-  PetscCall(AIJTCUSampledLRGet(M, &lr));
-  PetscCall(MatTransposeMatMult(lr->C, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
+  PetscCall(AIJTCUSampledLRMultiply(M, PETSC_TRUE, Z, R));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -244,7 +268,9 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
   The first `MatMatMult()` after a change may do without the values: where a sequential `MATAIJTCU` and the dense
   matrices are on a device, and bricks suit, it is made in one pass, with up to 64 columns of `X` and of the other
   matrix. So a program that changes `X` for every product never has the values in memory. The sums of such a product
-  have another order than those of the next ones.
+  have another order than those of the next ones. The same holds for `MatTransposeMatMult()`, unless `M` is a softmax,
+  where `S` is known to be symmetric (`MatIsSymmetricKnown()`), or, without `scale`, its pattern
+  (`MatIsStructurallySymmetricKnown()`).
 
 .seealso: `MATAIJTCU`, `MATSHELL`, `MatSampledLRSetSoftmax()`, `MatSampledMatTransposeMult()`, `MatCreateLRC()`
 @*/

@@ -43,7 +43,7 @@ static PetscErrorCode Dense(const char type[], PetscInt N, PetscInt round, Mat *
 }
 
 /* The same operator with its entries computed one by one */
-static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yround, PetscBool softmax, Mat *E)
+static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yround, PetscBool scale, PetscBool softmax, Mat *E)
 {
   PetscInt r0, r1;
 
@@ -51,20 +51,21 @@ static PetscErrorCode Explicit(Mat S, PetscInt k, PetscInt xround, PetscInt yrou
   PetscCall(MatConvert(S, MATAIJ, MAT_INITIAL_MATRIX, E));
   PetscCall(MatGetOwnershipRange(S, &r0, &r1));
   for (PetscInt i = r0; i < r1; i++) {
-    const PetscInt *j;
-    PetscInt        n;
-    PetscScalar     entry[ROWS] = {0}, all = 0;
-    PetscReal       most = PETSC_NINFINITY;
+    const PetscInt    *j;
+    const PetscScalar *s;
+    PetscInt           n;
+    PetscScalar        entry[ROWS] = {0}, all = 0;
+    PetscReal          most = PETSC_NINFINITY;
 
-    PetscCall(MatGetRow(S, i, &n, &j, NULL));
+    PetscCall(MatGetRow(S, i, &n, &j, &s));
     for (PetscInt e = 0; e < n; e++) {
       for (PetscInt l = 0; l < k; l++) entry[e] += Operand(i, l, xround) * Operand(j[e], l, yround);
-      entry[e] *= Entry(i, j[e]);
+      if (scale) entry[e] *= s[e];
       most = PetscMax(most, PetscRealPart(entry[e]));
     }
     for (PetscInt e = 0; softmax && e < n; e++) all += entry[e] = PetscExpScalar(entry[e] - most);
     for (PetscInt e = 0; e < n; e++) PetscCall(MatSetValue(*E, i, j[e], softmax ? entry[e] / all : entry[e], INSERT_VALUES));
-    PetscCall(MatRestoreRow(S, i, &n, &j, NULL));
+    PetscCall(MatRestoreRow(S, i, &n, &j, &s));
   }
   PetscCall(MatAssemblyBegin(*E, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*E, MAT_FINAL_ASSEMBLY));
@@ -160,18 +161,57 @@ static PetscErrorCode Solve(Mat M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With -expect_fused each first product after a change is made in one pass, and no other */
-static PetscErrorCode CheckFused(Mat S)
+/* With -expect_fused the first of such products after a change is made in one pass, and no other */
+static PetscErrorCode CheckFused(Mat S, PetscInt expected)
 {
   MatAIJTCUCounts counts;
-  PetscInt        expected;
-  PetscBool       set;
+  PetscBool       fused, set;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-expect_fused", &expected, &set));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-expect_fused", &fused, &set));
   if (!set) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!fused) expected = 0;
   PetscCall(MatAIJTCUGetCounts(S, &counts));
   if (counts.fused != expected) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt64_FMT " products in one pass, not %" PetscInt_FMT "\n", counts.fused, expected));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first product is one with the transpose: S^T + a S has a symmetric pattern, and with a = 1 symmetric values */
+static PetscErrorCode CheckTransposed(Mat S, Mat X, Mat Y, Mat Z)
+{
+  const struct {
+    PetscScalar a;
+    MatOption   known;
+    PetscBool   scale, fused;
+  } cases[] = {
+    {1, MAT_SYMMETRIC,              PETSC_TRUE,  PETSC_TRUE },
+    {2, MAT_STRUCTURALLY_SYMMETRIC, PETSC_FALSE, PETSC_TRUE },
+    {2, MAT_STRUCTURALLY_SYMMETRIC, PETSC_TRUE,  PETSC_FALSE},
+    {2, MAT_ROW_ORIENTED,           PETSC_FALSE, PETSC_FALSE}  /* nothing is known */
+  };
+
+  PetscFunctionBegin;
+  for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
+    Mat T, M, E, R, right;
+
+    PetscCall(MatTranspose(S, MAT_INITIAL_MATRIX, &T));
+    PetscCall(MatAXPY(T, cases[c].a, S, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatSetFromOptions(T));
+    PetscCall(MatSetOption(T, cases[c].known, PETSC_TRUE));
+    PetscCall(MatCreateSampledLR(T, X, Y, cases[c].scale, &M));
+    PetscCall(Explicit(T, COLUMNS, 0, 1, cases[c].scale, PETSC_FALSE, &E));
+    PetscCall(MatTransposeMatMult(E, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &right));
+    PetscCall(MatTransposeMatMult(M, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &R));
+    PetscCall(Near(R, right, "first product with the transpose"));
+    PetscCall(MatTransposeMatMult(M, Z, MAT_REUSE_MATRIX, PETSC_DETERMINE, &R));
+    PetscCall(Near(R, right, "second product with the transpose"));
+    PetscCall(CheckFused(T, cases[c].fused));
+    PetscCall(MatDestroy(&R));
+    PetscCall(MatDestroy(&right));
+    PetscCall(MatDestroy(&E));
+    PetscCall(MatDestroy(&M));
+    PetscCall(MatDestroy(&T));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,6 +240,7 @@ int main(int argc, char **argv)
   PetscCall(Dense(type, COLUMNS, 0, &X));
   PetscCall(Dense(type, COLUMNS, 1, &Y));
   PetscCall(Dense(type, 5, 2, &Z));
+  PetscCall(CheckTransposed(S, X, Y, Z));
   PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
   for (PetscInt round = 0; round < 2; round++) { /* another X the second time */
     if (round) PetscCall(Fill(X, 3));
@@ -207,12 +248,12 @@ int main(int argc, char **argv)
       if (!PetscDefined(USE_COMPLEX)) PetscCall(MatSampledLRSetSoftmax(M, (PetscBool)softmax));
       PetscCall(MatSampledLRGetSoftmax(M, &is));
       if (is != (PetscBool)softmax) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatSampledLRGetSoftmax() gives %d\n", is));
-      PetscCall(Explicit(S, COLUMNS, round ? 3 : 0, 1, (PetscBool)softmax, &E));
+      PetscCall(Explicit(S, COLUMNS, round ? 3 : 0, 1, PETSC_TRUE, (PetscBool)softmax, &E));
       PetscCall(Check(M, E, Z));
       PetscCall(MatDestroy(&E));
     }
   }
-  PetscCall(CheckFused(S));
+  PetscCall(CheckFused(S, 4));
   PetscCall(MatDestroy(&M));
   PetscCall(MatCreateSampledLR(S, X, X, PETSC_TRUE, &M)); /* a dominant diagonal */
   PetscCall(Solve(M));
@@ -243,11 +284,11 @@ int main(int argc, char **argv)
     test:
       suffix: cuda_fused
       requires: cuda double
-      args: -mat_type aijtcu -mat_aijtcu_path tcu -mat_aijtcu_format {{8,64,64,4 8,24,8,4}} -dense_type densecuda -expect_fused 4 -use_gpu_aware_mpi 0
+      args: -mat_type aijtcu -mat_aijtcu_path tcu -mat_aijtcu_format {{8,64,64,4 8,24,8,4}} -dense_type densecuda -expect_fused true -use_gpu_aware_mpi 0
 
     test:
       suffix: cuda_csr
       requires: cuda
-      args: -mat_type aijtcu -mat_aijtcu_path csr -dense_type densecuda -expect_fused 0 -use_gpu_aware_mpi 0
+      args: -mat_type aijtcu -mat_aijtcu_path csr -dense_type densecuda -expect_fused false -use_gpu_aware_mpi 0
 
 TEST*/
