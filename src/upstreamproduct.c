@@ -20,6 +20,9 @@
        MatTransposeMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C);
        // C is as it was, if A is a MATMPIAIJCUSPARSE
 
+     The data on the device of a MATSEQAIJCUSPARSE without entries stay as they are when its pattern changes, and are
+     made anew with the next change of values, without the descriptor.
+
      What would help: the object state and the nonzero state of A in the product's data, and the symbolic phase again
      where they differ.
 
@@ -32,8 +35,9 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
 {
   const MatProductType type       = C->product->type;
   const PetscBool      bysymmetry = C->product->symbolic_used_the_fact_A_is_symmetric; /* then A^T B is A B */
-  const PetscBool      copied     = (PetscBool)(parallel && device && ((type == MATPRODUCT_AtB && !bysymmetry) || type == MATPRODUCT_ABt));
+  PetscBool            byvalues   = (PetscBool)(parallel && device && ((type == MATPRODUCT_AtB && !bysymmetry) || type == MATPRODUCT_ABt));
   AIJTCUOperandKey     now;
+  MatInfo              info;
   PetscBool            bydense;
 
   PetscFunctionBegin;
@@ -41,7 +45,9 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &bydense, MATSEQDENSE, MATMPIDENSE, ""));
   if (!bydense) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUOperandKeyGet(C->product->A, &now));
-  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now.pattern, &then->pattern) || now.plan != then->plan || (copied && now.values != then->values));
+  PetscCall(MatGetInfo(C->product->A, MAT_LOCAL, &info));
+  if (device && info.nz_used == 0) byvalues = PETSC_TRUE;
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now.pattern, &then->pattern) || now.plan != then->plan || (byvalues && now.values != then->values));
   if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,6 +17,13 @@ nothing that the library made may be left. What PETSc's own functions leave afte
 static PetscInt  ncomplaints;
 static PetscBool print, attached;
 
+/* Whether plans may share what an attempt leaves, and whether it has left something */
+static enum {
+  SHARED_NO,
+  SHARED_MAYBE,
+  SHARED_LEFT
+} shared;
+
 static void Complain(const Scenario *s, PetscInt k, const char text[])
 {
   if (ncomplaints++ < 40) fprintf(stdout, "[%d] %s, call %d, %s: %s\n", rank, s->name, (int)k, victim ? victim : "none", text);
@@ -152,7 +159,8 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   }
   if (Destroy(&w)) Complain(s, k, "what was made cannot be destroyed");
   if (fails && LeavesMatrix(s)) lost = PETSC_TRUE;
-  if (nmade && !lost) {
+  if (nmade && !lost && shared == SHARED_MAYBE) shared = SHARED_LEFT;
+  else if (nmade && !lost) {
     char text[256];
 
     PetscCall(PetscSNPrintf(text, sizeof(text), "left: %d things, one made by %s, line or call %d", nmade, made[0].by, made[0].line));
@@ -164,25 +172,28 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
 }
 
 /*
-   What plans share goes with the last of them. A matrix that was lost has one, and keeps it. So all that the scenario
-   shares is made again without a failure, before the next attempt.
+   What plans share goes with the last of them. A matrix that was lost has one, and keeps it from then on. So what is
+   left after that may be shared: the same once more must leave nothing.
 */
 static PetscErrorCode AttemptAll(const Scenario *s)
 {
-  PetscInt  n, k;
-  PetscBool kept = PETSC_FALSE;
+  static PetscBool kept;
+  PetscInt         n, k;
 
   PetscFunctionBegin;
   PetscCall(Attempt(s, 0));
   PetscCallMPI(MPIU_Allreduce(&ncalls, &n, 1, MPIU_INT, MPI_MAX, PETSC_COMM_WORLD));
   for (k = 1; k <= n; k++) {
-    PetscBool keeps;
+    PetscBool now[2];
 
+    shared = kept ? SHARED_MAYBE : SHARED_NO;
     PetscCall(Attempt(s, k));
-    keeps = (PetscBool)(lost || half);
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &keeps, 1, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
-    if (keeps && !kept) PetscCall(Attempt(s, 0));
-    if (keeps) kept = PETSC_TRUE;
+    now[0] = (PetscBool)(shared == SHARED_LEFT);
+    now[1] = (PetscBool)(lost || half);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, now, 2, MPI_C_BOOL, MPI_LOR, PETSC_COMM_WORLD));
+    if (now[1]) kept = PETSC_TRUE;
+    shared = SHARED_NO;
+    if (now[0]) PetscCall(Attempt(s, k));
   }
   if (print) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " calls failed\n", s->name, n));
   PetscFunctionReturn(PETSC_SUCCESS);
