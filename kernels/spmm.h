@@ -115,7 +115,7 @@ typedef struct {
 
   /* Of the VectorPlan */
   int32_t nodes;
-  bool    bins, short_columns; /* bins: the lanes of a row follow from its length */
+  bool    bins, staged, short_columns; /* bins: the lanes of a row follow from its length */
 
   /*
      Of the Hrpb: whether a block fits into shared memory. Where bricks are not built yet the choice of a kernel goes by

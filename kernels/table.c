@@ -11,7 +11,7 @@
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksRows, SpmmBricksGather, SpmmBricksGeneral;
 DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy, SpmmFusedBricks;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
-DEVICE_KERNEL SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
+DEVICE_KERNEL SpmmVectorStaged, SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
 
 /* The first that takes a product makes it: the order decides where several do */
@@ -29,6 +29,7 @@ static const SpmmKernel *const kernels[] = {
   &SpmmSampledRows,
   &SpmmSampledCopy,
   &SpmmFusedBricks,
+  &SpmmVectorStaged,
   &SpmmVectorBins,
   &SpmmVectorNodes,
   &SpmmVectorCsr16,
@@ -79,6 +80,7 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.longest       = A->vector->longest;
     f.nodes         = A->vector->nnodes;
     f.bins          = A->vector->nrows > 0 && A->vector->lanes == 0;
+    f.staged        = A->vector->blocks != NULL;
     f.short_columns = A->vector->columns != NULL;
   }
   if (A->hrpb) {

@@ -97,6 +97,7 @@ void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *f
   const SpmmFacts     found  = SpmmFactsOf(&matrix);
 
   facts->bins          = found.bins;
+  facts->staged        = found.staged;
   facts->nodes         = mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16 ? 0 : found.nodes;
   facts->short_columns = mult != MAT_AIJTCU_MULT_CSR && found.short_columns;
 }

@@ -32,9 +32,8 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, 8) VectorBins(const __g
 {
   const int32_t block = (int32_t)blockIdx.x - a.nparts;
 
-  HrpbLetNextKernelCome();
-  if (block < 0) VectorMultiplyPart(a, blockIdx.x);
-  else if (block < bins.block[1]) MultiplyBin<0>(a, bins, block);
+  if (VectorHasLongRows(a, block)) return;
+  if (block < bins.block[1]) MultiplyBin<0>(a, bins, block);
   else if (block < bins.block[2]) MultiplyBin<1>(a, bins, block);
   else if (block < bins.block[3]) MultiplyBin<2>(a, bins, block);
   else if (block < bins.block[4]) MultiplyBin<3>(a, bins, block);
@@ -57,14 +56,12 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
     bins.row[bin + 1] = bins.row[bin] + rows;
     blocks += rows / per_block + (rows % per_block > 0);
   }
-  VectorBins<<<p.nparts + blocks, VECTOR_THREADS, 0, stream>>>(p, bins);
-  HrpbCallCuda(cudaGetLastError());
-  return VectorCombine(&p, stream);
+  return VectorLaunch(VectorBins, &p, blocks, stream, bins);
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)
 {
-  return facts->bins && VectorTakes(o);
+  return facts->bins && !facts->staged && VectorTakes(o);
 }
 
 SPMM_KERNEL(SpmmVectorBins) = {

@@ -2,10 +2,8 @@
    CSR times one vector, with a few lanes of a warp for each row. A thread block has each part of a row that is cut.
 */
 #include "vector.cuh"
-#include "../common/launch.cuh"
 
 enum {
-  COMBINE_THREADS = 64,
   MOST_LANES_OF_8 = 4 /* more lanes do not have eight entries on their way, but four */
 };
 
@@ -25,11 +23,7 @@ template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_boun
   const uint32_t row  = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;
 
-  HrpbLetNextKernelCome();
-  if (blockIdx.x < a.nparts) {
-    VectorMultiplyPart(a, blockIdx.x);
-    return;
-  }
+  if (VectorHasLongRows(a, (int32_t)blockIdx.x - a.nparts)) return;
 
   const HrpbInt begin  = row < a.nrows ? __ldg(a.rowptr + row) : 0;
   const int32_t length = row < a.nrows ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
@@ -43,27 +37,17 @@ template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_boun
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
 
-/* A thread has a row. Few rows have many parts */
-static __global__ void __launch_bounds__(COMBINE_THREADS) CombineParts(const __grid_constant__ VectorProduct a)
+static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TURNS, false)) MultiplyParts(const __grid_constant__ VectorProduct a)
 {
-  const int64_t i = (int64_t)blockIdx.x * COMBINE_THREADS + threadIdx.x;
-
-  HrpbWaitForKernelBefore();
-  if (i >= a.nlong) return;
-
-  const VectorLongRow r   = a.long_rows[i];
-  HrpbScalar          sum = 0;
-
-  if (r.nparts == 1) return;
-#pragma unroll 8
-  for (int32_t k = 0; k < r.nparts; k++) sum += a.partial[r.first + k];
-  VectorStore(a, r.row, sum);
+  HrpbLetNextKernelCome();
+  VectorMultiplyPart(a, blockIdx.x);
 }
 
-HrpbError VectorCombine(const VectorProduct *p, cudaStream_t stream)
+HrpbError VectorMultiplyParts(const VectorProduct *p, cudaStream_t stream)
 {
-  if (p->nparts == p->nlong) return HRPB_SUCCESS; /* each long row has one part */
-  return LaunchAfter(CombineParts, dim3(HrpbGrid(p->nlong, COMBINE_THREADS)), COMBINE_THREADS, 0, stream, *p);
+  MultiplyParts<<<p->nparts, VECTOR_THREADS, 0, stream>>>(*p);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
 }
 
 bool VectorTakes(const SpmmOperands *o)
@@ -82,11 +66,11 @@ HrpbError VectorProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work
   const VectorPlan *v = A->vector;
 
   if (!VectorTakes(o)) return HRPB_ERR_UNSUPPORTED;
-  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, v->nrows, v->nnodes, v->nlong, v->nparts, v->long_entries};
+  *p = {A->rowptr, A->colidx, A->values, o->X.array, o->update == SPMM_ADD ? o->Y0.array : NULL, o->Y.array, (HrpbScalar *)work, (const VectorPart *)v->parts, (const VectorLongRow *)v->long_rows, (const int32_t *)v->nodes, (const int32_t *)v->order, (const int32_t *)v->bases, v->columns ? (const uint16_t *)v->columns - v->first : NULL, (const VectorBlock *)v->blocks, (const uint8_t *)v->places, v->nrows, v->nnodes, v->nlong, v->long_entries, v->nparts, 0};
   return HRPB_SUCCESS;
 }
 
-template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p, int32_t turns, cudaStream_t stream)
+template <int LANES, bool SHORT> static HrpbError Launch(VectorProduct *p, int32_t turns, cudaStream_t stream)
 {
   auto kernel = turns == 2 ? VectorCsr<LANES, 2, SHORT> : VectorCsr<LANES, 4, SHORT>;
 
@@ -94,9 +78,7 @@ template <int LANES, bool SHORT> static HrpbError Launch(const VectorProduct *p,
     if (turns == 8) kernel = VectorCsr<LANES, 8, SHORT>;
   }
 
-  kernel<<<p->nparts + HrpbGrid(p->nrows, VECTOR_THREADS / LANES), VECTOR_THREADS, 0, stream>>>(*p);
-  HrpbCallCuda(cudaGetLastError());
-  return VectorCombine(p, stream);
+  return VectorLaunch(kernel, p, HrpbGrid(p->nrows, VECTOR_THREADS / LANES), stream);
 }
 
 template <bool SHORT> static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)

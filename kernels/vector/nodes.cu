@@ -59,11 +59,7 @@ template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bound
   const uint32_t node = (blockIdx.x - a.nparts) * (VECTOR_THREADS / LANES) + threadIdx.x / LANES;
   const int32_t  lane = threadIdx.x % LANES;
 
-  HrpbLetNextKernelCome();
-  if (blockIdx.x < a.nparts) {
-    VectorMultiplyPart(a, blockIdx.x);
-    return;
-  }
+  if (VectorHasLongRows(a, (int32_t)blockIdx.x - a.nparts)) return;
 
   const bool    is     = node < a.nnodes;
   const int32_t row    = is ? __ldg(a.nodes + node) : 0, nrows = is ? __ldg(a.nodes + node + 1) - row : 0;
@@ -89,17 +85,15 @@ template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bound
   }
 }
 
-template <int LANES, int ROWS> static HrpbError Launch(const VectorProduct *p, cudaStream_t stream)
+template <int LANES, int ROWS> static HrpbError Launch(VectorProduct *p, cudaStream_t stream)
 {
   const int64_t per_block = VECTOR_THREADS / LANES;
   const auto    kernel    = p->columns ? VectorNodes<LANES, ROWS, true> : VectorNodes<LANES, ROWS, false>;
 
-  kernel<<<p->nparts + (unsigned)((p->nnodes + per_block - 1) / per_block), VECTOR_THREADS, 0, stream>>>(*p);
-  HrpbCallCuda(cudaGetLastError());
-  return VectorCombine(p, stream);
+  return VectorLaunch(kernel, p, (p->nnodes + per_block - 1) / per_block, stream);
 }
 
-template <int LANES> static HrpbError LaunchRows(const VectorProduct *p, int32_t rows, cudaStream_t stream)
+template <int LANES> static HrpbError LaunchRows(VectorProduct *p, int32_t rows, cudaStream_t stream)
 {
   return rows == 2 ? Launch<LANES, 2>(p, stream) : rows == 3 ? Launch<LANES, 3>(p, stream) : rows == 4 ? Launch<LANES, 4>(p, stream) : rows == 6 ? Launch<LANES, 6>(p, stream) : Launch<LANES, VECTOR_NODE>(p, stream);
 }

@@ -5,6 +5,7 @@
 
 #include "../spmm.h"
 #include "../common/device.cuh"
+#include "../common/launch.cuh"
 
 enum {
   VECTOR_PART_TURNS = 4 /* entries of a lane of a part that are on their way together */
@@ -31,11 +32,14 @@ struct VectorProduct {
   const VectorLongRow *long_rows;
   const int32_t       *nodes, *order, *bases;
   const uint16_t      *columns; /* that of entry 0 of the CSR; NULL without short columns */
-  int32_t              nrows, nnodes, nlong, nparts, long_entries;
+  const VectorBlock   *blocks;
+  const uint8_t       *places;
+  int32_t              nrows, nnodes, nlong, long_entries;
+  int32_t              nparts, nblocks; /* of a launch: thread blocks for parts, and, behind them, for rows */
 };
 
-/* csr.cu: rows that are cut, from the sums of their parts */
-HrpbError VectorCombine(const VectorProduct *, cudaStream_t);
+/* csr.cu: a kernel with all parts of rows that are cut */
+HrpbError VectorMultiplyParts(const VectorProduct *, cudaStream_t);
 
 /* csr.cu: bytes of workspace, and a product as it was described. HRPB_ERR_UNSUPPORTED for what is not taken */
 bool      VectorTakes(const SpmmOperands *);
@@ -121,4 +125,50 @@ static __device__ __forceinline__ void VectorMultiplyPart(const VectorProduct &a
   for (int w = 0; w < WARPS; w++) sum += warp_sum[w];
   if (p.whole) VectorStore(a, p.row, sum);
   else a.partial[i] = sum;
+}
+
+/* A row that was cut, from the sums of its parts. Few rows have many */
+static __device__ __forceinline__ void VectorCombineParts(const VectorProduct &a, int64_t i)
+{
+  if (i >= a.nlong) return;
+
+  const VectorLongRow r   = a.long_rows[i];
+  HrpbScalar          sum = 0;
+
+  if (r.nparts == 1) return;
+#pragma unroll 8
+  for (int32_t k = 0; k < r.nparts; k++) sum += a.partial[r.first + k];
+  VectorStore(a, r.row, sum);
+}
+
+/*
+   Whether a thread block, counted from the first that has rows, has none: it is given a part, or rows that were cut.
+   These come last, and wait for the kernel that has their parts
+*/
+static __device__ __forceinline__ bool VectorHasLongRows(const VectorProduct &a, int32_t block)
+{
+  if (block >= 0 && block < a.nblocks) return false;
+  if (block < 0) VectorMultiplyPart(a, blockIdx.x);
+  else {
+    HrpbWaitForKernelBefore();
+    VectorCombineParts(a, (int64_t)(block - a.nblocks) * VECTOR_THREADS + threadIdx.x);
+  }
+  return true;
+}
+
+/*
+   Launch a kernel with so many thread blocks for rows, which calls VectorHasLongRows(). Where a row has several parts,
+   a kernel with all parts goes ahead, and they are added up when they are long done
+*/
+template <typename... More> static HrpbError VectorLaunch(void (*kernel)(VectorProduct, More...), VectorProduct *p, int64_t nblocks, cudaStream_t stream, const More &...more)
+{
+  const bool     apart   = p->nparts > p->nlong;
+  const unsigned combine = apart ? HrpbGrid(p->nlong, VECTOR_THREADS) : 0;
+
+  if (apart) {
+    HrpbCall(VectorMultiplyParts(p, stream));
+    p->nparts = 0;
+  }
+  p->nblocks = (int32_t)nblocks;
+  return LaunchAs(!apart, kernel, dim3((unsigned)(p->nparts + p->nblocks) + combine), VECTOR_THREADS, 0, stream, *p, more...);
 }

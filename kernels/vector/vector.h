@@ -25,7 +25,8 @@ enum {
   VECTOR_PART    = 4096, /* entries of a part of a row that is cut */
   VECTOR_NODE    = 8,    /* the most rows of a node */
   VECTOR_GROUP   = 32,   /* rows whose short columns begin at the same one */
-  VECTOR_BINS    = 6     /* numbers of lanes: 1, 2, 4, ..., 32 */
+  VECTOR_BINS    = 6,    /* numbers of lanes: 1, 2, 4, ..., 32 */
+  VECTOR_STAGED  = 1024  /* the most entries of rows that a thread block stages */
 };
 
 #ifdef __CUDACC__
@@ -39,6 +40,13 @@ static VECTOR_BOTH inline int32_t VectorBinEntries(int bin)
   return bin == 0 ? 3 : bin == 1 ? 8 : bin == 2 ? 20 : bin == 3 ? 48 : bin == 4 ? 128 : 256;
 }
 
+/* Rows that a thread block stages: neighbours, none of which is cut. rows: how many have 1 << bin lanes */
+typedef struct VectorBlock {
+  HrpbInt  begin; /* the first entry */
+  int32_t  entries, first;
+  uint16_t rows[VECTOR_BINS];
+} VectorBlock;
+
 /*
    What is known of a pattern, and lives as long as it does. It does not depend on values.
 
@@ -49,6 +57,9 @@ static VECTOR_BOTH inline int32_t VectorBinEntries(int bin)
    base is negative, and columns are those of the CSR.
 
    Nodes and short columns are there if they were asked for, and pay.
+
+   Rows whose lanes follow from their length are in bins, or, where that pays, a thread block stages them: it reads all
+   entries of neighbouring rows at once.
 */
 typedef struct {
   int32_t nrows, ncols;
@@ -63,20 +74,25 @@ typedef struct {
   void   *nodes;                 /* in device memory: the first row of each node, and nrows */
   void   *columns, *bases;       /* in device memory: the short column of each entry, and the bases, as int32_t */
   int32_t bin_rows[VECTOR_BINS]; /* where lanes is zero: rows with 1 << bin lanes */
-  void   *order;                 /* in device memory: these rows, bin by bin; NULL where lanes is not zero */
+  void   *order;                 /* in device memory: these rows, bin by bin; NULL where there are no bins */
+  int32_t nblocks;               /* thread blocks for staged rows */
+  void   *blocks;                /* in device memory: a VectorBlock of each; NULL where no rows are staged */
+  void   *places;                /* in device memory: its rows from the first, as uint8_t, most lanes first */
   int64_t bytes;                 /* of device memory that all these arrays have */
 } VectorPlan;
 
 /*
    VectorPlanDevice() finds what each product needs, and reads the row pointers a few times. VectorNodesDevice() looks
    for nodes in the plan's matrix, and VectorColumnsDevice() makes short columns. Each takes as long as a few products.
+   VectorStageDevice() has rows staged whose lanes follow from their length, whether that pays or not.
    All wait for their numbers. HRPB_ERR_OVERFLOW: 2^31 rows or columns, or a row with as many entries.
    HRPB_ERR_UNSUPPORTED: the device runs none of the kernels. After an error of the first the plan is zeroed; after one
-   of the others it is as it was, without nodes, or without short columns
+   of the others it is as it was, without nodes, short columns, or staged rows
 */
 HrpbError VectorPlanDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, HrpbStream stream, VectorPlan *);
 HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
 HrpbError VectorColumnsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, VectorPlan *);
+HrpbError VectorStageDevice(const HrpbInt *rowptr, HrpbStream stream, VectorPlan *);
 void      VectorPlanDestroyDevice(VectorPlan *, HrpbStream stream);
 
 /* The transpose, with the plan of its pattern. values are those of the last VectorTransposeValuesDevice() */

@@ -144,6 +144,41 @@ static void TestNodes(const Matrix *A, const VectorPlan *plan)
   Report(ok, "wrong nodes", A->name);
 }
 
+/* The bin of a row that is not cut */
+static int BinOf(int64_t length)
+{
+  int bin = 0;
+
+  while (length > VectorBinEntries(bin)) bin++;
+  return bin;
+}
+
+/* Each row that is not cut is in one block. Rows of a block are neighbours, and no more than it has room for */
+static void TestBlocks(const Matrix *A, const VectorPlan *plan)
+{
+  const std::vector<VectorBlock> blocks = Download((const VectorBlock *)plan->blocks, plan->nblocks);
+  const std::vector<uint8_t>     places = Download((const uint8_t *)plan->places, plan->nrows);
+  std::vector<int>               found((size_t)A->nrows);
+  bool                           ok = true;
+
+  for (const VectorBlock &b : blocks) {
+    int64_t at = b.first, entries = 0;
+
+    for (int bin = VECTOR_BINS - 1; bin >= 0; bin--) {
+      for (int64_t end = at + b.rows[bin]; at < end && ok; at++) {
+        const int64_t row = b.first + places[at], length = row < A->nrows ? A->rowptr[row + 1] - A->rowptr[row] : -1;
+
+        ok = length >= 0 && length <= plan->long_entries && BinOf(length) == bin && !found[row]++;
+        entries += length;
+      }
+    }
+    ok = ok && at > b.first && at - b.first <= VECTOR_THREADS && b.begin == A->rowptr[b.first] + plan->first;
+    ok = ok && b.entries == entries && entries == A->rowptr[at] - A->rowptr[b.first] && entries <= VECTOR_STAGED;
+  }
+  for (int64_t i = 0; i < A->nrows; i++) ok = ok && (found[i] == 1 || A->rowptr[i + 1] - A->rowptr[i] > plan->long_entries);
+  Report(ok, "wrong thread blocks of rows", A->name);
+}
+
 /* The transpose is A's entries by columns, in the order of rows; new values come to their places */
 static void TestTranspose(const Matrix *A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
 {
@@ -175,7 +210,32 @@ enum Kind {
   FAR    /* bases do not reach */
 };
 
-/* Each kernel with every number of lanes */
+/* Each kernel that takes the plan, with every number of lanes */
+static void TestKernels(const Matrix &A, const VectorPlan *plan, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbScalar *values)
+{
+  for (int i = 0, call = 0; SpmmKernelGet(i); i++) {
+    const SpmmKernel  *k     = SpmmKernelGet(i);
+    const SpmmMatrix   S     = {.nrows = A.nrows, .ncols = A.ncols, .vector = plan};
+    const SpmmFacts    facts = SpmmFactsOf(&S);
+    const SpmmOperands o     = SpmmPlain(1, NULL, A.ncols, NULL, A.nrows);
+
+    if (k->op != SPMM_OP_VECTOR || !k->takes(&facts, NULL, &o, NULL)) continue;
+    for (int lanes = 1; lanes <= 32 && plan->lanes; lanes *= 2) {
+      const bool nodes = !strcmp(k->name, "vector-nodes");
+
+      for (int turns = 2; turns <= (nodes ? 2 : 8); turns *= 2) {
+        VectorPlan with = *plan;
+
+        with.lanes = lanes;
+        with.turns = turns;
+        if (lanes % 3 == 1 && nodes) with.columns = NULL; /* it takes those of the CSR, too */
+        for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+      }
+    }
+    for (int special = 0; special < 5; special++, call++) TestVector(&A, plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+  }
+}
+
 static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
 {
   Matrix                  M = A;
@@ -208,26 +268,11 @@ static void TestMatrix(const Matrix &A, Kind kind, int64_t shift = 0)
   if (plan.nnodes) TestNodes(&A, &plan);
   Check(VectorColumnsDevice(rowptr, colidx, NULL, &plan));
   Report((plan.columns != NULL) == (kind != BINS && kind != FAR && !A.values.empty()), "wrong choice of short columns", A.name);
-  for (int i = 0, call = 0; SpmmKernelGet(i); i++) {
-    const SpmmKernel  *k     = SpmmKernelGet(i);
-    const SpmmMatrix   S     = {.nrows = A.nrows, .ncols = A.ncols, .vector = &plan};
-    const SpmmFacts    facts = SpmmFactsOf(&S);
-    const SpmmOperands o     = SpmmPlain(1, NULL, A.ncols, NULL, A.nrows);
-
-    if (k->op != SPMM_OP_VECTOR || !k->takes(&facts, NULL, &o, NULL)) continue;
-    for (int lanes = 1; lanes <= 32 && plan.lanes; lanes *= 2) {
-      const bool nodes = !strcmp(k->name, "vector-nodes");
-
-      for (int turns = 2; turns <= (nodes ? 2 : 8); turns *= 2) {
-        VectorPlan with = plan;
-
-        with.lanes = lanes;
-        with.turns = turns;
-        if (lanes % 3 == 1 && nodes) with.columns = NULL; /* it takes those of the CSR, too */
-        for (int special = 0; special < 5; special++, call++) TestVector(&A, &with, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
-      }
-    }
-    for (int special = 0; special < 5; special++, call++) TestVector(&A, &plan, rowptr, colidx, values, k, call % 3 > 0, call % 3 == 1, special);
+  TestKernels(A, &plan, rowptr, colidx, values);
+  if (kind == BINS) {
+    Check(VectorStageDevice(rowptr, NULL, &plan));
+    TestBlocks(&A, &plan);
+    TestKernels(A, &plan, rowptr, colidx, values);
   }
   TestTranspose(&A, &plan, rowptr, colidx, values);
   VectorPlanDestroyDevice(&plan, NULL);
@@ -249,6 +294,20 @@ static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int
     A.rowptr.push_back((HrpbInt)A.colidx.size());
   }
   return A;
+}
+
+/* Rows of all lengths where the number of lanes changes, behind many empty ones, beside rows that are cut */
+static Matrix AllLengths(const char *name, int64_t times)
+{
+  static const int64_t some[] = {256, 256, 256, 256, 0, 1, 3, 4, 8, 9, 20, 21, 48, 49, 128, 129, 256, 257, 255, 300, 4097};
+  std::vector<int64_t> lengths;
+
+  for (int64_t i = 0; i < times; i++) {
+    lengths.insert(lengths.end(), 100 * (size_t)i, 0);
+    for (int64_t length : some) lengths.push_back(length);
+    for (int64_t k = 0; k < 40 * i; k++) lengths.push_back(some[Random() % 13]);
+  }
+  return Lengths(name, lengths, 3000);
 }
 
 /* Runs of up to most rows with the same columns */
@@ -306,6 +365,26 @@ static Matrix FarApart(int64_t rows)
   return A;
 }
 
+/* Rows of many lengths are staged where there are many columns and many entries, and are in bins elsewhere */
+static void TestStaged(void)
+{
+  enum {
+    NROWS = 65536
+  };
+  std::vector<HrpbInt> rows(NROWS + 1);
+
+  for (int64_t i = 0; i < NROWS; i++) rows[i + 1] = rows[i] + (i % 64 ? 50 : 1000); /* 2^22 and a hundredth */
+  for (int k = 0; k < 3; k++) {
+    HrpbInt   *rowptr = Upload(rows);
+    VectorPlan plan;
+
+    Check(VectorPlanDevice(k == 1 ? NROWS - 1024 : NROWS, k == 2 ? 131072 : 131073, rowptr, NULL, &plan));
+    Report(plan.lanes == 0 && (plan.blocks != NULL) == (k == 0) && (plan.order == NULL) == (k == 0), "wrong choice of rows that are staged", k == 0 ? "many" : k == 1 ? "few entries" : "few columns");
+    VectorPlanDestroyDevice(&plan, NULL);
+    cudaFree(rowptr);
+  }
+}
+
 /* Operands that are not one vector */
 static void TestRefused(void)
 {
@@ -317,7 +396,8 @@ static void TestRefused(void)
     if (k->op != SPMM_OP_VECTOR) continue;
     facts.nodes         = 1;
     facts.short_columns = true;
-    facts.bins  = !strcmp(k->name, "vector-bins");
+    facts.staged        = !strcmp(k->name, "vector-staged");
+    facts.bins          = facts.staged || !strcmp(k->name, "vector-bins");
     Report(k->takes(&facts, NULL, &o, NULL), "does not take one vector", k->name);
     o.N = 2;
     Report(!k->takes(&facts, NULL, &o, NULL), "takes two vectors", k->name);
@@ -364,10 +444,12 @@ int main(int argc, char **argv)
   small_run = argc == 2 && !strcmp(argv[1], "-small");
   if (argc > 1 && !small_run) return Times(argc, argv);
   TestRefused();
+  TestStaged();
   TestMatrix(Make("band", 333, 333, Band), PLAIN);
   TestMatrix(Make("nothing", 40, 30, Nothing), NODES);
   TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), NODES, 5);
   TestMatrix(Lengths("long rows", {5, 1023, 1024, 1025, 0, 4095, 4096, 4097, 3, 8192, 8193, 20001}, 5000), BINS);
+  TestMatrix(AllLengths("all lengths", small_run ? 1 : 6), BINS, 3);
   if (!small_run) {
     for (int dofs = 1; dofs <= 9; dofs++) TestMatrix(Grid("27 points", 4, dofs, true), dofs > 1 ? NODES : PLAIN);
     TestMatrix(Grid("7 points", 9, 1, false), PLAIN, 1);

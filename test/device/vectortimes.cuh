@@ -144,6 +144,7 @@ static double BytesOf(const Matrix *A, const TimedProduct *p)
   bytes += ReadsShort(p) ? sizeof(uint16_t) * columns + sizeof(int32_t) * (nrows / VECTOR_GROUP) : sizeof(HrpbInt) * columns;
   bytes += first.empty() ? sizeof(HrpbInt) * nrows : (sizeof(HrpbInt) + sizeof(int32_t)) * first.size();
   if (p->kernel && plan->order) bytes += sizeof(int32_t) * nrows;
+  if (p->kernel && plan->blocks) bytes += sizeof(VectorBlock) * (size_t)plan->nblocks + sizeof(uint8_t) * nrows;
   return (double)bytes;
 }
 

@@ -295,6 +295,9 @@ static PetscErrorCode TestOneColumn(void)
   PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-csr16" : NULL, NULL, PETSC_FALSE, "one column, short columns"));
   q.f.matrix.bins = true;
   PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-bins" : NULL, NULL, PETSC_FALSE, "one column, rows of all lengths"));
+  q.f.matrix.staged = true;
+  PetscCall(CheckRest(&q, 1, HAVE_KERNELS ? "vector-staged" : NULL, NULL, PETSC_FALSE, "one column, rows that are staged"));
+  q.f.matrix.staged = false;
   q.o.tune = MAT_AIJTCU_TUNE_PROXY;
   PetscCall(CheckPath(&q, 1, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN, "one column, with tuning"));
   q.o.tune = MAT_AIJTCU_TUNE_NONE;
