@@ -13,8 +13,8 @@ static const SpmmModel h100 = {
   .source    = "test/results/bench-single-h100.csv",
   .commit    = "a2b168f",
 #else
-  .source    = "test/results/bench-double-h100.csv",
-  .commit    = "a2b168f",
+  .source    = "test/results/real-end-to-end-h100.csv, test/results/bench-double-h100.csv",
+  .commit    = "c163e5a, a2b168f",
 #endif
   .cc        = 90,
   .nsm       = 132,
@@ -23,38 +23,38 @@ static const SpmmModel h100 = {
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 1.42e7,
-      .least        = 1e7, /* of the base model */
-      .block        = 6.89e5,
-      .block_column = 2.03e3,
-      .brick        = 59,
+      .launch       = 9.92e6,
+      .least        = 1.94e7,
+      .block        = 4.61e5,
+      .block_column = 2.55e3,
+      .brick        = 62.8,
       .brick_column = 1.88,
-      .staged       = 0,
-      .dense        = 3.36
+      .staged       = 0.00943,
+      .dense        = 3.92
     },
     [HRPB_3XTF32] = {
       .launch       = 1.57e7,
       .least        = 2.03e7,
-      .block        = 6.24e5,
-      .block_column = 2.74e4,
-      .brick        = 55.8,
-      .brick_column = 0.7,
-      .staged       = 0.417,
+      .block        = 6.41e5,
+      .block_column = 2.67e4,
+      .brick        = 55.7,
+      .brick_column = 0.698,
+      .staged       = 0.42,
       .dense        = 1.46
     },
     [HRPB_TF32] = {
-      .launch       = 1.4e7, /* of the base model */
-      .least        = 1.5e7, /* of the base model */
-      .block        = 2.3e6, /* of the base model */
-      .block_column = 2.3e4, /* of the base model */
-      .brick        = 43, /* of the base model */
-      .brick_column = 0.62, /* of the base model */
-      .staged       = 0.44, /* of the base model */
-      .dense        = 0.91 /* of the base model */
+      .launch       = 1.13e7, /* of the base model */
+      .least        = 1.43e7, /* of the base model */
+      .block        = 4.7e5, /* of the base model */
+      .block_column = 3.23e3, /* of the base model */
+      .brick        = 54, /* of the base model */
+      .brick_column = 0.2, /* of the base model */
+      .staged       = 0.7, /* of the base model */
+      .dense        = 1.2 /* of the base model */
     }
   },
 #if defined(HRPB_USE_SINGLE)
-  .short_in_turn       = 0.2, /* of the base model */
+  .short_in_turn       = 1.04, /* of the base model */
   .narrow_windows_save = false,
   .csr = {
     .launch           = 1.73e7,
@@ -74,7 +74,7 @@ static const SpmmModel h100 = {
     .fewest_scattered = 10 /* of the base model */
   },
   .order = {
-    .permute    = 9.38,
+    .permute    = 9.37,
     .bricks     = 1.04, /* times */
     .level      = 8.67e7,
     .entry      = 127,
@@ -90,30 +90,30 @@ static const SpmmModel h100 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 0.34, /* of the base model */
+  .short_in_turn       = 1.04,
   .narrow_windows_save = true,
   .csr = {
-    .launch           = 1.77e7,
-    .column_launch    = 1.73e7,
-    .entry            = 3.9,
-    .staged_entry     = 4.5,
-    .entry_column     = 0.312,
-    .in_place         = 1.02,
-    .staged           = 0.349,
-    .column           = 4.82,
-    .dense            = 5.86,
-    .scattered        = 0.719,
+    .launch           = 2.04e7,
+    .column_launch    = 1.77e7,
+    .entry            = 3.77,
+    .staged_entry     = 4.07,
+    .entry_column     = 0.367,
+    .in_place         = 1.04,
+    .staged           = 0.371,
+    .column           = 4.91,
+    .dense            = 5.35,
+    .scattered        = 0.653,
     .spread           = 0,
-    .spread_byte      = 1.07e-8,
+    .spread_byte      = 1.09e-8,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 8 /* of the base model */
   },
   .order = {
-    .permute    = 13.5,
-    .bricks     = 0.935, /* times */
-    .level      = 8.49e7,
-    .entry      = 152,
+    .permute    = 8.9, /* of the base model */
+    .bricks     = 1, /* times, of the base model */
+    .level      = 3e7, /* of the base model */
+    .entry      = 200, /* of the base model */
     .long_entry = 600, /* of the base model */
     .one_row    = 5.7e4 /* of the base model */
   },

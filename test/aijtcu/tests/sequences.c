@@ -575,6 +575,6 @@ int main(int argc, char **argv)
       suffix: cuda
       requires: cuda
       nsize: {{1 2 3}}
-      args: -use_gpu_aware_mpi 0 -device -runs 40 -seed {{1 5000 10060 12000}}
+      args: -use_gpu_aware_mpi 0 -device -runs 6 -seed {{1 7025 8016 10080 12000}}
 
 TEST*/

@@ -2,6 +2,9 @@ static char help[] = "What src/upstream.c and src/upstreamproduct.c work around,
 -device: of types of the device.\n\n";
 
 #include <petsc/private/matimpl.h> /* operations of a matrix */
+#if PetscDefined(HAVE_CUDA)
+  #include <cuda_runtime_api.h>
+#endif
 
 enum {
   ROWS = 24
@@ -176,6 +179,9 @@ static PetscErrorCode ZeroEntries(void)
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
   ierr = MatSetValue(A, 0, 0, 0, ADD_VALUES);
   PetscCall(PetscPopErrorHandler());
+#if PetscDefined(HAVE_CUDA)
+  (void)cudaGetLastError(); /* otherwise the next query reports it again */
+#endif
   if (!ierr) {
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
