@@ -270,7 +270,7 @@ static PetscErrorCode AIJTCUPlanAskAgain(Mat A, AIJTCUPlan *plan, AIJTCUDecision
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &on_device));
-  same = (PetscBool)(last->known && last->on_device == on_device && answer->op == d->op && answer->N == d->N && answer->path == d->path && answer->reason == d->reason);
+  same = (PetscBool)(last->known && last->on_device == on_device && answer->op == d->op && answer->N == d->N && answer->path == d->path && answer->reason == d->reason && answer->adds == d->adds);
   if (same) PetscCall(PetscMemcmp(&last->options, options, sizeof(*options), &same));
   if (same) *d = *answer;
   else {

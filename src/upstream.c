@@ -252,15 +252,20 @@ PetscErrorCode AIJTCUZeroOnHost(Mat A, PetscBool *done)
   if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   *done = (PetscBool)(parallel || A->offloadmask == PETSC_OFFLOAD_CPU);
   for (int i = 0; i < 2 && *done; i++) {
-    PetscScalar *values;
-    MatInfo      info;
+    PetscScalar    *values;
+    const PetscInt *rowptr, *colidx;
+    PetscInt        n;
+    PetscBool       have;
 
     if (blocks[i] && blocks[i]->offloadmask != PETSC_OFFLOAD_CPU) PetscCall(MatZeroEntries(blocks[i]));
     else if (blocks[i]) {
-      PetscCall(MatGetInfo(blocks[i], MAT_LOCAL, &info));
+      /* Before its last assembly a matrix has gaps between rows, so it is not the number of nonzeros that counts */
+      PetscCall(MatGetRowIJ(blocks[i], 0, PETSC_FALSE, PETSC_FALSE, &n, &rowptr, &colidx, &have));
+      PetscCheck(have, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row pointers");
       PetscCall(MatSeqAIJGetArrayWrite(blocks[i], &values));
-      PetscCall(PetscArrayzero(values, (size_t)info.nz_used));
+      PetscCall(PetscArrayzero(values, (size_t)rowptr[n]));
       PetscCall(MatSeqAIJRestoreArrayWrite(blocks[i], &values));
+      PetscCall(MatRestoreRowIJ(blocks[i], 0, PETSC_FALSE, PETSC_FALSE, &n, &rowptr, &colidx, &have));
       PetscCall(PetscObjectStateIncrease((PetscObject)blocks[i]));
     }
   }

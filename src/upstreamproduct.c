@@ -46,7 +46,7 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
   if (!bydense) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUOperandKeyGet(C->product->A, &now));
   PetscCall(MatGetInfo(C->product->A, MAT_LOCAL, &info));
-  if (device && info.nz_used == 0) byvalues = PETSC_TRUE;
+  if (device && !parallel && info.nz_used == 0) byvalues = PETSC_TRUE; /* blocks are asked themselves */
   *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now.pattern, &then->pattern) || now.plan != then->plan || (byvalues && now.values != then->values));
   if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -365,8 +365,7 @@ HrpbError VectorStageDevice(const HrpbInt *rowptr, HrpbStream stream, VectorPlan
   Find      f = {};
   HrpbError err;
 
-  DropBlocks(v, stream);
-  if (v->nrows == 0 || v->lanes) return HRPB_SUCCESS;
+  if (v->nrows == 0 || v->lanes || v->blocks) return HRPB_SUCCESS;
   err = FindBlocks(rowptr, &f, stream, v);
   err = HrpbFree(f.first, err, stream);
   err = HrpbFree(f.number, err, stream);

@@ -537,6 +537,27 @@ static PetscErrorCode ZeroAndFill(Mat *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* There is room between rows, and values lie in front of it and behind it. All of them count from zero again */
+static PetscErrorCode ZeroUnassembled(Mat *X)
+{
+  PetscInt r0, r1, n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(*X, NULL, &n));
+  PetscCall(MatGetOwnershipRange(*X, &r0, &r1));
+  PetscCall(MatSeqAIJSetPreallocation(*X, 9, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*X, 9, NULL, 9, NULL));
+  for (PetscInt k = 0; k < 2; k++) {
+    for (PetscInt i = r0; i < r1; i++) {
+      for (PetscInt j = 0; j < 3; j++) PetscCall(MatSetValue(*X, i, (i + 7 * j) % n, 1 + k + j, ADD_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(*X, k ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(*X, k ? MAT_FINAL_ASSEMBLY : MAT_FLUSH_ASSEMBLY));
+    if (!k) PetscCall(MatZeroEntries(*X));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Filter(Mat *X)
 {
   PetscFunctionBegin;
@@ -592,6 +613,7 @@ static PetscErrorCode TestChanges(PetscInt m)
     {"MatResetPreallocation()",                 ResetPreallocation},
     {"MatStoreValues() and MatRetrieveValues()", StoreAndRetrieve},
     {"MatZeroEntries() after new nonzeros",     ZeroAndFill     },
+    {"MatZeroEntries() before the last assembly", ZeroUnassembled},
     {"MatFilter()",                             Filter          },
     {"MatPermute()",                            Permute         },
     {"MatCreateSubMatrix()",                    Submatrix       }
