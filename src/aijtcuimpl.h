@@ -169,6 +169,9 @@ PETSC_INTERN PetscErrorCode AIJTCUParentViewBegin(Mat, AIJTCUPlan **);
 PETSC_INTERN PetscErrorCode AIJTCUParentViewEnd(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUHasDevice(MPI_Comm, PetscBool *);
 
+/* blocks.c */
+PETSC_INTERN PetscErrorCode AIJTCULocalBlocks(Mat, Mat[2], const PetscInt **);
+
 /* agree.c */
 PETSC_INTERN PetscErrorCode AIJTCUAgree(MPI_Comm, PetscErrorCode, PetscBool, PetscBool *);
 

@@ -28,21 +28,19 @@ PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKe
 
 PetscErrorCode AIJTCUOperandKeyGet(Mat A, AIJTCUOperandKey *key)
 {
-  Mat         block[2] = {NULL, NULL};
+  Mat         block[2];
   AIJTCUPlan *plan;
-  PetscBool   parallel;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPatternKeyGet(A, &key->pattern));
   PetscCall(AIJTCUGetPlan(A, &plan));
   key->plan = plan ? plan->number : 0;
   PetscCall(PetscObjectStateGet((PetscObject)A, &key->values));
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
+  PetscCall(AIJTCULocalBlocks(A, block, NULL));
   for (int b = 0; b < 2; b++) { /* states only grow, and so does their sum */
     PetscObjectState state = 0;
 
-    if (block[b]) PetscCall(PetscObjectStateGet((PetscObject)block[b], &state));
+    if (block[b] && block[b] != A) PetscCall(PetscObjectStateGet((PetscObject)block[b], &state));
     key->values += state;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -270,7 +268,8 @@ static PetscErrorCode AIJTCUPlanAskAgain(Mat A, AIJTCUPlan *plan, AIJTCUDecision
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &on_device));
-  same = (PetscBool)(last->known && last->on_device == on_device && answer->op == d->op && answer->N == d->N && answer->path == d->path && answer->reason == d->reason && answer->adds == d->adds);
+  same = (PetscBool)(last->known && last->on_device == on_device && answer->op == d->op && answer->N == d->N && answer->path == d->path);
+  same = (PetscBool)(same && answer->reason == d->reason && answer->adds == d->adds);
   if (same) PetscCall(PetscMemcmp(&last->options, options, sizeof(*options), &same));
   if (same) *d = *answer;
   else {

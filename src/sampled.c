@@ -88,8 +88,8 @@ static PetscErrorCode AIJTCUSampledOnHostInto(Mat S, Mat X, Mat Y, PetscBool sca
     for (PetscInt j = 0; j < n; j++) y[(size_t)j * k + l] = array[j + (size_t)l * ld];
   }
   PetscCall(MatDenseRestoreArrayRead(Y, &array));
-  PetscCall(AIJTCUSampledBlocks(C, c, &garray));
-  PetscCall(AIJTCUSampledBlocks(S, s, &garray));
+  PetscCall(AIJTCULocalBlocks(C, c, &garray));
+  PetscCall(AIJTCULocalBlocks(S, s, &garray));
   if (s[1] && k) {
     PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, ghosts));
     PetscCall(AIJTCUSampledWithRows(S, s[0], garray, s[1]->cmap->n, X, k, y, *ghosts, scale, c[0]));

@@ -7,7 +7,6 @@
 #include <petscsf.h>
 
 /* sampledblocks.c */
-PETSC_INTERN PetscErrorCode AIJTCUSampledBlocks(Mat, Mat[2], const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUSampledCheckSame(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRemember(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRowsBegin(Mat, PetscInt, const PetscInt[], PetscInt, PetscMemType, const PetscScalar *, PetscScalar *, PetscSF *, MPI_Datatype *);

@@ -1,22 +1,8 @@
 /*
-   What sampled products and maps of rows share: the local blocks of a matrix, which patterns are the same, and rows of
-   a dense matrix that other processes own.
+   What sampled products and maps of rows share: which patterns are the same, and rows of a dense matrix that other
+   processes own.
 */
 #include "sampled.h"
-
-/* The local blocks of the aij matrix A: the diagonal one, and the off-diagonal one with its columns or NULL */
-PetscErrorCode AIJTCUSampledBlocks(Mat A, Mat block[2], const PetscInt **garray)
-{
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  block[0] = A;
-  block[1] = NULL;
-  *garray  = NULL;
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], garray));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Whether A and B have the same local pattern */
 static PetscErrorCode AIJTCUSampledSamePattern(Mat A, Mat B, PetscBool *same)
@@ -93,8 +79,8 @@ PetscErrorCode AIJTCUSampledCheckSame(Mat S, Mat C)
   PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have one type, not %s and %s", stype, ctype);
   PetscCall(AIJTCUSampledWasSeen(S, C, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledBlocks(S, s, &sg));
-  PetscCall(AIJTCUSampledBlocks(C, c, &cg));
+  PetscCall(AIJTCULocalBlocks(S, s, &sg));
+  PetscCall(AIJTCULocalBlocks(C, c, &cg));
   PetscCall(AIJTCUSampledSamePattern(s[0], c[0], &same));
   if (same && s[1]) PetscCall(AIJTCUSampledSamePattern(s[1], c[1], &same));
   if (same && s[1]) PetscCall(PetscArraycmp(sg, cg, s[1]->cmap->n, &same));

@@ -307,8 +307,8 @@ PetscErrorCode AIJTCUSampledOnDevice(Mat S, Mat X, Mat Y, PetscBool scale, Mat C
   PetscCall(AIJTCUSampledIsOnDevice(S, done));
   if (*done) PetscCall(AIJTCUSampledIsOnDevice(C, done)); /* a C of before may be bound to the host */
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledBlocks(C, p.c, &garray));
-  PetscCall(AIJTCUSampledBlocks(S, p.s, &garray));
+  PetscCall(AIJTCULocalBlocks(C, p.c, &garray));
+  PetscCall(AIJTCULocalBlocks(S, p.s, &garray));
   p.nghosts = p.s[1] ? p.s[1]->cmap->n : 0;
   PetscCall(AIJTCUDenseGet(X, &p.x));
   PetscCall(AIJTCUDenseGet(Y, &p.y));

@@ -170,8 +170,8 @@ static PetscErrorCode AIJTCUMapMatrix(AIJTCUMap m, Mat in, Mat out)
   PetscCheck(m.fn || !PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)out), PETSC_ERR_SUP, "Complex numbers have no order");
   PetscCheck(out->assembled, PetscObjectComm((PetscObject)out), PETSC_ERR_ARG_WRONGSTATE, "The matrix must be assembled");
   if (in) PetscCall(AIJTCUSampledCheckSame(in, out));
-  PetscCall(AIJTCUSampledBlocks(out, m.out, &garray));
-  if (in) PetscCall(AIJTCUSampledBlocks(in, m.in, &garray));
+  PetscCall(AIJTCULocalBlocks(out, m.out, &garray));
+  if (in) PetscCall(AIJTCULocalBlocks(in, m.in, &garray));
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUSampledIsOnDevice(out, &device));
   if (device && in) PetscCall(AIJTCUSampledIsOnDevice(in, &device)); /* one of both may be bound to the host */

@@ -198,13 +198,11 @@ PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat A, PetscErrorCode (*f)(Mat, Vec
 */
 PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 {
-  Mat       blocks[2] = {A, NULL};
-  PetscBool parallel;
+  Mat blocks[2];
 
   PetscFunctionBegin;
   if (!A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  PetscCall(AIJTCULocalBlocks(A, blocks, NULL));
   for (int i = 0; i < 2; i++) {
     const PetscScalar *read;
     PetscScalar       *written;
@@ -244,13 +242,11 @@ PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
 */
 PetscErrorCode AIJTCUZeroOnHost(Mat A, PetscBool *done)
 {
-  Mat       blocks[2] = {A, NULL};
-  PetscBool parallel;
+  Mat blocks[2];
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  *done = (PetscBool)(parallel || A->offloadmask == PETSC_OFFLOAD_CPU);
+  PetscCall(AIJTCULocalBlocks(A, blocks, NULL));
+  *done = (PetscBool)(blocks[0] != A || A->offloadmask == PETSC_OFFLOAD_CPU);
   for (int i = 0; i < 2 && *done; i++) {
     PetscScalar    *values;
     const PetscInt *rowptr, *colidx;

@@ -37,7 +37,6 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
   const PetscBool      bysymmetry = C->product->symbolic_used_the_fact_A_is_symmetric; /* then A^T B is A B */
   PetscBool            byvalues   = (PetscBool)(parallel && device && ((type == MATPRODUCT_AtB && !bysymmetry) || type == MATPRODUCT_ABt));
   AIJTCUOperandKey     now;
-  MatInfo              info;
   PetscBool            bydense;
 
   PetscFunctionBegin;
@@ -45,9 +44,14 @@ PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device,
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &bydense, MATSEQDENSE, MATMPIDENSE, ""));
   if (!bydense) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUOperandKeyGet(C->product->A, &now));
-  PetscCall(MatGetInfo(C->product->A, MAT_LOCAL, &info));
-  if (device && !parallel && info.nz_used == 0) byvalues = PETSC_TRUE; /* blocks are asked themselves */
-  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now.pattern, &then->pattern) || now.plan != then->plan || (byvalues && now.values != then->values));
+  if (device && !parallel) { /* blocks are asked themselves */
+    MatInfo info;
+
+    PetscCall(MatGetInfo(C->product->A, MAT_LOCAL, &info));
+    if (info.nz_used == 0) byvalues = PETSC_TRUE;
+  }
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now.pattern, &then->pattern) || now.plan != then->plan);
+  if (byvalues && now.values != then->values) *stale = PETSC_TRUE;
   if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@ static char help[] = "Products of a MATAIJTCU with dense matrices against sums i
 Prints on error only. -pattern, -m, -n, -dense_type, -expect (tcu|csr|cusparse): the path that the plan's counter must show.\n\n";
 
 #include "bits.h"
+#include "arrays.h"
 #include "paths.h"
 #include <petscaijtcu.h>
 #include <math.h>
@@ -641,27 +642,6 @@ static PetscErrorCode TestShell(const ParentProduct *f, Problem p, PetscInt N, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Three times the values, through the arrays of A or of the blocks of a parallel A, of which A itself is not told */
-static PetscErrorCode ScaleArrays(Mat A)
-{
-  Mat       block[2] = {A, NULL};
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
-  for (int b = 0; b < 2 && block[b]; b++) {
-    PetscScalar *a;
-    MatInfo      info;
-
-    PetscCall(MatGetInfo(block[b], MAT_LOCAL, &info));
-    PetscCall(MatSeqAIJGetArray(block[b], &a));
-    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[i] *= 3;
-    PetscCall(MatSeqAIJRestoreArray(block[b], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A^T B into a D that was moved to the host, and into one of the caller's. Each time A has other values */
 static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 {
@@ -672,7 +652,7 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 
   PetscFunctionBegin;
   PetscCall(CreateParents(&transposed, p, N, type, &A, NULL, &B, &D, had, sizeof(had)));
-  PetscCall(ScaleArrays(A));
+  PetscCall(ChangeArrays(A, 3, 0));
   PetscCall(Transposed(A, B, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckParents(&transposed, A, B, D, had, "values written to the arrays"));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)D, MATSEQDENSE, &sequential));

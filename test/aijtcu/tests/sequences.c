@@ -4,6 +4,7 @@ Prints on error only: the changes up to the first product that differs.\n\
 
 #include <petscmat.h>
 #include "petscaijtcu.h"
+#include "arrays.h"
 
 /*
    All numbers are small and whole, so sums have no roundings, and equal means equal. Every process draws the same
@@ -365,32 +366,12 @@ static PetscErrorCode ZeroRows(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One more in each entry, through the arrays */
-static PetscErrorCode AddToArrays(Mat A)
-{
-  Mat       block[2] = {A, NULL};
-  PetscBool parallel;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
-  if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], NULL));
-  for (int b = 0; b < 2 && block[b]; b++) {
-    PetscScalar *a;
-    MatInfo      info;
-
-    PetscCall(MatGetInfo(block[b], MAT_LOCAL, &info));
-    PetscCall(MatSeqAIJGetArray(block[b], &a));
-    for (PetscInt i = 0; i < (PetscInt)info.nz_used; i++) a[i] += 1;
-    PetscCall(MatSeqAIJRestoreArray(block[b], &a));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* One more in each entry */
 static PetscErrorCode Arrays(World *w)
 {
   PetscFunctionBegin;
-  PetscCall(AddToArrays(w->A));
-  PetscCall(AddToArrays(w->R));
+  PetscCall(ChangeArrays(w->A, 1, 1));
+  PetscCall(ChangeArrays(w->R, 1, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
