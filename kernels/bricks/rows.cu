@@ -6,7 +6,6 @@
    Columns of B need not be aligned. A column-major B is copied first. C may be row-major, too.
 */
 #include "stagedproduct.cuh"
-#include "seconds.h"
 #include "../common/rowmajor.cuh"
 
 /* Columns of a row of the copy of B */

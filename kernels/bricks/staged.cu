@@ -52,6 +52,38 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision 
   return 1e-12 * std::max(blocks + t->launch + work * std::max(1.0, device->nsm / panels) + dense, t->least);
 }
 
+/*
+   Columns of B that are multiplied at a time. Panels that lie apart share rows of B. If L2 holds the rows that are in
+   use for some columns, but not for all, it is better to go through A once more
+*/
+static int32_t SliceColumns(const Product *p, const SpmmDevice *device)
+{
+  enum {
+    CACHES = 3, /* a B that takes more of L2 */
+    OFTEN  = 3  /* times that a row of B is brought, on average */
+  };
+  const Hrpb   *h     = p->h;
+  const int64_t bytes = (int64_t)h->ncols * p->N * (int64_t)sizeof(HrpbScalar), staged = h->nwindows * h->params.window_cols;
+
+  return bytes > CACHES * (int64_t)device->cache && staged > OFTEN * (int64_t)h->ncols ? device->model->slice_columns : p->N;
+}
+
+/* Slices of columns, one after the other. A narrow rest joins the last one */
+static HrpbError RunSlices(const Product *all, const SpmmDevice *device)
+{
+  const int32_t most = SliceColumns(all, device);
+  Product       p    = *all;
+
+  for (int32_t n = 0; n < all->N; n += p.N) {
+    p.N = all->N - n <= most + most / 4 ? all->N - n : most;
+    p.B = all->B + n * all->ldb;
+    p.C = all->C + n * all->ldc;
+    HrpbCallPrecision(p.precision, Run, &p, device);
+    HrpbCall(CombineRun(&p));
+  }
+  return HRPB_SUCCESS;
+}
+
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   Product           p;
@@ -59,8 +91,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
 
   HrpbCall(ProductOf(A, o, work, stream, &p, &device));
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
-  HrpbCallPrecision(A->precision, Run, &p, device);
-  return CombineRun(&p);
+  return RunSlices(&p, device);
 }
 
 SPMM_KERNEL(SpmmBricksStaged) = {

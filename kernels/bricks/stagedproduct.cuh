@@ -10,6 +10,7 @@
 #pragma once
 
 #include "staged.cuh"
+#include "seconds.h"
 
 /* How B lies in memory */
 enum {
@@ -125,7 +126,8 @@ typedef struct {
 
 enum {
   WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block, where B is column-major */
-  HALF_TILES = 4  /* the same where two or more thread blocks share a multiprocessor */
+  HALF_TILES = 4, /* the same where two or more thread blocks share a multiprocessor */
+  ROWS_TILES = ROWS_TILE_BYTES / (TILE_COLS * (int)sizeof(HrpbScalar)) /* the same where B is row-major */
 };
 
 /*
@@ -154,15 +156,17 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most, bo
 /*
    Up to 128 columns are multiplied together, so that A is decoded once. Two thread blocks with half of the columns each
    are better in two cases: where one would have only two stages, and where panels are short. Then one multiplies while
-   the other stores its sums. It is so wherever B is row-major: half of a row is whole sectors, too. Tiles are narrower
-   where two stages do not fit, as on devices with less shared memory.
+   the other stores its sums. Tiles are narrower where two stages do not fit, as on devices with less shared memory.
+
+   A row-major B is brought ROWS_TILE_BYTES of a row at a time. Wider tiles wait longer for L2 than decoding A once
+   saves.
 */
 static Tiling ChooseTiling(const Product *p, const SpmmDevice *device, bool rows)
 {
-  const Tiling wide = GetTiling(p, device, rows ? HALF_TILES : WIDE_TILES, rows);
+  const Tiling wide = GetTiling(p, device, rows ? ROWS_TILES : WIDE_TILES, rows);
 
   if (wide.nt * wide.wn <= HALF_TILES ? wide.nstages >= 2 : wide.nstages > 2 && p->h->nblocks >= (int64_t)StagedShortPanel(p->h->params.brick_rows) * p->h->npanels) return wide;
-  for (int most = HALF_TILES;; most /= 2) {
+  for (int most = rows ? ROWS_TILES : HALF_TILES;; most /= 2) {
     const Tiling t = GetTiling(p, device, most, rows);
 
     if (most == 1 || t.nstages >= 2) return t;

@@ -56,6 +56,7 @@ static const SpmmModel h100 = {
 #if defined(HRPB_USE_SINGLE)
   .short_in_turn       = 1.04, /* of the base model */
   .narrow_windows_save = false,
+  .slice_columns       = 128,
   .csr = {
     .launch           = 1.73e7,
     .column_launch    = 1.63e7,
@@ -92,6 +93,7 @@ static const SpmmModel h100 = {
 #else
   .short_in_turn       = 1.04,
   .narrow_windows_save = true,
+  .slice_columns       = 64,
   .csr = {
     .launch           = 2.04e7,
     .column_launch    = 1.77e7,

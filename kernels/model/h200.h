@@ -57,6 +57,7 @@ static const SpmmModel h200 = {
 #if defined(HRPB_USE_SINGLE)
   .short_in_turn       = 1.04,  /* times */
   .narrow_windows_save = false, /* they are half a sector each */
+  .slice_columns       = 128,
   .csr = {
     .launch           = 1.55e7,
     .column_launch    = 1.33e7,
@@ -93,6 +94,7 @@ static const SpmmModel h200 = {
 #else
   .short_in_turn       = 1.04,
   .narrow_windows_save = true,
+  .slice_columns       = 128,
   .csr = {
     .launch           = 1.54e7,
     .column_launch    = 1.44e7,

@@ -166,6 +166,51 @@ static void TestFarApart(const Matrix *A)
   cudaFree(C);
 }
 
+/*
+   Where B is far larger than L2, and its rows are brought several times, columns are multiplied in slices. That must
+   give the bits of products with a few columns each, which need no slices. One row is so long that its panel is cut
+*/
+static void TestSlices(void)
+{
+  enum {
+    COLUMNS = 300,
+    PART    = 20,
+    ENTRIES = 4 /* of a row, far apart */
+  };
+  const SpmmDevice *device;
+  Matrix            A = {"slices", 0, 0, {0}, {}, {}};
+
+  Check(SpmmGetDevice(&device));
+  A.nrows = A.ncols = 4 * (int64_t)device->cache / (COLUMNS * (int64_t)sizeof(HrpbScalar));
+  for (int64_t i = 0; i < A.nrows; i++) {
+    std::vector<HrpbInt> columns;
+
+    for (int64_t k = 0; k < ENTRIES; k++) columns.push_back((HrpbInt)((i + k * A.ncols / ENTRIES) % A.ncols));
+    for (int64_t j = 0; i == 77 && j < A.ncols / 2; j++) columns.push_back((HrpbInt)j);
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    for (HrpbInt j : columns) {
+      A.colidx.push_back(j);
+      A.values.push_back(Uniform());
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  std::vector<HrpbScalar> B((size_t)(A.ncols * COLUMNS)), C((size_t)(A.nrows * COLUMNS));
+  for (HrpbScalar &b : B) b = Uniform();
+  HrpbScalar *dB = Upload(B), *dC = Upload(C), *dP = Upload(C);
+
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams()}) {
+    WithBricks(&A, params, NULL, [&](const char *kernel, HrpbPrecision, const auto &multiply) {
+      multiply(COLUMNS, dB, A.ncols, dC, A.nrows);
+      for (int64_t n = 0; n < COLUMNS; n += PART) multiply(PART, dB + n * A.ncols, A.ncols, dP + n * A.nrows, A.nrows);
+      Report(Download(dC, A.nrows * COLUMNS) == Download(dP, A.nrows * COLUMNS), "other bits in slices of columns", kernel);
+    });
+  }
+  cudaFree(dB);
+  cudaFree(dC);
+  cudaFree(dP);
+}
+
 /* Error of a loop over the entries in CSR order, as MATAIJ has it on the host */
 static double PlainError(const Matrix *A, int64_t N, const HrpbScalar *B)
 {
@@ -284,6 +329,7 @@ int main(int argc, char **argv)
   }
   if (!small_run) {
     TestLongRow();
+    TestSlices();
     TestFarApart(&matrices[0]);
   }
   printf("multiply: %d passed, %d failed\n", npassed, nfailed);
