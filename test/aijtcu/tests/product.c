@@ -869,6 +869,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: cuda_auto
+      timeoutfactor: 3
       args: -m 12000 -pattern blocks -block 32 -widths 93 -expect tcu
 
     test:
