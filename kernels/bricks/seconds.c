@@ -1,6 +1,7 @@
 /*
    The time of bricks-rows is that of bricks that stage what they need and no more, and of a copy of B. A copy takes
    what csr-copy takes longer for B and C than bricks that read B in place. Each tile of columns goes through A anew.
+   Where panels are few, tiles are multiplied side by side.
 */
 #include "seconds.h"
 
@@ -9,7 +10,7 @@ double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbP
   const SpmmKernel *staged = SpmmKernelFind("bricks-staged");
   const double      copy   = device->model->csr.dense - device->model->bricks[precision].dense;
   const double      launch = 1e-12 * device->model->bricks[precision].launch;
-  const int64_t     tile   = ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar);
+  const int64_t     tile   = SpmmHasFewPanels(facts->nrows, device) ? N : ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar);
   SpmmFacts         needed = *facts;
   double            product;
 

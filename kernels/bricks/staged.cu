@@ -53,19 +53,29 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision 
 }
 
 /*
-   Columns of B that are multiplied at a time. Panels that lie apart share rows of B. If L2 holds the rows that are in
-   use for some columns, but not for all, it is better to go through A once more
+   Whether N columns of B take so much more than L2, and its rows are brought so often, that L2 does not hold the rows
+   that are in use. Panels that lie apart share rows of B
+*/
+static bool IsBeyondCache(const Hrpb *h, int64_t N, const SpmmDevice *device)
+{
+  enum {
+    CACHES = 3, /* times that L2 holds less than B */
+    OFTEN  = 3  /* times that a row of B is brought, on average */
+  };
+
+  return h->ncols * N * (int64_t)sizeof(HrpbScalar) > CACHES * (int64_t)device->cache && h->nwindows * h->params.window_cols > OFTEN * (int64_t)h->ncols;
+}
+
+/*
+   Columns of B that are multiplied at a time: all, those of the widest tile, or those of the model, whose rows in use
+   L2 holds. A is read again for each slice
 */
 static int32_t SliceColumns(const Product *p, const SpmmDevice *device)
 {
-  enum {
-    CACHES = 3, /* a B that takes more of L2 */
-    OFTEN  = 3  /* times that a row of B is brought, on average */
-  };
-  const Hrpb   *h     = p->h;
-  const int64_t bytes = (int64_t)h->ncols * p->N * (int64_t)sizeof(HrpbScalar), staged = h->nwindows * h->params.window_cols;
+  const int32_t wide = std::min(p->N, (int32_t)WIDE_TILES * (int32_t)TILE_COLS);
 
-  return bytes > CACHES * (int64_t)device->cache && staged > OFTEN * (int64_t)h->ncols ? device->model->slice_columns : p->N;
+  if (!IsBeyondCache(p->h, p->N, device)) return p->N;
+  return IsBeyondCache(p->h, wide, device) ? device->model->slice_columns : wide;
 }
 
 /* Slices of columns, one after the other. A narrow rest joins the last one */

@@ -167,21 +167,22 @@ static void TestFarApart(const Matrix *A)
 }
 
 /*
-   Where B is far larger than L2, and its rows are brought several times, columns are multiplied in slices. That must
-   give the bits of products with a few columns each, which need no slices. One row is so long that its panel is cut
+   Where B is far larger than L2, and its rows are brought several times, columns are multiplied in slices: a few of as
+   many columns, and a last one with a narrow rest. That must give the bits of products with a few columns each, which
+   need no slices. Columns of B are aligned, and they are not. One row is so long that its panel is cut
 */
 static void TestSlices(void)
 {
   enum {
-    COLUMNS = 300,
-    PART    = 20,
+    COLUMNS = 270,
+    PART    = 30,
     ENTRIES = 4 /* of a row, far apart */
   };
   const SpmmDevice *device;
   Matrix            A = {"slices", 0, 0, {0}, {}, {}};
 
   Check(SpmmGetDevice(&device));
-  A.nrows = A.ncols = 4 * (int64_t)device->cache / (COLUMNS * (int64_t)sizeof(HrpbScalar));
+  A.nrows = A.ncols = 4 * (int64_t)device->cache / (COLUMNS * (int64_t)sizeof(HrpbScalar)) / 8 * 8;
   for (int64_t i = 0; i < A.nrows; i++) {
     std::vector<HrpbInt> columns;
 
@@ -195,15 +196,23 @@ static void TestSlices(void)
     }
     A.rowptr.push_back((HrpbInt)A.colidx.size());
   }
-  std::vector<HrpbScalar> B((size_t)(A.ncols * COLUMNS)), C((size_t)(A.nrows * COLUMNS));
-  for (HrpbScalar &b : B) b = Uniform();
-  HrpbScalar *dB = Upload(B), *dC = Upload(C), *dP = Upload(C);
+  std::vector<HrpbScalar> B((size_t)((A.ncols + 1) * COLUMNS));
+  const size_t            bytes = sizeof(HrpbScalar) * (size_t)(A.nrows * COLUMNS);
+  HrpbScalar             *dB, *dC, *dP;
 
+  for (HrpbScalar &b : B) b = Uniform();
+  dB = Upload(B);
+  Check(cudaMalloc(&dC, bytes));
+  Check(cudaMalloc(&dP, bytes));
   for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams()}) {
     WithBricks(&A, params, NULL, [&](const char *kernel, HrpbPrecision, const auto &multiply) {
-      multiply(COLUMNS, dB, A.ncols, dC, A.nrows);
-      for (int64_t n = 0; n < COLUMNS; n += PART) multiply(PART, dB + n * A.ncols, A.ncols, dP + n * A.nrows, A.nrows);
-      Report(Download(dC, A.nrows * COLUMNS) == Download(dP, A.nrows * COLUMNS), "other bits in slices of columns", kernel);
+      for (int64_t ldb : {A.ncols, A.ncols + 1}) {
+        Check(cudaMemset(dC, 0xff, bytes));
+        Check(cudaMemset(dP, 0, bytes));
+        multiply(COLUMNS, dB, ldb, dC, A.nrows);
+        for (int64_t n = 0; n < COLUMNS; n += PART) multiply(PART, dB + n * ldb, ldb, dP + n * A.nrows, A.nrows);
+        Report(!memcmp(Download(dC, A.nrows * COLUMNS).data(), Download(dP, A.nrows * COLUMNS).data(), bytes), "other bits in slices of columns", kernel);
+      }
     });
   }
   cudaFree(dB);
