@@ -4,6 +4,7 @@
      test-multiply            all tests
      test-multiply -small     few and small ones, to run under compute-sanitizer
      test-multiply -gathered  of these the bricks that are gathered, in which racecheck finds no hazards that are none
+     test-multiply -slices    large products alone that are made in slices of columns
      test-multiply -accuracy  errors relative to |A||B| beside those of cuSPARSE
 */
 #include "bricks/brick.cuh"
@@ -176,13 +177,14 @@ static void TestSlices(void)
   enum {
     COLUMNS = 270,
     PART    = 30,
-    ENTRIES = 4 /* of a row, far apart */
+    WIDE    = 128, /* columns with which B is beyond L2 */
+    ENTRIES = 4    /* of a row, far apart */
   };
   const SpmmDevice *device;
   Matrix            A = {"slices", 0, 0, {0}, {}, {}};
 
   Check(SpmmGetDevice(&device));
-  A.nrows = A.ncols = 4 * (int64_t)device->cache / (COLUMNS * (int64_t)sizeof(HrpbScalar)) / 8 * 8;
+  A.nrows = A.ncols = 4 * (int64_t)device->cache / (WIDE * (int64_t)sizeof(HrpbScalar)) / 8 * 8;
   for (int64_t i = 0; i < A.nrows; i++) {
     std::vector<HrpbInt> columns;
 
@@ -299,6 +301,11 @@ int main(int argc, char **argv)
     Accuracy(new Matrix(LongRow(1000003, false)), false);
     Accuracy(new Matrix(LongRow(1000003, true)), true);
     return 0;
+  }
+  if (argc > 1 && !strcmp(argv[1], "-slices")) {
+    TestSlices();
+    printf("multiply: %d passed, %d failed\n", npassed, nfailed);
+    return nfailed ? 1 : 0;
   }
   matrices.push_back(Make("stencil", small_run ? 189 : 756, small_run ? 189 : 756, Stencil));
   matrices.push_back(Make("band", 333, 333, Band));
