@@ -18,12 +18,8 @@ PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
     ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
   PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
     "Not for an unassembled matrix: call MatAssemblyBegin() and MatAssemblyEnd() first");
-  blocks[0] = A;
-  blocks[1] = NULL;
-  if (plan->kind == AIJTCU_KIND_MPI) {
-    PetscCall(AIJTCUAttachBlocks(A));
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  }
+  if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A));
+  PetscCall(AIJTCULocalBlocks(A, blocks, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -191,9 +191,10 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError 
 
 template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
-  const bool tall = p->h->params.brick_rows == 16;
+  constexpr int most = LAYOUT == B_ROWS ? ROWS_TILES : WIDE_TILES;
+  const bool    tall = p->h->params.brick_rows == 16;
 
-  if constexpr (LAYOUT != B_ROWS) {
+  if constexpr (most > HALF_TILES) {
     switch (t->nt * t->wn) {
     case 5:
       return Launch<P, 8, 5, 1, LAYOUT, 1>(p, device, t, a);
@@ -207,16 +208,18 @@ template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const 
       break;
     }
   }
-  switch (t->nt) {
-  case 1:
-    return tall ? Launch<P, 16, 1, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3>(p, device, t, a);
-  case 2:
-    return tall ? Launch<P, 16, 2, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3>(p, device, t, a);
-  case 3:
-    return tall ? Launch<P, 16, 3, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2>(p, device, t, a);
-  default:
-    return tall ? Launch<P, 16, 4, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2>(p, device, t, a);
+  if constexpr (most > 2) {
+    switch (t->nt) {
+    case 3:
+      return tall ? Launch<P, 16, 3, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 3, 1, LAYOUT, 2>(p, device, t, a);
+    case 4:
+      return tall ? Launch<P, 16, 4, 1, LAYOUT, 2>(p, device, t, a) : Launch<P, 8, 4, 1, LAYOUT, 2>(p, device, t, a);
+    default:
+      break;
+    }
   }
+  if (t->nt == 2) return tall ? Launch<P, 16, 2, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 2, 1, LAYOUT, 3>(p, device, t, a);
+  return tall ? Launch<P, 16, 1, 1, LAYOUT, 3>(p, device, t, a) : Launch<P, 8, 1, 1, LAYOUT, 3>(p, device, t, a);
 }
 
 /*
