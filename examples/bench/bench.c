@@ -297,7 +297,8 @@ static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
     r->subject[v].steady = spread[v];
     PetscCall((*r->operations->end)(&r->subject[v], B));
   }
-  PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->cycle, spread));
+  if (r->operations->cycle) PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->cycle, spread));
+  else PetscCall(PetscArrayzero(spread, r->n));
   for (PetscInt v = 0; v < r->n; v++) {
     r->subject[v].cycle = spread[v];
     PetscCall(MatDestroy(&r->subject[v].C));

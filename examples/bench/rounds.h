@@ -18,7 +18,7 @@ typedef struct {
   MatAIJTCUSynergy synergy;       /* zeros for the parent */
   MatAIJTCUFacts   facts;         /* of the last product that was looked at; zeros for the parent */
   PetscReal        once;          /* seconds, roughly: decides how often a product is repeated */
-  Spread           steady, cycle; /* a product that is set up; from its creation to its clearing, or of many in a row */
+  Spread           steady, cycle; /* a product that is set up; from its creation to its clearing, or of many in a row. Zeros without such an operation */
   PetscInt         made;          /* products that the last operation made; zero for one */
   PetscInt         repeat;        /* how often the times were taken */
   PetscReal        error;
@@ -37,7 +37,8 @@ typedef PetscErrorCode (*Operation)(Subject *, Mat);
 */
 typedef struct {
   const char *name;
-  Operation   begin, numeric, end, cycle;
+  Operation   begin, numeric, end;
+  Operation   cycle;  /* NULL: each time begins with a matrix that is allocated on the host, which the set-up says */
   PetscInt    before; /* how often it is repeated before it is timed */
   PetscInt    left, right; /* dense matrices with the rows of A, and with its columns as rows */
   PetscInt    terms;       /* that an entry of A takes part in for each column */

@@ -83,14 +83,6 @@ static PetscErrorCode SampledBegin(Subject *s, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SampledCycle(Subject *s, Mat Y)
-{
-  PetscFunctionBegin;
-  PetscCall(SampledBegin(s, Y));
-  PetscCall(End(s, Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The parent, and a variant of ours that says so, make the sampled product, and multiply it then */
 static PetscBool IsApart(const Subject *s)
 {
@@ -129,13 +121,5 @@ static PetscErrorCode FusedNumeric(Subject *s, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FusedCycle(Subject *s, Mat Y)
-{
-  PetscFunctionBegin;
-  PetscCall(FusedBegin(s, Y));
-  PetscCall(End(s, Y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const Operations SampledOperations = {.name = "sampled", .begin = SampledBegin, .numeric = Entries, .end = End, .cycle = SampledCycle, .left = 1, .right = 1, .terms = 1, .values = PETSC_TRUE, .sampled = PETSC_TRUE};
-const Operations FusedOperations = {.name = "fused", .begin = FusedBegin, .numeric = FusedNumeric, .end = End, .cycle = FusedCycle, .left = 2, .right = 2, .terms = 2, .values = PETSC_FALSE, .sampled = PETSC_TRUE};
+const Operations SampledOperations = {.name = "sampled", .begin = SampledBegin, .numeric = Entries, .end = End, .left = 1, .right = 1, .terms = 1, .values = PETSC_TRUE, .sampled = PETSC_TRUE};
+const Operations FusedOperations = {.name = "fused", .begin = FusedBegin, .numeric = FusedNumeric, .end = End, .left = 2, .right = 2, .terms = 2, .values = PETSC_FALSE, .sampled = PETSC_TRUE};
