@@ -35,14 +35,20 @@ template <> struct Mma<HRPB_FP64> {
   #define HrpbCallPrecision(precision, function, ...) HrpbCall(function<HRPB_FP64>(__VA_ARGS__))
 #endif
 
-/* c += a b, 16 x 4 times 4 x 8 in double: one instruction from sm_90 on, one for each half before */
+/* c += a b, 8 x 4 times 4 x 8 in double */
+__device__ __forceinline__ void MmaFp64(double *c, double a, double b)
+{
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a), "d"(b));
+}
+
+/* The same with 16 rows: one instruction from sm_90 on, one for each half before */
 __device__ __forceinline__ void MmaFp64(double *c, double a0, double a1, double b)
 {
 #if __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};" : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3]) : "d"(a0), "d"(a1), "d"(b));
 #else
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};" : "+d"(c[0]), "+d"(c[1]) : "d"(a0), "d"(b));
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};" : "+d"(c[2]), "+d"(c[3]) : "d"(a1), "d"(b));
+  MmaFp64(c, a0, b);
+  MmaFp64(c + 2, a1, b);
 #endif
 }
 

@@ -5,7 +5,8 @@
    stages (bricks/staged.cuh). The other warps have a strip each. Its rows of the left operand are in registers, as
    fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two bricks
    of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has four
-   bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other.
+   bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other. Where a
+   block has one or two more for the strip, they go along as a tail, in double in instructions of half the size.
 
    Products go to the entries of the CSR. No map is needed: entries of a row come in ascending order of columns, in
    bricks as in the CSR, so a lane counts them as it goes along. What they are scaled by comes with the blocks: reads of
@@ -22,6 +23,15 @@ enum {
   MOST_TILES = 8 /* of 16 columns, whose fragments registers have room for */
 };
 
+/*
+   Whether four bricks take a tail of one or two along. 64 columns leave no registers for it where two thread blocks
+   share a multiprocessor, nor does 3xTF32, whose instructions have no half to save
+*/
+static constexpr __host__ __device__ bool HasTail(int precision, int brick_rows, int nt)
+{
+  return precision == HRPB_FP64 && brick_rows == 8 && nt != 4;
+}
+
 namespace {
 struct SampleBricksArgs {
   StagedArgs<HrpbScalar> b; /* its d.B and d.N are the columns of the right operand in this launch */
@@ -36,12 +46,12 @@ struct SampleBricksArgs {
    The lane's entries of a group of bricks that are not finite, as a loop over all columns has them. entry are the
    places of the group's first entries in the lane's two rows
 */
-template <int BM> static __device__ __noinline__ void SampleAgain(const SampleBricksArgs &a, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, HrpbInt entry0, HrpbInt entry1, BrickGroup<BM> group)
+template <int BM, int PAIRS> static __device__ __noinline__ void SampleAgain(const SampleBricksArgs &a, int32_t panel, uint32_t strip, uint32_t g, uint32_t k, HrpbInt entry0, HrpbInt entry1, BrickGroup<BM, PAIRS> group)
 {
   const SampleArgs &s = a.s;
 
 #pragma unroll 1
-  for (int i = 0; i < 4 * (BM / 8); i++) {
+  for (int i = 0; i < 2 * PAIRS * (BM / 8); i++) {
     const int      e = i / (2 * (BM / 8)), j = i / (BM / 8) % 2, c = i % (BM / 8);
     const uint32_t column = group.Column(e, c, g, k);
     const HrpbInt  place  = (j ? entry1 : entry0) + (HrpbInt)group.CountBefore(j, column);
@@ -51,6 +61,34 @@ template <int BM> static __device__ __noinline__ void SampleAgain(const SampleBr
 
     s.out[place] = s.values ? s.values[place] * p : p;
   }
+}
+
+/*
+   Store the products of a group of bricks, n of them from number brick on: those of earlier launches are added, and they
+   are scaled. entry: see SampleAgain(). Whether one is not finite before it is scaled.
+
+   Stores are predicated: branches around them, or around what is not finite, take as long as the products
+*/
+template <int BM, bool SCALED, int PAIRS, typename Scalar> static __device__ __forceinline__ bool StoreProducts(const SampleBricksArgs &a, const BrickGroup<BM, PAIRS> &group, Scalar (&product)[PAIRS][2][BM / 8], const HrpbInt (&entry)[2], uint32_t bricks, uint32_t brick, uint32_t n, uint32_t values, uint32_t g, uint32_t k)
+{
+  bool look = false;
+
+  if (a.n0) {
+    EachProduct<BM, PAIRS>([&](int e, int j, int c) {
+      const uint32_t column = group.Column(e, c, g, k);
+
+      if (group.Has(j, column)) product[e][j][c] += a.s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)];
+    });
+  }
+  EachProduct<BM, PAIRS>([&](int e, int j, int c) {
+    const uint32_t column = group.Column(e, c, g, k);
+    Scalar         p      = product[e][j][c];
+
+    look |= !IsFinite(p);
+    if (SCALED) p *= ReadShared(values + PlaceOfValue<BM>(group.Brick(bricks, brick, n, e, g, k), g, k, j, c) * (uint32_t)sizeof(Scalar));
+    if (group.Has(j, column)) a.s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)] = p;
+  });
+  return look;
 }
 
 /*
@@ -67,7 +105,8 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
   typedef typename Mma<P>::Scalar Scalar;
   typedef LeftTile<P, BM>         Tile;
   typedef Copies<BM, 16 * NT, NP - 1, ALIGNED, Scalar> COPIES;
-  constexpr int NB     = 16 * NT, PITCH = Pitch(BM), RUNS = SCALED ? BOTH_RUNS : PATTERN_RUN;
+  constexpr int  NB = 16 * NT, PITCH = Pitch(BM), RUNS = SCALED ? BOTH_RUNS : PATTERN_RUN;
+  constexpr bool WITH_TAIL = HasTail(P, BM, NT);
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.b.f;
   const SampleArgs     &s = a.s;
@@ -105,7 +144,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
       const int32_t row = MatrixRow(f, item.panel, RowOfProduct<BM>(warp, g, k, j));
 
       entry[j] = row < 0 ? 0 : s.rowptr[row];
-      if (row >= 0 && item.begin != f.blocked_row_ptr[item.panel]) {
+      if (row >= 0 && item.slot >= 0) {
         entry[j] = (HrpbInt)HrpbLowerBound(s.colidx, entry[j], s.rowptr[row + 1], (int64_t)f.windows[f.window_ptr[item.begin]] << f.window_shift);
       }
     }
@@ -118,33 +157,37 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
       const uint32_t last = ReadShared16(start + 2);
 
 #pragma unroll 1
-      for (uint32_t brick = ReadShared16(start); brick < last; brick += TILE_BRICKS) {
-        const uint32_t       n = min(last - brick, (uint32_t)TILE_BRICKS);
+      for (uint32_t brick = ReadShared16(start); brick < last;) {
+        const uint32_t left_over = last - brick;
+
+        if (WITH_TAIL && left_over > TILE_BRICKS && left_over <= TILE_BRICKS + TAIL_BRICKS) {
+          const uint32_t          n = left_over - TILE_BRICKS, behind = brick + TILE_BRICKS;
+          const BrickGroup<BM>    group(bricks, brick, TILE_BRICKS, right, g, k);
+          const BrickGroup<BM, 1> tail(bricks, behind, n, right, g, k);
+          const HrpbInt           then[2] = {entry[0] + (HrpbInt)group.Count(0), entry[1] + (HrpbInt)group.Count(1)};
+          Scalar                  product[2][2][BM / 8], rest[1][2][BM / 8];
+
+          SampleTilesWithTail<P, BM, NT>(left, group.y, tail.y[0], product, rest);
+          const bool look = StoreProducts<BM, SCALED>(a, group, product, entry, bricks, brick, TILE_BRICKS, values, g, k), look_then = StoreProducts<BM, SCALED>(a, tail, rest, then, bricks, behind, n, values, g, k);
+
+          if ((look || look_then) && !a.more) {
+            SampleAgain(a, item.panel, warp, g, k, entry[0], entry[1], group);
+            SampleAgain(a, item.panel, warp, g, k, then[0], then[1], tail);
+          }
+#pragma unroll
+          for (int j = 0; j < 2; j++) entry[j] = then[j] + (HrpbInt)tail.Count(j);
+          break;
+        }
+        const uint32_t       n = min(left_over, (uint32_t)TILE_BRICKS);
         const BrickGroup<BM> group(bricks, brick, n, right, g, k);
         Scalar               product[2][2][BM / 8];
-        bool                 look = false;
 
         if (n > 2) SampleTiles<P, BM, NT, true>(left, group.y, product);
         else SampleTiles<P, BM, NT, false>(left, group.y, product);
-        if (a.n0) {
-          EachProduct<BM>([&](int e, int j, int c) {
-            const uint32_t column = group.Column(e, c, g, k);
-
-            if (group.Has(j, column)) product[e][j][c] += s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)];
-          });
-        }
-        /* Stores are predicated: branches around them, or around what is not finite, take as long as the products */
-        EachProduct<BM>([&](int e, int j, int c) {
-          const uint32_t column = group.Column(e, c, g, k);
-          Scalar         p      = product[e][j][c];
-
-          look |= !IsFinite(p);
-          if (SCALED) p *= ReadShared(values + PlaceOfValue<BM>(group.Brick(bricks, brick, n, e, g, k), g, k, j, c) * (uint32_t)sizeof(Scalar));
-          if (group.Has(j, column)) s.out[entry[j] + (HrpbInt)group.CountBefore(j, column)] = p;
-        });
-        if (look && !a.more) SampleAgain<BM>(a, item.panel, warp, g, k, entry[0], entry[1], group);
+        if (StoreProducts<BM, SCALED>(a, group, product, entry, bricks, brick, n, values, g, k) && !a.more) SampleAgain(a, item.panel, warp, g, k, entry[0], entry[1], group);
 #pragma unroll
         for (int j = 0; j < 2; j++) entry[j] += (HrpbInt)group.Count(j);
+        brick += TILE_BRICKS;
       }
       RingLeave(ring, at);
       at.Next(a.b.nstages);

@@ -12,6 +12,9 @@ enum {
   TILE_BRICKS = 4 /* that a warp multiplies together */
 };
 
+/* Bricks that come behind four, and are multiplied together with these */
+static constexpr uint32_t TAIL_BRICKS = 2;
+
 namespace {
 /*
    The strip's rows of 16 columns of the left operand, as a lane = 4*g + k has them. In double the lane's columns are k,
@@ -116,10 +119,24 @@ template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void Sam
 
 template <int P, int PITCH, bool TWO> static __device__ __forceinline__ void SampleStep(double (&sum)[2][4], const LeftTile<P, 8> &left, int u, const uint32_t (&y)[2])
 {
-  MmaFp64(sum[u % 2], ReadShared(y[0]), TWO ? ReadShared(y[1]) : 0, left.a[u][0]);
+  if (TWO) MmaFp64(sum[u % 2], ReadShared(y[0]), ReadShared(y[1]), left.a[u][0]);
+  else MmaFp64(sum[u % 2], ReadShared(y[0]), left.a[u][0]);
 }
 
-/* The lane's products with all columns. Indices: a pair of bricks, a row of two, and with 16 rows a column of two */
+/* Products from the sums of the steps. Indices: a pair of bricks, a row of two, and with 16 rows a column of two */
+template <int BM, int PAIRS, typename Scalar> static __device__ __forceinline__ void ProductsOf(const Scalar (&sum)[2][4], Scalar (&product)[PAIRS][2][BM / 8])
+{
+#pragma unroll
+  for (int e = 0; e < PAIRS; e++) {
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+#pragma unroll
+      for (int c = 0; c < BM / 8; c++) product[e][j][c] = BM == 8 ? sum[0][2 * e + j] + sum[1][2 * e + j] : sum[e][2 * j + c];
+    }
+  }
+}
+
+/* The lane's products with all columns */
 template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], Scalar (&product)[2][2][BM / 8])
 {
   typedef LeftTile<P, BM> Tile;
@@ -134,14 +151,30 @@ template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __
       SampleStep<P, Pitch(BM), TWO>(sum, left[t], u, from);
     }
   }
+  ProductsOf<BM>(sum, product);
+}
+
+/*
+   The same of four bricks and of a tail of one or two: the instructions of one need not wait for those of the other, and
+   all are decoded and stored once. Sums are those of two calls of SampleTiles()
+*/
+template <int P, int BM, int NT, typename Scalar> static __device__ __forceinline__ void SampleTilesWithTail(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], uint32_t tail, Scalar (&product)[2][2][BM / 8], Scalar (&last)[1][2][BM / 8])
+{
+  typedef LeftTile<P, BM> Tile;
+  Scalar sum[2][4] = {}, more[2][4] = {};
+
 #pragma unroll
-  for (int e = 0; e < 2; e++) {
+  for (int t = 0; t < NT; t++) {
 #pragma unroll
-    for (int j = 0; j < 2; j++) {
-#pragma unroll
-      for (int c = 0; c < BM / 8; c++) product[e][j][c] = BM == 8 ? sum[0][2 * e + j] + sum[1][2 * e + j] : sum[e][2 * j + c];
+    for (int u = 0; u < Tile::STEPS; u++) {
+      const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * Pitch(BM), from[2] = {y[0] + columns, y[1] + columns}, behind[2] = {tail + columns, 0};
+
+      SampleStep<P, Pitch(BM), true>(sum, left[t], u, from);
+      SampleStep<P, Pitch(BM), false>(more, left[t], u, behind);
     }
   }
+  ProductsOf<BM>(sum, product);
+  ProductsOf<BM>(more, last);
 }
 
 /* The row of a panel that product row j of a lane = 4*g + k of a strip is in */
@@ -185,9 +218,9 @@ static __device__ __forceinline__ uint32_t ColumnByte(uint32_t brick, uint32_t s
 }
 
 /*
-   Four bricks of a strip, or the fewer that are left, as a lane needs them.
+   Four bricks of a strip, or two (PAIRS is 1), or the fewer that are left, as a lane needs them.
 
-   bits  of each of the lane's rows of products: which of the bricks' 16 columns have an entry, at Bit(column)
+   bits  of each of the lane's rows of products: which of the bricks' columns have an entry, at Bit(column)
    y     where it reads the right operand, in its first column: see SampleStep()
 
    It is made from the address of the block's bricks, the number of the first one, how many of them there are, and the
@@ -195,8 +228,8 @@ static __device__ __forceinline__ uint32_t ColumnByte(uint32_t brick, uint32_t s
    entries. With 8 rows a lane reads the few bytes that it needs: whole bricks would take more instructions, and more
    registers
 */
-template <int BM> struct BrickGroup {
-  uint32_t bits[2] = {}, y[2];
+template <int BM, int PAIRS = TILE_BRICKS / 2> struct BrickGroup {
+  uint32_t bits[2] = {}, y[PAIRS];
 
   static __device__ __forceinline__ uint32_t Bit(uint32_t column) { return BM == 8 ? 8 * (column / 4) + column % 4 : column; }
   __device__ __forceinline__ bool            Has(int j, uint32_t column) const { return bits[j] >> Bit(column) & 1; }
@@ -215,18 +248,18 @@ template <int BM> struct BrickGroup {
     const uint32_t begin = bricks + first * (uint32_t)sizeof(HrpbBrick);
 
 #pragma unroll
-    for (uint32_t e = 0; e < 2; e++) y[e] = right + ReadShared8(ColumnByte(begin + min(2 * e + g / 4, n - 1) * (uint32_t)sizeof(HrpbBrick), g % 4)) * (uint32_t)sizeof(HrpbScalar);
+    for (uint32_t e = 0; e < PAIRS; e++) y[e] = right + ReadShared8(ColumnByte(begin + min(2 * e + g / 4, n - 1) * (uint32_t)sizeof(HrpbBrick), g % 4)) * (uint32_t)sizeof(HrpbScalar);
     if (BM == 8) {
       uint32_t rows = 0; /* the byte of each brick with the lane's two rows */
 
 #pragma unroll
-      for (uint32_t q = 0; q < TILE_BRICKS; q++) rows |= ReadShared8(PatternByte(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick), k)) << 8 * q;
+      for (uint32_t q = 0; q < 2 * PAIRS; q++) rows |= ReadShared8(PatternByte(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick), k)) << 8 * q;
       rows &= 0xffffffffu >> 8 * (TILE_BRICKS - n);
       bits[0] = rows & 0x0f0f0f0fu;
       bits[1] = rows >> 4 & 0x0f0f0f0fu;
     } else {
 #pragma unroll
-      for (uint32_t q = 0; q < TILE_BRICKS; q++) {
+      for (uint32_t q = 0; q < 2 * PAIRS; q++) {
         const PackedBrick packed(begin + min(q, n - 1) * (uint32_t)sizeof(HrpbBrick));
 
 #pragma unroll
@@ -239,10 +272,10 @@ template <int BM> struct BrickGroup {
 };
 
 /* f(e, j, c) for each of the lane's products: pair of bricks, row, column */
-template <int BM, typename F> static __device__ __forceinline__ void EachProduct(F f)
+template <int BM, int PAIRS = TILE_BRICKS / 2, typename F> static __device__ __forceinline__ void EachProduct(F f)
 {
 #pragma unroll
-  for (int e = 0; e < 2; e++) {
+  for (int e = 0; e < PAIRS; e++) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
 #pragma unroll
