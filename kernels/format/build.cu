@@ -1,8 +1,7 @@
 /*
    The builder of bricks on the device. As on the host it finds everything twice, first to count and then to fill: the
-   windows of the panels (windows.cu), then the bricks of the strips. Between the two the sums come to the host. They
-   say whether blocks have too many values: these are cut, and counted again. It refuses what does not fit, and
-   allocates each array with its size.
+   windows of the panels (windows.cu), then the bricks of the strips. Between the two, blocks with too many values are
+   cut. Sums come to the host. It refuses what does not fit, and allocates each array with its size.
 */
 #include <string.h>
 
@@ -329,16 +328,35 @@ static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
   return HRPB_SUCCESS;
 }
 
-/* The pieces that each block is cut into. count has what SumStrips() left there */
-static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(Hrpb h, const uint32_t *count, uint32_t most_values, uint32_t *pieces)
+/*
+   The pieces that each block is cut into. A warp has a block, and a lane some rows of its panel, in which it searches
+   for the block's first entry and for the next block's
+*/
+static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(HrpbRows rows, Hrpb h, uint32_t most_values, uint32_t *pieces)
 {
-  const int32_t nstrips = h.params.panel_rows / h.params.brick_rows;
+  const int32_t lane  = threadIdx.x % HRPB_LANES;
+  int64_t       panel = 0;
 
-  for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
-    const uint32_t nvalues  = count[block * (nstrips + 1) + nstrips] & ((1u << VALUE_BITS) - 1);
-    const uint32_t nwindows = h.window_ptr[block + 1] - h.window_ptr[block], width = HrpbBlockWindows(nwindows, nvalues, most_values);
+  for (int64_t block = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_WARPS) {
+    const uint32_t window0 = h.window_ptr[block], nwindows = h.window_ptr[block + 1] - window0;
+    uint32_t       nvalues = 0, width;
 
-    pieces[block] = (nwindows + width - 1) / width;
+    panel = HrpbFindPanel(h.blocked_row_ptr, h.npanels, panel, (uint32_t)block);
+
+    const bool    last  = block + 1 == h.blocked_row_ptr[panel + 1];
+    const int64_t first = (int64_t)h.windows[window0] << rows.shift, then = last ? 0 : (int64_t)h.windows[window0 + nwindows] << rows.shift;
+
+    for (int32_t i = lane; i < rows.panel_rows; i += HRPB_LANES) {
+      const int32_t row = HrpbMatrixRow(&rows, panel, i);
+
+      if (row < 0) continue;
+      const int64_t end = rows.rowptr[row + 1], begin = HrpbLowerBound(rows.colidx, rows.rowptr[row], end, first);
+
+      nvalues += (uint32_t)((last ? end : HrpbLowerBound(rows.colidx, begin, end, then)) - begin);
+    }
+    nvalues = __reduce_add_sync(HRPB_ALL_LANES, nvalues);
+    width   = HrpbBlockWindows(nwindows, nvalues, most_values);
+    if (lane == 0) pieces[block] = (nwindows + width - 1) / width;
   }
 }
 
@@ -357,18 +375,20 @@ static __global__ void __launch_bounds__(HRPB_THREADS) PlacePieces(Hrpb h, const
   for (int64_t p = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; p <= h.npanels; p += (int64_t)gridDim.x * HRPB_THREADS) h.blocked_row_ptr[p] = first[h.blocked_row_ptr[p]];
 }
 
+/* Cut blocks, unless each is one piece. first is workspace */
 static HrpbError FindPieces(const Workspace *w, Hrpb *h, uint32_t most_values, uint32_t *first, HrpbStream stream)
 {
   const int64_t n = (int64_t)h->nblocks + 1;
   uint32_t     *window_ptr, nblocks;
 
   HrpbCallCuda(cudaMemsetAsync(first + n - 1, 0, sizeof(*first), stream));
-  CountPieces<<<HrpbGrid(n - 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, w->count, most_values, first);
+  CountPieces<<<HrpbGrid(n - 1, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, most_values, first);
   HrpbCallCuda(cudaGetLastError());
   HrpbCall(HrpbExclusiveSum(first, n, stream));
   HrpbCallCuda(cudaMemcpyAsync(&nblocks, first + n - 1, sizeof(nblocks), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   if (nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
+  if ((int32_t)nblocks == h->nblocks) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&window_ptr, (int64_t)nblocks + 1, stream));
   PlacePieces<<<HrpbGrid(n > h->npanels ? n : h->npanels + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, first, window_ptr);
   HrpbCall(HrpbFree(h->window_ptr, HRPB_SUCCESS, stream));
@@ -387,15 +407,6 @@ static HrpbError CutBlocks(const Workspace *w, Hrpb *h, uint32_t most_values, Hr
   return HrpbFree(first, FindPieces(w, h, most_values, first, stream), stream);
 }
 
-/* Free an array, so that it can be allocated with another size */
-static HrpbError Renew(uint32_t **array, HrpbStream stream)
-{
-  uint32_t *old = *array;
-
-  *array = NULL;
-  return HrpbFree(old, HRPB_SUCCESS, stream);
-}
-
 /* Count bricks and values of all blocks: count, used, pattern_ptr and value_ptr before they are summed up */
 static HrpbError CountBlocks(Workspace *w, Hrpb *h, HrpbStream stream, BrickTotals *totals)
 {
@@ -407,7 +418,6 @@ static HrpbError CountBlocks(Workspace *w, Hrpb *h, HrpbStream stream, BrickTota
      as long
   */
   if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
-  for (uint32_t **array : {&w->count, &w->used, &h->pattern_ptr, &h->value_ptr}) HrpbCall(Renew(array, stream));
   HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1), stream));
   HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words, stream));
   HrpbCall(HrpbAllocate(&h->pattern_ptr, n, stream));
@@ -430,11 +440,8 @@ static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
 
   w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
   HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
+  if (most_values < UINT32_MAX) HrpbCall(CutBlocks(w, h, most_values, stream));
   HrpbCall(CountBlocks(w, h, stream, &totals));
-  if (totals.max_values * HRPB_VALUE_UNIT > most_values) {
-    HrpbCall(CutBlocks(w, h, most_values, stream));
-    HrpbCall(CountBlocks(w, h, stream, &totals));
-  }
   if (totals.pattern > UINT32_MAX || totals.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
   h->nbricks       = (int64_t)totals.nbricks;
   h->nbrick_cols   = (int64_t)totals.nbrick_cols;

@@ -5,7 +5,7 @@
 enum {
   LONG_ROW    = 256,                 /* a strip with a row this long goes to a list: one lane would be slow */
   SHORT_ROW   = 32,                  /* the same where strips and ranges of columns are few */
-  FEW_STRIPS  = 4096,
+  FEW_STRIPS  = 16384,
   FEW_COLUMNS = 4 * (int)HRPB_RANGE,
   MOST_BLOCKS = 1024,                /* thread blocks at most for the strips in the list */
   STRIP       = 16
@@ -15,7 +15,7 @@ enum {
 namespace {
 typedef struct {
   unsigned long long count8, count16;
-  unsigned int       nlong; /* strips in the list */
+  unsigned int       nlisted; /* strips in the list */
 } StripTotals;
 } // namespace
 
@@ -23,7 +23,7 @@ typedef struct {
    Count columns of the strips of 16 rows, and of their halves, by merging their rows. A lane has a row, and the least
    column at the head of a row is the next one. Strips with a long row go to a list
 */
-static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t long_row, int32_t *long_strips, StripTotals *totals)
+static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t long_row, int32_t *listed, StripTotals *totals)
 {
   const int32_t      lane        = threadIdx.x % HRPB_LANES;
   const uint32_t     strip_lanes = ((1u << STRIP) - 1) << lane / STRIP * STRIP;
@@ -37,7 +37,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows
     int32_t       head = NO_COLUMN, ahead = NO_COLUMN; /* the columns of entries next and next + 1 */
 
     if (__ballot_sync(HRPB_ALL_LANES, end - next >= long_row) & strip_lanes) {
-      if (lane % STRIP == 0) long_strips[atomicAdd(&totals->nlong, 1u)] = (int32_t)(row / STRIP);
+      if (lane % STRIP == 0) listed[atomicAdd(&totals->nlisted, 1u)] = (int32_t)(row / STRIP);
     } else {
       if (next < end) head = (int32_t)rows.colidx[next];
       if (next + 1 < end) ahead = (int32_t)rows.colidx[next + 1];
@@ -64,18 +64,40 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows
   }
 }
 
-/* Count columns of the strips in the list, and of their halves, as windows of one column, segment by segment */
-static __global__ void __launch_bounds__(HRPB_THREADS) CountLongStrips(HrpbSegments strips, HrpbSegments halves, const int32_t *long_strips, StripTotals *totals)
+/*
+   Count columns of the strips in the list, and of their halves, as windows of one column, segment by segment. The first
+   half of the threads has the bitmap of a strip's first half, the others that of the second
+*/
+static __global__ void __launch_bounds__(HRPB_THREADS) CountListed(HrpbSegments strips, const int32_t *listed, StripTotals *totals)
 {
+  constexpr int        HALF = HRPB_THREADS / 2 * HRPB_THREAD_WORDS; /* words */
   __shared__ HrpbPanel s;
-  const int64_t        nparts = 3 * (int64_t)totals->nlong;
+  const int64_t        n = totals->nlisted;
 
-  for (int64_t i = blockIdx.x; i < nparts * strips.nsegments; i += gridDim.x) {
-    const int64_t  strip = long_strips[i % nparts / 3];
-    const int32_t  part = (int32_t)(i % nparts % 3), segment = (int32_t)(i / nparts);
-    const uint32_t n = part < 2 ? HrpbCountSegment(&s, &halves, 2 * strip + part, segment, 1).bits : HrpbCountSegment(&s, &strips, strip, segment, 1).bits;
+  for (int64_t i = blockIdx.x; i < n * strips.nsegments; i += gridDim.x) {
+    const int64_t strip   = listed[i % n];
+    const int32_t segment = (int32_t)(i / n);
+    const bool    cut     = HrpbIsCut(&s, &strips, strip);
+    uint32_t      count8 = 0, count16 = 0, first;
 
-    if (threadIdx.x == 0 && n) atomicAdd(part < 2 ? &totals->count8 : &totals->count16, (unsigned long long)n);
+    if (segment && !cut) continue;
+    HrpbBeginSegment(&s, &strips, strip, segment, cut);
+    while (HrpbNextRange<2>(&s, &strips.rows, &first)) {
+      for (int m = 0; m < HRPB_THREAD_WORDS; m++) {
+        const int      at   = threadIdx.x * HRPB_THREAD_WORDS + m;
+        const uint32_t word = s.bitmap[at];
+
+        count8 += __popc(word);
+        if (at < HALF) count16 += __popc(word | s.bitmap[HALF + at]);
+      }
+      __syncthreads(); /* the bitmap of the other half has been read */
+    }
+    count8  = HrpbBlockSum(&s, count8);
+    count16 = HrpbBlockSum(&s, count16);
+    if (threadIdx.x == 0 && count16) {
+      atomicAdd(&totals->count8, (unsigned long long)count8);
+      atomicAdd(&totals->count16, (unsigned long long)count16);
+    }
   }
 }
 
@@ -87,20 +109,20 @@ typedef struct {
 
 typedef struct {
   Totals   *totals;
-  int32_t  *long_strips;
+  int32_t  *listed;
   uint32_t *ncolumns, *nwindows; /* of segments of panels */
 } Workspace;
 } // namespace
 
-static HrpbError CountStrips(const HrpbSegments *strips, const HrpbSegments *halves, int64_t ncols, const Workspace *w, HrpbStream stream)
+static HrpbError CountStrips(const HrpbSegments *strips, int64_t ncols, const Workspace *w, HrpbStream stream)
 {
   StripTotals  *totals   = &w->totals->strips;
   const int32_t long_row = strips->rows.npanels < FEW_STRIPS && ncols <= FEW_COLUMNS ? SHORT_ROW : LONG_ROW;
 
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, long_row, w->long_strips, totals);
+  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, long_row, w->listed, totals);
   HrpbCallCuda(cudaGetLastError());
-  CountLongStrips<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, *halves, w->long_strips, totals);
+  CountListed<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, w->listed, totals);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
@@ -109,15 +131,14 @@ static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, con
 {
   const HrpbParams staged = HrpbStagedParams();
   const HrpbRows   panel_rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, 1), strip_rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, STRIP, 1);
-  HrpbSegments     columns = HrpbMakeSegments(&panel_rows, ncols, input->heaviest), strips = HrpbMakeSegments(&strip_rows, ncols, input->heaviest), halves = strips;
+  HrpbSegments     columns = HrpbMakeSegments(&panel_rows, ncols, input->heaviest), strips = HrpbMakeSegments(&strip_rows, ncols, input->heaviest);
   Totals           sums;
 
-  halves.rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, STRIP / 2, 1);
   HrpbCall(HrpbAllocate(&w->totals, 1, stream));
-  HrpbCall(HrpbAllocate(&w->long_strips, strips.rows.npanels, stream));
+  HrpbCall(HrpbAllocate(&w->listed, strips.rows.npanels, stream));
   HrpbCall(HrpbAllocate(&w->ncolumns, HrpbCountSegments(&columns), stream));
   HrpbCall(HrpbAllocate(&w->nwindows, HrpbCountSegments(&columns), stream));
-  HrpbCall(CountStrips(&strips, &halves, ncols, w, stream));
+  HrpbCall(CountStrips(&strips, ncols, w, stream));
   HrpbCall(HrpbCountWindows(&columns, staged.window_cols, w->ncolumns, w->nwindows, 1, NULL, &w->totals->windows, stream));
   HrpbCallCuda(cudaMemcpyAsync(&sums, w->totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
@@ -142,7 +163,7 @@ HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, 
   HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &input));
   err = Survey(nrows, ncols, rowptr, colidx, &input, &w, stream, s);
   err = HrpbFree(w.totals, err, stream);
-  err = HrpbFree(w.long_strips, err, stream);
+  err = HrpbFree(w.listed, err, stream);
   err = HrpbFree(w.ncolumns, err, stream);
   err = HrpbFree(w.nwindows, err, stream);
   if (err) *s = {};

@@ -129,12 +129,13 @@ static __device__ inline void HrpbBeginSegment(HrpbPanel *s, const HrpbSegments 
 
 /*
    Mark the windows of the next range, the first of which is *first, a multiple of 32. Bit i of the bitmap is window
-   *first + i. False, in all threads, if no entry is left. Between two calls a thread may read its own words of the
-   bitmap, and no others
+   *first + i. With two PARTS the halves of the panel have half of the bitmap each. False, in all threads, if no entry is
+   left. Between two calls a thread may read its own words of the bitmap, and no others
 */
-static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
+template <int PARTS = 1> static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
 {
-  constexpr int32_t ROWS = HRPB_LANES / HRPB_ROW_LANES; /* of a warp */
+  constexpr int32_t ROWS = HRPB_LANES / HRPB_ROW_LANES, RANGE = HRPB_RANGE / PARTS; /* rows of a warp, windows */
+  const int32_t     part_rows = rows->panel_rows / PARTS;
   const int32_t     lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, shift = rows->shift;
   uint4        *words     = (uint4 *)(s->bitmap + threadIdx.x * HRPB_THREAD_WORDS);
   uint32_t      begin     = HRPB_NO_WINDOW;
@@ -160,7 +161,7 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
       int64_t       stop;
 
       if (end - next < HRPB_LONG_ROW) continue;
-      stop = HrpbLowerBound(rows->colidx, next, end, ((int64_t)begin + HRPB_RANGE) << shift);
+      stop = HrpbLowerBound(rows->colidx, next, end, ((int64_t)begin + RANGE) << shift);
       for (int64_t k = next + threadIdx.x; k < stop; k += HRPB_READS * HRPB_THREADS) {
         uint32_t window[HRPB_READS];
 
@@ -168,7 +169,7 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
 #pragma unroll
         for (int u = 0; u < HRPB_READS; u++) window[u] = (uint32_t)(rows->colidx[min(k + u * HRPB_THREADS, stop - 1)] >> shift) - begin;
 #pragma unroll
-        for (int u = 0; u < HRPB_READS; u++) HrpbMark(s, window[u]);
+        for (int u = 0; u < HRPB_READS; u++) HrpbMark(s, window[u] + i / part_rows * RANGE);
       }
       __syncthreads(); /* everyone has read next[i] */
       if (threadIdx.x == 0) s->next[i] = (HrpbInt)stop;
@@ -189,13 +190,13 @@ static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, 
 
       found = 0;
 #pragma unroll
-      for (int u = 0; u < HRPB_READS; u++) window[u] = u * HRPB_ROW_LANES + at < end - next ? (uint32_t)(rows->colidx[next + u * HRPB_ROW_LANES + at] >> shift) - begin : HRPB_RANGE;
+      for (int u = 0; u < HRPB_READS; u++) window[u] = u * HRPB_ROW_LANES + at < end - next ? (uint32_t)(rows->colidx[next + u * HRPB_ROW_LANES + at] >> shift) - begin : RANGE;
 #pragma unroll
       for (int u = 0; u < HRPB_READS; u++) {
         const uint32_t before = __shfl_up_sync(HRPB_ALL_LANES, window[u], 1, HRPB_ROW_LANES);
 
-        if (window[u] < HRPB_RANGE && (at == 0 || window[u] != before)) HrpbMark(s, window[u]);
-        found += __popc(__ballot_sync(HRPB_ALL_LANES, window[u] < HRPB_RANGE) >> (lane - at) & ((1u << HRPB_ROW_LANES) - 1));
+        if (window[u] < RANGE && (at == 0 || window[u] != before)) HrpbMark(s, window[u] + row / part_rows * RANGE);
+        found += __popc(__ballot_sync(HRPB_ALL_LANES, window[u] < RANGE) >> (lane - at) & ((1u << HRPB_ROW_LANES) - 1));
       }
       next += found;
     } while (__any_sync(HRPB_ALL_LANES, found == HRPB_READS * HRPB_ROW_LANES));
