@@ -667,9 +667,9 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   Level: intermediate
 
   Notes:
-  On a device a reordering takes as long as some tens of products. `auto` looks for one only where a model of the times
-  says that it pays within this number of products. Programs that iterate long gain by a larger number. A number of 1
-  prepares nothing that a single product does not pay for.
+  On a device bricks take as long to build as some products, and a reordering as some tens of products. `auto` prepares
+  them only where a model of the times says that it pays within this number of products. Programs that iterate long gain
+  by a larger number. A number of 1 prepares nothing that a single product does not pay for.
 
   The number does not change what a product computes, but which kernel computes it. It holds for products that are set
   up afterwards. More or fewer products than were expected are no error.
