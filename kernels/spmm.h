@@ -237,12 +237,14 @@ bool         SpmmIsPlain(const SpmmOperands *);
 SpmmOperands SpmmColumns(const SpmmOperands *, int64_t first, int64_t N);
 
 /*
-   Times around bricks of a reordered matrix (order/reorder.h), in seconds.
+   Times around bricks, and bricks of a reordered matrix (order/reorder.h), in seconds.
 
+   SpmmSecondsToBuild()        to build bricks, beyond what the CSR path takes to begin
    SpmmSecondsToReorder()      to find the order, by a search with this number of levels, and to build bricks in it
    SpmmSecondsReordered()      a product with those bricks, both ways of the vectors included
    SpmmFactsReorderedAtBest()  before there is an order: the facts of the best that can come of it
 */
+double    SpmmSecondsToBuild(const SpmmFacts *, const SpmmDevice *);
 double    SpmmSecondsToReorder(const SpmmFacts *, int32_t levels, const SpmmDevice *);
 double    SpmmSecondsReordered(const SpmmFacts *reordered, HrpbPrecision, int64_t N, const SpmmDevice *);
 SpmmFacts SpmmFactsReorderedAtBest(const SpmmFacts *);

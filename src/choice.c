@@ -31,7 +31,7 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_ALPHA_LOW]           = "alpha below threshold",
   [AIJTCU_REASON_TUNED]               = "the fastest of a proxy",
   [AIJTCU_REASON_NO_ENTRIES]          = "no entries",
-  [AIJTCU_REASON_FEW_ENTRIES]         = "too few entries for bricks",
+  [AIJTCU_REASON_FEW_ENTRIES]         = "too few entries or products for bricks",
   [AIJTCU_REASON_SHORT_ROWS]          = "rows are short, and columns run with them",
   [AIJTCU_REASON_NO_SURVEY]           = "columns could not be counted",
   [AIJTCU_REASON_SCATTERED]           = "columns are scattered",
@@ -132,6 +132,33 @@ static SpmmFacts Reordered(const AIJTCUFacts *f)
 static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
 {
   return SpmmSecondsReordered(reordered, AIJTCUPrecision(q->o), q->N, q->device->device);
+}
+
+/*
+   What bricks save in all products that are expected, with N columns each. csr is the time of a product by the CSR
+   path. Where the user said how many products come, it is what they save beyond what it takes to build them. Otherwise
+   they are taken to serve for as long as that needs, some products to some tens. The answer does not depend on earlier
+   questions: bricks that are there count with their full cost
+*/
+static double SavedByBricks(const Question *q, double csr)
+{
+  const double saved = (double)q->o->products * (csr - SecondsOfBricks(q));
+
+  return q->o->announced ? saved - SpmmSecondsToBuild(&q->f->matrix, q->device->device) : saved;
+}
+
+/*
+   Whether bricks save nothing, wherever the columns are: not even if bricks have no gaps, while rows share no row of B,
+   which is the worst for CSR. This needs no look at the columns
+*/
+static PetscBool HasTooFewEntries(const Question *q)
+{
+  AIJTCUFacts    worst = *q->f, best = *q->f;
+  const Question csr = {q->op, q->N, q->o, &worst, q->device}, bricks = {q->op, q->N, q->o, &best, q->device};
+
+  worst.matrix.survey.needed_rows = worst.matrix.nnz;
+  best.matrix                     = SpmmFactsReorderedAtBest(&best.matrix);
+  return (PetscBool)(SavedByBricks(&bricks, SecondsOfCSR(&csr)) <= 0);
 }
 
 /*
@@ -324,13 +351,14 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 */
 
 /*
-   Whether bricks are slower than CSR. Where a reordering is forced and was found, it has been too slow already, and
-   bricks of the original matrix are not allowed.
+   Whether bricks are slower than CSR: see SavedByBricks(). Where a reordering is forced and was found, it has been
+   too slow already, and bricks of the original matrix are not allowed. Without kernels for both the times are infinite,
+   and nothing is saved
 */
 static PetscBool WouldBeSlower(const Question *q)
 {
   if (q->op == SPMM_OP_PRODUCT && IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
-  return (PetscBool)(SecondsOfBricks(q) >= SecondsOfCSR(q));
+  return (PetscBool)!(SavedByBricks(q, SecondsOfCSR(q)) > 0);
 }
 
 /*
@@ -372,7 +400,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
     Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
     return;
   }
-  if (csr && q->op == SPMM_OP_PRODUCT && f->matrix.direct_columns > 1 && q->N <= f->matrix.direct_columns) {
+  if (csr && q->op == SPMM_OP_PRODUCT && (!f->matrix.nnz || HasTooFewEntries(q))) {
     Take(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
     return;
   }

@@ -26,6 +26,7 @@ typedef struct {
   MatAIJTCUMult      mult;
   MatAIJTCUHalo      halo;
   PetscInt           products;  /* that are expected with a pattern */
+  PetscBool          announced; /* the user said so */
   PetscReal          threshold; /* PETSC_DEFAULT while none is set */
 } AIJTCUOptions;
 

@@ -137,6 +137,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   const char *const products  = "Products that are expected with a nonzero pattern: what is prepared must pay within them";
   const MPI_Comm    comm      = PetscObjectComm((PetscObject)A);
   AIJTCUOptions     o         = plan->options;
+  PetscBool         announced;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
@@ -159,7 +160,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(PetscOptionsEnum("-mat_aijtcu_mult", "What multiplies with one vector on a device", "MatAIJTCUSetMult", MatAIJTCUMults,
                              (PetscEnum)o.mult, (PetscEnum *)&o.mult, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
+  PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, &announced));
+  if (announced) o.announced = PETSC_TRUE;
   PetscCall(AIJTCUCheckProducts(A, o.products));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi, nccl or sf"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_halo", "How processes exchange rows of the dense matrix", "MatAIJTCUSetHalo", MatAIJTCUHalos,
@@ -667,9 +669,10 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   Level: intermediate
 
   Notes:
-  On a device a reordering takes as long as some tens of products. `auto` looks for one only where a model of the times
-  says that it pays within this number of products. Programs that iterate long gain by a larger number. A number of 1
-  prepares nothing that a single product does not pay for.
+  On a device bricks take as long to build as some products, and a reordering as some tens of products. `auto` prepares
+  them only where a model of the times says that it pays within this number of products. A number of 1 prepares nothing
+  that a single product does not pay for. While no number is set, reorderings must pay within 50 products. Bricks are
+  then built wherever products with them are faster. Programs that iterate long gain by a larger number.
 
   The number does not change what a product computes, but which kernel computes it. It holds for products that are set
   up afterwards. More or fewer products than were expected are no error.
@@ -685,6 +688,7 @@ PetscErrorCode MatAIJTCUSetExpectedProducts(Mat A, PetscInt products)
   PetscValidLogicalCollectiveInt(A, products, 2);
   PetscCall(AIJTCUCheckProducts(A, products));
   if (o) o->products = products;
+  if (o) o->announced = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,7 +18,7 @@ typedef struct {
   MatAIJTCUSynergy synergy;       /* zeros for the parent */
   MatAIJTCUFacts   facts;         /* of the last product that was looked at; zeros for the parent */
   PetscReal        once;          /* seconds, roughly: decides how often a product is repeated */
-  Spread           steady, cycle; /* a product that is set up; from its creation to its clearing, or of many in a row. Zeros without such an operation */
+  Spread           steady, cycle; /* a product that is set up; from its creation to its clearing, or of many in a row */
   PetscInt         made;          /* products that the last operation made; zero for one */
   PetscInt         repeat;        /* how often the times were taken */
   PetscReal        error;

@@ -1,22 +1,89 @@
 /*
-   The time of bricks-rows is that of bricks that stage what they need and no more, and of a copy of B. A copy takes
-   what csr-copy takes longer for B and C than bricks that read B in place. Each tile of columns goes through A anew.
-   Where panels are few, tiles are multiplied side by side.
+   The model of the time of bricks-staged and bricks-rows.
+
+   Both go through blocks of bricks, and bring rows of B. From a column-major B whole sectors come, for each window and
+   column. A window that does not begin where a sector does reaches into one more. From a row-major B the rows that are
+   needed come, and nothing else.
 */
 #include "seconds.h"
 
+enum {
+  SECTOR = 32 /* bytes that come from L2 together */
+};
+
+/*
+   Sectors of a window of a column, on average. Columns of B follow each other in memory, as in PETSc, and begin at
+   multiples of some bytes
+*/
+static double SectorsOf(const SpmmFacts *facts, int32_t window_cols)
+{
+  const int64_t column = facts->ncols * (int64_t)sizeof(HrpbScalar), window = window_cols * (int64_t)sizeof(HrpbScalar);
+  int64_t       begin  = SECTOR;
+
+  while (column % begin || begin > window) begin /= 2;
+  return 1 + (double)(window - begin) / SECTOR;
+}
+
+/*
+   staged   rows of B, or of its copy, that blocks have in shared memory
+   brought  entries that come for a column
+   The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
+   tenths of the fill that alpha allows, as in four families of matrices. The sums of a panel that is cut are put
+   together by a kernel of its own
+*/
+static double Seconds(const SpmmFacts *facts, double staged, double brought, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  const SpmmBrickTimes *t       = &device->model->bricks[precision];
+  const HrpbParams      format  = HrpbStagedParams();
+  const HrpbSurvey     *s       = &facts->survey;
+  const double          columns = (double)(N < LEAST_TILE ? LEAST_TILE : N);
+  const double          bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
+  const double          panels  = (double)facts->nrows / format.panel_rows, idle = panels < device->nsm ? device->nsm / (panels < 1 ? 1 : panels) : 1;
+  const double          longest = s->staged_rows ? (double)s->most_staged_rows * staged / (double)s->staged_rows : 0;
+  const double          few     = longest * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1);
+  const double          in_turn = (few < HRPB_PART_COLS ? few : HRPB_PART_COLS) / format.block_cols;
+  const double          blocks  = (t->block + t->block_column * columns) * in_turn;
+  const double          cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
+  const double          work    = (t->brick + t->brick_column * columns) * bricks + t->staged * brought * columns;
+  const double          dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
+  const double          all     = t->launch + blocks + cut + work * idle + dense;
+
+  return 1e-12 * (all > t->least ? all : t->least);
+}
+
+/* With few panels the measured time already has what narrow windows save */
+double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+{
+  const HrpbSurvey *s      = &facts->survey;
+  const int32_t     most   = HrpbStagedParams().window_cols;
+  const bool        narrow = device->model->narrow_windows_save && !SpmmHasFewPanels(facts->nrows, device);
+  const int32_t     window = narrow ? SpmmWindowColumns(facts) : most;
+  const double      staged = (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * window / most;
+
+  (void)params;
+  return Seconds(facts, staged, staged / window * SectorsOf(facts, window) * (SECTOR / (int)sizeof(HrpbScalar)), precision, N, device);
+}
+
+/*
+   The same for the rows that are needed, and a copy of B. It takes what csr-copy takes longer for B and C than bricks
+   that read B in place. Each tile of columns goes through A anew. Tiles are equally wide. Where panels are few, tiles
+   are multiplied side by side
+*/
 double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  const SpmmKernel *staged = SpmmKernelFind("bricks-staged");
-  const double      copy   = device->model->csr.dense - device->model->bricks[precision].dense;
-  const double      launch = 1e-12 * device->model->bricks[precision].launch;
-  const int64_t     tile   = SpmmHasFewPanels(facts->nrows, device) ? N : ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar);
-  SpmmFacts         needed = *facts;
-  double            product;
+  const SpmmBrickTimes *t      = &device->model->bricks[precision];
+  const double          copy   = device->model->csr.dense - t->dense, launch = 1e-12 * t->launch, needed = (double)facts->survey.needed_rows;
+  const int64_t         most   = SpmmHasFewPanels(facts->nrows, device) ? N : ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar), tiles = N > most ? (N + most - 1) / most : 1;
+  const double          tile   = Seconds(facts, needed, needed, precision, (N + tiles - 1) / tiles, device);
 
-  if (facts->survey.staged_rows) needed.survey.most_staged_rows = (int64_t)((double)facts->survey.most_staged_rows * (double)facts->survey.needed_rows / (double)facts->survey.staged_rows);
-  needed.survey.staged_rows = facts->survey.needed_rows;
-  product = staged->seconds(&needed, params, precision, N < tile ? N : tile, device);
-  if (N > tile) product = launch + (product - launch) * (double)N / (double)tile;
-  return product + 1e-12 * copy * (double)N * ((double)facts->nrows + (double)facts->ncols);
+  (void)params;
+  return launch + (tile - launch) * (double)tiles + 1e-12 * copy * (double)N * ((double)facts->nrows + (double)facts->ncols);
+}
+
+/* To build bricks, and to find out which ones: beyond what the CSR path takes to begin */
+double SpmmSecondsToBuild(const SpmmFacts *facts, const SpmmDevice *device)
+{
+  const SpmmBuildTimes *t = &device->model->build;
+
+  return 1e-12 * (t->start + t->entry * (double)facts->nnz + t->staged * (double)facts->survey.staged_rows);
 }

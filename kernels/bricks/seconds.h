@@ -1,5 +1,5 @@
 /*
-   The model of the time of bricks-rows.
+   The model of the time of bricks that share rows of B.
 */
 #pragma once
 
@@ -10,9 +10,11 @@ extern "C" {
 #endif
 
 enum {
+  LEAST_TILE      = 8,  /* columns of B of the narrowest tile */
   ROWS_TILE_BYTES = 256 /* of a row of B that are multiplied at a time */
 };
 
+double BricksStagedSeconds(const SpmmFacts *, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *);
 double BricksRowsSeconds(const SpmmFacts *, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *);
 
 #ifdef __cplusplus

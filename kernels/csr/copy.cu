@@ -326,24 +326,24 @@ static double CopiedColumns(const SpmmFacts *facts, int64_t N, const SpmmDevice 
 }
 
 /*
-   Time of an entry for N columns. More than 64 bytes of columns count in whole units of 64 bytes. Where the columns of
-   A are scattered the rate follows from how much of a tile of the copy L2 holds
+   Each entry is multiplied: more than 64 bytes of columns count in whole units of 64 bytes. A row of B that the rows of
+   A before have not brought comes from L2, or from memory, as far as L2 does not hold a tile of the copy. The rows of A
+   are multiplied side by side, each entry after entry, and the longest of them comes last
 */
-static double Multiplying(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
-{
-  const SpmmCsrTimes *t    = &device->model->csr;
-  const int64_t       unit = 64 / (int64_t)sizeof(HrpbScalar);
-
-  if (!SpmmColumnsRun(&facts->survey)) return std::max(t->scattered, t->spread + t->spread_byte * (double)(CSR_TILE_BYTES * facts->ncols)) * (double)std::max(N, (int64_t)t->fewest_scattered);
-  return t->entry_column * (N > unit ? (double)((N + unit - 1) / unit * unit) : CopiedColumns(facts, N, device));
-}
-
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
 {
-  const SpmmCsrTimes *t     = &device->model->csr;
-  const double        dense = t->dense * CopiedColumns(facts, N, device) * ((double)facts->nrows + (double)facts->ncols);
+  const SpmmCsrTimes *t       = &device->model->csr;
+  const int64_t       unit    = 64 / (int64_t)sizeof(HrpbScalar);
+  const double        copied  = CopiedColumns(facts, N, device);
+  const double        columns = N > unit ? (double)((N + unit - 1) / unit * unit) : copied;
+  const double        tile    = (double)CSR_TILE_BYTES * (double)std::max(facts->ncols, (int64_t)1);
+  const double        missed  = std::max(0.0, 1 - device->model->cache / tile);
+  const double        brought = (double)facts->survey.needed_rows * (double)std::max(N, (int64_t)t->fewest_scattered);
+  const double        entries = (t->entry + t->entry_column * columns) * (double)facts->nnz + (t->scattered + t->spread * missed) * brought;
+  const double        turn    = t->turn * (double)std::min(facts->longest, (int64_t)CsrPartEntries(std::max(facts->nrows, (int64_t)1), facts->nnz));
+  const double        dense   = t->dense * copied * ((double)facts->nrows + (double)facts->ncols);
 
-  return 1e-12 * (t->launch + (t->entry + Multiplying(facts, N, device)) * (double)facts->nnz + dense);
+  return 1e-12 * (t->launch + entries + turn + dense);
 }
 
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)

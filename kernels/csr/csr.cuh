@@ -100,6 +100,9 @@ static inline size_t CsrPartialBytes(const SpmmMatrix *A, int64_t N)
   return (sizeof(HrpbScalar) * (size_t)A->csr->nparts * (size_t)N + 255) / 256 * 256;
 }
 
+/* schedule.cu: the most entries of a part of a row. Longer rows are cut */
+int32_t CsrPartEntries(int64_t nrows, int64_t nnz);
+
 /*
    panels.cu: which rows of B each panel of rows needs, for staged.cu. It is made where this kernel pays. If panel_rows
    is not zero, it is made for panels of panel_rows rows wherever the kernel can multiply. Otherwise s->panel_rows stays

@@ -336,7 +336,7 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision,
 {
   const SpmmCsrTimes *t = &device->model->csr;
 
-  return 1e-12 * (t->column_launch + t->column * (double)N * (double)facts->nnz);
+  return 1e-12 * (t->column_launch + (t->column * (double)facts->nnz + t->dense * (double)facts->nrows) * (double)N);
 }
 
 /* Rows that are longer than a section are left to CsrCombineRun() */

@@ -121,11 +121,12 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands
   return SpmmIsPlain(o) && facts->rows_entries;
 }
 
+/* A thread has a row. The longest one comes last */
 static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision, int64_t N, const SpmmDevice *device)
 {
   const SpmmCsrTimes *t = &device->model->csr;
 
-  return 1e-12 * (t->launch + (t->entry + t->in_place * (double)N) * (double)facts->nnz);
+  return 1e-12 * (t->launch + (t->entry + t->in_place * (double)N) * (double)facts->nnz + t->turn * (double)facts->longest);
 }
 
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)

@@ -227,7 +227,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbIn
    Entries of a part. Rows several times as long as the mean would keep a warp busy when all others are done. The number
    is a power of two, so that a few more entries somewhere seldom change it
 */
-static int32_t PartEntries(int64_t nrows, int64_t nnz)
+int32_t CsrPartEntries(int64_t nrows, int64_t nnz)
 {
   int32_t entries = CSR_LEAST_PART;
 
@@ -308,7 +308,7 @@ static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t strea
   HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   s->nnz            = needs.end - needs.first;
-  s->part_entries   = PartEntries(s->nrows, s->nnz);
+  s->part_entries   = CsrPartEntries(s->nrows, s->nnz);
   s->direct_columns = DirectColumns(s);
   s->longest        = (int64_t)needs.longest;
   /* with sections of WHOLE_ROWS no row is cut within a section, which direct.cu relies on */

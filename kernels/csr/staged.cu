@@ -252,7 +252,7 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *, HrpbPrecision,
   const SpmmCsrTimes *t      = &device->model->csr;
   const double        panels = (double)facts->nrows / facts->panel_rows, turns = ceil(panels / device->nsm);
 
-  return 1e-12 * (t->launch + (t->staged_entry + t->staged * (double)N) * (double)facts->nnz * turns * device->nsm / panels);
+  return 1e-12 * (t->launch + (t->staged_entry + t->staged * (double)N) * (double)facts->nnz * turns * device->nsm / panels + t->dense * (double)N * (double)facts->nrows);
 }
 
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)

@@ -129,8 +129,8 @@ static __device__ inline void HrpbBeginSegment(HrpbPanel *s, const HrpbSegments 
 
 /*
    Mark the windows of the next range, the first of which is *first, a multiple of 32. Bit i of the bitmap is window
-   *first + i. With two PARTS the halves of the panel have half of the bitmap each. False, in all threads, if no entry is
-   left. Between two calls a thread may read its own words of the bitmap, and no others
+   *first + i. With two PARTS the halves of the panel have half of the bitmap each. False, in all threads, if no entry
+   is left. Between two calls a thread may read its own words of the bitmap, and no others
 */
 template <int PARTS = 1> static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
 {

@@ -25,9 +25,18 @@ typedef struct {
   double block_column; /* to come to the next block, in addition for each column of B */
   double brick;        /* to decode a brick */
   double brick_column; /* to multiply a brick with a column of B, as far as the next brick does not hide that */
-  double staged;       /* to bring an entry of B into shared memory */
+  double staged;       /* to bring an entry of B into shared memory, in whole sectors */
   double dense;        /* an entry of B or C */
+  double cut;          /* to put the sums of panels together that are cut into parts */
+  double part;         /* in addition for each part of the panel that has most of them */
 } SpmmBrickTimes;
+
+/* To build bricks, beyond what the CSR path takes to begin */
+typedef struct {
+  double start;
+  double entry;
+  double staged; /* for a row of B that they stage */
+} SpmmBuildTimes;
 
 /* The kernels for CSR */
 typedef struct {
@@ -39,10 +48,10 @@ typedef struct {
   double  in_place;         /* to multiply an entry with one of B in csr-rows */
   double  staged;           /* to multiply an entry with one of B in csr-staged */
   double  column;           /* to read an entry and multiply it with one of B in csr-direct */
-  double  dense;            /* to copy an entry of B, or to write one of C */
-  double  scattered;        /* as entry_column, where rows of B are met all over B, which L2 holds */
-  double  spread;           /* as entry_column, where rows of B are met all over B, which L2 does not hold */
-  double  spread_byte;      /* in addition to spread, for each byte of a tile of all rows of B */
+  double  dense;            /* to copy an entry of B, or to write one of C; not for csr-rows */
+  double  scattered;        /* to bring an entry of B that rows before have not brought, in csr-copy */
+  double  spread;           /* in addition, where L2 does not have it: see cache */
+  double  turn;             /* an entry of the longest row, or part of a row, in csr-copy and csr-rows */
   int32_t fewest_copied;    /* a product by csr-copy with fewer columns of B takes as long as with these */
   int32_t fewest_few_rows;  /* the same number where rows of A are few */
   int32_t fewest_scattered; /* the same number where columns of A are scattered */
@@ -76,7 +85,9 @@ typedef struct {
   int32_t        cc;        /* compute capability: 90 for 9.0 */
   int32_t        nsm;       /* multiprocessors */
   double         bandwidth; /* of its memory, bytes per second */
+  double         cache;     /* bytes of its L2 */
   SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; those of other scalars are not used */
+  SpmmBuildTimes build;
   SpmmCsrTimes   csr;
   SpmmOrderTimes order;
   SpmmSampledTimes sampled;

@@ -29,11 +29,12 @@ double SpmmSecondsReordered(const SpmmFacts *reordered, HrpbPrecision precision,
   return t->bricks * kernel->seconds(reordered, &params, precision, N, device) + 1e-12 * 2 * t->permute * (double)N * (double)reordered->nrows;
 }
 
-/* Bricks without a gap */
+/* Bricks without a gap. No row of B is brought without an entry */
 SpmmFacts SpmmFactsReorderedAtBest(const SpmmFacts *facts)
 {
-  SpmmFacts f = *facts;
+  const int64_t rows = BEST_STAGED * facts->nrows < facts->nnz ? BEST_STAGED * facts->nrows : facts->nnz;
+  SpmmFacts     f    = *facts;
 
-  f.survey = (HrpbSurvey){.nnz = facts->nnz, .strip_cols16 = facts->nnz / 16, .staged_rows = BEST_STAGED * facts->nrows, .needed_rows = BEST_STAGED * facts->nrows};
+  f.survey = (HrpbSurvey){.nnz = facts->nnz, .strip_cols16 = facts->nnz / 16, .staged_rows = rows, .needed_rows = rows};
   return f;
 }

@@ -64,8 +64,8 @@ template <int BM, int PAIRS> static __device__ __noinline__ void SampleAgain(con
 }
 
 /*
-   Store the products of a group of bricks, n of them from number brick on: those of earlier launches are added, and they
-   are scaled. entry: see SampleAgain(). Whether one is not finite before it is scaled.
+   Store the products of a group of bricks, n of them from number brick on: those of earlier launches are added, and
+   they are scaled. entry: see SampleAgain(). It says whether one is not finite before it is scaled.
 
    Stores are predicated: branches around them, or around what is not finite, take as long as the products
 */

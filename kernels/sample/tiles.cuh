@@ -155,8 +155,8 @@ template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __
 }
 
 /*
-   The same of four bricks and of a tail of one or two: the instructions of one need not wait for those of the other, and
-   all are decoded and stored once. Sums are those of two calls of SampleTiles()
+   The same of four bricks and of a tail of one or two: the instructions of one need not wait for those of the other,
+   and all are decoded and stored once. Sums are those of two calls of SampleTiles()
 */
 template <int P, int BM, int NT, typename Scalar> static __device__ __forceinline__ void SampleTilesWithTail(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], uint32_t tail, Scalar (&product)[2][2][BM / 8], Scalar (&last)[1][2][BM / 8])
 {

@@ -263,12 +263,25 @@ static PetscErrorCode TestRows(void)
   q.f.matrix.nnz          = 8 * q.f.matrix.nrows;
   q.f.matrix.rows_entries = 0;
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_SURVEY, "short rows whose columns may be anywhere"));
-  PetscCall(CheckNeed(&q, 1, AIJTCU_NEED_SURVEY, "one column, which is always made column by column"));
+  if (HAVE_TIMES) { /* bricks of a small matrix cannot make up for their set-up in 50 products, wherever its columns are */
+    q.f.matrix.nrows = q.f.matrix.ncols = 10000;
+    q.f.matrix.nnz            = 80000;
+    q.f.matrix.direct_columns = 12;
+    q.o.announced             = PETSC_TRUE;
+    PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "a small matrix"));
+    PetscCall(CheckRest(&q, 12, "csr-direct", NULL, PETSC_FALSE, "a small matrix"));
+    PetscCall(CheckPath(&q, 13, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "a small matrix, more columns"));
+    PetscCall(CheckRest(&q, 13, "csr-copy", NULL, PETSC_FALSE, "a small matrix, more columns"));
+    PetscCall(CheckNeed(&q, 256, AIJTCU_NEED_SURVEY, "a small matrix, many columns"));
+    q.o.products = 5000;
+    PetscCall(CheckNeed(&q, 13, AIJTCU_NEED_SURVEY, "a small matrix, many products"));
+    q.o.products  = 50;
+    q.o.announced = PETSC_FALSE;
+    PetscCall(CheckNeed(&q, 13, AIJTCU_NEED_SURVEY, "a small matrix, nobody said how many products"));
+    q.f.matrix.nrows = q.f.matrix.ncols = poisson7.rows;
+  }
+  q.f.matrix.nnz            = 0;
   q.f.matrix.direct_columns = 12;
-  PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "as few columns as are made column by column"));
-  PetscCall(CheckRest(&q, 12, HAVE_KERNELS ? "csr-direct" : NULL, NULL, PETSC_FALSE, "as few columns"));
-  PetscCall(CheckNeed(&q, 13, AIJTCU_NEED_SURVEY, "one column more"));
-  q.f.matrix.nnz = 0;
   PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES, "no entries"));
   q.f.csr_state = AIJTCU_REFUSED;
   PetscCall(CheckNeed(&q, 12, AIJTCU_NEED_SURVEY, "no kernel for CSR"));
@@ -368,6 +381,41 @@ static PetscErrorCode TestMatrix(const Matrix *m, AIJTCUReason without)
                                                                                : "csr-copy",
         NULL, PETSC_FALSE, m->name));
     }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bricks must make up for their set-up within the products that are announced, if any are */
+static PetscErrorCode TestProducts(void)
+{
+  Question q = Ask(&tetra);
+
+  PetscFunctionBegin;
+  PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "tetrahedra, nobody said how many products"));
+  q.o.announced = PETSC_TRUE;
+  PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "tetrahedra, 50 products"));
+  q.o.products = 1000;
+  PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "tetrahedra, 1000 products"));
+  q             = Ask(&elasticity);
+  q.o.products  = 2;
+  q.o.announced = PETSC_TRUE;
+  PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "elasticity, 2 products"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A panel that is cut needs another kernel, which costs more than bricks of a matrix with short rows otherwise save */
+static PetscErrorCode TestCut(void)
+{
+  Matrix arrow = {"arrow", 60012, 640033, 0, 173000, 168000, 1300, 163000, 1300, 0, 0, 0, {0, 0, 0, 0}};
+
+  PetscFunctionBegin;
+  for (int cut = 0; cut < 2; cut++) {
+    Question q = Ask(&arrow);
+
+    q.o.products = 1000;
+    PetscCall(CheckPath(&q, 8, cut ? MAT_AIJTCU_PATH_CSR : MAT_AIJTCU_PATH_TCU, cut ? AIJTCU_REASON_BRICKS_SLOWER : AIJTCU_REASON_BRICKS_FASTER, cut ? "a row of all columns" : "rows that are short"));
+    arrow.most_staged_rows = 60016;
+    arrow.longest          = 40011;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -678,6 +726,8 @@ int main(int argc, char **argv)
     PetscCall(TestMatrix(&stencil27, AIJTCU_REASON_BRICKS_SLOWER));
     PetscCall(TestMatrix(&banded, AIJTCU_REASON_BRICKS_SLOWER));
     PetscCall(TestMatrix(&poisson7, AIJTCU_REASON_SHORT_ROWS));
+    PetscCall(TestProducts());
+    PetscCall(TestCut());
     PetscCall(TestGraph(&rmat));
     PetscCall(TestGraph(&uniform));
     PetscCall(TestFewRows());
