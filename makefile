@@ -216,7 +216,7 @@ bench: $(BUILD)/bin/bench
 	  mult=$(CURDIR)/build/bench/mult-$(NAME).csv && rm -f "$$mult" && \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' $(BENCH_ARGS) -csv "$$mult" -vector -N 1 -variants auto && examples/bench/report "$$mult" && \
 	  sampled=$(CURDIR)/build/bench/sampled-$(NAME).csv && rm -f "$$sampled" && \
-	  $< $$gpu_mpi_options -commit '$(COMMIT)' -N 32,128 -variants rows,auto,csr,tcu,apart $(BENCH_ARGS) -csv "$$sampled" -operations sampled,fused && examples/bench/report "$$sampled"
+	  $< $$gpu_mpi_options -commit '$(COMMIT)' -N 32,64,128 -variants rows,auto,csr,tcu,apart $(BENCH_ARGS) -csv "$$sampled" -operations sampled,fused && examples/bench/report "$$sampled"
 bench-solve: $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)

@@ -11,8 +11,9 @@
    product
 */
 enum {
-  FEW_ENTRIES = 8,   /* entries of a row, on average */
-  MOST_LEVELS = 4096 /* levels of the search for a reordering: some tenths of a second */
+  FEW_ENTRIES     = 8,    /* entries of a row, on average */
+  MOST_LEVELS     = 4096, /* levels of the search for a reordering: some tenths of a second */
+  UNSAID_PRODUCTS = 50    /* that are expected while nobody said how many */
 };
 
 /* The threshold of alpha where no brick kernel is known to pay */
@@ -134,6 +135,12 @@ static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
   return SpmmSecondsReordered(reordered, AIJTCUPrecision(q->o), q->N, q->device->device);
 }
 
+/* Products that are expected with the pattern. A reordering takes as long as some tens */
+static double Products(const Question *q)
+{
+  return q->o->products == PETSC_DEFAULT ? UNSAID_PRODUCTS : Products(q);
+}
+
 /*
    What bricks save in all products that are expected, with N columns each. csr is the time of a product by the CSR
    path. Where the user said how many products come, it is what they save beyond what it takes to build them. Otherwise
@@ -142,14 +149,14 @@ static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
 */
 static double SavedByBricks(const Question *q, double csr)
 {
-  const double saved = (double)q->o->products * (csr - SecondsOfBricks(q));
+  const double saved = Products(q) * (csr - SecondsOfBricks(q));
 
-  return q->o->announced ? saved - SpmmSecondsToBuild(&q->f->matrix, q->device->device) : saved;
+  return q->o->products == PETSC_DEFAULT ? saved : saved - SpmmSecondsToBuild(&q->f->matrix, q->device->device);
 }
 
 /*
-   Whether bricks save nothing, wherever the columns are: not even if bricks have no gaps, while rows share no row of B,
-   which is the worst for CSR. This needs no look at the columns
+   Whether bricks save nothing, wherever the columns are: not even if bricks have no gaps and need no rows of B, while
+   CSR brings a row of B for each entry. This needs no look at the columns
 */
 static PetscBool HasTooFewEntries(const Question *q)
 {
@@ -158,6 +165,7 @@ static PetscBool HasTooFewEntries(const Question *q)
 
   worst.matrix.survey.needed_rows = worst.matrix.nnz;
   best.matrix                     = SpmmFactsReorderedAtBest(&best.matrix);
+  best.matrix.survey.staged_rows = best.matrix.survey.needed_rows = best.matrix.survey.most_staged_rows = 0;
   return (PetscBool)(SavedByBricks(&bricks, SecondsOfCSR(&csr)) <= 0);
 }
 
@@ -317,7 +325,7 @@ static double MostLevels(const Question *q, double gain)
   const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device);
   const double one  = SpmmSecondsToReorder(&q->f->matrix, 1, q->device->device);
 
-  return PetscMin(((double)q->o->products * gain - none) / (one - none), MOST_LEVELS);
+  return PetscMin((Products(q) * gain - none) / (one - none), MOST_LEVELS);
 }
 
 /*
@@ -343,7 +351,7 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
   gain = csr - SecondsReordered(q, &reordered);
   if (gain <= 0 || forced) return (PetscBool)(gain > 0);
   cost = SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device);
-  return (PetscBool)(f->order_found <= levels && (double)q->o->products * gain > cost);
+  return (PetscBool)(f->order_found <= levels && Products(q) * gain > cost);
 }
 
 /*
@@ -353,7 +361,7 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 /*
    Whether bricks are slower than CSR: see SavedByBricks(). Where a reordering is forced and was found, it has been
    too slow already, and bricks of the original matrix are not allowed. Without kernels for both the times are infinite,
-   and nothing is saved
+   and their difference is no number: so the question is whether something is saved
 */
 static PetscBool WouldBeSlower(const Question *q)
 {
@@ -400,7 +408,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
     Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
     return;
   }
-  if (csr && q->op == SPMM_OP_PRODUCT && (!f->matrix.nnz || HasTooFewEntries(q))) {
+  if (csr && q->op == SPMM_OP_PRODUCT && (!f->matrix.nnz || (!IsForced(q->o) && HasTooFewEntries(q)))) {
     Take(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
     return;
   }

@@ -25,8 +25,7 @@ typedef struct {
   MatAIJTCUTune      tune;
   MatAIJTCUMult      mult;
   MatAIJTCUHalo      halo;
-  PetscInt           products;  /* that are expected with a pattern */
-  PetscBool          announced; /* the user said so */
+  PetscInt           products;  /* that are expected with a pattern; PETSC_DEFAULT while nobody said how many */
   PetscReal          threshold; /* PETSC_DEFAULT while none is set */
 } AIJTCUOptions;
 

@@ -12,7 +12,7 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->reorder   = MAT_AIJTCU_REORDER_AUTO;
   o->tune      = MAT_AIJTCU_TUNE_NONE;
   o->mult      = MAT_AIJTCU_MULT_AUTO;
-  o->products  = 50;
+  o->products  = PETSC_DEFAULT;
   o->halo      = MAT_AIJTCU_HALO_AUTO;
   o->threshold = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,8 +76,8 @@ static PetscErrorCode AIJTCUCheckPrecision(Mat A, MatAIJTCUPrecision precision)
 static PetscErrorCode AIJTCUCheckProducts(Mat A, PetscInt products)
 {
   PetscFunctionBegin;
-  PetscCheck(products > 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "-mat_aijtcu_products (MatAIJTCUSetExpectedProducts()) must be 1 or more, not %" PetscInt_FMT, products);
+  PetscCheck(products > 0 || products == PETSC_DEFAULT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "-mat_aijtcu_products (MatAIJTCUSetExpectedProducts()) must be 1 or more, or PETSC_DEFAULT, not %" PetscInt_FMT, products);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,7 +137,6 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   const char *const products  = "Products that are expected with a nonzero pattern: what is prepared must pay within them";
   const MPI_Comm    comm      = PetscObjectComm((PetscObject)A);
   AIJTCUOptions     o         = plan->options;
-  PetscBool         announced;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
@@ -160,8 +159,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(PetscOptionsEnum("-mat_aijtcu_mult", "What multiplies with one vector on a device", "MatAIJTCUSetMult", MatAIJTCUMults,
                              (PetscEnum)o.mult, (PetscEnum *)&o.mult, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
-  PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, &announced));
-  if (announced) o.announced = PETSC_TRUE;
+  PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
   PetscCall(AIJTCUCheckProducts(A, o.products));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi, nccl or sf"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_halo", "How processes exchange rows of the dense matrix", "MatAIJTCUSetHalo", MatAIJTCUHalos,
@@ -661,7 +659,7 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
 
   Input Parameters:
 + A        - the matrix; other types are left alone
-- products - number of products with one nonzero pattern, 1 or more (default 50)
+- products - number of products with one nonzero pattern, 1 or more, or `PETSC_DEFAULT`, which says none
 
   Options Database Key:
 . -mat_aijtcu_products n - the number
@@ -671,8 +669,8 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   Notes:
   On a device bricks take as long to build as some products, and a reordering as some tens of products. `auto` prepares
   them only where a model of the times says that it pays within this number of products. A number of 1 prepares nothing
-  that a single product does not pay for. While no number is set, reorderings must pay within 50 products. Bricks are
-  then built wherever products with them are faster. Programs that iterate long gain by a larger number.
+  that a single product does not pay for. While none is said, reorderings must pay within 50 products. Bricks are then
+  built wherever products with them are faster. Programs that iterate long gain by a larger number.
 
   The number does not change what a product computes, but which kernel computes it. It holds for products that are set
   up afterwards. More or fewer products than were expected are no error.
@@ -688,7 +686,6 @@ PetscErrorCode MatAIJTCUSetExpectedProducts(Mat A, PetscInt products)
   PetscValidLogicalCollectiveInt(A, products, 2);
   PetscCall(AIJTCUCheckProducts(A, products));
   if (o) o->products = products;
-  if (o) o->announced = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -701,7 +698,7 @@ PetscErrorCode MatAIJTCUSetExpectedProducts(Mat A, PetscInt products)
 . A - a `MATAIJTCU`
 
   Output Parameter:
-. products - number of products
+. products - number of products, `PETSC_DEFAULT` while none is said
 
   Level: intermediate
 

@@ -38,7 +38,7 @@ typedef PetscErrorCode (*Operation)(Subject *, Mat);
 typedef struct {
   const char *name;
   Operation   begin, numeric, end;
-  Operation   cycle;  /* NULL: each time begins with a matrix that is allocated on the host, which the set-up says */
+  Operation   cycle;  /* NULL where it is not timed: it would make a matrix on the host, and the set-up has that time */
   PetscInt    before; /* how often it is repeated before it is timed */
   PetscInt    left, right; /* dense matrices with the rows of A, and with its columns as rows */
   PetscInt    terms;       /* that an entry of A takes part in for each column */

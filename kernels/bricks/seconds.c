@@ -1,5 +1,5 @@
 /*
-   The model of the time of bricks-staged and bricks-rows.
+   The model of the time of bricks-staged and bricks-rows, and of building bricks.
 
    Both go through blocks of bricks, and bring rows of B. From a column-major B whole sectors come, for each window and
    column. A window that does not begin where a sector does reaches into one more. From a row-major B the rows that are

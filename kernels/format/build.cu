@@ -378,8 +378,10 @@ static __global__ void __launch_bounds__(HRPB_THREADS) PlacePieces(Hrpb h, const
 /* Cut blocks, unless each is one piece. first is workspace */
 static HrpbError FindPieces(const Workspace *w, Hrpb *h, uint32_t most_values, uint32_t *first, HrpbStream stream)
 {
-  const int64_t n = (int64_t)h->nblocks + 1;
-  uint32_t     *window_ptr, nblocks;
+  const int64_t   n   = (int64_t)h->nblocks + 1;
+  uint32_t *const old = h->window_ptr;
+  uint32_t       *window_ptr, nblocks;
+  cudaError_t     launched;
 
   HrpbCallCuda(cudaMemsetAsync(first + n - 1, 0, sizeof(*first), stream));
   CountPieces<<<HrpbGrid(n - 1, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, most_values, first);
@@ -391,11 +393,10 @@ static HrpbError FindPieces(const Workspace *w, Hrpb *h, uint32_t most_values, u
   if ((int32_t)nblocks == h->nblocks) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&window_ptr, (int64_t)nblocks + 1, stream));
   PlacePieces<<<HrpbGrid(n > h->npanels ? n : h->npanels + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, first, window_ptr);
-  HrpbCall(HrpbFree(h->window_ptr, HRPB_SUCCESS, stream));
+  launched      = cudaGetLastError();
   h->window_ptr = window_ptr;
   h->nblocks    = (int32_t)nblocks;
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return HrpbFree(old, launched ? HrpbDeviceError(launched) : HRPB_SUCCESS, stream);
 }
 
 /* Cut the blocks that have more values */

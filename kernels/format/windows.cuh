@@ -130,7 +130,7 @@ static __device__ inline void HrpbBeginSegment(HrpbPanel *s, const HrpbSegments 
 /*
    Mark the windows of the next range, the first of which is *first, a multiple of 32. Bit i of the bitmap is window
    *first + i. With two PARTS the halves of the panel have half of the bitmap each. False, in all threads, if no entry
-   is left. Between two calls a thread may read its own words of the bitmap, and no others
+   is left. Between two calls a thread may read its own words of the bitmap. Others only if all threads meet then
 */
 template <int PARTS = 1> static __device__ inline bool HrpbNextRange(HrpbPanel *s, const HrpbRows *rows, uint32_t *first)
 {
@@ -169,7 +169,7 @@ template <int PARTS = 1> static __device__ inline bool HrpbNextRange(HrpbPanel *
 #pragma unroll
         for (int u = 0; u < HRPB_READS; u++) window[u] = (uint32_t)(rows->colidx[min(k + u * HRPB_THREADS, stop - 1)] >> shift) - begin;
 #pragma unroll
-        for (int u = 0; u < HRPB_READS; u++) HrpbMark(s, window[u] + i / part_rows * RANGE);
+        for (int u = 0; u < HRPB_READS; u++) HrpbMark(s, window[u] + (PARTS > 1 ? i / part_rows * RANGE : 0));
       }
       __syncthreads(); /* everyone has read next[i] */
       if (threadIdx.x == 0) s->next[i] = (HrpbInt)stop;
@@ -195,7 +195,7 @@ template <int PARTS = 1> static __device__ inline bool HrpbNextRange(HrpbPanel *
       for (int u = 0; u < HRPB_READS; u++) {
         const uint32_t before = __shfl_up_sync(HRPB_ALL_LANES, window[u], 1, HRPB_ROW_LANES);
 
-        if (window[u] < RANGE && (at == 0 || window[u] != before)) HrpbMark(s, window[u] + row / part_rows * RANGE);
+        if (window[u] < RANGE && (at == 0 || window[u] != before)) HrpbMark(s, window[u] + (PARTS > 1 ? row / part_rows * RANGE : 0));
         found += __popc(__ballot_sync(HRPB_ALL_LANES, window[u] < RANGE) >> (lane - at) & ((1u << HRPB_ROW_LANES) - 1));
       }
       next += found;

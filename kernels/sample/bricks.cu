@@ -5,8 +5,9 @@
    stages (bricks/staged.cuh). The other warps have a strip each. Its rows of the left operand are in registers, as
    fragments. One instruction makes four columns' share of the products of a strip's rows with the columns of two bricks
    of 16 rows, or of four bricks of 8 rows, whose operands are swapped (FlashSparse, section 3.4). A warp has four
-   bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other. Where a
-   block has one or two more for the strip, they go along as a tail, in double in instructions of half the size.
+   bricks at a time: a strip has about as many in a block, and their instructions need not wait for each other. In
+   double, where a block has one or two more for the strip, they go along as a tail, in instructions of half the size:
+   see HasTail().
 
    Products go to the entries of the CSR. No map is needed: entries of a row come in ascending order of columns, in
    bricks as in the CSR, so a lane counts them as it goes along. What they are scaled by comes with the blocks: reads of

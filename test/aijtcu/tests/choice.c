@@ -54,7 +54,7 @@ static Question Ask(const Matrix *m)
   memset(&q, 0, sizeof(q));
   q.device                  = &device;
   q.o.threshold             = PETSC_DEFAULT;
-  q.o.products              = 50;
+  q.o.products              = PETSC_DEFAULT;
   q.f.device                = PETSC_TRUE;
   q.f.on_device             = PETSC_TRUE;
   q.f.survey_state          = AIJTCU_READY;
@@ -267,7 +267,7 @@ static PetscErrorCode TestRows(void)
     q.f.matrix.nrows = q.f.matrix.ncols = 10000;
     q.f.matrix.nnz            = 80000;
     q.f.matrix.direct_columns = 12;
-    q.o.announced             = PETSC_TRUE;
+    q.o.products              = 50;
     PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "a small matrix"));
     PetscCall(CheckRest(&q, 12, "csr-direct", NULL, PETSC_FALSE, "a small matrix"));
     PetscCall(CheckPath(&q, 13, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "a small matrix, more columns"));
@@ -275,8 +275,7 @@ static PetscErrorCode TestRows(void)
     PetscCall(CheckNeed(&q, 256, AIJTCU_NEED_SURVEY, "a small matrix, many columns"));
     q.o.products = 5000;
     PetscCall(CheckNeed(&q, 13, AIJTCU_NEED_SURVEY, "a small matrix, many products"));
-    q.o.products  = 50;
-    q.o.announced = PETSC_FALSE;
+    q.o.products = PETSC_DEFAULT;
     PetscCall(CheckNeed(&q, 13, AIJTCU_NEED_SURVEY, "a small matrix, nobody said how many products"));
     q.f.matrix.nrows = q.f.matrix.ncols = poisson7.rows;
   }
@@ -392,13 +391,12 @@ static PetscErrorCode TestProducts(void)
 
   PetscFunctionBegin;
   PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "tetrahedra, nobody said how many products"));
-  q.o.announced = PETSC_TRUE;
+  q.o.products = 50;
   PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "tetrahedra, 50 products"));
   q.o.products = 1000;
   PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "tetrahedra, 1000 products"));
-  q             = Ask(&elasticity);
-  q.o.products  = 2;
-  q.o.announced = PETSC_TRUE;
+  q            = Ask(&elasticity);
+  q.o.products = 2;
   PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "elasticity, 2 products"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -318,8 +318,9 @@ int main(int argc, char **argv)
     output_file: output/empty.out
     nsize: {{1 2}}
     test:
-      suffix: call
+      suffix: call # on the host: a device has cuda_call
       timeoutfactor: 5
+      env: CUDA_VISIBLE_DEVICES=-1
       args: -fail call -mat_aijtcu_path {{tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
     test:
       suffix: memory

@@ -553,8 +553,9 @@ int main(int argc, char **argv)
       nsize: 3
       args: -shape {{even ghosts}} -mat_aijtcu_path tcu
 
-    test: # the parent's products
+    test: # the parent's products. On a device it makes sums with A^T by atomics: other bits each time
       suffix: parent
+      env: CUDA_VISIBLE_DEVICES=-1
       nsize: {{2 3}}
       args: -shape {{even half ghosts}} -mat_aijtcu_path cusparse
 

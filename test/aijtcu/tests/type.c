@@ -868,7 +868,7 @@ static PetscErrorCode TestSettings(void)
   PetscCall(MustFail(MatAIJTCUSetPrecision(A, (MatAIJTCUPrecision)9), "precision 9", "MAT_AIJTCU_PRECISION_FULL or MAT_AIJTCU_PRECISION_TF32"));
   PetscCall(MustFail(MatAIJTCUSetTune(A, (MatAIJTCUTune)9), "tune 9", "MAT_AIJTCU_TUNE_NONE or MAT_AIJTCU_TUNE_PROXY"));
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(wrong); k++) PetscCall(MustFail(MatAIJTCUSetFormat(A, &wrong[k].format), wrong[k].what, wrong[k].right));
-  PetscCall(MustFail(MatAIJTCUSetExpectedProducts(A, 0), "no products", "1 or more, not 0"));
+  PetscCall(MustFail(MatAIJTCUSetExpectedProducts(A, 0), "no products", "1 or more, or PETSC_DEFAULT, not 0"));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, -1), "a negative threshold", "a fraction up to 1"));
   PetscCall(MustFail(MatAIJTCUSetSynergyThreshold(A, (PetscReal)NAN), "a threshold that is no number", "a fraction up to 1"));
   PetscCall(PetscPopErrorHandler());
@@ -995,7 +995,7 @@ static PetscErrorCode TestWrongOptions(void)
   PetscCall(WrongOption(A, "-mat_aijtcu_precision", NULL, "full or tf32"));
   PetscCall(WrongOption(A, "-mat_aijtcu_reorder", "sometimes", "auto never always"));
   PetscCall(WrongOption(A, "-mat_aijtcu_reorder", NULL, "auto, never or always"));
-  PetscCall(WrongOption(A, "-mat_aijtcu_products", "0", "1 or more, not 0"));
+  PetscCall(WrongOption(A, "-mat_aijtcu_products", "0", "1 or more, or PETSC_DEFAULT, not 0"));
   PetscCall(WrongOption(A, "-mat_aijtcu_products", "banana", "a whole number"));
   PetscCall(WrongOption(A, "-mat_aijtcu_tune", "often", "none proxy"));
   PetscCall(WrongOption(A, "-mat_aijtcu_tune", NULL, "none or proxy"));
