@@ -138,7 +138,7 @@ static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
 /* Products that are expected with the pattern. A reordering takes as long as some tens */
 static double Products(const Question *q)
 {
-  return q->o->products == PETSC_DEFAULT ? UNSAID_PRODUCTS : Products(q);
+  return (double)(q->o->products == PETSC_DEFAULT ? UNSAID_PRODUCTS : q->o->products);
 }
 
 /*
