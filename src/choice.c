@@ -155,7 +155,7 @@ static double SavedByBricks(const Question *q, double csr)
 }
 
 /*
-   Whether bricks save nothing, wherever the columns are: not even if bricks have no gaps and need no rows of B, while
+   Whether bricks lose, wherever the columns are: not even if bricks have no gaps and need no rows of B, while
    CSR brings a row of B for each entry. This needs no look at the columns
 */
 static PetscBool HasTooFewEntries(const Question *q)
@@ -166,7 +166,7 @@ static PetscBool HasTooFewEntries(const Question *q)
   worst.matrix.survey.needed_rows = worst.matrix.nnz;
   best.matrix                     = SpmmFactsReorderedAtBest(&best.matrix);
   best.matrix.survey.staged_rows = best.matrix.survey.needed_rows = best.matrix.survey.most_staged_rows = 0;
-  return (PetscBool)(SavedByBricks(&bricks, SecondsOfCSR(&csr)) <= 0);
+  return (PetscBool)(SavedByBricks(&bricks, SecondsOfCSR(&csr)) < 0);
 }
 
 /*
@@ -360,8 +360,7 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 
 /*
    Whether bricks are slower than CSR: see SavedByBricks(). Where a reordering is forced and was found, it has been
-   too slow already, and bricks of the original matrix are not allowed. Without kernels for both the times are infinite,
-   and their difference is no number: so the question is whether something is saved
+   too slow already, and bricks of the original matrix are not allowed. Without kernels for both nothing is saved
 */
 static PetscBool WouldBeSlower(const Question *q)
 {
