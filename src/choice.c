@@ -155,8 +155,8 @@ static double SavedByBricks(const Question *q, double csr)
 }
 
 /*
-   Whether bricks lose, wherever the columns are: not even if bricks have no gaps and need no rows of B, while
-   CSR brings a row of B for each entry. This needs no look at the columns
+   Whether bricks lose wherever the columns are: even if bricks have no gaps and need no rows of B, while CSR brings a
+   row of B for each entry. This needs no look at the columns
 */
 static PetscBool HasTooFewEntries(const Question *q)
 {
@@ -365,7 +365,7 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 static PetscBool WouldBeSlower(const Question *q)
 {
   if (q->op == SPMM_OP_PRODUCT && IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
-  return (PetscBool)!(SavedByBricks(q, SecondsOfCSR(q)) > 0);
+  return (PetscBool)(SavedByBricks(q, SecondsOfCSR(q)) <= 0);
 }
 
 /*

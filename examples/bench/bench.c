@@ -297,12 +297,11 @@ static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
     r->subject[v].steady = spread[v];
     PetscCall((*r->operations->end)(&r->subject[v], B));
   }
-  if (r->operations->cycle) PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->cycle, spread));
-  else PetscCall(PetscArrayzero(spread, r->n));
-  for (PetscInt v = 0; v < r->n; v++) {
-    r->subject[v].cycle = spread[v];
-    PetscCall(MatDestroy(&r->subject[v].C));
+  if (r->operations->cycle) {
+    PetscCall(TimeInTurn(r->n, r->subject, B, r->operations->cycle, spread));
+    for (PetscInt v = 0; v < r->n; v++) r->subject[v].cycle = spread[v];
   }
+  for (PetscInt v = 0; v < r->n; v++) PetscCall(MatDestroy(&r->subject[v].C));
   PetscCall(PetscFree(spread));
   PetscCall(PrintRow(r, N, wrong));
   for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, r->operations, N, PetscMin(FIRST_N, r->o->most), &r->subject[v], &r->subject[0]));
