@@ -42,40 +42,53 @@ PetscErrorCode FamilyCheck(PetscInt n, char *const names[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nodes a side, or rows, with scale times the rows of a full benchmark */
-static PetscErrorCode FamilySize(const char name[], PetscReal scale, GenerateKind *kind, PetscBool *permuted, PetscInt *n, PetscInt *rows, PetscInt *dof)
+/* What GenerateRows() makes a matrix from, and its rows */
+typedef struct {
+  GenerateKind kind;
+  PetscBool    permuted;
+  PetscInt     n, layers, rows, dof;
+} FamilySize;
+
+/*
+   A matrix with scale times the rows of a full benchmark, copies times: cubes of a grid one behind the other, or as many
+   rows
+*/
+static PetscErrorCode FamilySizeOf(const char name[], PetscReal scale, PetscInt copies, FamilySize *s)
 {
   PetscFunctionBegin;
-  PetscCall(FamilyFind(name, kind, permuted));
-  *n = PetscMax(2, (PetscInt)(sizes[*kind] * (GenerateIsGrid(*kind) ? cbrt((double)scale) : (double)scale) + 0.5));
-  PetscCall(GenerateRowCount(*kind, *n, rows, dof));
+  PetscCall(FamilyFind(name, &s->kind, &s->permuted));
+  if (GenerateIsGrid(s->kind)) {
+    s->n      = PetscMax(2, (PetscInt)(sizes[s->kind] * cbrt((double)scale) + 0.5));
+    s->layers = s->n * copies;
+  } else {
+    s->n      = PetscMax(2, (PetscInt)(sizes[s->kind] * (double)scale * (double)copies + 0.5));
+    s->layers = 0;
+  }
+  PetscCall(GenerateRowCount(s->kind, s->n, s->layers, &s->rows, &s->dof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Where each of so many parts of the rows begins, [parts + 1]. Unknowns of a node stay together */
-PetscErrorCode FamilyStarts(const char name[], PetscReal scale, PetscInt parts, PetscInt starts[])
+PetscErrorCode FamilyStarts(const char name[], PetscReal scale, PetscInt copies, PetscInt parts, PetscInt starts[])
 {
-  GenerateKind kind;
-  PetscBool    permuted;
-  PetscInt     n, rows, dof, nodes;
+  FamilySize s;
+  PetscInt   nodes;
 
   PetscFunctionBegin;
-  PetscCall(FamilySize(name, scale, &kind, &permuted, &n, &rows, &dof));
-  nodes = rows / dof;
-  for (PetscInt k = 0; k <= parts; k++) starts[k] = dof * (nodes / parts * k + PetscMin(k, nodes % parts));
+  PetscCall(FamilySizeOf(name, scale, copies, &s));
+  nodes = s.rows / s.dof;
+  for (PetscInt k = 0; k <= parts; k++) starts[k] = s.dof * (nodes / parts * k + PetscMin(k, nodes % parts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows start to end - 1 */
-PetscErrorCode FamilyRowsOf(const char name[], PetscReal scale, PetscInt start, PetscInt end, GenerateCSR *csr)
+PetscErrorCode FamilyRowsOf(const char name[], PetscReal scale, PetscInt copies, PetscInt start, PetscInt end, GenerateCSR *csr)
 {
-  GenerateKind kind;
-  PetscBool    permuted;
-  PetscInt     n, rows, dof;
+  FamilySize s;
 
   PetscFunctionBegin;
-  PetscCall(FamilySize(name, scale, &kind, &permuted, &n, &rows, &dof));
-  PetscCall(GenerateRows(kind, n, permuted, start, end, csr));
+  PetscCall(FamilySizeOf(name, scale, copies, &s));
+  PetscCall(GenerateRows(s.kind, s.n, s.layers, s.permuted, start, end, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,7 +98,7 @@ PetscErrorCode FamilyRows(const char name[], PetscReal scale, GenerateCSR *csr)
   PetscInt starts[2];
 
   PetscFunctionBegin;
-  PetscCall(FamilyStarts(name, scale, 1, starts));
-  PetscCall(FamilyRowsOf(name, scale, 0, starts[1], csr));
+  PetscCall(FamilyStarts(name, scale, 1, 1, starts));
+  PetscCall(FamilyRowsOf(name, scale, 1, 0, starts[1], csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

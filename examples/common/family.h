@@ -7,6 +7,6 @@
 
 PETSC_EXTERN PetscErrorCode FamilyFind(const char[], GenerateKind *, PetscBool *);
 PETSC_EXTERN PetscErrorCode FamilyCheck(PetscInt, char *const[]);
-PETSC_EXTERN PetscErrorCode FamilyStarts(const char[], PetscReal, PetscInt, PetscInt[]);
-PETSC_EXTERN PetscErrorCode FamilyRowsOf(const char[], PetscReal, PetscInt, PetscInt, GenerateCSR *);
+PETSC_EXTERN PetscErrorCode FamilyStarts(const char[], PetscReal, PetscInt, PetscInt, PetscInt[]);
+PETSC_EXTERN PetscErrorCode FamilyRowsOf(const char[], PetscReal, PetscInt, PetscInt, PetscInt, GenerateCSR *);
 PETSC_EXTERN PetscErrorCode FamilyRows(const char[], PetscReal, GenerateCSR *);

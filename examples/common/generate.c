@@ -41,6 +41,7 @@ PetscReal GenerateValue(PetscInt64 row, PetscInt64 column)
 typedef struct _n_Family Family;
 struct _n_Family {
   PetscInt n, dof, rows; /* nodes a side of the grid, or rows; unknowns a node */
+  PetscInt layers;       /* of the grid, of n x n nodes each */
   PetscInt most;         /* most columns of a row, repeats included */
   PetscInt (*row)(const Family *, PetscInt, PetscInt[]);
   PetscBool   sorted;        /* row gives sorted columns without repeats; if false, any order */
@@ -59,7 +60,7 @@ static PetscInt BoxRow(const Family *f, PetscInt row, PetscInt col[])
   const PetscInt begin = PetscMax(0, x - 1), end = PetscMin(n, x + 2);
   PetscInt       count = 0;
 
-  for (PetscInt w = PetscMax(0, z - 1); w < PetscMin(n, z + 2); w++) {
+  for (PetscInt w = PetscMax(0, z - 1); w < PetscMin(f->layers, z + 2); w++) {
     for (PetscInt v = PetscMax(0, y - 1); v < PetscMin(n, y + 2); v++) {
       const PetscInt line = (w * n + v) * n;
 
@@ -81,7 +82,7 @@ static PetscInt StarRow(const Family *f, PetscInt row, PetscInt col[])
   col[count++] = row;
   if (x < n - 1) col[count++] = row + 1;
   if (y < n - 1) col[count++] = row + n;
-  if (z < n - 1) col[count++] = row + n * n;
+  if (z < f->layers - 1) col[count++] = row + n * n;
   return count;
 }
 
@@ -151,7 +152,7 @@ static PetscInt TetraRow(const Family *f, PetscInt row, PetscInt col[])
   for (PetscInt s = -7; s <= 7; s++) {
     const PetscInt step = s < 0 ? -1 : 1, bits = PetscAbs(s), u = x + step * (bits & 1), v = y + step * (bits >> 1 & 1), w = z + step * (bits >> 2);
 
-    if (u < 0 || u >= n || v < 0 || v >= n || w < 0 || w >= n) continue;
+    if (u < 0 || u >= n || v < 0 || v >= n || w < 0 || w >= f->layers) continue;
     for (PetscInt d = 0; d < f->dof; d++) col[count++] = f->dof * f->number[(w * n + v) * n + u] + d;
   }
   return count;
@@ -199,22 +200,22 @@ static PetscErrorCode Inverse(PetscInt n, const PetscInt p[], PetscInt **q)
 */
 static PetscErrorCode TetraSetUp(Family *f)
 {
-  const PetscInt n = f->n, cells = (n + CELL - 1) / CELL;
+  const PetscInt n = f->n, cells = (n + CELL - 1) / CELL, deep = (f->layers + CELL - 1) / CELL;
   PetscInt       count = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * n * n, &f->node));
-  for (PetscInt cell = 0; cell < cells * cells * cells; cell++) {
+  PetscCall(PetscMalloc1(n * n * f->layers, &f->node));
+  for (PetscInt cell = 0; cell < cells * cells * deep; cell++) {
     const PetscInt x = cell % cells * CELL, y = cell / cells % cells * CELL, z = cell / cells / cells * CELL, first = count;
 
-    for (PetscInt w = z; w < PetscMin(n, z + CELL); w++) {
+    for (PetscInt w = z; w < PetscMin(f->layers, z + CELL); w++) {
       for (PetscInt v = y; v < PetscMin(n, y + CELL); v++) {
         for (PetscInt u = x; u < PetscMin(n, x + CELL); u++) f->node[count++] = (w * n + v) * n + u;
       }
     }
     Shuffle(GenerateHash(SEED_CELL, cell), count - first, f->node + first);
   }
-  PetscCall(Inverse(n * n * n, f->node, &f->number));
+  PetscCall(Inverse(n * n * f->layers, f->node, &f->number));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -263,26 +264,27 @@ PetscBool GenerateIsGrid(GenerateKind kind)
   return (PetscBool)(kind <= GENERATE_DOF8 || kind == GENERATE_TETRA);
 }
 
-/* Rows of the matrix of a size, and how many rows make a node */
-PetscErrorCode GenerateRowCount(GenerateKind kind, PetscInt n, PetscInt *rows, PetscInt *dof)
+/* Rows of the matrix of a size, and how many rows make a node. The sizes are those of GenerateRows() */
+PetscErrorCode GenerateRowCount(GenerateKind kind, PetscInt n, PetscInt layers, PetscInt *rows, PetscInt *dof)
 {
   PetscInt64 all = n;
 
   PetscFunctionBegin;
   *dof = kind == GENERATE_ELASTICITY || kind == GENERATE_TETRA ? 3 : kind == GENERATE_DOF8 ? 8
                                                                                            : 1;
-  if (GenerateIsGrid(kind)) all = n > 1000000 ? PETSC_INT64_MAX / *dof : (PetscInt64)n * n * n;
+  if (GenerateIsGrid(kind)) all = n > 1000000 || layers > 1000000 ? PETSC_INT64_MAX / *dof : (PetscInt64)n * n * layers;
   PetscCheck(all * *dof <= PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Size %" PetscInt_FMT " of %s gives more rows than this PETSc's integers can count", n, GenerateKinds[kind]);
   *rows = (PetscInt)(all * *dof);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FamilyCreate(GenerateKind kind, PetscInt n, Family *f)
+static PetscErrorCode FamilyCreate(GenerateKind kind, PetscInt n, PetscInt layers, Family *f)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
-  f->n = n;
-  PetscCall(GenerateRowCount(kind, n, &f->rows, &f->dof));
+  f->n      = n;
+  f->layers = layers;
+  PetscCall(GenerateRowCount(kind, n, layers, &f->rows, &f->dof));
   f->most   = n;
   f->sorted = PETSC_TRUE;
   switch (kind) {
@@ -342,10 +344,10 @@ static PetscErrorCode FamilyDestroy(Family *f)
 }
 
 /*
-   Rows rstart to rend - 1 of a matrix. n is nodes a side for the matrices of grids, and rows for the others. permuted
-   puts rows and columns in the same random order.
+   Rows rstart to rend - 1 of a matrix. Those of grids have layers of n x n nodes; the others have n rows, and no layers.
+   permuted puts rows and columns in the same random order.
 */
-PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
+PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscInt layers, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)
 {
   const PetscInt m   = rend - rstart;
   PetscInt      *old = NULL, *new = NULL;
@@ -353,7 +355,7 @@ PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscBool permuted, P
   Family         f;
 
   PetscFunctionBegin;
-  PetscCall(FamilyCreate(kind, n, &f));
+  PetscCall(FamilyCreate(kind, n, layers, &f));
   if (permuted) {
     PetscCall(Permutation(SEED_PERMUTATION, f.rows, &old));
     PetscCall(Inverse(f.rows, old, &new));
@@ -397,21 +399,24 @@ PetscErrorCode GenerateCSRDestroy(GenerateCSR *csr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fill A. Its type is a kind of AIJ and is set, its sizes are not. The arguments are those of GenerateRows() */
+/*
+   Fill A. Its type is a kind of AIJ and is set, its sizes are not. A grid has n nodes a side. The other arguments are
+   those of GenerateRows()
+*/
 PetscErrorCode GenerateMatrix(GenerateKind kind, PetscInt n, PetscBool permuted, Mat A)
 {
   PetscInt    rows, dof, nodes, mine = PETSC_DECIDE, rstart, rend;
   GenerateCSR csr;
 
   PetscFunctionBegin;
-  PetscCall(GenerateRowCount(kind, n, &rows, &dof));
+  PetscCall(GenerateRowCount(kind, n, n, &rows, &dof));
   nodes = rows / dof;
   PetscCall(PetscSplitOwnership(PetscObjectComm((PetscObject)A), &mine, &nodes));
   PetscCall(MatSetSizes(A, mine * dof, mine * dof, rows, rows));
   if (!permuted) PetscCall(MatSetBlockSize(A, dof));
   PetscCall(MatSetUp(A));
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
-  PetscCall(GenerateRows(kind, n, permuted, rstart, rend, &csr));
+  PetscCall(GenerateRows(kind, n, n, permuted, rstart, rend, &csr));
   PetscCall(MatSeqAIJSetPreallocationCSR(A, csr.i, csr.j, csr.a));
   PetscCall(MatMPIAIJSetPreallocationCSR(A, csr.i, csr.j, csr.a));
   PetscCall(GenerateCSRDestroy(&csr));

@@ -27,10 +27,10 @@ typedef struct {
   PetscScalar *a;
 } GenerateCSR;
 
-PETSC_EXTERN PetscErrorCode GenerateRows(GenerateKind, PetscInt, PetscBool, PetscInt, PetscInt, GenerateCSR *);
+PETSC_EXTERN PetscErrorCode GenerateRows(GenerateKind, PetscInt, PetscInt, PetscBool, PetscInt, PetscInt, GenerateCSR *);
 PETSC_EXTERN PetscErrorCode GenerateCSRDestroy(GenerateCSR *);
 PETSC_EXTERN PetscErrorCode GenerateMatrix(GenerateKind, PetscInt, PetscBool, Mat);
 PETSC_EXTERN PetscBool      GenerateIsGrid(GenerateKind);
-PETSC_EXTERN PetscErrorCode GenerateRowCount(GenerateKind, PetscInt, PetscInt *, PetscInt *);
+PETSC_EXTERN PetscErrorCode GenerateRowCount(GenerateKind, PetscInt, PetscInt, PetscInt *, PetscInt *);
 PETSC_EXTERN PetscReal      GenerateValue(PetscInt64, PetscInt64);
 PETSC_EXTERN PetscInt64     GenerateHash(PetscInt64, PetscInt64);

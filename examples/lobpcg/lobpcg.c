@@ -189,8 +189,8 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(size + 1, &starts));
-  PetscCall(FamilyStarts(name, o->scale, size, starts));
-  PetscCall(FamilyRowsOf(name, o->scale, starts[rank], starts[rank + 1], &csr));
+  PetscCall(FamilyStarts(name, o->scale, 1, size, starts));
+  PetscCall(FamilyRowsOf(name, o->scale, 1, starts[rank], starts[rank + 1], &csr));
   PetscCall(SpringsSetValues(starts[rank], 1, &csr));
   PetscCall(PetscFree(starts));
   for (PetscInt k = 0; k < o->types; k++) {

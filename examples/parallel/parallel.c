@@ -69,7 +69,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of parallel products", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list, as for bench", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
-  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-weak", "As many times as many rows as there are processes", &o->weak));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-weak", "As many cubes of a grid, one behind the other, as there are processes; of other matrices as many times as many rows", &o->weak));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-products", "Products, a list: AB, AtB", "AB", &o->products, &o->product));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-halos", "Ways of the halo, a list in place of -mat_aijtcu_halo: auto, mpi, nccl, sf; default: that which is set", "", &o->halos, &o->halo));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "32,96", &o->count, &o->N));
@@ -114,7 +114,7 @@ static PetscErrorCode CountGhosts(const GenerateCSR *csr, const PetscInt starts[
 }
 
 /* What would be exchanged by that many processes. Those at hand share their parts */
-static PetscErrorCode FindPartition(const char name[], PetscReal scale, PetscInt parts, PetscInt *rows, PetscInt64 *nonzeros, Partition *x)
+static PetscErrorCode FindPartition(const char name[], PetscReal scale, PetscInt copies, PetscInt parts, PetscInt *rows, PetscInt64 *nonzeros, Partition *x)
 {
   PetscMPIInt rank, size;
   PetscInt   *starts;
@@ -124,14 +124,14 @@ static PetscErrorCode FindPartition(const char name[], PetscReal scale, PetscInt
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMemzero(x, sizeof(*x)));
   PetscCall(PetscMalloc1(parts + 1, &starts));
-  PetscCall(FamilyStarts(name, scale, parts, starts));
+  PetscCall(FamilyStarts(name, scale, copies, parts, starts));
   *rows     = starts[parts];
   *nonzeros = 0;
   for (PetscInt part = rank; part < parts; part += size) {
     GenerateCSR csr;
     PetscInt    ghosts = 0, neighbours = 0;
 
-    PetscCall(FamilyRowsOf(name, scale, starts[part], starts[part + 1], &csr));
+    PetscCall(FamilyRowsOf(name, scale, copies, starts[part], starts[part + 1], &csr));
     PetscCall(CountGhosts(&csr, starts, part, parts, &ghosts, &neighbours));
     *nonzeros += csr.i[csr.m];
     PetscCall(GenerateCSRDestroy(&csr));
@@ -254,7 +254,7 @@ static PetscErrorCode CreateB(Mat A, PetscInt N, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CreateA(const char name[], PetscReal scale, Mat *A)
+static PetscErrorCode CreateA(const char name[], PetscReal scale, PetscInt copies, Mat *A)
 {
   GenerateCSR csr;
   PetscMPIInt rank, size;
@@ -264,9 +264,9 @@ static PetscErrorCode CreateA(const char name[], PetscReal scale, Mat *A)
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(size + 1, &starts));
-  PetscCall(FamilyStarts(name, scale, size, starts));
+  PetscCall(FamilyStarts(name, scale, copies, size, starts));
   m = starts[rank + 1] - starts[rank];
-  PetscCall(FamilyRowsOf(name, scale, starts[rank], starts[rank + 1], &csr));
+  PetscCall(FamilyRowsOf(name, scale, copies, starts[rank], starts[rank + 1], &csr));
   PetscCall(MatCreate(PETSC_COMM_WORLD, A));
   PetscCall(MatSetSizes(*A, m, m, starts[size], starts[size]));
   PetscCall(MatSetType(*A, MATAIJTCU));
@@ -386,14 +386,14 @@ static PetscErrorCode RunFamily(const Options *o, const char name[])
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(CreateA(name, o->weak ? o->scale * size : o->scale, &A));
+  PetscCall(CreateA(name, o->scale, o->weak ? size : 1, &A));
   PetscCall(PartitionOf(A, &c.rows, &c.nonzeros, &c.exchanged));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt64_FMT " nonzeros\n", name, c.rows, c.rows, c.nonzeros));
   PetscCall(PrintPartition(size, &c.exchanged));
   PetscCall(MeasureAll(o, &c, A));
   PetscCall(MatDestroy(&A));
   for (PetscInt k = 0; k < o->partitions; k++) {
-    PetscCall(FindPartition(name, o->weak ? o->scale * (PetscReal)o->parts[k] : o->scale, o->parts[k], &c.rows, &c.nonzeros, &c.exchanged));
+    PetscCall(FindPartition(name, o->scale, o->weak ? o->parts[k] : 1, o->parts[k], &c.rows, &c.nonzeros, &c.exchanged));
     PetscCall(PrintPartition(o->parts[k], &c.exchanged));
     for (PetscInt p = 0; p < o->products; p++) {
       PetscCall(IsTransposed(o->product[p], &c.transposed));

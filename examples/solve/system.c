@@ -90,12 +90,12 @@ PetscErrorCode SystemGenerate(const char family[], PetscReal scale, PetscReal ho
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscMalloc1(size + 1, &starts));
-  PetscCall(FamilyStarts(family, scale, size, starts));
+  PetscCall(FamilyStarts(family, scale, 1, size, starts));
   PetscCall(PetscSNPrintf(s->values, sizeof(s->values), "springs %.6g", (double)hold));
   s->name      = family;
   s->symmetric = PETSC_TRUE;
   s->first     = starts[rank];
-  PetscCall(FamilyRowsOf(family, scale, s->first, starts[rank + 1], &s->csr));
+  PetscCall(FamilyRowsOf(family, scale, 1, s->first, starts[rank + 1], &s->csr));
   PetscCall(PetscFree(starts));
   PetscCall(SpringsSetValues(s->first, hold, &s->csr));
   PetscCall(SetRightHandSides(most, s));
