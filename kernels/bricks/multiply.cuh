@@ -20,7 +20,8 @@ template <typename Scalar> struct DenseArgs {
   Scalar       *C;
   int64_t       ldb, ldc, brow, crow;
   int32_t       N;
-  bool          pairs; /* whether two rows of C can be stored at once */
+  bool          pairs;    /* whether two rows of C can be stored at once: those of a lane */
+  bool          straddle; /* the same, but in some columns the second of a lane and the first of the next one */
   Scalar       *partial; /* [nslots] the sums of parts of panels, each panel_rows x N and column-major */
 };
 
@@ -49,6 +50,13 @@ template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
   Scalar x, y;
 };
 
+/* Store to two neighbouring rows of a column, or to the first. A row that is not there is negative */
+template <typename Scalar> __device__ __forceinline__ void StorePair(Scalar *c, int32_t row, int32_t next, Scalar x, Scalar y)
+{
+  if (next >= 0) *(ScalarPair<Scalar> *)(c + row) = {x, y};
+  else if (row >= 0) c[row] = x;
+}
+
 /* ROWS: C may be row-major */
 template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
@@ -66,6 +74,23 @@ template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device_
     if (BM == 8) {
       const int32_t row1 = whole ? MatrixRow(f, item.panel, panel_row + 1) : row + 1;
 
+      if (d.straddle && whole) {
+        const int32_t row2 = lane % 4 < 3 ? MatrixRow(f, item.panel, panel_row + 2) : -1;
+
+#pragma unroll
+        for (int t = 0; t < NT; t++) {
+          const Scalar next = __shfl_down_sync(HRPB_ALL_LANES, sum[t][i], 1);
+          Scalar      *c    = C + (n0 + 16 * t + col) * ldc;
+
+          if (n0 + 16 * t + col >= d.N) continue;
+          if ((uintptr_t)(c + row) % sizeof(ScalarPair<Scalar>) == 0) StorePair(c, row, row1, sum[t][i], sum[t][i + 1]);
+          else {
+            if (lane % 4 == 0 && row >= 0) c[row] = sum[t][i];
+            StorePair(c, row1, row2, sum[t][i + 1], next);
+          }
+        }
+        continue;
+      }
 #pragma unroll
       for (int t = 0; t < NT; t++) {
         if (n0 + 16 * t + col >= d.N) continue;
@@ -85,6 +110,7 @@ template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device_
     }
   }
   if (!whole) return;
+  __syncwarp(); /* a lane may have stored what another one computes again */
 #pragma unroll
   for (int t = 0; t < NT; t++) {
 #pragma unroll

@@ -22,9 +22,9 @@ typedef struct {
 
 static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
-  const bool pairs = !p->h->order && p->crow == 1 && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
+  const bool together = !p->h->order && p->crow == 1, pairs = together && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
 
-  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, p->partial};
+  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, together && !pairs, p->partial};
 }
 
 /* schedule.cu: put the sums of parts of panels together */

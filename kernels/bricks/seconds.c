@@ -7,10 +7,6 @@
 */
 #include "seconds.h"
 
-enum {
-  SECTOR = 32 /* bytes that come from L2 together */
-};
-
 /*
    Sectors of a window of a column, on average. Columns of B follow each other in memory, as in PETSc, and begin at
    multiples of some bytes
@@ -18,10 +14,10 @@ enum {
 static double SectorsOf(const SpmmFacts *facts, int32_t window_cols)
 {
   const int64_t column = facts->ncols * (int64_t)sizeof(HrpbScalar), window = window_cols * (int64_t)sizeof(HrpbScalar);
-  int64_t       begin  = SECTOR;
+  int64_t       begin  = HRPB_SECTOR;
 
   while (column % begin || begin > window) begin /= 2;
-  return 1 + (double)(window - begin) / SECTOR;
+  return 1 + (double)(window - begin) / HRPB_SECTOR;
 }
 
 /*
@@ -61,7 +57,7 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
   const double      staged = (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * window / most;
 
   (void)params;
-  return Seconds(facts, staged, staged / window * SectorsOf(facts, window) * (SECTOR / (int)sizeof(HrpbScalar)), precision, N, device);
+  return Seconds(facts, staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)), precision, N, device);
 }
 
 /*

@@ -35,7 +35,8 @@ template <typename Scalar> struct StagedArgs {
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
   int32_t           ntiles, nstages;
-  bool              back; /* see PairAfter() */
+  bool              back;    /* see PairAfter() */
+  bool              sectors; /* a column-major B: whether all its columns begin where a sector does */
   /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
   uint32_t          pattern_at, stage_bytes;
 };
@@ -150,10 +151,10 @@ static __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, u
 }
 
 /* Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart */
-template <int COLUMNS, int BYTES, uint32_t TO_STEP, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
+template <int COLUMNS, int BYTES, uint32_t TO_STEP, bool THROUGH_L1, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
 {
 #pragma unroll
-  for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES>(to + c * TO_STEP, from);
+  for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES, THROUGH_L1>(to + c * TO_STEP, from);
 }
 
 namespace {
@@ -166,6 +167,9 @@ namespace {
    They form a class. In wide tiles (MIXED) the warp copies class by class, 16, 8 or 4 bytes a lane: a chunk, or a part
    of one. It copies 32 parts of all columns of the class, then the next 32. A narrow tile has so few columns of each
    class that copies by scalars, all columns together, are faster.
+
+   If all are aligned to 16 bytes, but not all to a sector of 32, every other column lies across sectors. Neighbouring
+   copies then need the same sector, and go through L1, which has it the second time.
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
@@ -222,16 +226,31 @@ private:
   /* Copy the class of column number first, V rows at a time */
   template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
   {
-    constexpr uint32_t STEP    = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
-    const uint32_t     n       = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
-    const int32_t      ncopies = (N - (int32_t)n + (int32_t)STEP - 1) / (int32_t)STEP;
+    constexpr uint32_t STEP = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
+    const uint32_t     n    = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
+
+    if (ALIGNED && !a.sectors) {
+      constexpr uint32_t EVEN = STEP % 2 ? 2 * STEP : STEP; /* columns so far apart are aligned alike */
+
+#pragma unroll 1
+      for (uint32_t m = n; m < n + EVEN; m += STEP) {
+        if ((uintptr_t)(a.d.B + (n0 + m) * a.d.ldb) % HRPB_SECTOR) CopyParts<V, EVEN, true>(a, p, stage, n0, N, m);
+        else CopyParts<V, EVEN, false>(a, p, stage, n0, N, m);
+      }
+    } else CopyParts<V, STEP, false>(a, p, stage, n0, N, n);
+  }
+
+  /* Copy the lane's parts of column number n, and of those STEP columns apart behind it */
+  template <int V, uint32_t STEP, bool THROUGH_L1> __device__ __forceinline__ void CopyParts(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, uint32_t n) const
+  {
+    const int32_t ncopies = (N - (int32_t)n + (int32_t)STEP - 1) / (int32_t)STEP;
 
 #pragma unroll
     for (int j = 0; j < (int)((LANES<V> + 31) / 32); j++) {
       const uint32_t part = Part<V>(j);
       const int32_t  from = V == CHUNK ? row : __shfl_sync(HRPB_ALL_LANES, row, part / CHUNK) + (int32_t)(part % CHUNK);
 
-      if (Has(a.f, p, part)) CopyRows<V, STEP>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * a.d.ldb, ncopies, a.ncols - from);
+      if (Has(a.f, p, part)) CopyRows<V, STEP, THROUGH_L1>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * a.d.ldb, ncopies, a.ncols - from);
     }
   }
 
@@ -239,14 +258,14 @@ private:
      Copy V rows of ncopies columns, which are STEP columns and from_step scalars apart. B has nrows rows from there on.
      A tile of few copies leaves the warp little time for each block, so whole tiles are copied without counting
   */
-  template <int V, int STEP> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
+  template <int V, int STEP, bool THROUGH_L1> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
   {
     constexpr int MOST = NB / STEP;
 
-    if (nrows >= V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH>(to, from, from_step);
+    if (nrows >= V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH, THROUGH_L1>(to, from, from_step);
     else if (nrows >= V) {
 #pragma unroll 8
-      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) CopyAsync<V * SIZE>(to, from);
+      for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) CopyAsync<V * SIZE, THROUGH_L1>(to, from);
     } else { /* the window reaches beyond the last row of B */
 #pragma unroll 1
       for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) {
@@ -385,10 +404,15 @@ template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a, bo
   GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a, rows);
 }
 
-/* Whether all columns of an operand are aligned to 16 bytes */
+/* Whether all columns of an operand are aligned to 16 bytes, or begin where a sector does */
 static inline bool IsAligned(const HrpbScalar *array, int64_t ld)
 {
   return ((uintptr_t)array | ld * sizeof(HrpbScalar)) % 16 == 0;
+}
+
+static inline bool InSectors(const HrpbScalar *array, int64_t ld)
+{
+  return ((uintptr_t)array | ld * sizeof(HrpbScalar)) % HRPB_SECTOR == 0;
 }
 
 /* Whether the producers can bring bricks of this format. Windows must be whole chunks of 16 bytes */

@@ -54,10 +54,10 @@ __device__ __forceinline__ void BarrierWait(uint32_t barrier, uint32_t parity)
   } while (!done);
 }
 
-/* Copy BYTES (4, 8 or 16), aligned to as many. Copies of 16 bytes do not go through L1 */
-template <int BYTES> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
+/* Copy BYTES (4, 8 or 16), aligned to as many. Copies of 16 bytes go through L1 only where THROUGH_L1 says so */
+template <int BYTES, bool THROUGH_L1 = false> __device__ __forceinline__ void CopyAsync(uint32_t to, const void *from)
 {
-  if (BYTES == 16) asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
+  if (BYTES == 16 && !THROUGH_L1) asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(to), "l"(from) : "memory");
   else asm volatile("cp.async.ca.shared.global [%0],[%1],%2;" ::"r"(to), "l"(from), "n"(BYTES) : "memory");
 }
 

@@ -9,7 +9,7 @@
 /* The number and up to 32 bytes more: scalars of whole sectors */
 static inline int64_t WholeSectors(int64_t n)
 {
-  const int64_t unit = 32 / (int64_t)sizeof(HrpbScalar);
+  const int64_t unit = HRPB_SECTOR / (int64_t)sizeof(HrpbScalar);
 
   return (n + unit - 1) / unit * unit;
 }

@@ -185,7 +185,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListParts(const HrpbInt *
 
 static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, Needs *needs)
 {
-  constexpr int32_t SECTOR = 32 / (int32_t)sizeof(HrpbScalar);
+  constexpr int32_t SECTOR = HRPB_SECTOR / (int32_t)sizeof(HrpbScalar);
   const int64_t     first = (int64_t)blockIdx.x * CSR_ROWS, row = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
   uint32_t          sectors = 0;
 
@@ -351,7 +351,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   s->narrow_tiles    = sampled && AreScattered(needs.columns);
   HrpbCall(EightColumns(s));
   /* csr-rows: up to half of what is read may be in vain */
-  if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * 32 <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
+  if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * HRPB_SECTOR <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
   return HRPB_SUCCESS;
 }
 

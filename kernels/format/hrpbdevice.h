@@ -63,7 +63,8 @@ HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, 
 HrpbError HrpbBuildSurveyedDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbSurvey *s, const HrpbParams *params, HrpbStream stream, Hrpb *h);
 
 enum {
-  HRPB_MAX_COLUMNS = 1 << 19 /* columns of B in one product: a grid ends at 65535 tiles */
+  HRPB_MAX_COLUMNS = 1 << 19, /* columns of B in one product: a grid ends at 65535 tiles */
+  HRPB_SECTOR      = 32       /* bytes of a sector: what comes from L2 together */
 };
 
 typedef enum {

@@ -259,7 +259,8 @@ template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperan
 
   a.b.f      = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.b.ncols  = A->hrpb->ncols;
-  a.b.ntiles = 1;
+  a.b.ntiles  = 1;
+  a.b.sectors = InSectors(o->X.array, o->X.ld);
   a.s        = SampleArgsOf(A, o);
   a.scaled   = o->update == SPMM_SCALE;
   GetSampleStage(A->hrpb, a.scaled, nt, &a.b);

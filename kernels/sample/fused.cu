@@ -413,7 +413,9 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   a.x.ncols   = A->hrpb->ncols;
   a.x.ntiles  = 1;
   GetFusedStage(A->hrpb->max_pattern, A->hrpb->max_values, o, &a.x);
-  a.z       = a.x;
+  a.z         = a.x;
+  a.x.sectors = InSectors(o->X.array, o->X.ld);
+  a.z.sectors = InSectors(o->Z.array, o->Z.ld);
   a.x.d.B   = o->X.array;
   a.x.d.ldb = o->X.ld;
   a.x.d.N   = (int32_t)o->K;
