@@ -169,11 +169,11 @@ namespace {
    class that copies by scalars, all columns together, are faster.
 
    If all are aligned to 16 bytes, but not all to a sector of 32, every other column lies across sectors. Neighbouring
-   copies then need the same sector, and go through L1, which has it the second time.
+   copies then need the same sector. In wide tiles they go through L1, which has it the second time.
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
-  static constexpr bool     MIXED = !ALIGNED && NB * SIZE > 128;
+  static constexpr bool     WIDE = NB * SIZE > 128, MIXED = !ALIGNED && WIDE;
   static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
   static_assert(StagedCols(BM) <= 32 * CHUNK);
   static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
@@ -229,7 +229,7 @@ private:
     constexpr uint32_t STEP = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
     const uint32_t     n    = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
 
-    if (ALIGNED && !a.sectors) {
+    if (ALIGNED && WIDE && !a.sectors) {
       constexpr uint32_t EVEN = STEP % 2 ? 2 * STEP : STEP; /* columns so far apart are aligned alike */
 
 #pragma unroll 1
