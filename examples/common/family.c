@@ -50,7 +50,7 @@ typedef struct {
 } FamilySize;
 
 /*
-   A matrix with scale times the rows of a full benchmark, copies times: cubes of a grid one behind the other, or as many
+   A matrix with scale times the rows of a full benchmark, copies times: cubes of a grid one behind the other, or so many
    rows
 */
 static PetscErrorCode FamilySizeOf(const char name[], PetscReal scale, PetscInt copies, FamilySize *s)

@@ -344,7 +344,7 @@ static PetscErrorCode FamilyDestroy(Family *f)
 }
 
 /*
-   Rows rstart to rend - 1 of a matrix. Those of grids have layers of n x n nodes; the others have n rows, and no layers.
+   Rows rstart to rend - 1 of a matrix. Those of grids have layers of n x n nodes. The others have n rows and no layers.
    permuted puts rows and columns in the same random order.
 */
 PetscErrorCode GenerateRows(GenerateKind kind, PetscInt n, PetscInt layers, PetscBool permuted, PetscInt rstart, PetscInt rend, GenerateCSR *csr)

@@ -171,7 +171,7 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(EPSSetProblemType(*eps, M ? EPS_GHEP : EPS_HEP));
   PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
   PetscCall(DefaultOption("-eps_type", EPSLOBPCG)); /* EPSSetType() would make SLEPc 3.26 refuse other ST */
-  PetscCall(DefaultOption("-bv_orthog_block", "chol")); /* by products of blocks. SLEPc's default goes vector by vector */
+  PetscCall(DefaultOption("-bv_orthog_block", "chol")); /* by products of blocks, not vector by vector */
   PetscCall(EPSSetDimensions(*eps, 8, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSSetTolerances(*eps, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, 500));
   PetscCall(EPSSetConvergenceTestFunction(*eps, Converged, rounding, NULL));
