@@ -50,8 +50,8 @@ typedef struct {
 } FamilySize;
 
 /*
-   A matrix with scale times the rows of a full benchmark, copies times: cubes of a grid one behind the other, or so many
-   rows
+   A matrix with scale times the rows of a full benchmark, copies times. These are cubes of a grid one behind the other,
+   or as many rows
 */
 static PetscErrorCode FamilySizeOf(const char name[], PetscReal scale, PetscInt copies, FamilySize *s)
 {
