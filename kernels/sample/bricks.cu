@@ -168,7 +168,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
           const HrpbInt           then[2] = {entry[0] + (HrpbInt)group.Count(0), entry[1] + (HrpbInt)group.Count(1)};
           Scalar                  product[2][2][BM / 8], rest[1][2][BM / 8];
 
-          SampleTilesWithTail<P, BM, NT>(left, group.y, tail.y[0], product, rest);
+          SampleTiles<P, BM, NT, true, true>(left, group.y, tail.y[0], product, rest);
           const bool look = StoreProducts<BM, SCALED>(a, group, product, entry, bricks, brick, TILE_BRICKS, values, g, k), look_then = StoreProducts<BM, SCALED>(a, tail, rest, then, bricks, behind, n, values, g, k);
 
           if ((look || look_then) && !a.more) {

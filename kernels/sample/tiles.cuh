@@ -9,11 +9,9 @@
 #include "../bricks/staged.cuh"
 
 enum {
-  TILE_BRICKS = 4 /* that a warp multiplies together */
+  TILE_BRICKS = 4, /* that a warp multiplies together */
+  TAIL_BRICKS = 2  /* that may come behind these, and are multiplied with them */
 };
-
-/* Bricks that come behind four, and are multiplied together with these */
-static constexpr uint32_t TAIL_BRICKS = 2;
 
 namespace {
 /*
@@ -136,29 +134,12 @@ template <int BM, int PAIRS, typename Scalar> static __device__ __forceinline__ 
   }
 }
 
-/* The lane's products with all columns */
-template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], Scalar (&product)[2][2][BM / 8])
-{
-  typedef LeftTile<P, BM> Tile;
-  Scalar sum[2][4] = {};
-
-#pragma unroll
-  for (int t = 0; t < NT; t++) {
-#pragma unroll
-    for (int u = 0; u < Tile::STEPS; u++) {
-      const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * Pitch(BM), from[2] = {y[0] + columns, y[1] + columns};
-
-      SampleStep<P, Pitch(BM), TWO>(sum, left[t], u, from);
-    }
-  }
-  ProductsOf<BM>(sum, product);
-}
-
 /*
-   The same of four bricks and of a tail of one or two: the instructions of one need not wait for those of the other,
-   and all are decoded and stored once. Sums are those of two calls of SampleTiles()
+   The lane's products with all columns, of the bricks at y and of a tail at behind, of one or two bricks or of none: the
+   instructions of one need not wait for those of the other, and all are decoded and stored once. Sums are those of two
+   calls
 */
-template <int P, int BM, int NT, typename Scalar> static __device__ __forceinline__ void SampleTilesWithTail(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], uint32_t tail, Scalar (&product)[2][2][BM / 8], Scalar (&last)[1][2][BM / 8])
+template <int P, int BM, int NT, bool TWO, bool TAIL, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], uint32_t behind, Scalar (&product)[2][2][BM / 8], Scalar (&last)[1][2][BM / 8])
 {
   typedef LeftTile<P, BM> Tile;
   Scalar sum[2][4] = {}, more[2][4] = {};
@@ -167,14 +148,22 @@ template <int P, int BM, int NT, typename Scalar> static __device__ __forceinlin
   for (int t = 0; t < NT; t++) {
 #pragma unroll
     for (int u = 0; u < Tile::STEPS; u++) {
-      const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * Pitch(BM), from[2] = {y[0] + columns, y[1] + columns}, behind[2] = {tail + columns, 0};
+      const uint32_t columns = (TILE_COLS * t + Tile::STEP * u) * Pitch(BM), from[2] = {y[0] + columns, y[1] + columns}, tail[2] = {behind + columns, 0};
 
-      SampleStep<P, Pitch(BM), true>(sum, left[t], u, from);
-      SampleStep<P, Pitch(BM), false>(more, left[t], u, behind);
+      SampleStep<P, Pitch(BM), TWO>(sum, left[t], u, from);
+      if (TAIL) SampleStep<P, Pitch(BM), false>(more, left[t], u, tail);
     }
   }
   ProductsOf<BM>(sum, product);
-  ProductsOf<BM>(more, last);
+  if (TAIL) ProductsOf<BM>(more, last);
+}
+
+/* The same without a tail */
+template <int P, int BM, int NT, bool TWO, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], Scalar (&product)[2][2][BM / 8])
+{
+  Scalar none[1][2][BM / 8];
+
+  SampleTiles<P, BM, NT, TWO, false>(left, y, 0, product, none);
 }
 
 /* The row of a panel that product row j of a lane = 4*g + k of a strip is in */
