@@ -55,15 +55,16 @@ typedef struct {
 */
 static PetscErrorCode FamilySizeOf(const char name[], PetscReal scale, PetscInt copies, FamilySize *s)
 {
+  PetscBool grid;
+  double    n;
+
   PetscFunctionBegin;
   PetscCall(FamilyFind(name, &s->kind, &s->permuted));
-  if (GenerateIsGrid(s->kind)) {
-    s->n      = PetscMax(2, (PetscInt)(sizes[s->kind] * cbrt((double)scale) + 0.5));
-    s->layers = s->n * copies;
-  } else {
-    s->n      = PetscMax(2, (PetscInt)(sizes[s->kind] * (double)scale * (double)copies + 0.5));
-    s->layers = 0;
-  }
+  grid = GenerateIsGrid(s->kind);
+  n    = floor(PetscMax(2, sizes[s->kind] * (grid ? cbrt((double)scale) : (double)scale * (double)copies) + 0.5));
+  PetscCheck(n * (grid ? copies : 1) < (double)PETSC_INT_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " times %g times %s has more rows than this PETSc's integers can count", copies, (double)scale, name);
+  s->n      = (PetscInt)n;
+  s->layers = grid ? s->n * copies : 0;
   PetscCall(GenerateRowCount(s->kind, s->n, s->layers, &s->rows, &s->dof));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -168,8 +168,8 @@ namespace {
    of one. It copies 32 parts of all columns of the class, then the next 32. A narrow tile has so few columns of each
    class that copies by scalars, all columns together, are faster.
 
-   If all are aligned to 16 bytes, but not all to a sector of 32, every other column lies across sectors. Neighbouring
-   copies then need the same sector. In wide tiles they go through L1, which has it the second time.
+   If all are aligned to 16 bytes, but not all to a sector of 32, every other column lies across sectors, or all do.
+   Neighbouring copies then need the same sector. In wide tiles they go through L1, which has it the second time.
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);

@@ -257,12 +257,12 @@ template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperan
   const int        nt      = TilesOfLaunch(A->hrpb, o->update == SPMM_SCALE, o->N, device);
   SampleBricksArgs a       = {};
 
-  a.b.f      = FormatOf(A->hrpb, A->schedule, A->brick_values);
-  a.b.ncols  = A->hrpb->ncols;
+  a.b.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
+  a.b.ncols   = A->hrpb->ncols;
   a.b.ntiles  = 1;
   a.b.sectors = InSectors(o->X.array, o->X.ld);
-  a.s        = SampleArgsOf(A, o);
-  a.scaled   = o->update == SPMM_SCALE;
+  a.s         = SampleArgsOf(A, o);
+  a.scaled    = o->update == SPMM_SCALE;
   GetSampleStage(A->hrpb, a.scaled, nt, &a.b);
   for (int32_t n0 = 0; n0 == 0 || n0 < o->N; n0 += TILE_COLS * nt) {
     a.n0      = n0;

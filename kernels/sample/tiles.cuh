@@ -135,8 +135,8 @@ template <int BM, int PAIRS, typename Scalar> static __device__ __forceinline__ 
 }
 
 /*
-   The lane's products with all columns, of the bricks at y, and of a tail of one or two bricks at behind: instructions of
-   one need not wait for those of the other, and all are decoded and stored once. Sums are those of two calls
+   The lane's products with all columns, of the bricks at y, and of a tail of one or two bricks at behind: instructions
+   of one need not wait for those of the other, and all are decoded and stored once. Sums are those of two calls
 */
 template <int P, int BM, int NT, bool TWO, bool TAIL, typename Scalar> static __device__ __forceinline__ void SampleTiles(const LeftTile<P, BM> (&left)[NT], const uint32_t (&y)[2], uint32_t behind, Scalar (&product)[2][2][BM / 8], Scalar (&last)[1][2][BM / 8])
 {
