@@ -280,6 +280,8 @@ PETSC_INTERN PetscErrorCode MatMultTranspose_AIJTCU(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultTransposeAdd_AIJTCU(Mat, Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultHermitianTranspose_AIJTCU(Mat, Vec, Vec);
 PETSC_INTERN PetscErrorCode MatMultHermitianTransposeAdd_AIJTCU(Mat, Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode MatSOR_AIJTCU(Mat, Vec, PetscReal, MatSORType, PetscReal, PetscInt, PetscInt, Vec);
+PETSC_INTERN PetscErrorCode MatMultDiagonalBlock_AIJTCU(Mat, Vec, Vec);
 
 /* optioncheck.c */
 typedef enum {

@@ -221,6 +221,26 @@ PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
 }
 
 /*
+   Sweeps of a parallel matrix multiply with its off-diagonal block in between, and the diagonal block alone is a product
+   of its own. The blocks take vectors of the host when they have plans: see AIJTCUCallWithVecs()
+*/
+PetscErrorCode MatSOR_AIJTCU(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  AIJTCUCallParentOp(A, sor, A, b, omega, flag, shift, its, lits, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultDiagonalBlock_AIJTCU(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  AIJTCUCallParentOp(A, multdiagonalblock, A, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
    Whether A is its own transpose, and our kernels are not to be avoided. Only what is eternal is believed: other flags
    outlive MatAXPY(), MatZeroRows() and arrays, and those of a block outlive MatDiagonalScale() of the whole matrix
 */

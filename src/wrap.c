@@ -318,6 +318,8 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(multtransposeadd, MatMultTransposeAdd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(sor, MatSOR_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
+  AIJTCU_OP(multdiagonalblock, MatMultDiagonalBlock_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(getdiagonal, MatGetDiagonal_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(diagonalscale, MatDiagonalScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(eliminatezeros, MatEliminateZeros_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),

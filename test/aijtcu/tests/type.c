@@ -143,6 +143,40 @@ static PetscErrorCode TestSymmetric(PetscInt m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Sweeps, with vectors of A's kind and of the host. They are the first that the matrix is used for: in parallel they
+   multiply with its blocks, which nobody has given plans yet
+*/
+static PetscErrorCode TestSweeps(PetscInt m)
+{
+  const MatSORType flags[] = {(MatSORType)(SOR_LOCAL_SYMMETRIC_SWEEP | SOR_ZERO_INITIAL_GUESS), SOR_LOCAL_SYMMETRIC_SWEEP, SOR_LOCAL_FORWARD_SWEEP, SOR_LOCAL_BACKWARD_SWEEP};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < 2 * PETSC_STATIC_ARRAY_LENGTH(flags); i++) {
+    Mat A, R;
+    Vec b, x, y;
+
+    PetscCall(Create(MATAIJTCU, m, m, &A));
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &R));
+    PetscCall(MatShift(A, 100));
+    PetscCall(MatShift(R, 100));
+    PetscCall(MatCreateVecs(i % 2 ? R : A, &x, &b));
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(VecSetRandom(b, NULL));
+    PetscCall(VecSetRandom(x, NULL));
+    PetscCall(VecCopy(x, y));
+    PetscCall(MatSOR(R, b, 1, flags[i / 2], 0, 3, 1, x));
+    PetscCall(MatSOR(A, b, 1, flags[i / 2], 0, 3, 1, y));
+    PetscCall(Agree(y, x, "as created", "MatSOR()"));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&R));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Apply each operation to both matrices, with a product before and after, so that a stale plan shows */
 static PetscErrorCode TestOperations(PetscInt m, PetscInt n)
 {
@@ -1066,6 +1100,7 @@ int main(int argc, char **argv)
   PetscCall(TestOperations(m, n));
   if (m == n) {
     PetscCall(TestSymmetric(m));
+    PetscCall(TestSweeps(m));
     PetscCall(TestChanges(m));
   }
   PetscCall(TestHeaderReplace(m, n));
