@@ -221,8 +221,8 @@ PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
 }
 
 /*
-   Sweeps of a parallel matrix multiply with its off-diagonal block in between, and the diagonal block alone is a product
-   of its own. The blocks take vectors of the host when they have plans: see AIJTCUCallWithVecs()
+   Sweeps of a parallel matrix multiply with its off-diagonal block in between. The diagonal block alone is a product of
+   its own. The blocks take vectors of the host when they have plans: see AIJTCUCallWithVecs()
 */
 PetscErrorCode MatSOR_AIJTCU(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
 {
