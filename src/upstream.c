@@ -60,8 +60,9 @@ void AIJTCUGiveDestroyBack(Mat A, PetscErrorCode (*own)(Mat))
    MATAIJCUSPARSE takes vectors of the host for vectors of the device
 
      MatMult() and its kin, MatGetDiagonal(), MatDiagonalScale() and MatSolve() of a MATAIJCUSPARSE do not ask what type
-     their vectors are, nor does MatSOR() in parallel, which multiplies with the off-diagonal block. With vectors of type
-     VECSEQ or VECMPI the result is computed on the device and stays there: the program reads the vector's old entries.
+     their vectors are, nor does MatSOR() in parallel, which multiplies with the off-diagonal block. With vectors of
+     type VECSEQ or VECMPI the result is computed on the device and stays there: the program reads the vector's old
+     entries.
 
        MatCreateSeqAIJCUSPARSE(..., &A);
        VecCreateSeq(PETSC_COMM_SELF, n, &x); VecDuplicate(x, &y); VecSet(x, 1);
