@@ -169,11 +169,12 @@ namespace {
    class that copies by scalars, all columns together, are faster.
 
    If all are aligned to 16 bytes, but not all to a sector of 32, every other column lies across sectors, or all do.
-   Neighbouring copies then need the same sector. In wide tiles they go through L1, which has it the second time.
+   Neighbouring copies then need the same sector. In wide tiles in double they go through L1, which has it the second
+   time. In single a warp may copy two columns together, one of either kind.
 */
 template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
-  static constexpr bool     WIDE = NB * SIZE > 128, MIXED = !ALIGNED && WIDE;
+  static constexpr bool     WIDE = NB * SIZE > 128, MIXED = !ALIGNED && WIDE, APART = ALIGNED && WIDE && SIZE == 8;
   static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
   static_assert(StagedCols(BM) <= 32 * CHUNK);
   static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
@@ -229,7 +230,7 @@ private:
     constexpr uint32_t STEP = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
     const uint32_t     n    = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
 
-    if (ALIGNED && WIDE && !a.sectors) {
+    if (APART && !a.sectors) {
       constexpr uint32_t EVEN = STEP % 2 ? 2 * STEP : STEP; /* columns so far apart are aligned alike */
 
 #pragma unroll 1
