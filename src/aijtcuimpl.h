@@ -269,6 +269,7 @@ PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat
 PETSC_INTERN PetscErrorCode AIJTCUProductIsSparse(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductOfReplaced(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
+PETSC_INTERN PetscErrorCode AIJTCUSetUpDense(Mat);
 
 /* wrap.c: what stands in for the parent's functions */
 PETSC_INTERN const AIJTCUClass AIJTCUWrappers;

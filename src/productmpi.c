@@ -216,25 +216,6 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Have memory for C where its type has it. MatSetUp() of PETSc 3.26 would give a parallel matrix of the device as much
-   memory of the host as well, and write zeros there: 0.1 s for 258 MB
-*/
-static PetscErrorCode AIJTCUSetUpDense(Mat C)
-{
-  PetscFunctionBegin;
-  #if AIJTCU_HAVE_DEVICE
-  {
-    PetscBool device;
-
-    PetscCall(PetscObjectTypeCompare((PetscObject)C, MATMPIDENSECUDA, &device));
-    if (device && !C->preallocated) PetscCall(MatDenseCUDASetPreallocation(C, NULL));
-  }
-  #endif
-  PetscCall(MatSetUp(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* C gets the type and the layout that the parent's product gives it */
 static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 {
