@@ -20,9 +20,15 @@ typedef struct {
   bool              behind; /* launched behind a copy of B */
 } Product;
 
+/* Whether all columns of an operand are aligned to that many bytes */
+static inline bool IsAligned(const HrpbScalar *array, int64_t ld, size_t bytes)
+{
+  return ((uintptr_t)array | ld * sizeof(HrpbScalar)) % bytes == 0;
+}
+
 static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
-  const bool together = !p->h->order && p->crow == 1, pairs = together && (p->ldc * sizeof(HrpbScalar) | (uintptr_t)p->C) % (2 * sizeof(HrpbScalar)) == 0;
+  const bool together = !p->h->order && p->crow == 1, pairs = together && IsAligned(p->C, p->ldc, 2 * sizeof(HrpbScalar));
 
   return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, together && !pairs, p->partial};
 }

@@ -10,7 +10,7 @@ template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device
   StagedArgs<HrpbScalar> a;
   const Tiling           t = StagedArgsOf(p, device, false, &a);
 
-  return IsAligned(p->B, p->ldb) ? LaunchFor<P, B_ALIGNED>(p, device, &t, &a) : LaunchFor<P, B_UNALIGNED>(p, device, &t, &a);
+  return IsAligned(p->B, p->ldb, 16) ? LaunchFor<P, B_ALIGNED>(p, device, &t, &a) : LaunchFor<P, B_UNALIGNED>(p, device, &t, &a);
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)

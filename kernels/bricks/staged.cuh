@@ -405,17 +405,6 @@ template <typename Args> static void GetStage(const Hrpb *h, int nb, Args *a, bo
   GetStage(h->params.brick_rows, h->max_pattern, h->max_values, nb, a, rows);
 }
 
-/* Whether all columns of an operand are aligned to 16 bytes, or begin where a sector does */
-static inline bool IsAligned(const HrpbScalar *array, int64_t ld)
-{
-  return ((uintptr_t)array | ld * sizeof(HrpbScalar)) % 16 == 0;
-}
-
-static inline bool InSectors(const HrpbScalar *array, int64_t ld)
-{
-  return ((uintptr_t)array | ld * sizeof(HrpbScalar)) % HRPB_SECTOR == 0;
-}
-
 /* Whether the producers can bring bricks of this format. Windows must be whole chunks of 16 bytes */
 static inline bool IsStagedFormat(const HrpbParams *params)
 {

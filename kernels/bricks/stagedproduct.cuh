@@ -246,7 +246,7 @@ static Tiling StagedArgsOf(const Product *p, const SpmmDevice *device, bool rows
   a.ntiles  = t.ntiles;
   a.nstages = t.nstages;
   a.back    = IsLongestFirst(p, device, t.ctas);
-  a.sectors = InSectors(p->B, p->ldb);
+  a.sectors = IsAligned(p->B, p->ldb, HRPB_SECTOR);
   if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;
   *args     = a;
   return t;

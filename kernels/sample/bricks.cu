@@ -253,14 +253,14 @@ static int TilesOfLaunch(const Hrpb *h, bool scaled, int64_t N, const SpmmDevice
 /* Launch for tile after tile of columns. One column of none is launched, too: it makes zeros */
 template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperands *o, const SpmmDevice *device, cudaStream_t stream)
 {
-  const bool       aligned = IsAligned(o->X.array, o->X.ld), tall = A->hrpb->params.brick_rows == 16;
+  const bool       aligned = IsAligned(o->X.array, o->X.ld, 16), tall = A->hrpb->params.brick_rows == 16;
   const int        nt      = TilesOfLaunch(A->hrpb, o->update == SPMM_SCALE, o->N, device);
   SampleBricksArgs a       = {};
 
   a.b.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.b.ncols   = A->hrpb->ncols;
   a.b.ntiles  = 1;
-  a.b.sectors = InSectors(o->X.array, o->X.ld);
+  a.b.sectors = IsAligned(o->X.array, o->X.ld, HRPB_SECTOR);
   a.s         = SampleArgsOf(A, o);
   a.scaled    = o->update == SPMM_SCALE;
   GetSampleStage(A->hrpb, a.scaled, nt, &a.b);

@@ -407,21 +407,21 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   a.partial   = partial;
   a.split     = (const SplitPanel *)A->schedule->split;
   a.softmax   = o->softmax;
-  a.x_aligned = IsAligned(o->X.array, o->X.ld);
-  a.z_aligned = IsAligned(o->Z.array, o->Z.ld);
+  a.x_aligned = IsAligned(o->X.array, o->X.ld, 16);
+  a.z_aligned = IsAligned(o->Z.array, o->Z.ld, 16);
   a.x.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.x.ncols   = A->hrpb->ncols;
   a.x.ntiles  = 1;
   GetFusedStage(A->hrpb->max_pattern, A->hrpb->max_values, o, &a.x);
   a.z         = a.x;
-  a.x.sectors = InSectors(o->X.array, o->X.ld);
-  a.z.sectors = InSectors(o->Z.array, o->Z.ld);
-  a.x.d.B   = o->X.array;
-  a.x.d.ldb = o->X.ld;
-  a.x.d.N   = (int32_t)o->K;
-  a.z.d.B   = o->Z.array;
-  a.z.d.ldb = o->Z.ld;
-  a.z.d.N   = (int32_t)o->N;
+  a.x.sectors = IsAligned(o->X.array, o->X.ld, HRPB_SECTOR);
+  a.x.d.B     = o->X.array;
+  a.x.d.ldb   = o->X.ld;
+  a.x.d.N     = (int32_t)o->K;
+  a.z.sectors = IsAligned(o->Z.array, o->Z.ld, HRPB_SECTOR);
+  a.z.d.B     = o->Z.array;
+  a.z.d.ldb   = o->Z.ld;
+  a.z.d.N     = (int32_t)o->N;
   switch (TilesFor(o->K)) {
   case 1:
     HrpbCall((LaunchFor<P, 1>(IsSame(o), nt, &a, device, stream)));
