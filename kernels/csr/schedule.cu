@@ -5,6 +5,7 @@
    when all others are done. A section is what a thread block of direct.cu holds in shared memory: whole rows, or a
    piece of a row that is too long.
 */
+#include <algorithm>
 #include <string.h>
 
 #include "csr.cuh"
@@ -98,6 +99,7 @@ struct Needs {
   unsigned long long longest;         /* longest row */
   unsigned long long longest_whole;   /* longest row that is not longer than a section */
   unsigned long long sectors;         /* csr-rows: sectors of a column of B that its warps read, entry by entry */
+  unsigned long long turns;           /* csr-rows: turns of all lanes: for each, entries of its warp's longest row */
   int32_t            rows_entries;    /* csr-rows: the most entries of a thread block */
   int32_t            section_entries; /* entries of the largest section */
   int32_t            columns;         /* different columns of each sample, summed up */
@@ -187,16 +189,21 @@ static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *ro
 {
   constexpr int32_t SECTOR = HRPB_SECTOR / (int32_t)sizeof(HrpbScalar);
   const int64_t     first = (int64_t)blockIdx.x * CSR_ROWS, row = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
-  uint32_t          sectors = 0;
+  uint32_t          sectors = 0, turns = 0;
 
   if (row < last) {
     const bool    above = threadIdx.x % HRPB_LANES != 0; /* the row before is in the warp, too */
     const HrpbInt begin = rowptr[row], before = above ? rowptr[row - 1] : 0, length = rowptr[row + 1] - begin, other = above ? begin - before : 0;
 
     for (HrpbInt k = 0; k < length; k++) sectors += k >= other || colidx[begin + k] / SECTOR != colidx[before + k] / SECTOR;
+    turns = (uint32_t)length; /* no row is cut */
   }
   sectors = __reduce_add_sync(HRPB_ALL_LANES, sectors);
-  if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&needs->sectors, sectors);
+  turns   = HRPB_LANES * __reduce_max_sync(HRPB_ALL_LANES, turns);
+  if (threadIdx.x % HRPB_LANES == 0) {
+    atomicAdd(&needs->sectors, sectors);
+    atomicAdd(&needs->turns, turns);
+  }
   if (threadIdx.x == 0) atomicMax(&needs->rows_entries, (int32_t)(rowptr[last] - rowptr[first]));
 }
 
@@ -236,16 +243,16 @@ int32_t CsrPartEntries(int64_t nrows, int64_t nnz)
 }
 
 /*
-   The most columns for csr-direct. A copy of B pays when its rows are read more than once, and by more than one column.
-   It does not pay for small products: copy and second launch cost some 10 microseconds. The columns of B are the second
-   dimension of the grid
+   The most columns for csr-direct. A copy of B pays when its rows are read more than once, and by more than two
+   columns. It does not pay for small products: copy and second kernel take a few microseconds. The columns of B are the
+   second dimension of the grid
 */
 static int32_t DirectColumns(const CsrSchedule *s)
 {
-  const int64_t most = 65535, few = ((int64_t)1 << 21) / (s->nnz + s->nrows);
+  const int64_t most = 65535, two = ((int64_t)1 << 21) / (s->nnz + s->nrows); /* twice as many, for a small matrix */
 
   if (s->nnz <= s->ncols) return (int32_t)most;
-  return (int32_t)(few < 1 ? 1 : few < most ? few : most);
+  return two < 2 ? 1 : (int32_t)std::min(std::max(two / 2, (int64_t)2), most);
 }
 
 /*
@@ -286,6 +293,16 @@ static HrpbError EightColumns(CsrSchedule *s)
   s->eight_columns = sizeof(HrpbScalar) == 8 ? HRPB_MAX_COLUMNS : s->nparts ? (int32_t)(device->cache / 3 / ((int64_t)sizeof(HrpbScalar) * s->nrows)) : 0;
   s->eight_anyway  = 4 * (int64_t)s->nrows <= (int64_t)device->nsm * CSR_RESIDENT * CSR_THREADS;
   return HRPB_SUCCESS;
+}
+
+/*
+   Whether csr-rows suits. Up to half of what is read may be in vain, and lanes may be idle in up to half of their turns
+*/
+static bool IsForRows(int64_t nnz, const Needs *needs)
+{
+  const unsigned long long twice = 2 * (unsigned long long)nnz;
+
+  return needs->rows_entries <= CSR_ROWS_ENTRIES && needs->sectors * HRPB_SECTOR <= twice * sizeof(HrpbScalar) && needs->turns <= twice;
 }
 
 namespace {
@@ -350,8 +367,7 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   s->section_entries = needs.section_entries;
   s->narrow_tiles    = sampled && AreScattered(needs.columns);
   HrpbCall(EightColumns(s));
-  /* csr-rows: up to half of what is read may be in vain */
-  if (short_rows && needs.rows_entries <= CSR_ROWS_ENTRIES && needs.sectors * HRPB_SECTOR <= (unsigned long long)s->nnz * 2 * sizeof(HrpbScalar)) s->rows_entries = needs.rows_entries;
+  if (short_rows && IsForRows(s->nnz, &needs)) s->rows_entries = needs.rows_entries;
   return HRPB_SUCCESS;
 }
 

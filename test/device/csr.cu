@@ -526,16 +526,27 @@ static Matrix Band(const char *name, int64_t n, int64_t width)
   return FromEntries(name, n, n, entries);
 }
 
+/* Rows of three entries whose columns run with them, but one of 40 in each 32: the others' lanes wait for its */
+static Matrix Uneven(int64_t n)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j < (i % 32 == 7 ? 40 : 3); j++) entries.push_back(i * n + (i + j) % n);
+  }
+  return FromEntries("uneven", n, n, entries);
+}
+
 /*
    What the schedule chooses. In double precision eight lanes take a row. In single precision they do where rows are of
    all lengths and C is small; where rows are few, some lanes get no columns. Rows are multiplied as they come only
-   where they are short and their columns run with them. Rows of B are brought into shared memory where A has enough
-   rows for that.
+   where they are short, few of them much longer than those beside them, and their columns run with them. Rows of B are
+   brought into shared memory where A has enough rows for that.
 */
 static void TestRowsChosen(void)
 {
-  const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8);
-  const Matrix *matrices[] = {&short_rows, &long_rows, &scattered, &graph};
+  const Matrix  short_rows = Grid("7 points", 24, 1, false), long_rows = Grid("27 points", 12, 1, true), scattered = Scattered(4096, 6), graph = RMat(4096, 8), uneven = Uneven(4096);
+  const Matrix *matrices[] = {&short_rows, &long_rows, &scattered, &graph, &uneven};
   int           cache, current, nsm;
 
   Check(cudaGetDevice(&current));
