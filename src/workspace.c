@@ -3,8 +3,9 @@
    sums of parts and for matrices that come from the host.
 
    One buffer serves all. Their work is done one after the other, on any stream: an event marks where the last of it
-   ends. The buffer grows to what the largest product asked for, up to a cap. It goes when the last plan on the device
-   does.
+   ends. Work in CUDA's default stream needs no mark, as long as all is there: its order is that of the stream, and
+   nobody destroys it. An event to record and one to wait for take about as long as a launch. The buffer grows to what
+   the largest product asked for, up to a cap. It goes when the last plan on the device does.
 */
 #include "aijtcuimpl.h"
 
@@ -23,7 +24,9 @@ static struct {
   size_t      failed; /* size that was asked for in vain */
   int         device; /* device of the buffer and the event */
   PetscInt    nusers;
-  cudaEvent_t done;
+
+  cudaStream_t last; /* that of the last work. NULL: CUDA's default stream */
+  cudaEvent_t  done; /* where the last work ends, unless that is in the default stream */
 
   AIJTCUTransfers transfers;
 } shared;
@@ -92,11 +95,37 @@ PetscErrorCode AIJTCUDeviceList(const PetscInt list[], PetscInt n, cudaStream_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Keep the host waiting for the last work. Its device need not be the current one */
+static void AIJTCUWaitForWork(void)
+{
+  int now;
+
+  if (!shared.done) return;
+  if (shared.last) {
+    (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
+    return;
+  }
+  if (AIJTCUForgetError(cudaGetDevice(&now))) return;
+  if (now != shared.device) (void)AIJTCUForgetError(cudaSetDevice(shared.device));
+  (void)AIJTCUForgetError(cudaStreamSynchronize(NULL));
+  if (now != shared.device) (void)AIJTCUForgetError(cudaSetDevice(now));
+}
+
+/* Keep a stream waiting for the last work */
+static cudaError_t AIJTCUStreamBehindWork(cudaStream_t stream)
+{
+  cudaError_t err = cudaSuccess;
+
+  if (!shared.done || (!stream && !shared.last)) return err;
+  if (!shared.last) err = cudaEventRecord(shared.done, NULL);
+  return err == cudaSuccess ? cudaStreamWaitEvent(stream, shared.done, 0) : err;
+}
+
 /* Free all of it, even if CUDA reports errors */
 static void AIJTCUSharedFree(void)
 {
   if (shared.buffer) {
-    if (shared.done) (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
+    AIJTCUWaitForWork();
     /* This does not wait for memory from the driver's pool, nor asks which device is current */
     (void)AIJTCUForgetError(cudaFree(shared.buffer));
   }
@@ -104,6 +133,7 @@ static void AIJTCUSharedFree(void)
   AIJTCUTransfersFree(&shared.transfers);
   shared.buffer = NULL;
   shared.done   = NULL;
+  shared.last   = NULL;
   shared.bytes = shared.failed = 0;
 }
 
@@ -130,13 +160,12 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
   *stream = *(cudaStream_t *)handle;
   PetscCallCUDA(cudaGetDevice(&device));
   if (device != shared.device) {
-    /* Plans on the device of before are freed later, on streams of another: their work must be over */
-    if (shared.done) (void)AIJTCUForgetError(cudaEventSynchronize(shared.done));
+    AIJTCUWaitForWork(); /* plans on the device of before are freed later, on streams of another */
     AIJTCUSharedFree();
   }
   shared.device = device;
   if (!shared.done) PetscCallCUDA(cudaEventCreateWithFlags(&shared.done, cudaEventDisableTiming));
-  else PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
+  PetscCallCUDA(AIJTCUStreamBehindWork(*stream));
   if (*stream != PetscDefaultCudaStream) {
     PetscCallCUDA(cudaEventRecord(shared.done, PetscDefaultCudaStream));
     PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
@@ -147,7 +176,7 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
 /* A stream in which memory of plans can be freed. It waits for their work on any stream */
 cudaStream_t AIJTCUDeviceStreamBehind(void)
 {
-  if (shared.done && AIJTCUForgetError(cudaStreamWaitEvent(PetscDefaultCudaStream, shared.done, 0))) (void)AIJTCUForgetError(cudaDeviceSynchronize());
+  if (AIJTCUForgetError(AIJTCUStreamBehindWork(PetscDefaultCudaStream))) (void)AIJTCUForgetError(cudaDeviceSynchronize());
   return PetscDefaultCudaStream;
 }
 
@@ -174,7 +203,8 @@ PetscErrorCode AIJTCUDeviceEnd(cudaStream_t stream)
   cudaError_t err = cudaSuccess;
 
   PetscFunctionBegin;
-  if (shared.done) err = cudaEventRecord(shared.done, stream);
+  if (shared.done && stream) err = cudaEventRecord(shared.done, stream);
+  shared.last = stream;
   if (shared.nusers == 0) AIJTCUSharedFree(); /* an analysis before anything is built */
   PetscCallCUDA(err);
   PetscFunctionReturn(PETSC_SUCCESS);
