@@ -21,6 +21,18 @@ static double SectorsOf(const SpmmFacts *facts, int32_t window_cols)
 }
 
 /*
+   The share of what comes that is in memory alone. Panels that lie near each other share rows of B, and L2 has these,
+   if the rows of a panel do. Where each entry of a panel needs a row of its own, columns are taken to be anywhere
+*/
+static double FarShare(const SpmmFacts *facts, int64_t N, const SpmmDevice *device)
+{
+  const HrpbSurvey *s     = &facts->survey;
+  const double      bytes = (double)facts->ncols * (double)N * (double)sizeof(HrpbScalar);
+
+  return 10 * s->needed_rows < 9 * s->nnz || bytes <= device->model->cache ? 0 : 1 - device->model->cache / bytes;
+}
+
+/*
    staged   rows of B, or of its copy, that blocks have in shared memory
    brought  entries that come for a column
    The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
@@ -40,7 +52,7 @@ static double Seconds(const SpmmFacts *facts, double staged, double brought, Hrp
   const double          in_turn = (few < HRPB_PART_COLS ? few : HRPB_PART_COLS) / format.block_cols;
   const double          blocks  = (t->block + t->block_column * columns) * in_turn;
   const double          cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
-  const double          work    = (t->brick + t->brick_column * columns) * bricks + t->staged * brought * columns;
+  const double          work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * FarShare(facts, N, device)) * brought * columns;
   const double          dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
   const double          all     = t->launch + blocks + cut + work * idle + dense;
 

@@ -26,6 +26,7 @@ typedef struct {
   double brick;        /* to decode a brick */
   double brick_column; /* to multiply a brick with a column of B, as far as the next brick does not hide that */
   double staged;       /* to bring an entry of B into shared memory, in whole sectors */
+  double far;          /* in addition, where neither L2 nor a panel nearby has it */
   double dense;        /* an entry of B or C */
   double cut;          /* to put the sums of panels together that are cut into parts */
   double part;         /* in addition for each part of the panel that has most of them */
