@@ -212,6 +212,10 @@ const SpmmKernel *SpmmChooseKernel(SpmmOp, SpmmFormat, bool host, const SpmmFact
    Workspace on a device is aligned to 256 bytes, as cudaMalloc() has it, may be NULL where none is needed, and is in
    use until the stream is through. On the host there is none, and the stream is NULL.
 
+   What runs on a device follows from the arguments and from the structs that they point to, and from nothing that lies
+   on the device. It is launched without waiting and without asking for memory. So a run can be captured in a CUDA
+   graph, which stands for it as long as these numbers stay the same.
+
    A column of Y depends on the matrix, its format, the precision, the device's model and that column of the operands
    alone, to the bit. What does not come out finite is computed again entry by entry, so that NaN and Inf reach only the
    rows that have an entry in their row of X.

@@ -71,7 +71,8 @@ typedef enum {
 } AIJTCUKind;
 
 typedef void (*AIJTCUFn)(void);
-typedef struct _n_AIJTCUChoice AIJTCUChoice;
+typedef struct _n_AIJTCUChoice   AIJTCUChoice;
+typedef struct _n_AIJTCULaunches *AIJTCULaunches;
 
 enum { /* composed functions that are wrapped, see AIJTCUWrapComposed() */
   AIJTCU_SET_PREALLOCATION_COO,
@@ -124,6 +125,7 @@ struct _n_AIJTCUPlan {
   AIJTCUHalo       halo;
 #endif
   AIJTCUAnswer     answer; /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
+  AIJTCULaunches   launches; /* on a device: products that may come again */
 };
 
 /* identity.c: how a plan hangs on a matrix, with a table of what stands in for the parent's functions */
@@ -383,6 +385,10 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDe
       (err) = (call); \
       PetscCall(AIJTCUCheckDevice(err)); \
     } while (0)
+
+/* launch.c: products that come again */
+PETSC_INTERN PetscErrorCode AIJTCULaunch(AIJTCUPlan *, const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *, struct CUstream_st *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *);
 
 /* workspace.c: what all plans on a device share */
 typedef struct { /* two slots: one piece is multiplied while others are copied */

@@ -119,7 +119,7 @@ PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed nee
 
 /* What multiplies: a kernel of the table, with the bricks of a plan or the matrix itself */
 typedef struct {
-  const AIJTCUPlan *plan;
+  AIJTCUPlan       *plan;
   const SpmmKernel *kernel; /* for all N columns */
   PetscInt          N;
   SpmmMatrix        A;
@@ -197,17 +197,6 @@ static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *by
 
   if (err) return err;
   return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, N, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
-}
-
-static HrpbError AIJTCUKernelRun(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work)
-{
-  const SpmmOperands operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
-  const SpmmKernel  *kernel;
-  HrpbError          err;
-
-  err = AIJTCUKernelOfPiece(p, N, &kernel);
-  if (err) return err;
-  return p->reordered ? SpmmRunReordered(kernel, &p->A, &p->plan->order.matrix, &operands, work, p->stream) : SpmmRun(kernel, &p->A, &operands, work, p->stream);
 }
 
 /*
@@ -297,11 +286,12 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x,
 /* Multiply one piece */
 static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
 {
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
+  const SpmmKernel  *kernel;
+
   PetscFunctionBegin;
-  PetscCall(PetscLogGpuTimeBegin());
-  *err = AIJTCUKernelRun(p, N, b, ldb, c, ldc, work);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
+  AIJTCUCallDevice(*err, AIJTCUKernelOfPiece(p, N, &kernel));
+  if (!*err) PetscCall(AIJTCULaunch(p->plan, kernel, &p->A, p->reordered ? &p->plan->order.matrix : NULL, &operands, work, p->stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -51,11 +51,7 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
     PetscCall(AIJTCUWorkspaceGet(bytes, csr->stream, &work));
     if (!work) *err = HRPB_ERR_DEVICE_MEMORY;
   }
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogGpuTimeBegin());
-  *err = SpmmRun(kernel, &matrix, &operands, work, csr->stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
+  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, &matrix, NULL, &operands, work, csr->stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

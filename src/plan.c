@@ -51,6 +51,9 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
   plan->answer.known = PETSC_FALSE;
+#if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCULaunchesDestroy(&plan->launches));
+#endif
 #if AIJTCU_HAVE_BRICKS
   PetscCall(AIJTCUBricksDestroy(&plan->bricks));
 #endif

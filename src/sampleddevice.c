@@ -95,7 +95,7 @@ typedef struct {
   PetscBool    bricks;
 } AIJTCUSampledBlock;
 
-static PetscErrorCode AIJTCUSampledRun(const SpmmMatrix *S, const AIJTCUSampledBlock *b, const HrpbParams *format, cudaStream_t stream, HrpbError *err)
+static PetscErrorCode AIJTCUSampledRun(AIJTCUPlan *plan, const SpmmMatrix *S, const AIJTCUSampledBlock *b, const HrpbParams *format, cudaStream_t stream, HrpbError *err)
 {
   const SpmmFacts   facts = SpmmFactsOf(S);
   const SpmmDevice *device;
@@ -114,11 +114,7 @@ static PetscErrorCode AIJTCUSampledRun(const SpmmMatrix *S, const AIJTCUSampledB
   AIJTCUCallDevice(*err, SpmmWork(kernel, S, &b->operands, &bytes));
   if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
   if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
-  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogGpuTimeBegin());
-  *err = SpmmRun(kernel, S, &b->operands, work, stream);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
+  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, S, NULL, &b->operands, work, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,13 +134,13 @@ static PetscErrorCode AIJTCUSampledBlockOnStream(Mat S, AIJTCUPlan *plan, const 
       A.brick_values = plan->bricks.values;
       A.precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
     } else A.csr = &plan->csr.schedule;
-    PetscCall(AIJTCUSampledRun(&A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
+    PetscCall(AIJTCUSampledRun(plan, &A, b, b->bricks ? &plan->bricks.format : NULL, csr->stream, err));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   AIJTCUCallDevice(*err, CsrScheduleDevice(A.nrows, A.ncols, A.rowptr, A.colidx, csr->stream, &schedule));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   A.csr = &schedule;
-  ierr  = AIJTCUSampledRun(&A, b, NULL, csr->stream, err);
+  ierr  = AIJTCUSampledRun(NULL, &A, b, NULL, csr->stream, err);
   CsrScheduleDestroyDevice(&schedule, csr->stream);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -27,7 +27,7 @@ static PetscErrorCode CreateBand(MatType type, PetscInt rows, PetscInt half, Pet
 }
 
 /* Random numbers, made on the host and copied to the device */
-static PetscErrorCode CreateDense(PetscInt rows, PetscInt columns, Mat *host, Mat *device)
+static inline PetscErrorCode CreateDense(PetscInt rows, PetscInt columns, Mat *host, Mat *device)
 {
   PetscFunctionBegin;
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, rows, columns, NULL, host));

@@ -1,0 +1,205 @@
+/*
+   Products that come again.
+
+   To launch a kernel takes the host some 3 microseconds, and each further one as long. A CUDA graph of all of them
+   takes 1.3. So a product that has come a few times, with the same operands, becomes a graph, and is launched as one
+   from then on. Solvers and eigensolvers multiply the same few blocks and vectors again and again.
+
+   What a kernel of the table launches follows from the numbers that it is given: those of the matrix, of its schedule,
+   of the operands, and addresses. They are the key of a graph. What lies at these addresses is read when the graph
+   runs. So new values of A, of B and of C need no new graph, and what was made anew has other numbers, or the same
+   launches.
+*/
+#include "aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+enum {
+  LAUNCHES_BEFORE = 3, /* products before there is a graph, which takes as long as a few of them */
+  LAUNCHES_KEPT   = 32 /* as many as GMRES has vectors between its restarts */
+};
+
+/* All that the launches of a product follow from. It is compared byte by byte, so it is zeroed before it is filled */
+typedef struct {
+  const SpmmKernel *kernel;
+  void             *work;
+  int               device;
+  SpmmMatrix        A; /* without the pointers to what follows */
+  SpmmOperands      operands;
+  CsrSchedule       csr;
+  VectorPlan        vector;
+  Hrpb              hrpb;
+  HrpbSchedule      schedule;
+  HrpbReordered     order;
+} Key;
+
+typedef struct {
+  Key             key;
+  PetscInt        times; /* that it came before there was a graph */
+  cudaGraphExec_t graph;
+} Launch;
+
+struct _n_AIJTCULaunches {
+  PetscBool   refused; /* CUDA made no graph. It is not asked again */
+  PetscInt64  now;     /* products so far */
+  PetscInt64  last[LAUNCHES_KEPT];   /* when each came last; 0 for a place that nothing has */
+  const void *result[LAUNCHES_KEPT]; /* where it goes: tells most of them apart */
+  Launch      launch[LAUNCHES_KEPT];
+};
+
+/* Members one by one: an assignment of all may copy what lies between them */
+static void CopyIn(SpmmIn *to, const SpmmIn *from)
+{
+  to->array  = from->array;
+  to->ld     = from->ld;
+  to->layout = from->layout;
+}
+
+static void CopyOperands(SpmmOperands *to, const SpmmOperands *from)
+{
+  to->N = from->N;
+  CopyIn(&to->X, &from->X);
+  to->Y.array  = from->Y.array;
+  to->Y.ld     = from->Y.ld;
+  to->Y.layout = from->Y.layout;
+  to->update   = from->update;
+  CopyIn(&to->Y0, &from->Y0);
+  CopyIn(&to->B, &from->B);
+  to->a      = from->a;
+  to->b      = from->b;
+  to->c      = from->c;
+  to->D      = from->D;
+  to->dblock = from->dblock;
+  to->K      = from->K;
+  CopyIn(&to->Z, &from->Z);
+  to->softmax = from->softmax;
+}
+
+static HrpbError KeyOf(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, Key *key)
+{
+  memset(key, 0, sizeof(*key));
+  key->kernel         = kernel;
+  key->work           = work;
+  key->A.nrows        = A->nrows;
+  key->A.ncols        = A->ncols;
+  key->A.rowptr       = A->rowptr;
+  key->A.colidx       = A->colidx;
+  key->A.values       = A->values;
+  key->A.brick_values = A->brick_values;
+  key->A.precision    = A->precision;
+  CopyOperands(&key->operands, operands);
+  if (A->csr) memcpy(&key->csr, A->csr, sizeof(key->csr));
+  if (A->vector) memcpy(&key->vector, A->vector, sizeof(key->vector));
+  if (A->hrpb) memcpy(&key->hrpb, A->hrpb, sizeof(key->hrpb));
+  if (A->schedule) memcpy(&key->schedule, A->schedule, sizeof(key->schedule));
+  if (order) memcpy(&key->order, order, sizeof(key->order));
+  return AIJTCUForgetError(cudaGetDevice(&key->device)) ? HRPB_ERR_DEVICE : HRPB_SUCCESS;
+}
+
+static HrpbError Run(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream)
+{
+  return order ? SpmmRunReordered(kernel, A, order, operands, work, stream) : SpmmRun(kernel, A, operands, work, stream);
+}
+
+/* The launch with this key, or the place of the one that has not come for longest */
+static Launch *Find(AIJTCULaunches l, const Key *key)
+{
+  int k = 0, oldest = 0;
+
+  while (k < LAUNCHES_KEPT && (l->result[k] != key->operands.Y.array || memcmp(&l->launch[k].key, key, sizeof(*key)))) {
+    if (l->last[k] < l->last[oldest]) oldest = k;
+    k++;
+  }
+  if (k == LAUNCHES_KEPT) {
+    k = oldest;
+    if (l->launch[k].graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(l->launch[k].graph));
+    memset(&l->launch[k], 0, sizeof(l->launch[k]));
+    memcpy(&l->launch[k].key, key, sizeof(*key));
+    l->result[k] = key->operands.Y.array;
+  }
+  l->last[k] = ++l->now;
+  return &l->launch[k];
+}
+
+/* What a product launches, as a graph. NULL if CUDA makes none */
+static cudaGraphExec_t Capture(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work)
+{
+  cudaStream_t    stream;
+  cudaGraph_t     graph = NULL;
+  cudaGraphExec_t exec  = NULL;
+  HrpbError       err;
+
+  /* CUDA's default stream cannot be captured */
+  if (AIJTCUForgetError(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))) return NULL;
+  if (!AIJTCUForgetError(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed))) {
+    err = Run(kernel, A, order, operands, work, stream);
+    if (AIJTCUForgetError(cudaStreamEndCapture(stream, &graph))) graph = NULL;
+    if (graph && !err && AIJTCUForgetError(cudaGraphInstantiateWithFlags(&exec, graph, 0))) exec = NULL;
+    if (graph) (void)AIJTCUForgetError(cudaGraphDestroy(graph));
+  }
+  (void)AIJTCUForgetError(cudaStreamDestroy(stream));
+  return exec;
+}
+
+/* Whether a program captures its own work in this stream. A graph of ours cannot be launched there */
+static PetscBool IsCaptured(cudaStream_t stream)
+{
+  enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+
+  if (stream && AIJTCUForgetError(cudaStreamIsCapturing(stream, &status))) return PETSC_TRUE;
+  return (PetscBool)(status != cudaStreamCaptureStatusNone);
+}
+
+/* Launch this product as a graph, if it has come often enough. launched says whether it was */
+static PetscErrorCode LaunchGraph(AIJTCULaunches l, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, PetscBool *launched)
+{
+  Key     key;
+  Launch *k;
+
+  PetscFunctionBegin;
+  *launched = PETSC_FALSE;
+  if (l->refused || IsCaptured(stream) || KeyOf(kernel, A, order, operands, work, &key)) PetscFunctionReturn(PETSC_SUCCESS);
+  k = Find(l, &key);
+  if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!k->graph) k->graph = Capture(kernel, A, order, operands, work);
+  *launched = (PetscBool)(k->graph && !AIJTCUForgetError(cudaGraphLaunch(k->graph, stream)));
+  if (!*launched) {
+    l->refused = PETSC_TRUE;
+    PetscCall(PetscInfo(NULL, "aijtcu: CUDA has no graph for a product by %s: kernels are launched one by one\n", kernel->name));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SpmmRun(), or SpmmRunReordered() if there is an order, for a product of the plan's matrix on a device. A matrix may
+   have no plan: NULL
+*/
+PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
+{
+  PetscBool launched = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  PetscCall(PetscLogGpuTimeBegin());
+  if (plan) {
+    if (!plan->launches) PetscCall(PetscNew(&plan->launches));
+    PetscCall(LaunchGraph(plan->launches, kernel, A, order, operands, work, stream, &launched));
+  }
+  if (!launched) *err = Run(kernel, A, order, operands, work, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A graph that is still running ends before it is gone */
+PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *launches)
+{
+  PetscFunctionBegin;
+  for (int k = 0; *launches && k < LAUNCHES_KEPT; k++) {
+    if ((*launches)->launch[k].graph) (void)AIJTCUForgetError(cudaGraphExecDestroy((*launches)->launch[k].graph));
+  }
+  PetscCall(PetscFree(*launches));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
