@@ -16,7 +16,7 @@
   #include <petscdevice_cuda.h>
 
 enum {
-  LAUNCHES_BEFORE = 3, /* products before there is a graph, which takes as long as a few of them */
+  LAUNCHES_BEFORE = 8, /* products before there is a graph: what so many save is about what it takes to make one */
   LAUNCHES_KEPT   = 32 /* as many as GMRES has vectors between its restarts */
 };
 

@@ -1,7 +1,6 @@
 /*
-   NVIDIA H200 (SXM, 141 GB): written by `make fit MODEL=h200` from what examples/bench measured at 0ca9bfa. These are
-   `make bench`, 15 of its 20 families in double and 19 in single, and 28 real matrices
-   (test/results/real-end-to-end-h200.csv).
+   NVIDIA H200 (SXM, 141 GB): written by `make fit MODEL=h200` from what examples/bench measured at 829d83e, which is
+   `make bench` in both precisions, and 28 real matrices in double.
    Numbers marked "of the base model" are older: the measurement does not tell them, or they are not fitted. Those of
    sampled products are from test/results/sampled-fused-h200.csv.
 */
@@ -13,57 +12,57 @@ static const SpmmModel h200 = {
   .name      = "h200",
   .device    = "H200",
 #if defined(HRPB_USE_SINGLE)
-  .source    = "make bench",
-  .commit    = "0ca9bfa",
+  .source    = "test/results/bench-single-h200.csv",
+  .commit    = "829d83e",
 #else
-  .source    = "make bench, test/results/real-end-to-end-h200.csv",
-  .commit    = "0ca9bfa",
+  .source    = "test/results/bench-double-h200.csv, test/results/real-end-to-end-h200.csv",
+  .commit    = "829d83e",
 #endif
   .cc        = 90,
   .nsm       = 132,
   .bandwidth = 4.81e12, /* bytes per second */
-  .cache     = 6.29e7, /* bytes */
+  .cache     = 6.29e7, /* bytes, of the base model */
 
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 1.36e7,
-      .least        = 1.47e7, /* of the base model */
-      .block        = 3.49e4,
-      .block_column = 3.81e3,
-      .brick        = 56.5,
-      .brick_column = 1.08,
-      .staged       = 0.547,
-      .far          = 0,
-      .dense        = 1.82,
-      .cut          = 1.13e7,
-      .part         = 3.73e5
+      .launch       = 1.09e7,
+      .least        = 1.17e7,
+      .block        = 8.98e4,
+      .block_column = 3.16e3,
+      .brick        = 58.6,
+      .brick_column = 1.25,
+      .staged       = 0.429,
+      .far          = 1.62,
+      .dense        = 1.79,
+      .cut          = 7.73e6,
+      .part         = 4.07e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.36e7,
+      .launch       = 1.09e7,
       .least        = 1.43e7, /* of the base model */
       .block        = 0,
-      .block_column = 2.36e4,
-      .brick        = 56.2,
-      .brick_column = 1.31,
-      .staged       = 0.407,
-      .far          = 0,
-      .dense        = 0.999,
-      .cut          = 1.1e7,
-      .part         = 3.78e5
+      .block_column = 2.14e4,
+      .brick        = 57,
+      .brick_column = 1.24,
+      .staged       = 0.42,
+      .far          = 0, /* of the base model */
+      .dense        = 1.03,
+      .cut          = 1.11e7,
+      .part         = 4e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.36e7,
+      .launch       = 1.09e7,
       .least        = 1.43e7, /* of the base model */
       .block        = 0,
-      .block_column = 2.32e4,
+      .block_column = 2.17e4,
       .brick        = 46.9,
-      .brick_column = 0.304,
-      .staged       = 0.463,
-      .far          = 0,
-      .dense        = 1.06,
+      .brick_column = 0.0538,
+      .staged       = 0.535,
+      .far          = 0, /* of the base model */
+      .dense        = 1.14,
       .cut          = 1.27e7,
-      .part         = 3.5e5
+      .part         = 3.56e5
     }
   },
 #if defined(HRPB_USE_SINGLE)
@@ -71,34 +70,34 @@ static const SpmmModel h200 = {
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 3.77e8,
-    .entry  = 29.5,
-    .staged = 164
+    .start  = 3.65e8,
+    .entry  = 32.5,
+    .staged = 160
   },
   .csr = {
-    .launch           = 1.51e7,
+    .launch           = 1.11e7,
     .column_launch    = 1.33e7, /* of the base model */
-    .entry            = 2.87,
-    .staged_entry     = 2.18,
-    .entry_column     = 0.0991,
-    .in_place         = 0.4,
-    .staged           = 0.0992,
+    .entry            = 2.96,
+    .staged_entry     = 2.27,
+    .entry_column     = 0.105,
+    .in_place         = 0.411,
+    .staged           = 0.111,
     .column           = 3.19, /* of the base model */
-    .dense            = 2.85,
-    .scattered        = 0.404,
-    .spread           = 0.282,
-    .turn             = 1.32e5,
+    .dense            = 2.52,
+    .scattered        = 0.34,
+    .spread           = 0.391,
+    .turn             = 1.24e5,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 10 /* of the base model */
   },
   .order = {
-    .permute    = 0.511,
-    .bricks     = 1.4, /* times */
-    .level      = 3.28e7,
-    .entry      = 185,
-    .long_entry = 544,
-    .one_row    = 1.32e5
+    .permute    = 0.986,
+    .bricks     = 1.44, /* times */
+    .level      = 3.29e7,
+    .entry      = 174,
+    .long_entry = 539,
+    .one_row    = 1.33e5
   },
   .sampled = {
     .bricks        = 1.45, /* of the base model */
@@ -109,38 +108,38 @@ static const SpmmModel h200 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1.03,
+  .short_in_turn       = 1.05,
   .narrow_windows_save = true, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 3.77e8,
-    .entry  = 29.5,
-    .staged = 164
+    .start  = 3.65e8,
+    .entry  = 32.5,
+    .staged = 160
   },
   .csr = {
-    .launch           = 1.41e7,
-    .column_launch    = 1.2e7,
-    .entry            = 2.6,
-    .staged_entry     = 3.38,
-    .entry_column     = 0.304,
-    .in_place         = 0.825,
-    .staged           = 0.184,
-    .column           = 5.01,
-    .dense            = 4.21,
-    .scattered        = 0.564,
-    .spread           = 0.787,
-    .turn             = 6.49e4,
+    .launch           = 1.02e7,
+    .column_launch    = 9.25e6,
+    .entry            = 2.84,
+    .staged_entry     = 3.4,
+    .entry_column     = 0.299,
+    .in_place         = 0.822,
+    .staged           = 0.181,
+    .column           = 5.44,
+    .dense            = 4.33,
+    .scattered        = 0.659,
+    .spread           = 0.563,
+    .turn             = 6.48e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 8 /* of the base model */
   },
   .order = {
     .permute    = 0,
-    .bricks     = 1.22, /* times */
-    .level      = 3.21e7,
-    .entry      = 197,
-    .long_entry = 570,
-    .one_row    = 1.45e5
+    .bricks     = 1.26, /* times */
+    .level      = 3.23e7,
+    .entry      = 209,
+    .long_entry = 558,
+    .one_row    = 1.6e5
   },
   .sampled = {
     .bricks        = 1.3, /* of the base model */

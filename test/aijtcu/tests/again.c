@@ -19,7 +19,7 @@ enum {
   ROWS     = 900,
   HALF     = 6, /* offsets of a row's entries beside the diagonal */
   COLUMNS  = 24,
-  TIMES    = 7,  /* that each product comes */
+  TIMES    = 12, /* that each product comes */
   GRAPHS   = 3,  /* of these that are launched as graphs, at least */
   OPERANDS = 40  /* more than there are graphs for */
 };
