@@ -151,23 +151,39 @@ static PetscBool IsCaptured(cudaStream_t stream)
   return (PetscBool)(status != cudaStreamCaptureStatusNone);
 }
 
-/* Launch this product as a graph, if it has come often enough. launched says whether it was */
-static PetscErrorCode LaunchGraph(AIJTCULaunches l, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, PetscBool *launched)
+/* A graph that is still running ends before it is gone */
+static void DropGraphs(AIJTCULaunches l)
+{
+  for (int k = 0; k < LAUNCHES_KEPT; k++) {
+    if (l->launch[k].graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(l->launch[k].graph));
+    l->launch[k].graph = NULL;
+  }
+}
+
+/* CUDA has no graph, or no memory for one: kernels are launched one by one from now on */
+static PetscErrorCode Refuse(AIJTCULaunches l, const SpmmKernel *kernel)
+{
+  PetscFunctionBegin;
+  l->refused = PETSC_TRUE;
+  DropGraphs(l);
+  PetscCall(PetscInfo(NULL, "aijtcu: CUDA has no graph for a product by %s: kernels are launched one by one\n", kernel->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph of a product that has come often enough, or NULL */
+static PetscErrorCode GraphOf(AIJTCULaunches l, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, cudaGraphExec_t *graph)
 {
   Key     key;
   Launch *k;
 
   PetscFunctionBegin;
-  *launched = PETSC_FALSE;
+  *graph = NULL;
   if (l->refused || IsCaptured(stream) || KeyOf(kernel, A, order, operands, work, &key)) PetscFunctionReturn(PETSC_SUCCESS);
   k = Find(l, &key);
   if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
   if (!k->graph) k->graph = Capture(kernel, A, order, operands, work);
-  *launched = (PetscBool)(k->graph && !AIJTCUForgetError(cudaGraphLaunch(k->graph, stream)));
-  if (!*launched) {
-    l->refused = PETSC_TRUE;
-    PetscCall(PetscInfo(NULL, "aijtcu: CUDA has no graph for a product by %s: kernels are launched one by one\n", kernel->name));
-  }
+  *graph = k->graph;
+  if (!*graph) PetscCall(Refuse(l, kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -177,28 +193,26 @@ static PetscErrorCode LaunchGraph(AIJTCULaunches l, const SpmmKernel *kernel, co
 */
 PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
-  PetscBool launched = PETSC_FALSE;
+  cudaGraphExec_t graph = NULL;
+  PetscBool       launched;
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
+  if (plan && !plan->launches) PetscCall(PetscNew(&plan->launches));
+  if (plan) PetscCall(GraphOf(plan->launches, kernel, A, order, operands, work, stream, &graph));
   PetscCall(PetscLogGpuTimeBegin());
-  if (plan) {
-    if (!plan->launches) PetscCall(PetscNew(&plan->launches));
-    PetscCall(LaunchGraph(plan->launches, kernel, A, order, operands, work, stream, &launched));
-  }
+  launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
   if (!launched) *err = Run(kernel, A, order, operands, work, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
+  if (graph && !launched) PetscCall(Refuse(plan->launches, kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A graph that is still running ends before it is gone */
 PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *launches)
 {
   PetscFunctionBegin;
-  for (int k = 0; *launches && k < LAUNCHES_KEPT; k++) {
-    if ((*launches)->launch[k].graph) (void)AIJTCUForgetError(cudaGraphExecDestroy((*launches)->launch[k].graph));
-  }
+  if (*launches) DropGraphs(*launches);
   PetscCall(PetscFree(*launches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,8 +25,9 @@ static struct {
   int         device; /* device of the buffer and the event */
   PetscInt    nusers;
 
-  cudaStream_t last; /* that of the last work. NULL: CUDA's default stream */
-  cudaEvent_t  done; /* where the last work ends, unless that is in the default stream */
+  cudaStream_t last;  /* that of the last work. NULL: CUDA's default stream */
+  cudaEvent_t  done;  /* where the last work ends, unless that is in the default stream */
+  cudaEvent_t  petsc; /* where PETSc's own work in its default stream ends, for work in another one */
 
   AIJTCUTransfers transfers;
 } shared;
@@ -130,9 +131,10 @@ static void AIJTCUSharedFree(void)
     (void)AIJTCUForgetError(cudaFree(shared.buffer));
   }
   if (shared.done) (void)AIJTCUForgetError(cudaEventDestroy(shared.done));
+  if (shared.petsc) (void)AIJTCUForgetError(cudaEventDestroy(shared.petsc));
   AIJTCUTransfersFree(&shared.transfers);
   shared.buffer = NULL;
-  shared.done   = NULL;
+  shared.done = shared.petsc = NULL;
   shared.last   = NULL;
   shared.bytes = shared.failed = 0;
 }
@@ -167,16 +169,20 @@ PetscErrorCode AIJTCUDeviceBegin(cudaStream_t *stream)
   if (!shared.done) PetscCallCUDA(cudaEventCreateWithFlags(&shared.done, cudaEventDisableTiming));
   PetscCallCUDA(AIJTCUStreamBehindWork(*stream));
   if (*stream != PetscDefaultCudaStream) {
-    PetscCallCUDA(cudaEventRecord(shared.done, PetscDefaultCudaStream));
-    PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.done, 0));
+    if (!shared.petsc) PetscCallCUDA(cudaEventCreateWithFlags(&shared.petsc, cudaEventDisableTiming));
+    PetscCallCUDA(cudaEventRecord(shared.petsc, PetscDefaultCudaStream));
+    PetscCallCUDA(cudaStreamWaitEvent(*stream, shared.petsc, 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A stream in which memory of plans can be freed. It waits for their work on any stream */
+/* A stream in which memory of plans can be freed. It waits for their work on any stream, and of another device */
 cudaStream_t AIJTCUDeviceStreamBehind(void)
 {
-  if (AIJTCUForgetError(AIJTCUStreamBehindWork(PetscDefaultCudaStream))) (void)AIJTCUForgetError(cudaDeviceSynchronize());
+  int device;
+
+  if (!AIJTCUForgetError(cudaGetDevice(&device)) && device != shared.device) AIJTCUWaitForWork();
+  else if (AIJTCUForgetError(AIJTCUStreamBehindWork(PetscDefaultCudaStream))) (void)AIJTCUForgetError(cudaDeviceSynchronize());
   return PetscDefaultCudaStream;
 }
 

@@ -189,6 +189,10 @@ static inline int ShareStages(const SpmmDevice *device, int most, int stage_byte
 */
 template <typename Args> static HrpbError LaunchRing(void (*kernel)(Args), const SpmmDevice *device, int64_t nitems, int ctas, int threads, int bytes, cudaStream_t stream, const Args &a, bool after = false)
 {
-  HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  cudaFuncAttributes now;
+
+  /* never lowered: a CUDA graph of another product may launch the same kernel with more */
+  HrpbCallCuda(cudaFuncGetAttributes(&now, kernel));
+  if (now.maxDynamicSharedSizeBytes < bytes) HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   return LaunchAs(!after, kernel, dim3(HrpbGrid(nitems, 1, (int64_t)device->nsm * ctas)), threads, bytes, stream, a);
 }

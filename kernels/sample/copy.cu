@@ -143,22 +143,23 @@ static double Seconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrec
   return device->model->sampled.copy * SpmmCsrCopy.seconds(facts, params, precision, N, device);
 }
 
-template <int V> static HrpbError Launch(const SampleCopyArgs &a, HrpbStream stream)
+template <int V> static HrpbError Launch(const SampleCopyArgs &a, bool first, HrpbStream stream)
 {
-  return LaunchAfter(SampleCopy<V>, dim3(a.part_blocks + HrpbGrid(a.s.nrows, GROUPS)), CSR_THREADS, 0, stream, a);
+  return LaunchAs(first, SampleCopy<V>, dim3(a.part_blocks + HrpbGrid(a.s.nrows, GROUPS)), CSR_THREADS, 0, stream, a);
 }
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
-  const CsrSchedule *s = A->csr;
+  const CsrSchedule *s     = A->csr;
+  const bool         first = o->X.layout != SPMM_COLUMN_MAJOR; /* the only kernel of the product */
   SampleCopyArgs     a = {SampleArgsOf(A, o), (const CsrPart *)s->parts, s->nparts, s->part_entries, (s->nparts + GROUPS - 1) / GROUPS, o->X.array, (int32_t)o->X.ld};
 
-  if (o->X.layout == SPMM_COLUMN_MAJOR) {
+  if (!first) {
     a.R   = (const HrpbScalar *)work;
     a.ldr = LeadingDimension(o->N);
     HrpbCall(RowMajor(o->X.array, o->X.ld, a.s.ncols, a.s.N, (HrpbScalar *)work, a.s.ncols + 1, a.ldr, stream));
   }
-  return a.s.N <= GROUP * WIDTH ? Launch<1>(a, stream) : Launch<2>(a, stream);
+  return a.s.N <= GROUP * WIDTH ? Launch<1>(a, first, stream) : Launch<2>(a, first, stream);
 }
 
 int64_t SampledRowMajorLD(int64_t N)

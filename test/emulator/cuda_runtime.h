@@ -352,7 +352,7 @@ struct cudaDeviceProp {
   size_t sharedMemPerBlockOptin, totalGlobalMem;
 };
 struct cudaFuncAttributes {
-  int binaryVersion, ptxVersion;
+  int binaryVersion, ptxVersion, maxDynamicSharedSizeBytes;
 };
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
@@ -414,6 +414,7 @@ static inline cudaError_t cudaGetDevice(int *device)
 template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F)
 {
   a->binaryVersion = a->ptxVersion = EMULATED_ARCH / 10;
+  a->maxDynamicSharedSizeBytes     = 48 << 10;
   return cudaSuccess;
 }
 template <typename F> static inline cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int)

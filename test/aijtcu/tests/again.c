@@ -12,7 +12,7 @@ static char help[] = "Products that come again and again, which are launched as 
 
 #if PetscDefined(HAVE_CUDA)
   #include "band.h"
-  #include "interpose.h"
+  #include <dlfcn.h>
   #include <petscdevice_cuda.h>
 
 enum {
@@ -26,7 +26,17 @@ enum {
 
 static PetscInt ngraphs;
 
-INTERPOSE(cudaError_t, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), ngraphs++)
+/* In place of CUDA's: it counts graphs that were launched */
+PETSC_EXTERN cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+  static cudaError_t (*next)(cudaGraphExec_t, cudaStream_t);
+  cudaError_t err;
+
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaGraphLaunch");
+  err = (*next)(graph, stream);
+  if (err == cudaSuccess) ngraphs++;
+  return err;
+}
 
 /* The matrix, dense matrices and vectors on the device, and the same on the host */
 typedef struct {
@@ -260,6 +270,80 @@ static PetscErrorCode ManyOperands(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Two matrices in turn. Blocks of the other one take less shared memory, in the same kernels */
+static PetscErrorCode TwoMatrices(World *w)
+{
+  const PetscInt before = ngraphs;
+  Mat            A, R, C, D;
+  PetscReal      difference;
+
+  PetscFunctionBegin;
+  PetscCall(CreateBand(MATAIJTCU, ROWS, 1, 1, &A));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatMatMult(R, w->S, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(MatMatMult(A, w->B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  for (PetscInt time = 0; time < TIMES; time++) {
+    PetscCall(MatMatMult(A, w->B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(Difference(C, D, &difference));
+    PetscCall(Report(difference, "A B", "another matrix in turn", time));
+    PetscCall(CheckProduct(w, "in turn with another matrix", time));
+  }
+  if (ngraphs < before + 2 * GRAPHS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "two matrices in turn: %" PetscInt_FMT " graphs for %d products\n", ngraphs - before, 2 * TIMES));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A matrix without entries, whose product by bricks is memory that is set */
+static PetscErrorCode WithoutEntries(World *w)
+{
+  Mat       A, C;
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
+  PetscCall(MatSetSizes(A, ROWS, ROWS, ROWS, ROWS));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatSetOptionsPrefix(A, "a_"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSeqAIJSetPreallocation(A, 0, NULL));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMatMult(A, w->B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  for (PetscInt time = 0; time < TIMES; time++) {
+    PetscCall(FillDense(C, time));
+    PetscCall(MatMatMult(A, w->B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+    PetscCall(Report(norm, "A B", "without entries", time));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T x, by a transpose that the plan makes after some of them */
+static PetscErrorCode Transposed(World *w)
+{
+  const PetscScalar *y, *v;
+  PetscReal          difference;
+
+  PetscFunctionBegin;
+  PetscCall(MatMultTranspose(w->R, w->u, w->v));
+  for (PetscInt time = 0; time < 2 * TIMES; time++) {
+    PetscCall(MatMultTranspose(w->A, w->x, w->y));
+    PetscCall(VecGetArrayRead(w->y, &y));
+    PetscCall(VecGetArrayRead(w->v, &v));
+    difference = 0;
+    for (PetscInt i = 0; i < ROWS; i++) difference = PetscMax(difference, PetscAbsScalar(y[i] - v[i]));
+    PetscCall(VecRestoreArrayRead(w->v, &v));
+    PetscCall(VecRestoreArrayRead(w->y, &y));
+    PetscCall(Report(difference, "A^T x", "again", time));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Products in a stream that PETSc destroys afterwards */
 static PetscErrorCode OtherStream(World *w)
 {
@@ -301,6 +385,9 @@ int main(int argc, char **argv)
     PetscCall(OtherStream(&w));
     PetscCall(RepeatAll(&w, "after another stream"));
     PetscCall(ManyOperands(&w));
+    PetscCall(TwoMatrices(&w));
+    PetscCall(WithoutEntries(&w));
+    PetscCall(Transposed(&w));
     PetscCall(ChangePattern(w.A));
     PetscCall(ChangePattern(w.R));
     PetscCall(MatDestroy(&w.P)); /* of the old pattern */
