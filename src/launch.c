@@ -1,14 +1,14 @@
 /*
    Products that come again.
 
-   To launch a kernel takes the host some 3 microseconds, and each further one as long. A CUDA graph of all of them
+   To launch a kernel takes the host some 3 microseconds, and each further one as long. One CUDA graph of all of them
    takes 1.3. So a product that has come a few times, with the same operands, becomes a graph, and is launched as one
    from then on. Solvers and eigensolvers multiply the same few blocks and vectors again and again.
 
    What a kernel of the table launches follows from the numbers that it is given: those of the matrix, of its schedule,
    of the operands, and addresses. They are the key of a graph. What lies at these addresses is read when the graph
-   runs. So new values of A, of B and of C need no new graph, and what was made anew has other numbers, or the same
-   launches.
+   runs. So new values of A, of B and of C need no new graph. If a schedule or bricks are built again, their numbers or
+   addresses differ, and there is a new graph. If they are the same, the old graph is right.
 */
 #include "aijtcuimpl.h"
 
@@ -17,10 +17,10 @@
 
 enum {
   LAUNCHES_BEFORE = 8, /* products before there is a graph: what so many save is about what it takes to make one */
-  LAUNCHES_KEPT   = 32 /* as many as GMRES has vectors between its restarts */
+  LAUNCHES_KEPT   = 32 /* GMRES has 30 vectors between its restarts */
 };
 
-/* All that the launches of a product follow from. It is compared byte by byte, so it is zeroed before it is filled */
+/* Everything that says what a product launches. It is compared byte by byte, so it is zeroed before it is filled */
 typedef struct {
   const SpmmKernel *kernel;
   void             *work;
@@ -48,7 +48,7 @@ struct _n_AIJTCULaunches {
   Launch      launch[LAUNCHES_KEPT];
 };
 
-/* Members one by one: an assignment of all may copy what lies between them */
+/* Members one by one: an assignment of all may copy what pads them */
 static void CopyIn(SpmmIn *to, const SpmmIn *from)
 {
   to->array  = from->array;

@@ -3,8 +3,8 @@
    sums of parts and for matrices that come from the host.
 
    One buffer serves all. Their work is done one after the other, on any stream: an event marks where the last of it
-   ends. Work in CUDA's default stream needs no mark, as long as all is there: its order is that of the stream, and
-   nobody destroys it. An event to record and one to wait for take about as long as a launch. The buffer grows to what
+   ends. Work in CUDA's default stream needs no mark, as long as all work is in that stream: it keeps its order, and
+   nobody destroys it. To record an event and wait for it takes the host half a microsecond. The buffer grows to what
    the largest product asked for, up to a cap. It goes when the last plan on the device does.
 */
 #include "aijtcuimpl.h"
@@ -22,7 +22,7 @@ static struct {
   void       *buffer;
   size_t      bytes;
   size_t      failed; /* size that was asked for in vain */
-  int         device; /* device of the buffer and the event */
+  int         device; /* device of the buffer and the events */
   PetscInt    nusers;
 
   cudaStream_t last;  /* that of the last work. NULL: CUDA's default stream */
