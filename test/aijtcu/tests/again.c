@@ -134,6 +134,23 @@ static PetscErrorCode Difference(Mat C, Mat D, PetscReal *difference)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same of two vectors, of which y may be on the device */
+static PetscErrorCode VecDifference(Vec y, Vec v, PetscReal *difference)
+{
+  const PetscScalar *a, *b;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  *difference = 0;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArrayRead(y, &a));
+  PetscCall(VecGetArrayRead(v, &b));
+  for (PetscInt i = 0; i < n; i++) *difference = PetscMax(*difference, PetscAbsScalar(a[i] - b[i]));
+  PetscCall(VecRestoreArrayRead(v, &b));
+  PetscCall(VecRestoreArrayRead(y, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Report(PetscReal difference, const char operation[], const char when[], PetscInt time)
 {
   PetscFunctionBegin;
@@ -156,8 +173,7 @@ static PetscErrorCode CheckProduct(World *w, const char when[], PetscInt time)
 
 static PetscErrorCode CheckVector(World *w, const char when[], PetscInt time)
 {
-  const PetscScalar *y, *v;
-  PetscReal          difference = 0;
+  PetscReal difference;
 
   PetscFunctionBegin;
   PetscCall(VecSet(w->y, 0));
@@ -165,11 +181,7 @@ static PetscErrorCode CheckVector(World *w, const char when[], PetscInt time)
   PetscCall(MatMultAdd(w->A, w->x, w->y, w->y));
   PetscCall(MatMult(w->R, w->u, w->v));
   PetscCall(MatMultAdd(w->R, w->u, w->v, w->v));
-  PetscCall(VecGetArrayRead(w->y, &y));
-  PetscCall(VecGetArrayRead(w->v, &v));
-  for (PetscInt i = 0; i < ROWS; i++) difference = PetscMax(difference, PetscAbsScalar(y[i] - v[i]));
-  PetscCall(VecRestoreArrayRead(w->v, &v));
-  PetscCall(VecRestoreArrayRead(w->y, &y));
+  PetscCall(VecDifference(w->y, w->v, &difference));
   PetscCall(Report(difference, "A x + A x", when, time));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -326,19 +338,13 @@ static PetscErrorCode WithoutEntries(World *w)
 /* A^T x, by a transpose that the plan makes after some of them */
 static PetscErrorCode Transposed(World *w)
 {
-  const PetscScalar *y, *v;
-  PetscReal          difference;
+  PetscReal difference;
 
   PetscFunctionBegin;
   PetscCall(MatMultTranspose(w->R, w->u, w->v));
   for (PetscInt time = 0; time < 2 * TIMES; time++) {
     PetscCall(MatMultTranspose(w->A, w->x, w->y));
-    PetscCall(VecGetArrayRead(w->y, &y));
-    PetscCall(VecGetArrayRead(w->v, &v));
-    difference = 0;
-    for (PetscInt i = 0; i < ROWS; i++) difference = PetscMax(difference, PetscAbsScalar(y[i] - v[i]));
-    PetscCall(VecRestoreArrayRead(w->v, &v));
-    PetscCall(VecRestoreArrayRead(w->y, &y));
+    PetscCall(VecDifference(w->y, w->v, &difference));
     PetscCall(Report(difference, "A^T x", "again", time));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
