@@ -388,6 +388,7 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDe
 
 /* launch.c: products that come again */
 PETSC_INTERN PetscErrorCode AIJTCULaunch(AIJTCUPlan *, const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *, struct CUstream_st *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCULaunchWithWork(AIJTCUPlan *, const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, struct CUstream_st *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *);
 
 /* workspace.c: what all plans on a device share */

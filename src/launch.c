@@ -20,6 +20,15 @@ enum {
   LAUNCHES_KEPT   = 32 /* GMRES has 30 vectors between its restarts */
 };
 
+/* A product by a kernel of the table, of the reordered matrix if there is an order */
+typedef struct {
+  const SpmmKernel    *kernel;
+  const SpmmMatrix    *A;
+  const HrpbReordered *order;
+  const SpmmOperands  *operands;
+  void                *work;
+} Product;
+
 /* Everything that says what a product launches. It is compared byte by byte, so it is zeroed before it is filled */
 typedef struct {
   const SpmmKernel *kernel;
@@ -76,11 +85,13 @@ static void CopyOperands(SpmmOperands *to, const SpmmOperands *from)
   to->softmax = from->softmax;
 }
 
-static HrpbError KeyOf(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, Key *key)
+static HrpbError KeyOf(const Product *p, Key *key)
 {
+  const SpmmMatrix *A = p->A;
+
   memset(key, 0, sizeof(*key));
-  key->kernel         = kernel;
-  key->work           = work;
+  key->kernel         = p->kernel;
+  key->work           = p->work;
   key->A.nrows        = A->nrows;
   key->A.ncols        = A->ncols;
   key->A.rowptr       = A->rowptr;
@@ -88,18 +99,25 @@ static HrpbError KeyOf(const SpmmKernel *kernel, const SpmmMatrix *A, const Hrpb
   key->A.values       = A->values;
   key->A.brick_values = A->brick_values;
   key->A.precision    = A->precision;
-  CopyOperands(&key->operands, operands);
+  CopyOperands(&key->operands, p->operands);
   if (A->csr) memcpy(&key->csr, A->csr, sizeof(key->csr));
   if (A->vector) memcpy(&key->vector, A->vector, sizeof(key->vector));
   if (A->hrpb) memcpy(&key->hrpb, A->hrpb, sizeof(key->hrpb));
   if (A->schedule) memcpy(&key->schedule, A->schedule, sizeof(key->schedule));
-  if (order) memcpy(&key->order, order, sizeof(key->order));
+  if (p->order) memcpy(&key->order, p->order, sizeof(key->order));
   return AIJTCUForgetError(cudaGetDevice(&key->device)) ? HRPB_ERR_DEVICE : HRPB_SUCCESS;
 }
 
-static HrpbError Run(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream)
+static HrpbError Run(const Product *p, cudaStream_t stream)
 {
-  return order ? SpmmRunReordered(kernel, A, order, operands, work, stream) : SpmmRun(kernel, A, operands, work, stream);
+  return p->order ? SpmmRunReordered(p->kernel, p->A, p->order, p->operands, p->work, stream) : SpmmRun(p->kernel, p->A, p->operands, p->work, stream);
+}
+
+/* A graph that is still running ends before it is gone */
+static void DropGraph(Launch *k)
+{
+  if (k->graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(k->graph));
+  k->graph = NULL;
 }
 
 /* The launch with this key, or the place of the one that has not come for longest */
@@ -113,7 +131,7 @@ static Launch *Find(AIJTCULaunches l, const Key *key)
   }
   if (k == LAUNCHES_KEPT) {
     k = oldest;
-    if (l->launch[k].graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(l->launch[k].graph));
+    DropGraph(&l->launch[k]);
     memset(&l->launch[k], 0, sizeof(l->launch[k]));
     memcpy(&l->launch[k].key, key, sizeof(*key));
     l->result[k] = key->operands.Y.array;
@@ -123,7 +141,7 @@ static Launch *Find(AIJTCULaunches l, const Key *key)
 }
 
 /* What a product launches, as a graph. NULL if CUDA makes none */
-static cudaGraphExec_t Capture(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work)
+static cudaGraphExec_t Capture(const Product *p)
 {
   cudaStream_t    stream;
   cudaGraph_t     graph = NULL;
@@ -133,7 +151,7 @@ static cudaGraphExec_t Capture(const SpmmKernel *kernel, const SpmmMatrix *A, co
   /* CUDA's default stream cannot be captured */
   if (AIJTCUForgetError(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))) return NULL;
   if (!AIJTCUForgetError(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed))) {
-    err = Run(kernel, A, order, operands, work, stream);
+    err = Run(p, stream);
     if (AIJTCUForgetError(cudaStreamEndCapture(stream, &graph))) graph = NULL;
     if (graph && !err && AIJTCUForgetError(cudaGraphInstantiateWithFlags(&exec, graph, 0))) exec = NULL;
     if (graph) (void)AIJTCUForgetError(cudaGraphDestroy(graph));
@@ -151,13 +169,9 @@ static PetscBool IsCaptured(cudaStream_t stream)
   return (PetscBool)(status != cudaStreamCaptureStatusNone);
 }
 
-/* A graph that is still running ends before it is gone */
 static void DropGraphs(AIJTCULaunches l)
 {
-  for (int k = 0; k < LAUNCHES_KEPT; k++) {
-    if (l->launch[k].graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(l->launch[k].graph));
-    l->launch[k].graph = NULL;
-  }
+  for (int k = 0; k < LAUNCHES_KEPT; k++) DropGraph(&l->launch[k]);
 }
 
 /* CUDA has no graph, or no memory for one: kernels are launched one by one from now on */
@@ -171,19 +185,19 @@ static PetscErrorCode Refuse(AIJTCULaunches l, const SpmmKernel *kernel)
 }
 
 /* The graph of a product that has come often enough, or NULL */
-static PetscErrorCode GraphOf(AIJTCULaunches l, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, cudaGraphExec_t *graph)
+static PetscErrorCode GraphOf(AIJTCULaunches l, const Product *p, cudaStream_t stream, cudaGraphExec_t *graph)
 {
   Key     key;
   Launch *k;
 
   PetscFunctionBegin;
   *graph = NULL;
-  if (l->refused || IsCaptured(stream) || KeyOf(kernel, A, order, operands, work, &key)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (l->refused || IsCaptured(stream) || KeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
   k = Find(l, &key);
   if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!k->graph) k->graph = Capture(kernel, A, order, operands, work);
+  if (!k->graph) k->graph = Capture(p);
   *graph = k->graph;
-  if (!*graph) PetscCall(Refuse(l, kernel));
+  if (!*graph) PetscCall(Refuse(l, p->kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,19 +207,34 @@ static PetscErrorCode GraphOf(AIJTCULaunches l, const SpmmKernel *kernel, const 
 */
 PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
+  const Product   p     = {kernel, A, order, operands, work};
   cudaGraphExec_t graph = NULL;
   PetscBool       launched;
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   if (plan && !plan->launches) PetscCall(PetscNew(&plan->launches));
-  if (plan) PetscCall(GraphOf(plan->launches, kernel, A, order, operands, work, stream, &graph));
+  if (plan) PetscCall(GraphOf(plan->launches, &p, stream, &graph));
   PetscCall(PetscLogGpuTimeBegin());
   launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
-  if (!launched) *err = Run(kernel, A, order, operands, work, stream);
+  if (!launched) *err = Run(&p, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
   if (graph && !launched) PetscCall(Refuse(plan->launches, kernel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJTCULaunch() with workspace as the kernel wants it, which is there until AIJTCUDeviceEnd() */
+PetscErrorCode AIJTCULaunchWithWork(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *operands, cudaStream_t stream, HrpbError *err)
+{
+  size_t bytes;
+  void  *work = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, SpmmWork(kernel, A, operands, &bytes));
+  if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
+  if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
+  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, A, NULL, operands, work, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -34,8 +34,6 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   SpmmOperands            operands = SpmmPlain(1, a->x, matrix.ncols, a->z, matrix.nrows);
   const SpmmKernel       *kernel;
   const SpmmDevice       *device;
-  size_t                  bytes;
-  void                   *work = NULL;
 
   PetscFunctionBegin;
   if (a->y) {
@@ -46,12 +44,7 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUVectorFacts(plan, matrix.vector, &facts);
   kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
-  AIJTCUCallDevice(*err, SpmmWork(kernel, &matrix, &operands, &bytes));
-  if (bytes) {
-    PetscCall(AIJTCUWorkspaceGet(bytes, csr->stream, &work));
-    if (!work) *err = HRPB_ERR_DEVICE_MEMORY;
-  }
-  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, &matrix, NULL, &operands, work, csr->stream, err));
+  PetscCall(AIJTCULaunchWithWork(plan, kernel, &matrix, &operands, csr->stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -100,8 +100,6 @@ static PetscErrorCode AIJTCUSampledRun(AIJTCUPlan *plan, const SpmmMatrix *S, co
   const SpmmFacts   facts = SpmmFactsOf(S);
   const SpmmDevice *device;
   const SpmmKernel *kernel;
-  size_t            bytes;
-  void             *work = NULL;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
@@ -111,10 +109,7 @@ static PetscErrorCode AIJTCUSampledRun(AIJTCUPlan *plan, const SpmmMatrix *S, co
     *err = HRPB_ERR_UNSUPPORTED;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  AIJTCUCallDevice(*err, SpmmWork(kernel, S, &b->operands, &bytes));
-  if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
-  if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
-  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, S, NULL, &b->operands, work, stream, err));
+  PetscCall(AIJTCULaunchWithWork(plan, kernel, S, &b->operands, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
