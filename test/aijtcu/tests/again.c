@@ -12,7 +12,8 @@ static char help[] = "Products that come again and again, which are launched as 
 
 #if PetscDefined(HAVE_CUDA)
   #include "band.h"
-  #include <dlfcn.h>
+  #include "interpose.h"
+  #include "whole.h"
   #include <petscdevice_cuda.h>
 
 enum {
@@ -26,17 +27,8 @@ enum {
 
 static PetscInt ngraphs;
 
-/* In place of CUDA's: it counts graphs that were launched */
-PETSC_EXTERN cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
-{
-  static cudaError_t (*next)(cudaGraphExec_t, cudaStream_t);
-  cudaError_t err;
-
-  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "cudaGraphLaunch");
-  err = (*next)(graph, stream);
-  if (err == cudaSuccess) ngraphs++;
-  return err;
-}
+/* Those that were launched */
+INTERPOSE_THEN(cudaError_t, cudaGraphLaunch, (cudaGraphExec_t g, cudaStream_t s), (g, s), , ngraphs += result == cudaSuccess)
 
 /* The matrix, dense matrices and vectors on the device, and the same on the host */
 typedef struct {
@@ -58,19 +50,6 @@ static PetscErrorCode FillDense(Mat B, PetscInt k)
     for (PetscInt i = 0; i < m; i++) b[i + j * ld] = (PetscScalar)((7 * i + 3 * j + k) % 9 - 4);
   }
   PetscCall(MatDenseRestoreArrayWrite(B, &b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FillVec(Vec x, PetscInt k)
-{
-  PetscScalar *a;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetArrayWrite(x, &a));
-  for (PetscInt i = 0; i < n; i++) a[i] = (PetscScalar)((5 * i + k) % 9 - 4);
-  PetscCall(VecRestoreArrayWrite(x, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,82 +98,76 @@ static PetscErrorCode DestroyWorld(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The largest difference of two matrices, of which C may be on the device */
-static PetscErrorCode Difference(Mat C, Mat D, PetscReal *difference)
+static PetscErrorCode Report(PetscInt unequal, const char operation[], const char when[], PetscInt time)
 {
-  Mat     E;
-  MatType type;
-
   PetscFunctionBegin;
-  PetscCall(MatGetType(D, &type));
-  PetscCall(MatConvert(C, type, MAT_INITIAL_MATRIX, &E));
-  PetscCall(MatAXPY(E, -1, D, SAME_NONZERO_PATTERN));
-  PetscCall(MatNorm(E, NORM_INFINITY, difference));
-  PetscCall(MatDestroy(&E));
+  if (unequal) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, time %" PetscInt_FMT ": %" PetscInt_FMT " numbers differ\n", operation, when, time, unequal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same of two vectors, of which y may be on the device */
-static PetscErrorCode VecDifference(Vec y, Vec v, PetscReal *difference)
+static PetscErrorCode CompareDense(Mat C, Mat D, const char operation[], const char when[], PetscInt time)
 {
-  const PetscScalar *a, *b;
-  PetscInt           n;
+  PetscInt unequal;
 
   PetscFunctionBegin;
-  *difference = 0;
-  PetscCall(VecGetLocalSize(v, &n));
-  PetscCall(VecGetArrayRead(y, &a));
-  PetscCall(VecGetArrayRead(v, &b));
-  for (PetscInt i = 0; i < n; i++) *difference = PetscMax(*difference, PetscAbsScalar(a[i] - b[i]));
-  PetscCall(VecRestoreArrayRead(v, &b));
-  PetscCall(VecRestoreArrayRead(y, &a));
+  PetscCall(CountUnequalDense(C, D, &unequal));
+  PetscCall(Report(unequal, operation, when, time));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Report(PetscReal difference, const char operation[], const char when[], PetscInt time)
+static PetscErrorCode CompareVec(Vec y, Vec v, const char operation[], const char when[], PetscInt time)
 {
+  PetscInt unequal;
+
   PetscFunctionBegin;
-  if (difference != 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s, time %" PetscInt_FMT ": differs by %g\n", operation, when, time, (double)difference));
+  PetscCall(CountUnequalVec(y, v, &unequal));
+  PetscCall(Report(unequal, operation, when, time));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As dense matrices, whose entries elsewhere are zero */
+static PetscErrorCode CompareSparse(Mat P, Mat Q, const char operation[], const char when[], PetscInt time)
+{
+  Mat C, D;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(P, MATSEQAIJ, MAT_INITIAL_MATRIX, &C)); /* to the host */
+  PetscCall(MatConvert(C, MATSEQDENSE, MAT_INPLACE_MATRIX, &C));
+  PetscCall(MatConvert(Q, MATSEQDENSE, MAT_INITIAL_MATRIX, &D));
+  PetscCall(CompareDense(C, D, operation, when, time));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckProduct(World *w, const char when[], PetscInt time)
 {
-  PetscReal difference;
-
   PetscFunctionBegin;
   PetscCall(MatZeroEntries(w->C));
   PetscCall(MatMatMult(w->A, w->B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &w->C));
   PetscCall(MatMatMult(w->R, w->S, MAT_REUSE_MATRIX, PETSC_DETERMINE, &w->D));
-  PetscCall(Difference(w->C, w->D, &difference));
-  PetscCall(Report(difference, "A B", when, time));
+  PetscCall(CompareDense(w->C, w->D, "A B", when, time));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckVector(World *w, const char when[], PetscInt time)
 {
-  PetscReal difference;
-
   PetscFunctionBegin;
   PetscCall(VecSet(w->y, 0));
   PetscCall(MatMult(w->A, w->x, w->y));
   PetscCall(MatMultAdd(w->A, w->x, w->y, w->y));
   PetscCall(MatMult(w->R, w->u, w->v));
   PetscCall(MatMultAdd(w->R, w->u, w->v, w->v));
-  PetscCall(VecDifference(w->y, w->v, &difference));
-  PetscCall(Report(difference, "A x + A x", when, time));
+  PetscCall(CompareVec(w->y, w->v, "A x + A x", when, time));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CheckSampled(World *w, const char when[], PetscInt time)
 {
-  PetscReal difference;
-
   PetscFunctionBegin;
   PetscCall(MatSampledMatTransposeMult(w->A, w->B, w->B, PETSC_TRUE, MAT_REUSE_MATRIX, &w->P));
   PetscCall(MatSampledMatTransposeMult(w->R, w->S, w->S, PETSC_TRUE, MAT_REUSE_MATRIX, &w->Q));
-  PetscCall(Difference(w->P, w->Q, &difference));
-  PetscCall(Report(difference, "A .* (B B^T)", when, time));
+  PetscCall(CompareSparse(w->P, w->Q, "A .* (B B^T)", when, time));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,8 +232,7 @@ static PetscErrorCode GrowWorkspace(void)
 /* Many results in turn. There are not graphs for all of them */
 static PetscErrorCode ManyOperands(World *w)
 {
-  Mat       C[OPERANDS], keep = w->C;
-  PetscReal difference;
+  Mat C[OPERANDS], keep = w->C;
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < OPERANDS; k++) PetscCall(MatMatMult(w->A, w->B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C[k]));
@@ -269,8 +241,7 @@ static PetscErrorCode ManyOperands(World *w)
     PetscCall(MatMatMult(w->R, w->S, MAT_REUSE_MATRIX, PETSC_DETERMINE, &w->D));
     for (PetscInt k = 0; k < OPERANDS; k++) {
       PetscCall(MatMatMult(w->A, w->B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C[k]));
-      PetscCall(Difference(C[k], w->D, &difference));
-      PetscCall(Report(difference, "A B", "many results", k));
+      PetscCall(CompareDense(C[k], w->D, "A B", "many results", k));
     }
   }
   for (PetscInt k = 0; k < OPERANDS; k++) {
@@ -287,7 +258,6 @@ static PetscErrorCode TwoMatrices(World *w)
 {
   const PetscInt before = ngraphs;
   Mat            A, R, C, D;
-  PetscReal      difference;
 
   PetscFunctionBegin;
   PetscCall(CreateBand(MATAIJTCU, ROWS, 1, 1, &A));
@@ -296,8 +266,7 @@ static PetscErrorCode TwoMatrices(World *w)
   PetscCall(MatMatMult(A, w->B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
   for (PetscInt time = 0; time < TIMES; time++) {
     PetscCall(MatMatMult(A, w->B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
-    PetscCall(Difference(C, D, &difference));
-    PetscCall(Report(difference, "A B", "another matrix in turn", time));
+    PetscCall(CompareDense(C, D, "A B", "another matrix in turn", time));
     PetscCall(CheckProduct(w, "in turn with another matrix", time));
   }
   if (ngraphs < before + 2 * GRAPHS) PetscCall(PetscPrintf(PETSC_COMM_SELF, "two matrices in turn: %" PetscInt_FMT " graphs for %d products\n", ngraphs - before, 2 * TIMES));
@@ -328,7 +297,7 @@ static PetscErrorCode WithoutEntries(World *w)
     PetscCall(FillDense(C, time));
     PetscCall(MatMatMult(A, w->B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
     PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
-    PetscCall(Report(norm, "A B", "without entries", time));
+    PetscCall(Report(norm != 0, "A B", "without entries", time));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&C));
@@ -338,14 +307,11 @@ static PetscErrorCode WithoutEntries(World *w)
 /* A^T x, by a transpose that the plan makes after some of them */
 static PetscErrorCode Transposed(World *w)
 {
-  PetscReal difference;
-
   PetscFunctionBegin;
   PetscCall(MatMultTranspose(w->R, w->u, w->v));
   for (PetscInt time = 0; time < 2 * TIMES; time++) {
     PetscCall(MatMultTranspose(w->A, w->x, w->y));
-    PetscCall(VecDifference(w->y, w->v, &difference));
-    PetscCall(Report(difference, "A^T x", "again", time));
+    PetscCall(CompareVec(w->y, w->v, "A^T x", "again", time));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,6 +5,7 @@ Prints on error only: the changes up to the first product that differs.\n\
 #include <petscmat.h>
 #include "petscaijtcu.h"
 #include "arrays.h"
+#include "whole.h"
 
 /*
    All numbers are small and whole, so sums have no roundings, and equal means equal. Every process draws the same
@@ -81,37 +82,20 @@ static PetscErrorCode Compare(World *w, const char what[], PetscInt wrong)
 
 static PetscErrorCode CompareDense(World *w, const char what[], Mat C, Mat D)
 {
-  const PetscScalar *c, *d;
-  PetscInt           ldc, ldd, m, N, wrong = 0;
+  PetscInt wrong;
 
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(D, &m, NULL));
-  PetscCall(MatGetSize(D, NULL, &N));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetLDA(D, &ldd));
-  PetscCall(MatDenseGetArrayRead(C, &c));
-  PetscCall(MatDenseGetArrayRead(D, &d));
-  for (PetscInt j = 0; j < N; j++) {
-    for (PetscInt i = 0; i < m; i++) wrong += c[i + j * ldc] != d[i + j * ldd];
-  }
-  PetscCall(MatDenseRestoreArrayRead(D, &d));
-  PetscCall(MatDenseRestoreArrayRead(C, &c));
+  PetscCall(CountUnequalDense(C, D, &wrong));
   PetscCall(Compare(w, what, wrong));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CompareVec(World *w, const char what[], Vec x, Vec y)
 {
-  const PetscScalar *a, *b;
-  PetscInt           n, wrong = 0;
+  PetscInt wrong;
 
   PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(y, &n));
-  PetscCall(VecGetArrayRead(x, &a));
-  PetscCall(VecGetArrayRead(y, &b));
-  for (PetscInt i = 0; i < n; i++) wrong += a[i] != b[i];
-  PetscCall(VecRestoreArrayRead(y, &b));
-  PetscCall(VecRestoreArrayRead(x, &a));
+  PetscCall(CountUnequalVec(x, y, &wrong));
   PetscCall(Compare(w, what, wrong));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -225,19 +209,6 @@ static PetscErrorCode CheckProduct(World *w)
   PetscCall(Multiply(w->R, w->transposed, w->host, MAT_INITIAL_MATRIX, &D));
   PetscCall(CompareDense(w, w->transposed ? (how ? "A^T-B-again" : "A^T-B") : (how ? "A-B-again" : "A-B"), w->C, D));
   PetscCall(MatDestroy(&D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FillVec(Vec x, PetscInt k)
-{
-  PetscScalar *a;
-  PetscInt     n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(VecGetArrayWrite(x, &a));
-  for (PetscInt i = 0; i < n; i++) a[i] = (PetscScalar)((3 * i + k) % 7 - 3);
-  PetscCall(VecRestoreArrayWrite(x, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
