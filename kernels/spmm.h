@@ -133,6 +133,12 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *);
 */
 bool SpmmColumnsRun(const HrpbSurvey *);
 
+/*
+   Whether bricks of which a panel's rows of B are staged may be faster than CSR: columns run, or the rows of a panel
+   share columns, wherever these are
+*/
+bool SpmmPanelsShareRows(const HrpbSurvey *);
+
 typedef struct {
   char             name[256];  /* as CUDA has it */
   int              cc;         /* compute capability, 90 for 9.0 */

@@ -121,6 +121,14 @@ static double SecondsOfBricks(const Question *q)
   return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
 }
 
+/* Time of a product in the given order: by the CSR path, or by bricks, where panels share rows of B */
+static double SecondsInOrder(const Question *q)
+{
+  const double csr = SecondsOfCSR(q), bricks = SpmmPanelsShareRows(&q->f->matrix.survey) ? SecondsOfBricks(q) : PETSC_INFINITY;
+
+  return PetscMin(csr, bricks);
+}
+
 /* Facts of the reordered matrix. It has the same rows in another sequence */
 static SpmmFacts Reordered(const AIJTCUFacts *f)
 {
@@ -338,17 +346,17 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
   const AIJTCUFacts *f      = q->f;
   const PetscBool    forced = IsForced(q->o);
   SpmmFacts          reordered;
-  double             csr, levels, gain, cost;
+  double             given, levels, gain, cost;
 
   if (!WantsOrder(q, d) || !f->matrix.survey.strip_cols16) return PETSC_FALSE;
   if (!forced && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) return PETSC_FALSE;
-  csr       = SecondsOfCSR(q);
+  given     = forced ? SecondsOfCSR(q) : SecondsInOrder(q); /* forced: bricks in the given order are not allowed */
   reordered = SpmmFactsReorderedAtBest(&f->matrix);
-  levels    = forced ? MOST_LEVELS : MostLevels(q, csr - SecondsReordered(q, &reordered));
+  levels    = forced ? MOST_LEVELS : MostLevels(q, given - SecondsReordered(q, &reordered));
   if (levels < 1 || LacksOrder(q, d, (PetscInt)levels)) return PETSC_FALSE;
   reordered = Reordered(f);
   if (!OrderIsUsable(q) || (!forced && !SpmmColumnsRun(&reordered.survey))) return PETSC_FALSE;
-  gain = csr - SecondsReordered(q, &reordered);
+  gain = given - SecondsReordered(q, &reordered);
   if (gain <= 0 || forced) return (PetscBool)(gain > 0);
   cost = SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device);
   return (PetscBool)(f->order_found <= levels && Products(q) * gain > cost);
@@ -417,7 +425,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
   if (f->survey_state == AIJTCU_REFUSED) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_SURVEY);
   else if (!f->matrix.survey.strip_cols16) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES);
   else if (pays) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER);
-  else if (!SpmmColumnsRun(&f->matrix.survey)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
+  else if (!SpmmPanelsShareRows(&f->matrix.survey)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
   else if (!csr) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL);
   else if (WouldBeSlower(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER);
   else Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);

@@ -170,9 +170,10 @@ template <int BM> struct Bricks<HRPB_FP64, BM> {
   }
 };
 
-template <int P> __device__ __forceinline__ void Step(double (&sum)[4], const Bricks<P, 8> &bricks, const double (&x)[1][2], bool = true)
+template <int P> __device__ __forceinline__ void Step(double (&sum)[4], const Bricks<P, 8> &bricks, const double (&x)[1][2], bool second = true)
 {
-  MmaFp64(sum, x[0][0], x[0][1], bricks.a[0]);
+  if (second) MmaFp64(sum, x[0][0], x[0][1], bricks.a[0]);
+  else MmaFp64(sum, x[0][0], bricks.a[0]);
 }
 
 template <int P> __device__ __forceinline__ void Step(double (&sum)[8], const Bricks<P, 16> &bricks, const double (&x)[1][2], bool second = true)

@@ -14,6 +14,12 @@ static int32_t LeadingDimension(int64_t N)
   return (int32_t)WholeSectors(N);
 }
 
+/* Whether the kernel reads rows of B where they are: it counts the bytes of one in 32 bits */
+static bool ReadsInPlace(const SpmmIn *X)
+{
+  return X->layout == SPMM_ROW_MAJOR_PADDED && (uint64_t)X->ld * sizeof(HrpbScalar) <= UINT32_MAX;
+}
+
 /* Panels of one strip are for bricks-gather: their rows of B are not shared */
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
@@ -27,7 +33,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 {
   HrpbCall(ProductWork(A, o, bytes));
-  if (o->X.layout != SPMM_ROW_MAJOR_PADDED) *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
+  if (!ReadsInPlace(&o->X)) *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
   return HRPB_SUCCESS;
 }
 
@@ -41,7 +47,7 @@ static HrpbError MakeRows(const SpmmOperands *o, HrpbScalar *R, Product *p)
   const int32_t ldr  = LeadingDimension(o->N), nrows = p->h->ncols;
 
   p->ldb = 1;
-  if (o->X.layout == SPMM_ROW_MAJOR_PADDED) {
+  if (ReadsInPlace(&o->X)) {
     p->brow = o->X.ld;
     return HRPB_SUCCESS;
   }

@@ -33,28 +33,28 @@ static double FarShare(const SpmmFacts *facts, int64_t N, const SpmmDevice *devi
 }
 
 /*
+   t        times of the kernel
    staged   rows of B, or of its copy, that blocks have in shared memory
    brought  entries that come for a column
    The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
    tenths of the fill that alpha allows, as in four families of matrices. The sums of a panel that is cut are put
    together by a kernel of its own
 */
-static double Seconds(const SpmmFacts *facts, double staged, double brought, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
+static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double staged, double brought, int64_t N, const SpmmDevice *device)
 {
-  const SpmmBrickTimes *t       = &device->model->bricks[precision];
-  const HrpbParams      format  = HrpbStagedParams();
-  const HrpbSurvey     *s       = &facts->survey;
-  const double          columns = (double)(N < LEAST_TILE ? LEAST_TILE : N);
-  const double          bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
-  const double          panels  = (double)facts->nrows / format.panel_rows, idle = panels < device->nsm ? device->nsm / (panels < 1 ? 1 : panels) : 1;
-  const double          longest = s->staged_rows ? (double)s->most_staged_rows * staged / (double)s->staged_rows : 0;
-  const double          few     = longest * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1);
-  const double          in_turn = (few < HRPB_PART_COLS ? few : HRPB_PART_COLS) / format.block_cols;
-  const double          blocks  = (t->block + t->block_column * columns) * in_turn;
-  const double          cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
-  const double          work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * FarShare(facts, N, device)) * brought * columns;
-  const double          dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
-  const double          all     = t->launch + blocks + cut + work * idle + dense;
+  const HrpbParams   format  = HrpbStagedParams();
+  const HrpbSurvey  *s       = &facts->survey;
+  const double       columns = (double)(N < LEAST_TILE ? LEAST_TILE : N);
+  const double       bricks  = (double)s->strip_cols16 / (0.9 * (int)HRPB_BRICK_COLS);
+  const double       panels  = (double)facts->nrows / format.panel_rows, idle = panels < device->nsm ? device->nsm / (panels < 1 ? 1 : panels) : 1;
+  const double       longest = s->staged_rows ? (double)s->most_staged_rows * staged / (double)s->staged_rows : 0;
+  const double       few     = longest * (SpmmHasFewPanels(facts->nrows, device) ? device->model->short_in_turn : 1);
+  const double       in_turn = (few < HRPB_PART_COLS ? few : HRPB_PART_COLS) / format.block_cols;
+  const double       blocks  = (t->block + t->block_column * columns) * in_turn;
+  const double       cut     = longest > HRPB_PART_COLS ? t->cut + t->part * longest / HRPB_PART_COLS : 0;
+  const double       work    = (t->brick + t->brick_column * columns) * bricks + (t->staged + t->far * FarShare(facts, N, device)) * brought * columns;
+  const double       dense   = t->dense * (double)N * ((double)facts->nrows + (double)facts->ncols);
+  const double       all     = t->launch + blocks + cut + work * idle + dense;
 
   return 1e-12 * (all > t->least ? all : t->least);
 }
@@ -69,23 +69,21 @@ double BricksStagedSeconds(const SpmmFacts *facts, const HrpbParams *params, Hrp
   const double      staged = (double)s->needed_rows + (double)(s->staged_rows - s->needed_rows) * window / most;
 
   (void)params;
-  return Seconds(facts, staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)), precision, N, device);
+  return Seconds(facts, &device->model->bricks[precision], staged, staged / window * SectorsOf(facts, window) * (HRPB_SECTOR / (int)sizeof(HrpbScalar)), N, device);
 }
 
 /*
-   The same for the rows that are needed, and a copy of B. It takes what csr-copy takes longer for B and C than bricks
-   that read B in place. Each tile of columns goes through A anew. Tiles are equally wide. Where panels are few, tiles
-   are multiplied side by side
+   The same for the rows that are needed, and a copy of B. Each tile of columns goes through A anew. Tiles are equally
+   wide. Where panels are few, tiles are multiplied side by side
 */
 double BricksRowsSeconds(const SpmmFacts *facts, const HrpbParams *params, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  const SpmmBrickTimes *t      = &device->model->bricks[precision];
-  const double          copy   = device->model->csr.dense - t->dense, launch = 1e-12 * t->launch, needed = (double)facts->survey.needed_rows;
+  const SpmmBrickTimes *t      = &device->model->rows[precision];
+  const double          launch = 1e-12 * t->launch, needed = (double)facts->survey.needed_rows;
   const int64_t         most   = SpmmHasFewPanels(facts->nrows, device) ? N : ROWS_TILE_BYTES / (int64_t)sizeof(HrpbScalar), tiles = N > most ? (N + most - 1) / most : 1;
-  const double          tile   = Seconds(facts, needed, needed, precision, (N + tiles - 1) / tiles, device);
 
   (void)params;
-  return launch + (tile - launch) * (double)tiles + 1e-12 * copy * (double)N * ((double)facts->nrows + (double)facts->ncols);
+  return launch + (Seconds(facts, t, needed, needed, (N + tiles - 1) / tiles, device) - launch) * (double)tiles;
 }
 
 /* To build bricks, and to find out which ones: beyond what the CSR path takes to begin */

@@ -75,6 +75,12 @@ static __device__ __forceinline__ uint32_t PairAfter(uint32_t w, bool back)
   return back ? w + 2 * (gridDim.x - w % gridDim.x) - 1 : w + gridDim.x;
 }
 
+/* The item of a pair. A division takes some thirty instructions */
+static __device__ __forceinline__ uint32_t ItemOf(uint32_t w, uint32_t ntiles)
+{
+  return ntiles == 1 ? w : w / ntiles;
+}
+
 namespace {
 /* What a thread block has to do: pairs of an item and a tile of columns, the tiles of an item one after the other */
 template <typename Scalar> struct Work {
@@ -84,20 +90,15 @@ template <typename Scalar> struct Work {
   uint32_t              i, tile; /* the item's number, and its tile */
   WorkItem              item;    /* the item itself, still on its way from memory: do not read it early */
 
-  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), back(a.back), i(blockIdx.x / ntiles), tile(blockIdx.x % ntiles) { Get(); }
+  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), back(a.back) { Get(blockIdx.x); }
   __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
-  __device__ __forceinline__ void Next(void)
-  {
-    const uint32_t w = PairAfter(i * ntiles + tile, back);
-
-    i    = w / ntiles;
-    tile = w % ntiles;
-    Get();
-  }
+  __device__ __forceinline__ void Next(void) { Get(PairAfter(i * ntiles + tile, back)); }
 
 private:
-  __device__ __forceinline__ void Get(void)
+  __device__ __forceinline__ void Get(uint32_t w)
   {
+    i    = ItemOf(w, ntiles);
+    tile = w - i * ntiles;
     if (Left()) item = GetItem(f, i);
   }
 };
@@ -136,7 +137,32 @@ private:
 struct BlockPlace {
   uint32_t pattern, pattern_end, value, value_end, window, window_end;
 };
+
+/*
+   How long the runs of a block are, in their units, and how many windows it has, in one number: lanes hand it to each
+   other with one instruction
+*/
+struct BlockLengths {
+  enum {
+    PATTERN_BITS = 10,
+    VALUE_BITS   = 13
+  };
+  uint32_t all;
+
+  __device__ __forceinline__ uint32_t Pattern(void) const { return all & ((1u << PATTERN_BITS) - 1); }
+  __device__ __forceinline__ uint32_t Values(void) const { return all >> PATTERN_BITS & ((1u << VALUE_BITS) - 1); }
+  __device__ __forceinline__ uint32_t Windows(void) const { return all >> (PATTERN_BITS + VALUE_BITS); }
+};
+
+/* What a block needs, the same in all lanes */
+struct BlockRuns {
+  uint32_t     pattern, value, window; /* where they begin */
+  BlockLengths length;
+};
 } // namespace
+
+static_assert(STAGED_STRIPS * StagedCols(16) / HRPB_BRICK_COLS + 4 < 1 << BlockLengths::PATTERN_BITS, "a brick takes a unit of the pattern, and 4 are enough for what stands before the bricks");
+static_assert(STAGED_STRIPS * 16 * StagedCols(16) / HRPB_VALUE_UNIT < 1 << BlockLengths::VALUE_BITS, "a block may be full");
 
 template <typename Scalar> static __device__ __forceinline__ BlockPlace GetPlace(const Format<Scalar> &f, uint32_t block, uint32_t end)
 {
@@ -144,17 +170,45 @@ template <typename Scalar> static __device__ __forceinline__ BlockPlace GetPlace
   return {f.pattern_ptr[block], f.pattern_ptr[block + 1], f.value_ptr[block], f.value_ptr[block + 1], f.window_ptr[block], f.window_ptr[block + 1]};
 }
 
-/* The place that lane i knows */
-static __device__ __forceinline__ BlockPlace ShufflePlace(const BlockPlace &p, uint32_t i)
+static __device__ __forceinline__ BlockLengths LengthsOf(const BlockPlace &p)
 {
-  return {__shfl_sync(HRPB_ALL_LANES, p.pattern, i), __shfl_sync(HRPB_ALL_LANES, p.pattern_end, i), __shfl_sync(HRPB_ALL_LANES, p.value, i), __shfl_sync(HRPB_ALL_LANES, p.value_end, i), __shfl_sync(HRPB_ALL_LANES, p.window, i), __shfl_sync(HRPB_ALL_LANES, p.window_end, i)};
+  return {(p.pattern_end - p.pattern) | (p.value_end - p.value) << BlockLengths::PATTERN_BITS | (p.window_end - p.window) << (BlockLengths::PATTERN_BITS + BlockLengths::VALUE_BITS)};
 }
 
-/* Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart */
+/* The lengths that lane i knows */
+static __device__ __forceinline__ BlockLengths LengthsFrom(const BlockLengths &l, uint32_t i)
+{
+  return {__shfl_sync(HRPB_ALL_LANES, l.all, i)};
+}
+
+/* The block whose place and lengths the first lane knows */
+static __device__ __forceinline__ BlockRuns FirstRuns(const BlockPlace &p, const BlockLengths &l)
+{
+  return {__shfl_sync(HRPB_ALL_LANES, p.pattern, 0), __shfl_sync(HRPB_ALL_LANES, p.value, 0), __shfl_sync(HRPB_ALL_LANES, p.window, 0), LengthsFrom(l, 0)};
+}
+
+/* The next block, which has these lengths: blocks of an item lie one behind the other in memory */
+static __device__ __forceinline__ BlockRuns NextRuns(const BlockRuns &r, const BlockLengths &l)
+{
+  return {r.pattern + r.length.Pattern(), r.value + r.length.Values(), r.window + r.length.Windows(), l};
+}
+
+/*
+   Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart. Two columns at
+   a time: an address follows from that of the column before the last, so that the warp waits less for the sum
+*/
 template <int COLUMNS, int BYTES, uint32_t TO_STEP, bool THROUGH_L1, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
 {
-#pragma unroll
-  for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES, THROUGH_L1>(to + c * TO_STEP, from);
+  constexpr int PAIRS = COLUMNS / 2, UNROLL = PAIRS <= 16 ? PAIRS : 8;
+  const Scalar *second = from + from_step;
+  const int64_t both   = 2 * from_step;
+
+#pragma unroll(UNROLL > 0 ? UNROLL : 1)
+  for (int p = 0; p < PAIRS; p++, from += both, second += both) {
+    CopyAsync<BYTES, THROUGH_L1>(to + 2 * p * TO_STEP, from);
+    CopyAsync<BYTES, THROUGH_L1>(to + (2 * p + 1) * TO_STEP, second);
+  }
+  if (COLUMNS % 2) CopyAsync<BYTES, THROUGH_L1>(to + (COLUMNS - 1) * TO_STEP, from);
 }
 
 namespace {
@@ -179,37 +233,47 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static_assert(StagedCols(BM) <= 32 * CHUNK);
   static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
 
-  const uint32_t warp, lane;
+  const uint32_t warp, lane, shift;
+  const uint32_t mine, in_window; /* of the windows of a block that with the lane's chunk, and the chunk's row in it */
+  const Scalar  *B = NULL;        /* the columns of B that the tile has, and how many these are */
+  int32_t        N = 0;
   /*
      window with the lane's chunk of the next block. It is on its way from memory: nothing looks at it before that block
      is copied
   */
   int32_t        window = 0;
-  int32_t        row;        /* row of B where the chunk of this block begins */
+  int32_t        row    = 0;      /* row of B where the chunk of this block begins */
 
-  __device__ __forceinline__ Copies(uint32_t w, uint32_t l) : warp(w), lane(l) { }
+  __device__ __forceinline__ Copies(const Format<Scalar> &f, uint32_t w, uint32_t l) : warp(w), lane(l), shift(f.window_shift), mine(Part<CHUNK>(0) >> shift), in_window(Part<CHUNK>(0) & ((1u << shift) - 1)) { }
 
-  /* The place of the next block is known: ask for its window */
-  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockPlace &p)
+  /* The following blocks are multiplied by N columns of B from n0 on */
+  __device__ __forceinline__ void Open(const StagedArgs<Scalar> &a, int32_t n0)
   {
-    if (Has(f, p, Part<CHUNK>(0))) window = f.windows[p.window + (Part<CHUNK>(0) >> f.window_shift)];
+    B = a.d.B + n0 * a.d.ldb;
+    N = min(NB, a.d.N - n0);
+  }
+
+  /* The next block is known: ask for its window */
+  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockRuns &next)
+  {
+    if (mine < next.length.Windows()) window = f.windows[next.window + mine];
   }
 
   /* The next block becomes this one */
-  __device__ __forceinline__ void Take(const Format<Scalar> &f) { row = (window << f.window_shift) + (int32_t)(Part<CHUNK>(0) & ((1u << f.window_shift) - 1)); }
+  __device__ __forceinline__ void Take(void) { row = (window << shift) + (int32_t)in_window; }
 
-  /* Copy the N columns of B from n0 on to a stage */
-  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
+  /* Copy what this block needs to a stage */
+  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, uint32_t nwindows, uint32_t stage) const
   {
-    if (!MIXED) CopyClass<ALIGNED ? CHUNK : 1>(a, p, stage, n0, N, 0);
+    if (!MIXED) CopyClass<ALIGNED ? CHUNK : 1>(a, nwindows, stage, 0);
     else {
 #pragma unroll 1
       for (int32_t first = 0; first < CLASSES; first++) {
-        const uint32_t beyond = (uintptr_t)(a.d.B + first * a.d.ldb) % 16;
+        const uint32_t beyond = (uintptr_t)(B + first * a.d.ldb) % 16;
 
-        if (beyond == 0) CopyClass<CHUNK>(a, p, stage, n0, N, first);
-        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, p, stage, n0, N, first); /* 8 bytes: a double */
-        else CopyClass<1>(a, p, stage, n0, N, first);
+        if (beyond == 0) CopyClass<CHUNK>(a, nwindows, stage, first);
+        else if (beyond == 8 && SIZE < 8) CopyClass<CHUNK / 2>(a, nwindows, stage, first); /* 8 bytes: a double */
+        else CopyClass<1>(a, nwindows, stage, first);
       }
     }
   }
@@ -222,10 +286,8 @@ private:
   /* The first row, among those in the stage, of the lane's part number j, which has V rows */
   template <int V> __device__ __forceinline__ uint32_t Part(uint32_t j) const { return ((COLUMNS<V> > 1 ? lane % LANES<V> : lane) + 32 * j) * V; }
 
-  __device__ __forceinline__ static bool Has(const Format<Scalar> &f, const BlockPlace &p, uint32_t part) { return p.window + (part >> f.window_shift) < p.window_end; }
-
   /* Copy the class of column number first, V rows at a time */
-  template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, int32_t first) const
+  template <int V> __device__ __forceinline__ void CopyClass(const StagedArgs<Scalar> &a, uint32_t nwindows, uint32_t stage, int32_t first) const
   {
     constexpr uint32_t STEP = CLASSES * COLUMNS<V> * NR; /* columns of B from one of the lane's to its next */
     const uint32_t     n    = first + CLASSES * (COLUMNS<V> > 1 ? warp * COLUMNS<V> + lane / LANES<V> : warp);
@@ -235,14 +297,14 @@ private:
 
 #pragma unroll 1
       for (uint32_t m = n; m < n + EVEN; m += STEP) {
-        if ((uintptr_t)(a.d.B + (n0 + m) * a.d.ldb) % HRPB_SECTOR) CopyParts<V, EVEN, true>(a, p, stage, n0, N, m);
-        else CopyParts<V, EVEN, false>(a, p, stage, n0, N, m);
+        if ((uintptr_t)(B + m * a.d.ldb) % HRPB_SECTOR) CopyParts<V, EVEN, true>(a, nwindows, stage, m);
+        else CopyParts<V, EVEN, false>(a, nwindows, stage, m);
       }
-    } else CopyParts<V, STEP, false>(a, p, stage, n0, N, n);
+    } else CopyParts<V, STEP, false>(a, nwindows, stage, n);
   }
 
   /* Copy the lane's parts of column number n, and of those STEP columns apart behind it */
-  template <int V, uint32_t STEP, bool THROUGH_L1> __device__ __forceinline__ void CopyParts(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N, uint32_t n) const
+  template <int V, uint32_t STEP, bool THROUGH_L1> __device__ __forceinline__ void CopyParts(const StagedArgs<Scalar> &a, uint32_t nwindows, uint32_t stage, uint32_t n) const
   {
     const int32_t ncopies = (N - (int32_t)n + (int32_t)STEP - 1) / (int32_t)STEP;
 
@@ -251,19 +313,19 @@ private:
       const uint32_t part = Part<V>(j);
       const int32_t  from = V == CHUNK ? row : __shfl_sync(HRPB_ALL_LANES, row, part / CHUNK) + (int32_t)(part % CHUNK);
 
-      if (Has(a.f, p, part)) CopyRows<V, STEP, THROUGH_L1>(stage + n * PITCH + part * SIZE, a.d.B + from + (n0 + n) * a.d.ldb, STEP * a.d.ldb, ncopies, a.ncols - from);
+      if ((V == CHUNK ? mine : part >> shift) < nwindows) CopyRows<V, STEP, THROUGH_L1>(stage + n * PITCH + part * SIZE, B + from + n * a.d.ldb, STEP * a.d.ldb, ncopies, a.ncols - from);
     }
   }
 
   /*
      Copy V rows of ncopies columns, which are STEP columns and from_step scalars apart. B has nrows rows from there on.
-     A tile of few copies leaves the warp little time for each block, so whole tiles are copied without counting
+     The warp has little time for each block, so whole tiles are copied without counting
   */
   template <int V, int STEP, bool THROUGH_L1> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
   {
     constexpr int MOST = NB / STEP;
 
-    if (nrows >= V && MOST <= 16 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH, THROUGH_L1>(to, from, from_step);
+    if (nrows >= V && NB % STEP == 0 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH, THROUGH_L1>(to, from, from_step);
     else if (nrows >= V) {
 #pragma unroll 8
       for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) CopyAsync<V * SIZE, THROUGH_L1>(to, from);
@@ -277,48 +339,70 @@ private:
   }
 };
 
+/* The least power of two that is n or more */
+static constexpr uint32_t PowerOfTwo(uint32_t n)
+{
+  return n <= 1 ? 1 : 2 * PowerOfTwo((n + 1) / 2);
+}
+
 /*
    How one of NR warps copies the rows that a block needs of a row-major B, for tiles of NB columns. Windows are columns
-   of A, which are rows of B. Lane i has windows i, i + 32, ... of the block. A row is copied as a whole, 16 bytes a
-   lane, before the next one: rows lie in different memory pages
+   of A, which are rows of B. Lane i has windows i, i + 32, ... of the block. A few lanes copy a row, 16 bytes each, and
+   the warp a few rows at a time: rows lie in different memory pages.
+
+   The warp has little time for each block. So the lanes' places in a row, and in the stage, are known beforehand, and a
+   row's address is one multiplication: rows of B have less than 2^32 bytes
 */
 template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
-  static constexpr uint32_t CHUNK = 16 / sizeof(Scalar), CHUNKS = NB / CHUNK, ROWS = StagedCols(BM) / 32;
-  static_assert(NB % CHUNK == 0 && StagedCols(BM) % 32 == 0);
+  static constexpr uint32_t CHUNK = 16 / sizeof(Scalar), CHUNKS = NB / CHUNK;
+  static constexpr uint32_t LANES = PowerOfTwo(CHUNKS), ROWS = 32 / LANES; /* for a row, and rows at a time */
+  static constexpr uint32_t HELD  = StagedCols(BM) / 32;                   /* windows of a lane */
+  static_assert(NB % CHUNK == 0 && CHUNKS <= 32 && StagedCols(BM) % 32 == 0 && 32 % (ROWS * NR) == 0);
 
   const uint32_t warp, lane;
-  int32_t        window[ROWS] = {}, row[ROWS]; /* of the next block, on their way from memory, and of this one */
+  uint32_t       row_bytes    = 0;             /* of B */
+  const Scalar  *B            = NULL;          /* the lane's part of the first row; NULL: it has none */
+  int32_t        window[HELD] = {}, row[HELD]; /* of the next block, on their way from memory, and of this one */
 
-  __device__ __forceinline__ RowCopies(uint32_t w, uint32_t l) : warp(w), lane(l) { }
+  __device__ __forceinline__ RowCopies(const Format<Scalar> &, uint32_t w, uint32_t l) : warp(w), lane(l) { }
 
-  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockPlace &p)
+  /* The following blocks are multiplied by N columns of B from n0 on. Up to 16 bytes of a row may be read beyond */
+  __device__ __forceinline__ void Open(const StagedArgs<Scalar> &a, int32_t n0)
+  {
+    const uint32_t chunk = lane % LANES * CHUNK;
+
+    row_bytes = (uint32_t)(a.d.brow * sizeof(Scalar));
+    B         = chunk < (uint32_t)min(NB, a.d.N - n0) ? a.d.B + n0 + chunk : NULL;
+  }
+
+  __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockRuns &next)
   {
 #pragma unroll
-    for (uint32_t j = 0; j < ROWS; j++) {
-      if (p.window + 32 * j + lane < p.window_end) window[j] = f.windows[p.window + 32 * j + lane];
+    for (uint32_t j = 0; j < HELD; j++) {
+      if (32 * j + lane < next.length.Windows()) window[j] = f.windows[next.window + 32 * j + lane];
     }
   }
 
-  __device__ __forceinline__ void Take(const Format<Scalar> &)
+  __device__ __forceinline__ void Take(void)
   {
 #pragma unroll
-    for (uint32_t j = 0; j < ROWS; j++) row[j] = window[j];
+    for (uint32_t j = 0; j < HELD; j++) row[j] = window[j];
   }
 
-  /* Copy the N columns of B from n0 on to a stage. Up to 16 bytes of a row may be read beyond */
-  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &a, const BlockPlace &p, uint32_t stage, int32_t n0, int32_t N) const
+  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, uint32_t nrows, uint32_t stage) const
   {
-    const uint32_t nrows = p.window_end - p.window, nchunks = ((uint32_t)N + CHUNK - 1) / CHUNK;
+    constexpr uint32_t BATCH = 8 * ROWS * NR; /* rows of so many copies are looked for together */
+    const uint32_t     mine = warp * ROWS + lane / LANES, to = stage + mine * RowPitch(NB) + lane % LANES * 16;
+    const int32_t      left = B ? (int32_t)(nrows - mine) : 0; /* rows from the lane's first on */
 
 #pragma unroll
-    for (uint32_t j = 0; j < ROWS; j++) {
-      if (32 * j >= nrows) break;
-#pragma unroll 8
-      for (uint32_t i = 32 * warp; i < 32 * CHUNKS; i += 32 * NR) {
-        const uint32_t r = (i + lane) / CHUNKS, c = (i + lane) % CHUNKS;
-        const int32_t  from = __shfl_sync(HRPB_ALL_LANES, row[j], r);
+    for (uint32_t begin = 0; begin < StagedCols(BM); begin += BATCH) {
+      if (begin >= nrows) break;
+#pragma unroll
+      for (uint32_t r = begin; r < begin + BATCH && r < StagedCols(BM); r += ROWS * NR) {
+        const uint32_t from = (uint32_t)__shfl_sync(HRPB_ALL_LANES, row[r / 32], (r + mine) % 32);
 
-        if (32 * j + r < nrows && c < nchunks) CopyAsync<16>(stage + (32 * j + r) * RowPitch(NB) + 16 * c, a.d.B + from * a.d.brow + n0 + c * CHUNK);
+        CopyAsyncIf((int32_t)r < left, to + r * RowPitch(NB), (const uint8_t *)B + (uint64_t)from * row_bytes);
       }
     }
   }
@@ -326,10 +410,11 @@ template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
 
 /* How a warp copies that brings packed blocks alone */
 template <typename Scalar> struct NoCopies {
-  __device__ __forceinline__ NoCopies(uint32_t, uint32_t) { }
-  __device__ __forceinline__ void Seek(const Format<Scalar> &, const BlockPlace &) { }
-  __device__ __forceinline__ void Take(const Format<Scalar> &) { }
-  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, const BlockPlace &, uint32_t, int32_t, int32_t) const { }
+  __device__ __forceinline__ NoCopies(const Format<Scalar> &, uint32_t, uint32_t) { }
+  __device__ __forceinline__ void Open(const StagedArgs<Scalar> &, int32_t) { }
+  __device__ __forceinline__ void Seek(const Format<Scalar> &, const BlockRuns &) { }
+  __device__ __forceinline__ void Take(void) { }
+  __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, uint32_t, uint32_t) const { }
 };
 } // namespace
 
@@ -346,34 +431,38 @@ template <int BM, int NB, typename COPIES, int RUNS, int BYTES = StagedBytes(BM,
 {
   constexpr uint32_t    SIZE = sizeof(Scalar);
   const Format<Scalar> &f    = a.f;
-  COPIES                copies(warp, lane);
+  COPIES                copies(f, warp, lane);
   Blocks<Scalar>        blocks(a);
-  /* next: lane i has the place of block i of the next group. p: the place of the next block */
-  BlockPlace            next = GetPlace(f, blocks.begin + lane, blocks.end), p;
+  /* next: lane i has the place of block i of the next group. lengths: the same of this group. block: the next block */
+  BlockPlace            next    = GetPlace(f, blocks.begin + lane, blocks.end);
+  BlockLengths          lengths = LengthsOf(next);
+  BlockRuns             block   = FirstRuns(next, lengths);
   RingPlace             at;
 
-  p = ShufflePlace(next, 0);
-  copies.Seek(f, p);
+  copies.Seek(f, block);
   while (blocks.Left()) {
-    const int32_t    n0 = blocks.tile * NB, N = min(NB, a.d.N - n0);
-    const uint32_t   n     = blocks.Count();
-    const BlockPlace group = next;
+    const uint32_t n = blocks.Count();
 
+    copies.Open(a, (int32_t)blocks.tile * NB);
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
     for (uint32_t i = 0; i < n; i++) {
       /* place is the same in all lanes, and the shuffle tells the compiler so: bulk copies want uniform registers */
-      const uint32_t   place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0);
-      const uint32_t   base = ring.stages + place * a.stage_bytes, ready = RingFull(ring, place);
-      const BlockPlace now  = p;
+      const uint32_t  place = __shfl_sync(HRPB_ALL_LANES, at.stage, 0);
+      const uint32_t  base = ring.stages + place * a.stage_bytes, ready = RingFull(ring, place);
+      const BlockRuns now = block;
 
-      copies.Take(f);
-      p = i + 1 < n ? ShufflePlace(group, i + 1) : ShufflePlace(next, 0);
-      copies.Seek(f, p);
+      copies.Take();
+      if (i + 1 < n) block = NextRuns(now, LengthsFrom(lengths, i + 1));
+      else {
+        lengths = LengthsOf(next);
+        block   = FirstRuns(next, lengths);
+      }
+      copies.Seek(f, block);
       RingWaitEmpty(ring, at);
-      if (RUNS == PATTERN_RUN) CopyRun(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, ready, lane);
-      if (RUNS == BOTH_RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, (now.pattern_end - now.pattern) * HRPB_PATTERN_UNIT, base + BYTES, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), (now.value_end - now.value) * (HRPB_VALUE_UNIT * SIZE), ready, lane);
-      copies.Copy(a, now, base, n0, N);
+      if (RUNS == PATTERN_RUN) CopyRun(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, now.length.Pattern() * HRPB_PATTERN_UNIT, ready, lane);
+      if (RUNS == BOTH_RUNS) CopyRuns(base + a.pattern_at, f.pattern + (size_t)now.pattern * HRPB_PATTERN_UNIT, now.length.Pattern() * HRPB_PATTERN_UNIT, base + BYTES, (const uint8_t *)(f.values + (size_t)now.value * HRPB_VALUE_UNIT), now.length.Values() * (HRPB_VALUE_UNIT * SIZE), ready, lane);
+      copies.Copy(a, now.length.Windows(), base);
       BarrierArriveAfterCopies(ready);
       at.Next(a.nstages);
     }

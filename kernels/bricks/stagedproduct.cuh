@@ -72,7 +72,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
   for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
     Scalar sum[NT][SUMS] = {};
 
-    for (uint32_t nblocks = CountBlocks(GetItem(f, w / a.ntiles)); nblocks > 0; nblocks--) {
+    for (uint32_t nblocks = CountBlocks(GetItem(f, ItemOf(w, a.ntiles))); nblocks > 0; nblocks--) {
       const uint32_t base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
       const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + BYTES, b = base + (n_warp + g) * COLUMN;
 
@@ -110,7 +110,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       RingLeave(ring, at);
       at.Next(a.nstages);
     }
-    StoreSums<BM, NT, false, ROWS>(f, a.d, GetItem(f, w / a.ntiles), strip, lane, sum, (int32_t)(w % a.ntiles) * NB + (int32_t)n_warp);
+    StoreSums<BM, NT, false, ROWS>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
   }
 }
 

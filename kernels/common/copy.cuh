@@ -61,6 +61,15 @@ template <int BYTES, bool THROUGH_L1 = false> __device__ __forceinline__ void Co
   else asm volatile("cp.async.ca.shared.global [%0],[%1],%2;" ::"r"(to), "l"(from), "n"(BYTES) : "memory");
 }
 
+/*
+   Copy 16 bytes past L1 if a condition holds. It is one instruction: with a branch around a copy, the compiler computes
+   its addresses behind the branch, those of each copy anew
+*/
+__device__ __forceinline__ void CopyAsyncIf(bool condition, uint32_t to, const void *from)
+{
+  asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p,%2,0;\n@p cp.async.cg.shared.global [%0],[%1],16;\n}" ::"r"(to), "l"(from), "r"((uint32_t)condition) : "memory");
+}
+
 /* The copies since the last call are a group. Wait until at most N groups are under way */
 __device__ __forceinline__ void CopyAsyncCommit(void)
 {

@@ -28,6 +28,12 @@ bool SpmmColumnsRun(const HrpbSurvey *survey)
   return 2 * survey->needed_rows >= survey->staged_rows;
 }
 
+/* A row of B that a panel needs meets three entries in two of its rows, or more */
+bool SpmmPanelsShareRows(const HrpbSurvey *survey)
+{
+  return SpmmColumnsRun(survey) || 3 * survey->needed_rows <= 2 * survey->nnz;
+}
+
 /* Shorter panels are faster where there are fewer panels than multiprocessors and a quarter more */
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
 {
@@ -102,8 +108,8 @@ HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)
 {
   HrpbParams staged = HrpbStagedParams();
 
-  if (!SpmmColumnsRun(&facts->survey)) return HrpbGatherParams();
-  if (WantsRows(facts)) return HrpbRowsParams();
+  if (!SpmmPanelsShareRows(&facts->survey)) return HrpbGatherParams();
+  if (!SpmmColumnsRun(&facts->survey) || WantsRows(facts)) return HrpbRowsParams();
   if (SpmmHasFewPanels(facts->nrows, device)) return HrpbShortParams();
   if (FillsBricksOf8(&facts->survey)) return (HrpbParams){8, 64, HRPB_SHORT_COLS, 8};
   if (WantsShortPanels(facts, device)) return HrpbShortParams();

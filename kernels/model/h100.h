@@ -66,6 +66,47 @@ static const SpmmModel h100 = {
       .part         = 3.5e5 /* of the base model */
     }
   },
+  .rows = {
+    [HRPB_FP64] = {
+      .launch       = 1.1e7, /* of the base model */
+      .least        = 0, /* of the base model */
+      .block        = 1.11e5, /* of the base model */
+      .block_column = 2.24e3, /* of the base model */
+      .brick        = 70.1, /* of the base model */
+      .brick_column = 1.39, /* of the base model */
+      .staged       = 0.675, /* of the base model */
+      .far          = 2.03, /* of the base model */
+      .dense        = 4.48, /* of the base model */
+      .cut          = 1.03e7, /* of the base model */
+      .part         = 2.16e5 /* of the base model */
+    },
+    [HRPB_3XTF32] = {
+      .launch       = 1.24e7, /* of the base model */
+      .least        = 0, /* of the base model */
+      .block        = 0, /* of the base model */
+      .block_column = 3.72e4, /* of the base model */
+      .brick        = 86, /* of the base model */
+      .brick_column = 1.24, /* of the base model */
+      .staged       = 0.584, /* of the base model */
+      .far          = 0, /* of the base model */
+      .dense        = 3.27, /* of the base model */
+      .cut          = 5.53e7, /* of the base model */
+      .part         = 2.79e3 /* of the base model */
+    },
+    [HRPB_TF32] = {
+      .launch       = 1.24e7, /* of the base model */
+      .least        = 0, /* of the base model */
+      .block        = 0, /* of the base model */
+      .block_column = 3.25e4, /* of the base model */
+      .brick        = 65.7, /* of the base model */
+      .brick_column = 0.426, /* of the base model */
+      .staged       = 0.648, /* of the base model */
+      .far          = 0, /* of the base model */
+      .dense        = 3.27, /* of the base model */
+      .cut          = 1.78e7, /* of the base model */
+      .part         = 4.9e5 /* of the base model */
+    }
+  },
 #if defined(HRPB_USE_SINGLE)
   .short_in_turn       = 1.04, /* of the base model */
   .narrow_windows_save = false, /* of the base model */
@@ -94,7 +135,6 @@ static const SpmmModel h100 = {
   },
   .order = {
     .permute    = 0.511, /* of the base model */
-    .bricks     = 1.4, /* times, of the base model */
     .level      = 3.28e7, /* of the base model */
     .entry      = 185, /* of the base model */
     .long_entry = 544, /* of the base model */
@@ -136,7 +176,6 @@ static const SpmmModel h100 = {
   },
   .order = {
     .permute    = 0, /* of the base model */
-    .bricks     = 1.22, /* times, of the base model */
     .level      = 3.21e7, /* of the base model */
     .entry      = 197, /* of the base model */
     .long_entry = 570, /* of the base model */

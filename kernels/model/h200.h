@@ -1,6 +1,6 @@
 /*
-   NVIDIA H200 (SXM, 141 GB): written by `make fit MODEL=h200` from what examples/bench measured at 829d83e, which is
-   `make bench` in both precisions, and 28 real matrices in double.
+   NVIDIA H200 (SXM, 141 GB): written by `make fit MODEL=h200` from what examples/bench measured, which is `make bench`
+   in both precisions, and 28 real matrices in double.
    Numbers marked "of the base model" are older: the measurement does not tell them, or they are not fitted. Those of
    sampled products are from test/results/sampled-fused-h200.csv.
 */
@@ -26,43 +26,84 @@ static const SpmmModel h200 = {
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 1.09e7,
-      .least        = 1.17e7,
-      .block        = 8.98e4,
-      .block_column = 3.16e3,
-      .brick        = 58.6,
-      .brick_column = 1.25,
-      .staged       = 0.429,
-      .far          = 1.62,
-      .dense        = 1.79,
-      .cut          = 7.73e6,
-      .part         = 4.07e5
+      .launch       = 1.16e7,
+      .least        = 1.17e7, /* of the base model */
+      .block        = 6.96e4,
+      .block_column = 2.62e3,
+      .brick        = 53.5,
+      .brick_column = 1.51,
+      .staged       = 0.386,
+      .far          = 1.69,
+      .dense        = 1.8,
+      .cut          = 1.04e7,
+      .part         = 3.84e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.09e7,
+      .launch       = 1.09e7, /* of the base model */
       .least        = 1.43e7, /* of the base model */
-      .block        = 0,
-      .block_column = 2.14e4,
-      .brick        = 57,
-      .brick_column = 1.24,
-      .staged       = 0.42,
+      .block        = 0, /* of the base model */
+      .block_column = 2.14e4, /* of the base model */
+      .brick        = 57, /* of the base model */
+      .brick_column = 1.24, /* of the base model */
+      .staged       = 0.42, /* of the base model */
       .far          = 0, /* of the base model */
-      .dense        = 1.03,
-      .cut          = 1.11e7,
-      .part         = 4e5
+      .dense        = 1.03, /* of the base model */
+      .cut          = 1.11e7, /* of the base model */
+      .part         = 4e5 /* of the base model */
     },
     [HRPB_TF32] = {
-      .launch       = 1.09e7,
+      .launch       = 1.09e7, /* of the base model */
       .least        = 1.43e7, /* of the base model */
-      .block        = 0,
-      .block_column = 2.17e4,
-      .brick        = 46.9,
-      .brick_column = 0.0538,
-      .staged       = 0.535,
+      .block        = 0, /* of the base model */
+      .block_column = 2.17e4, /* of the base model */
+      .brick        = 46.9, /* of the base model */
+      .brick_column = 0.0538, /* of the base model */
+      .staged       = 0.535, /* of the base model */
       .far          = 0, /* of the base model */
-      .dense        = 1.14,
-      .cut          = 1.27e7,
-      .part         = 3.56e5
+      .dense        = 1.14, /* of the base model */
+      .cut          = 1.27e7, /* of the base model */
+      .part         = 3.56e5 /* of the base model */
+    }
+  },
+  .rows = {
+    [HRPB_FP64] = {
+      .launch       = 1.69e7,
+      .least        = 0, /* of the base model */
+      .block        = 0,
+      .block_column = 722,
+      .brick        = 72,
+      .brick_column = 2.02,
+      .staged       = 0,
+      .far          = 2.04, /* of the base model */
+      .dense        = 2.28,
+      .cut          = 0,
+      .part         = 4.36e5
+    },
+    [HRPB_3XTF32] = {
+      .launch       = 1.09e7, /* of the base model */
+      .least        = 0, /* of the base model */
+      .block        = 0, /* of the base model */
+      .block_column = 3.08e4, /* of the base model */
+      .brick        = 82.1, /* of the base model */
+      .brick_column = 1.79, /* of the base model */
+      .staged       = 0.605, /* of the base model */
+      .far          = 0, /* of the base model */
+      .dense        = 2.52, /* of the base model */
+      .cut          = 1.6e7, /* of the base model */
+      .part         = 5.76e5 /* of the base model */
+    },
+    [HRPB_TF32] = {
+      .launch       = 1.09e7, /* of the base model */
+      .least        = 0, /* of the base model */
+      .block        = 0, /* of the base model */
+      .block_column = 3.12e4, /* of the base model */
+      .brick        = 67.5, /* of the base model */
+      .brick_column = 0.0775, /* of the base model */
+      .staged       = 0.77, /* of the base model */
+      .far          = 0, /* of the base model */
+      .dense        = 2.52, /* of the base model */
+      .cut          = 1.83e7, /* of the base model */
+      .part         = 5.13e5 /* of the base model */
     }
   },
 #if defined(HRPB_USE_SINGLE)
@@ -70,34 +111,33 @@ static const SpmmModel h200 = {
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 3.65e8,
-    .entry  = 32.5,
-    .staged = 160
+    .start  = 3.65e8, /* of the base model */
+    .entry  = 32.5, /* of the base model */
+    .staged = 160 /* of the base model */
   },
   .csr = {
-    .launch           = 1.11e7,
+    .launch           = 1.11e7, /* of the base model */
     .column_launch    = 1.33e7, /* of the base model */
-    .entry            = 2.96,
-    .staged_entry     = 2.27,
-    .entry_column     = 0.105,
-    .in_place         = 0.411,
-    .staged           = 0.111,
+    .entry            = 2.96, /* of the base model */
+    .staged_entry     = 2.27, /* of the base model */
+    .entry_column     = 0.105, /* of the base model */
+    .in_place         = 0.411, /* of the base model */
+    .staged           = 0.111, /* of the base model */
     .column           = 3.19, /* of the base model */
-    .dense            = 2.52,
-    .scattered        = 0.34,
-    .spread           = 0.391,
-    .turn             = 1.24e5,
+    .dense            = 2.52, /* of the base model */
+    .scattered        = 0.34, /* of the base model */
+    .spread           = 0.391, /* of the base model */
+    .turn             = 1.24e5, /* of the base model */
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 10 /* of the base model */
   },
   .order = {
-    .permute    = 0.986,
-    .bricks     = 1.44, /* times */
-    .level      = 3.29e7,
-    .entry      = 174,
-    .long_entry = 539,
-    .one_row    = 1.33e5
+    .permute    = 0.986, /* of the base model */
+    .level      = 3.29e7, /* of the base model */
+    .entry      = 174, /* of the base model */
+    .long_entry = 539, /* of the base model */
+    .one_row    = 1.33e5 /* of the base model */
   },
   .sampled = {
     .bricks        = 1.45, /* of the base model */
@@ -108,37 +148,36 @@ static const SpmmModel h200 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1.05,
+  .short_in_turn       = 1.34,
   .narrow_windows_save = true, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 3.65e8,
-    .entry  = 32.5,
-    .staged = 160
+    .start  = 3.42e8,
+    .entry  = 33.4,
+    .staged = 180
   },
   .csr = {
-    .launch           = 1.02e7,
-    .column_launch    = 9.25e6,
-    .entry            = 2.84,
-    .staged_entry     = 3.4,
-    .entry_column     = 0.299,
-    .in_place         = 0.822,
-    .staged           = 0.181,
-    .column           = 5.44,
-    .dense            = 4.33,
-    .scattered        = 0.659,
-    .spread           = 0.563,
-    .turn             = 6.48e4,
+    .launch           = 1.01e7,
+    .column_launch    = 1.06e7,
+    .entry            = 3.18,
+    .staged_entry     = 3.36,
+    .entry_column     = 0.285,
+    .in_place         = 0.807,
+    .staged           = 0.191,
+    .column           = 5.17,
+    .dense            = 4.29,
+    .scattered        = 0.728,
+    .spread           = 0.471,
+    .turn             = 6.47e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 8 /* of the base model */
   },
   .order = {
-    .permute    = 0,
-    .bricks     = 1.26, /* times */
-    .level      = 3.23e7,
-    .entry      = 209,
-    .long_entry = 558,
+    .permute    = 5.25,
+    .level      = 3.29e7,
+    .entry      = 206,
+    .long_entry = 567,
     .one_row    = 1.6e5
   },
   .sampled = {

@@ -60,8 +60,7 @@ typedef struct {
 
 /* Reordering */
 typedef struct {
-  double permute;    /* to copy an entry of B or C into the reordering or back */
-  double bricks;     /* not a time: how much longer bricks of a reordered matrix take than of one in a good order */
+  double permute;    /* to bring an entry of C back to its order. B comes into the other one while it is copied */
   double level;      /* of the search for the order */
   double entry;      /* to name an entry anew, and to build bricks of it */
   double long_entry; /* the same where rows are too long to be sorted in registers */
@@ -88,6 +87,7 @@ typedef struct {
   double         bandwidth; /* of its memory, bytes per second */
   double         cache;     /* bytes of its L2 */
   SpmmBrickTimes bricks[3]; /* [HrpbPrecision]; those of other scalars are not used */
+  SpmmBrickTimes rows[3];   /* the same of bricks-rows, its copy of B included */
   SpmmBuildTimes build;
   SpmmCsrTimes   csr;
   SpmmOrderTimes order;

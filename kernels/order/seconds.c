@@ -20,13 +20,12 @@ double SpmmSecondsToReorder(const SpmmFacts *facts, int32_t levels, const SpmmDe
 
 double SpmmSecondsReordered(const SpmmFacts *reordered, HrpbPrecision precision, int64_t N, const SpmmDevice *device)
 {
-  const SpmmOrderTimes *t      = &device->model->order;
-  const HrpbParams      params = HrpbStagedParams();
-  const SpmmOperands    plain  = SpmmPlain(N, NULL, reordered->ncols, NULL, reordered->nrows);
-  const SpmmKernel     *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, reordered, &params, &plain, device);
+  const HrpbParams   params = HrpbRowsParams();
+  const SpmmOperands plain  = SpmmPlain(N, NULL, reordered->ncols, NULL, reordered->nrows);
+  const SpmmKernel  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, reordered, &params, &plain, device);
 
   if (!kernel || !kernel->seconds) return INFINITY;
-  return t->bricks * kernel->seconds(reordered, &params, precision, N, device) + 1e-12 * 2 * t->permute * (double)N * (double)reordered->nrows;
+  return kernel->seconds(reordered, &params, precision, N, device) + 1e-12 * device->model->order.permute * (double)N * (double)reordered->nrows;
 }
 
 /* Bricks without a gap. No row of B is brought without an entry */

@@ -261,6 +261,10 @@ void ptx_mbarrier_arrive(uint32_t barrier);
 void ptx_mbarrier_arrive_expect(uint32_t barrier, uint32_t bytes);
 void ptx_mbarrier_wait(uint32_t &done, uint32_t barrier, uint32_t parity);
 void ptx_cp_async(uint32_t to, const void *from, int bytes = 16);
+static inline void ptx_cp_async_if(uint32_t to, const void *from, uint32_t is)
+{
+  if (is) ptx_cp_async(to, from);
+}
 void ptx_cp_async_arrive(uint32_t barrier);
 void ptx_cp_async_commit(void);
 void ptx_cp_async_wait(int groups);
