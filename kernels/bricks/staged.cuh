@@ -19,7 +19,8 @@
 enum {
   STAGED_STRIPS = 8, /* the most strips of a panel */
   STAGE_ALIGN   = 128,
-  TILE_COLS     = 16
+  TILE_COLS     = 16,
+  NARROW_BYTES  = 256 /* of a row of B in the widest tile that is copied without counting columns */
 };
 
 /* What a producer warp brings of packed blocks */
@@ -199,12 +200,11 @@ static __device__ __forceinline__ BlockRuns NextRuns(const BlockRuns &r, const B
 */
 template <int COLUMNS, int BYTES, uint32_t TO_STEP, bool THROUGH_L1, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
 {
-  constexpr int PAIRS = COLUMNS / 2, UNROLL = PAIRS <= 16 ? PAIRS : 8;
   const Scalar *second = from + from_step;
   const int64_t both   = 2 * from_step;
 
-#pragma unroll(UNROLL > 0 ? UNROLL : 1)
-  for (int p = 0; p < PAIRS; p++, from += both, second += both) {
+#pragma unroll
+  for (int p = 0; p < COLUMNS / 2; p++, from += both, second += both) {
     CopyAsync<BYTES, THROUGH_L1>(to + 2 * p * TO_STEP, from);
     CopyAsync<BYTES, THROUGH_L1>(to + (2 * p + 1) * TO_STEP, second);
   }
@@ -319,13 +319,13 @@ private:
 
   /*
      Copy V rows of ncopies columns, which are STEP columns and from_step scalars apart. B has nrows rows from there on.
-     The warp has little time for each block, so whole tiles are copied without counting
+     A narrow tile leaves the warp little time for each block, so whole ones are copied without counting
   */
   template <int V, int STEP, bool THROUGH_L1> __device__ __forceinline__ static void CopyRows(uint32_t to, const Scalar *from, int64_t from_step, int32_t ncopies, int32_t nrows)
   {
-    constexpr int MOST = NB / STEP;
+    constexpr int MOST = NB * SIZE <= NARROW_BYTES && NB % STEP == 0 ? NB / STEP : 0;
 
-    if (nrows >= V && NB % STEP == 0 && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH, THROUGH_L1>(to, from, from_step);
+    if (nrows >= V && MOST && ncopies == MOST) CopyColumns<MOST, V * SIZE, STEP * PITCH, THROUGH_L1>(to, from, from_step);
     else if (nrows >= V) {
 #pragma unroll 8
       for (int32_t c = ncopies; c > 0; c--, from += from_step, to += STEP * PITCH) CopyAsync<V * SIZE, THROUGH_L1>(to, from);

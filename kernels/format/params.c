@@ -67,8 +67,8 @@ int32_t SpmmWindowColumns(const SpmmFacts *facts)
 
 /*
    Some panel stages at least twice as many rows of B as the mean. Shorter panels share such work more evenly. They
-   stage more rows, so these must come fast. From three panels for each multiprocessor on, work is shared evenly enough
-   unless windows are whole sectors
+   stage more rows. In double these must come fast: from three panels for each multiprocessor on, work is shared evenly
+   enough unless windows are whole sectors. In single blocks are twice as wide, and panels have half as many
 */
 static bool WantsShortPanels(const SpmmFacts *facts, const SpmmDevice *device)
 {
@@ -76,7 +76,7 @@ static bool WantsShortPanels(const SpmmFacts *facts, const SpmmDevice *device)
   const double      panels = (double)facts->nrows / HrpbStagedParams().panel_rows;
   const bool        uneven = (double)s->most_staged_rows * panels >= 2 * (double)s->staged_rows;
 
-  return uneven && ColumnsBeginAt(facts, 16) && (ColumnsBeginAt(facts, 32) || panels < 3 * device->nsm);
+  return uneven && (sizeof(HrpbScalar) == 4 || (ColumnsBeginAt(facts, 16) && (ColumnsBeginAt(facts, 32) || panels < 3 * device->nsm)));
 }
 
 /*
@@ -91,8 +91,7 @@ static bool FillsBricksOf8(const HrpbSurvey *survey)
 /*
    Bricks of a row-major copy of B stage the rows that are needed, and no others. The copy costs as much as three rows
    for each row of B. Of a column-major B windows of 4 stage half of what windows of 8 do in vain. Where columns of B
-   begin at multiples of 32 bytes these are whole sectors, and the copy has not paid anywhere. In single it was not
-   measured
+   begin at multiples of 32 bytes these are whole sectors, and the copy has not paid anywhere
 */
 static bool WantsRows(const SpmmFacts *facts)
 {
@@ -101,7 +100,7 @@ static bool WantsRows(const SpmmFacts *facts)
   };
   const HrpbSurvey *s = &facts->survey;
 
-  return sizeof(HrpbScalar) == 8 && !ColumnsBeginAt(facts, 32) && s->needed_rows + (int64_t)COPY * facts->ncols <= (s->needed_rows + s->staged_rows) / 2;
+  return !ColumnsBeginAt(facts, 32) && s->needed_rows + (int64_t)COPY * facts->ncols <= (s->needed_rows + s->staged_rows) / 2;
 }
 
 HrpbParams SpmmBrickFormat(const SpmmFacts *facts, const SpmmDevice *device)

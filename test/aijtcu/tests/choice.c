@@ -348,7 +348,7 @@ static PetscErrorCode TestColumns(void)
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL, "half of the rows are needed"));
   q.f.matrix.survey.staged_rows = 3 * q.f.matrix.nnz;
   q.f.matrix.survey.needed_rows = q.f.matrix.nnz / 3 * 2;
-  PetscCall(CheckRest(&q, 32, HAVE_TIMES ? "bricks-rows" : NULL, HAVE_TIMES ? &rows : NULL, PETSC_FALSE, "scattered columns that rows of a panel share"));
+  PetscCall(CheckRest(&q, 32, HAVE_KERNELS ? "bricks-rows" : NULL, HAVE_KERNELS ? &rows : NULL, PETSC_FALSE, "scattered columns that rows of a panel share"));
   q.f.matrix.survey.needed_rows++;
   PetscCall(CheckPath(&q, 32, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED, "rows of a panel share few columns"));
   q.f.survey_state = AIJTCU_REFUSED;
@@ -464,35 +464,32 @@ static PetscErrorCode TestFewRows(void)
 }
 
 /*
-   In double B is copied to a row-major one where three rows and those that are needed are at most what windows of 4
+   B is copied to a row-major one where three rows and those that are needed are at most what windows of 4
    stage, and columns of B do not begin where sectors do
 */
 static PetscErrorCode TestRowMajor(void)
 {
-  const int64_t           n      = 786430;
-  const PetscBool         pays   = PetscDefined(USE_REAL_DOUBLE);
-  const char *const       kernel = pays ? "bricks-rows" : "bricks-staged";
-  const HrpbParams *const format = pays ? &rows : NULL;
-  Question                q      = Ask(&elasticity);
+  const int64_t n = 786430;
+  Question      q = Ask(&elasticity);
 
   PetscFunctionBegin;
   q.o.path         = MAT_AIJTCU_PATH_TCU;
   q.f.matrix.nrows = q.f.matrix.ncols = n;
   q.f.matrix.survey.needed_rows       = 10 * n;
   q.f.matrix.survey.staged_rows       = 16 * n;
-  PetscCall(CheckRest(&q, 32, kernel, format, PETSC_FALSE, "three rows in vain"));
+  PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_FALSE, "three rows in vain"));
   q.f.matrix.survey.staged_rows -= 2;
   PetscCall(CheckRest(&q, 32, "bricks-staged", NULL, PETSC_FALSE, "not quite three rows in vain"));
   q.f.matrix.survey.staged_rows = 18 * n;
-  PetscCall(CheckRest(&q, 32, kernel, format, PETSC_FALSE, "four rows in vain"));
+  PetscCall(CheckRest(&q, 32, "bricks-rows", &rows, PETSC_FALSE, "four rows in vain"));
   q.f.matrix.nrows = q.f.matrix.ncols = n + 2;
   PetscCall(CheckRest(&q, 32, "bricks-staged", NULL, PETSC_FALSE, "the same where columns of B begin where sectors do"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   So have matrices in which a panel stages twice as many rows of B as the mean, if columns of B begin where sectors of
-   32 bytes do, or at multiples of 16 bytes where there are few panels
+   So have matrices in which a panel stages twice as many rows of B as the mean. In double columns of B must begin where
+   sectors of 32 bytes do, or at multiples of 16 bytes where there are few panels
 */
 static PetscErrorCode TestUneven(void)
 {
