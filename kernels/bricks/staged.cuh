@@ -194,21 +194,11 @@ static __device__ __forceinline__ BlockRuns NextRuns(const BlockRuns &r, const B
   return {r.pattern + r.length.Pattern(), r.value + r.length.Values(), r.window + r.length.Windows(), l};
 }
 
-/*
-   Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart. Two columns at
-   a time: an address follows from that of the column before the last, so that the warp waits less for the sum
-*/
+/* Copy BYTES from each of COLUMNS columns of B, from_step scalars apart, to places TO_STEP bytes apart */
 template <int COLUMNS, int BYTES, uint32_t TO_STEP, bool THROUGH_L1, typename Scalar> static __device__ __forceinline__ void CopyColumns(uint32_t to, const Scalar *from, int64_t from_step)
 {
-  const Scalar *second = from + from_step;
-  const int64_t both   = 2 * from_step;
-
 #pragma unroll
-  for (int p = 0; p < COLUMNS / 2; p++, from += both, second += both) {
-    CopyAsync<BYTES, THROUGH_L1>(to + 2 * p * TO_STEP, from);
-    CopyAsync<BYTES, THROUGH_L1>(to + (2 * p + 1) * TO_STEP, second);
-  }
-  if (COLUMNS % 2) CopyAsync<BYTES, THROUGH_L1>(to + (COLUMNS - 1) * TO_STEP, from);
+  for (int c = 0; c < COLUMNS; c++, from += from_step) CopyAsync<BYTES, THROUGH_L1>(to + c * TO_STEP, from);
 }
 
 namespace {

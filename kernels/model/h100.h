@@ -1,9 +1,7 @@
 /*
-   NVIDIA H100 80GB HBM3: written by `make fit MODEL=h100` from what examples/bench measured at 71a9f5d and a2b168f,
-   without matrices that were reordered: copies of B and C are faster since. In double launch, least, far, cut and
-   column_launch were fitted anew, by the same functions with all others fixed, to 28 real matrices at 829d83e, whose
-   products are launched as CUDA graphs (test/results/real-end-to-end-h100.csv).
-   Numbers marked "of the base model" are those of h200: the measurement does not tell them, or they are not fitted.
+   NVIDIA H100 80GB HBM3: written by `make fit MODEL=h100` from what examples/bench measured, which is `make bench` and
+   28 real matrices, in both precisions.
+   Numbers marked "of the base model" are older: the measurement does not tell them, or they are not fitted.
 */
 #pragma once
 
@@ -13,132 +11,132 @@ static const SpmmModel h100 = {
   .name      = "h100",
   .device    = "H100",
 #if defined(HRPB_USE_SINGLE)
-  .source    = "test/results/bench-single-h100.csv",
-  .commit    = "a2b168f",
+  .source    = "test/results/bench-single-h100.csv, test/results/real-single-h100.csv",
+  .commit    = "729d6f0",
 #else
-  .source    = "test/results/real-end-to-end-h100.csv, test/results/bench-double-h100.csv",
-  .commit    = "71a9f5d, a2b168f, 829d83e",
+  .source    = "test/results/bench-double-h100.csv, test/results/real-end-to-end-h100.csv",
+  .commit    = "729d6f0",
 #endif
   .cc        = 90,
   .nsm       = 132,
   .bandwidth = 3.35e12, /* bytes per second */
-  .cache     = 5.24e7, /* bytes */
+  .cache     = 5.24e7, /* bytes, of the base model */
 
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 1.1e7,
-      .least        = 1.27e7,
-      .block        = 9.06e4,
-      .block_column = 1.84e3,
-      .brick        = 57.5,
-      .brick_column = 1.14,
-      .staged       = 0.553,
-      .far          = 1.66,
-      .dense        = 3.12,
-      .cut          = 8.42e6,
-      .part         = 1.77e5
+      .launch       = 1.03e7,
+      .least        = 1.21e7,
+      .block        = 1.39e5,
+      .block_column = 262,
+      .brick        = 52.8,
+      .brick_column = 1.91,
+      .staged       = 0.449,
+      .far          = 1.8,
+      .dense        = 2.76,
+      .cut          = 7.67e6,
+      .part         = 4.41e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.24e7,
-      .least        = 1.99e7,
-      .block        = 0,
-      .block_column = 2.66e4,
-      .brick        = 61.4,
-      .brick_column = 0.888,
-      .staged       = 0.417,
-      .far          = 0,
-      .dense        = 1.22,
-      .cut          = 3.95e7,
-      .part         = 1.99e3
+      .launch       = 1.03e7,
+      .least        = 1.15e7,
+      .block        = 2.22e5,
+      .block_column = 4.16e3,
+      .brick        = 58.2,
+      .brick_column = 0.802,
+      .staged       = 0.59,
+      .far          = 0.819,
+      .dense        = 1.23,
+      .cut          = 6.42e6,
+      .part         = 4.37e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.24e7,
-      .least        = 1.43e7, /* of the base model */
-      .block        = 0, /* of the base model */
-      .block_column = 2.32e4, /* of the base model */
-      .brick        = 46.9, /* of the base model */
-      .brick_column = 0.304, /* of the base model */
-      .staged       = 0.463, /* of the base model */
-      .far          = 0,
-      .dense        = 1.06, /* of the base model */
-      .cut          = 1.27e7, /* of the base model */
-      .part         = 3.5e5 /* of the base model */
+      .launch       = 1.03e7,
+      .least        = 1.12e7, /* of the base model */
+      .block        = 1.65e5,
+      .block_column = 5.65e3,
+      .brick        = 51.2,
+      .brick_column = 0.894,
+      .staged       = 0.285,
+      .far          = 0, /* of the base model */
+      .dense        = 1.44,
+      .cut          = 7.32e6,
+      .part         = 3.69e5
     }
   },
   .rows = {
     [HRPB_FP64] = {
-      .launch       = 1.1e7, /* of the base model */
+      .launch       = 1.62e7,
       .least        = 0, /* of the base model */
-      .block        = 1.11e5, /* of the base model */
-      .block_column = 2.24e3, /* of the base model */
-      .brick        = 70.1, /* of the base model */
-      .brick_column = 1.39, /* of the base model */
-      .staged       = 0.675, /* of the base model */
+      .block        = 0,
+      .block_column = 0,
+      .brick        = 77.2,
+      .brick_column = 2.28,
+      .staged       = 0,
       .far          = 2.03, /* of the base model */
-      .dense        = 4.48, /* of the base model */
-      .cut          = 1.03e7, /* of the base model */
-      .part         = 2.16e5 /* of the base model */
+      .dense        = 3.62,
+      .cut          = 0,
+      .part         = 4.97e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.24e7, /* of the base model */
+      .launch       = 1.51e7,
       .least        = 0, /* of the base model */
-      .block        = 0, /* of the base model */
-      .block_column = 3.72e4, /* of the base model */
-      .brick        = 86, /* of the base model */
-      .brick_column = 1.24, /* of the base model */
-      .staged       = 0.584, /* of the base model */
+      .block        = 0,
+      .block_column = 1.45e3,
+      .brick        = 87.8,
+      .brick_column = 2.05,
+      .staged       = 0,
       .far          = 0, /* of the base model */
-      .dense        = 3.27, /* of the base model */
-      .cut          = 5.53e7, /* of the base model */
-      .part         = 2.79e3 /* of the base model */
+      .dense        = 2.25,
+      .cut          = 0,
+      .part         = 4.48e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.24e7, /* of the base model */
+      .launch       = 1.12e7,
       .least        = 0, /* of the base model */
-      .block        = 0, /* of the base model */
-      .block_column = 3.25e4, /* of the base model */
-      .brick        = 65.7, /* of the base model */
-      .brick_column = 0.426, /* of the base model */
-      .staged       = 0.648, /* of the base model */
+      .block        = 0,
+      .block_column = 2.39e4,
+      .brick        = 44.3,
+      .brick_column = 0.369,
+      .staged       = 0.403,
       .far          = 0, /* of the base model */
-      .dense        = 3.27, /* of the base model */
-      .cut          = 1.78e7, /* of the base model */
-      .part         = 4.9e5 /* of the base model */
+      .dense        = 2.19,
+      .cut          = 1.53e7,
+      .part         = 4.78e5
     }
   },
 #if defined(HRPB_USE_SINGLE)
-  .short_in_turn       = 1.04, /* of the base model */
+  .short_in_turn       = 1.64,
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 2.5e8,
-    .entry  = 43.6,
-    .staged = 205
+    .start  = 3.13e8,
+    .entry  = 39.2,
+    .staged = 179
   },
   .csr = {
-    .launch           = 1.57e7,
-    .column_launch    = 1.62e7,
-    .entry            = 2.71,
-    .staged_entry     = 2.5,
-    .entry_column     = 0.0909,
-    .in_place         = 0.537,
-    .staged           = 0.0986,
-    .column           = 3.44,
-    .dense            = 3.27,
-    .scattered        = 0.384,
-    .spread           = 0.636,
-    .turn             = 6.95e4,
+    .launch           = 8.25e6,
+    .column_launch    = 8.45e6,
+    .entry            = 3.59,
+    .staged_entry     = 2.79,
+    .entry_column     = 0.0934,
+    .in_place         = 0.52,
+    .staged           = 0.0765,
+    .column           = 4.36,
+    .dense            = 3.52,
+    .scattered        = 0.491,
+    .spread           = 0.39,
+    .turn             = 6.75e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 10 /* of the base model */
   },
   .order = {
-    .permute    = 0.511, /* of the base model */
-    .level      = 3.28e7, /* of the base model */
-    .entry      = 185, /* of the base model */
-    .long_entry = 544, /* of the base model */
-    .one_row    = 1.32e5 /* of the base model */
+    .permute    = 5.17,
+    .level      = 2.81e7,
+    .entry      = 227,
+    .long_entry = 564,
+    .one_row    = 1.61e5
   },
   .sampled = {
     .bricks        = 1.45, /* of the base model */
@@ -149,37 +147,37 @@ static const SpmmModel h100 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1.23,
+  .short_in_turn       = 1.03,
   .narrow_windows_save = true, /* of the base model */
-  .slice_columns       = 64,
+  .slice_columns       = 64, /* of the base model */
   .build = {
-    .start  = 2.5e8,
-    .entry  = 43.6,
-    .staged = 205
+    .start  = 3.13e8,
+    .entry  = 39.2,
+    .staged = 179
   },
   .csr = {
-    .launch           = 1.23e7,
-    .column_launch    = 1.09e7,
-    .entry            = 3.33,
-    .staged_entry     = 4.67,
-    .entry_column     = 0.283,
-    .in_place         = 1.1,
-    .staged           = 0.188,
-    .column           = 4.86,
-    .dense            = 4.48,
-    .scattered        = 0.824,
-    .spread           = 1.29,
-    .turn             = 5.56e4,
+    .launch           = 1.04e7,
+    .column_launch    = 9.35e6,
+    .entry            = 3.89,
+    .staged_entry     = 4.16,
+    .entry_column     = 0.244,
+    .in_place         = 1.01,
+    .staged           = 0.172,
+    .column           = 6.4,
+    .dense            = 5.01,
+    .scattered        = 0.937,
+    .spread           = 1.03,
+    .turn             = 6.49e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 8 /* of the base model */
   },
   .order = {
-    .permute    = 0, /* of the base model */
-    .level      = 3.21e7, /* of the base model */
-    .entry      = 197, /* of the base model */
-    .long_entry = 570, /* of the base model */
-    .one_row    = 1.45e5 /* of the base model */
+    .permute    = 5.38,
+    .level      = 3.27e7,
+    .entry      = 225,
+    .long_entry = 572,
+    .one_row    = 1.63e5
   },
   .sampled = {
     .bricks        = 1.3, /* of the base model */

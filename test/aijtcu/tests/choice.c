@@ -375,7 +375,7 @@ static PetscErrorCode TestMatrix(const Matrix *m, AIJTCUReason without)
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(N); k++) {
     const Question q = Ask(m);
 
-    if (m == &tetra && N[k] > 1 && N[k] < m->first) continue; /* bricks take about as long as CSR */
+    if (m == &tetra && N[k] < m->first) continue; /* bricks take about as long as CSR */
     if (m->first && N[k] >= m->first) {
       PetscCall(CheckPath(&q, N[k], MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, m->name));
       PetscCall(CheckRest(&q, N[k], "bricks-staged", &m->format, PETSC_FALSE, m->name));
