@@ -19,9 +19,8 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
 #include <petsctime.h>
 
 enum {
-  FIRST_N = 32, /* columns of the first product of a new pattern, if there are enough */
-  IS_X    = 1,  /* numbers of operands: that of B is 0 */
-  IS_Z    = 2
+  IS_X = 1, /* numbers of operands: that of B is 0 */
+  IS_Z = 2
 };
 
 /* Each family, and each again in random order */
@@ -31,6 +30,7 @@ static const char usual[] = "elasticity,elasticity-permuted,dof8,dof8-permuted,t
 typedef struct {
   char    **family, **file, **variant, **operation;
   PetscInt  families, files, variants, operations, *N, Ns, most; /* the largest N */
+  PetscInt  first;                                               /* columns of the first product of a new pattern */
   PetscReal scale, tolerance;                        /* scale; 0 to follow the machine */
   PetscBool test, vector;                            /* -test_output, -vector */
   Table     table;
@@ -59,6 +59,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   o->tolerance = 100 * PETSC_MACHINE_EPSILON;
+  o->first     = 32;
   PetscCall(PetscStrncpy(o->table.commit, "unknown", sizeof(o->table.commit)));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
@@ -66,6 +67,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "1,2,3,4,8,16,24,32,64,93,96,128,256", &o->Ns, &o->N));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-first", "Columns of the first product of a new pattern; the most of -N where these are fewer", 1, &o->first));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; for sampled products rows (cuSPARSE with row-major operands, on a GPU) and apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-operations", "What is timed, a list: product (C = A B), sampled (C = X B^T at the entries of A; the parent is cuSPARSE's), fused (the same times Z)", "product", &o->operations, &o->operation));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
@@ -76,6 +78,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscOptionsEnd();
   PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
   PetscCall(OperandMostColumns(o->Ns, o->N, &o->most));
+  o->first = PetscMin(o->first, o->most);
   PetscCheck(!o->vector || o->most == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-vector multiplies with one vector: it needs -N 1");
   PetscCall(FamilyCheck(o->families, o->family));
   for (PetscInt k = 0; k < o->variants; k++) {
@@ -162,7 +165,7 @@ static PetscErrorCode Applies(const Run *r, const Variant *variant, PetscBool *a
 /* Make the matrix of each variant, and time its first product */
 static PetscErrorCode SetUpSubjects(Run *r)
 {
-  const PetscInt N      = PetscMin(FIRST_N, r->o->most);
+  const PetscInt N      = r->o->first;
   MatType        parent = r->machine->device ? MATSEQAIJCUSPARSE : MATSEQAIJ;
   Mat            B, X, Z;
 
@@ -304,7 +307,7 @@ static PetscErrorCode Measure(Run *r, PetscInt N, PetscInt *wrong)
   for (PetscInt v = 0; v < r->n; v++) PetscCall(MatDestroy(&r->subject[v].C));
   PetscCall(PetscFree(spread));
   PetscCall(PrintRow(r, N, wrong));
-  for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, r->operations, N, PetscMin(FIRST_N, r->o->most), &r->subject[v], &r->subject[0]));
+  for (PetscInt v = 0; v < r->n && r->o->table.file[0]; v++) PetscCall(TableAppend(&r->o->table, r->machine, r->name, &r->csr, &r->synergy, r->operations, N, r->o->first, &r->subject[v], &r->subject[0]));
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Z));
