@@ -121,14 +121,6 @@ static double SecondsOfBricks(const Question *q)
   return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
 }
 
-/* Time of a product in the given order: by the CSR path, or by bricks, where panels share rows of B */
-static double SecondsInOrder(const Question *q)
-{
-  const double csr = SecondsOfCSR(q), bricks = SpmmPanelsShareRows(&q->f->matrix.survey) ? SecondsOfBricks(q) : PETSC_INFINITY;
-
-  return PetscMin(csr, bricks);
-}
-
 /* Facts of the reordered matrix. It has the same rows in another sequence */
 static SpmmFacts Reordered(const AIJTCUFacts *f)
 {
@@ -160,6 +152,22 @@ static double SavedByBricks(const Question *q, double csr)
   const double saved = Products(q) * (csr - SecondsOfBricks(q));
 
   return q->o->products == PETSC_DEFAULT ? saved : saved - SpmmSecondsToBuild(&q->f->matrix, q->device->device);
+}
+
+/* Whether the columns allow bricks that may be faster than CSR. Those of sampled products are staged by windows */
+static PetscBool ColumnsSuitBricks(const Question *q)
+{
+  const HrpbSurvey *s = &q->f->matrix.survey;
+
+  return (PetscBool)(q->op == SPMM_OP_SAMPLED ? SpmmColumnsRun(s) : SpmmPanelsShareRows(s));
+}
+
+/* Time of a product in the given order, by what would be taken for it */
+static double SecondsInOrder(const Question *q)
+{
+  const double csr = SecondsOfCSR(q);
+
+  return ColumnsSuitBricks(q) && SavedByBricks(q, csr) > 0 ? SecondsOfBricks(q) : csr;
 }
 
 /*
@@ -425,7 +433,7 @@ static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
   if (f->survey_state == AIJTCU_REFUSED) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_SURVEY);
   else if (!f->matrix.survey.strip_cols16) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES);
   else if (pays) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER);
-  else if (!SpmmPanelsShareRows(&f->matrix.survey)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
+  else if (!ColumnsSuitBricks(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
   else if (!csr) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL);
   else if (WouldBeSlower(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER);
   else Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);

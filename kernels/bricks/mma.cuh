@@ -128,7 +128,7 @@ template <int P, int BM> struct Bricks {
 
    A tensor core truncates where it adds. So each step starts from zero, and its sums are added with rounding: the error
    of a long row grows as on scalar cores. Where second is false the second columns of B are zeros, and nobody asks for
-   their sums. With 8 rows one instruction does both.
+   their sums. With 8 rows one instruction does both; in double it has half the size without the second.
 */
 template <int P> __device__ __forceinline__ void Step(float (&sum)[4], const Bricks<P, 8> &bricks, const float (&x)[2][2], bool = true)
 {

@@ -14,18 +14,13 @@ static int32_t LeadingDimension(int64_t N)
   return (int32_t)WholeSectors(N);
 }
 
-/* Whether the kernel reads rows of B where they are: it counts the bytes of one in 32 bits */
-static bool ReadsInPlace(const SpmmIn *X)
-{
-  return X->layout == SPMM_ROW_MAJOR_PADDED && (uint64_t)X->ld * sizeof(HrpbScalar) <= UINT32_MAX;
-}
-
 /* Panels of one strip are for bricks-gather: their rows of B are not shared */
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)
 {
   const int32_t strips = params->panel_rows / params->brick_rows;
 
   if (o->update != SPMM_ASSIGN || params->window_cols > 1) return false;
+  if (o->X.layout == SPMM_ROW_MAJOR_PADDED && (uint64_t)o->X.ld * sizeof(HrpbScalar) > UINT32_MAX) return false; /* see RowCopies */
   if (strips == 1 || strips > STAGED_STRIPS || params->block_cols > StagedCols(params->brick_rows)) return false;
   return StagesFit(facts, params, device, true);
 }
@@ -33,7 +28,7 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
 static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)
 {
   HrpbCall(ProductWork(A, o, bytes));
-  if (!ReadsInPlace(&o->X)) *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
+  if (o->X.layout != SPMM_ROW_MAJOR_PADDED) *bytes += sizeof(HrpbScalar) * (size_t)A->ncols * (size_t)LeadingDimension(o->N);
   return HRPB_SUCCESS;
 }
 
@@ -47,7 +42,7 @@ static HrpbError MakeRows(const SpmmOperands *o, HrpbScalar *R, Product *p)
   const int32_t ldr  = LeadingDimension(o->N), nrows = p->h->ncols;
 
   p->ldb = 1;
-  if (ReadsInPlace(&o->X)) {
+  if (o->X.layout == SPMM_ROW_MAJOR_PADDED) {
     p->brow = o->X.ld;
     return HRPB_SUCCESS;
   }

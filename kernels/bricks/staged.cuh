@@ -164,6 +164,7 @@ struct BlockRuns {
 
 static_assert(STAGED_STRIPS * StagedCols(16) / HRPB_BRICK_COLS + 4 < 1 << BlockLengths::PATTERN_BITS, "a brick takes a unit of the pattern, and 4 are enough for what stands before the bricks");
 static_assert(STAGED_STRIPS * 16 * StagedCols(16) / HRPB_VALUE_UNIT < 1 << BlockLengths::VALUE_BITS, "a block may be full");
+static_assert(StagedCols(16) < 1 << (32 - BlockLengths::PATTERN_BITS - BlockLengths::VALUE_BITS), "a window may be a column");
 
 template <typename Scalar> static __device__ __forceinline__ BlockPlace GetPlace(const Format<Scalar> &f, uint32_t block, uint32_t end)
 {
@@ -224,7 +225,7 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
 
   const uint32_t warp, lane, shift;
-  const uint32_t mine, in_window; /* of the windows of a block that with the lane's chunk, and the chunk's row in it */
+  const uint32_t mine, in_window; /* number of the window with the lane's chunk in its block; the chunk's row there */
   const Scalar  *B = NULL;        /* the columns of B that the tile has, and how many these are */
   int32_t        N = 0;
   /*

@@ -28,7 +28,7 @@ bool SpmmColumnsRun(const HrpbSurvey *survey)
   return 2 * survey->needed_rows >= survey->staged_rows;
 }
 
-/* A row of B that a panel needs meets three entries in two of its rows, or more */
+/* A row of B that a panel needs meets 1.5 of its entries on average, or more */
 bool SpmmPanelsShareRows(const HrpbSurvey *survey)
 {
   return SpmmColumnsRun(survey) || 3 * survey->needed_rows <= 2 * survey->nnz;

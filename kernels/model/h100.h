@@ -92,17 +92,17 @@ static const SpmmModel h100 = {
       .part         = 4.48e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.12e7,
-      .least        = 0, /* of the base model */
+      .launch       = 1.51e7,
+      .least        = 0,
       .block        = 0,
-      .block_column = 2.39e4,
-      .brick        = 44.3,
-      .brick_column = 0.369,
-      .staged       = 0.403,
-      .far          = 0, /* of the base model */
-      .dense        = 2.19,
-      .cut          = 1.53e7,
-      .part         = 4.78e5
+      .block_column = 1.45e3,
+      .brick        = 87.8,
+      .brick_column = 2.05,
+      .staged       = 0,
+      .far          = 0,
+      .dense        = 2.25,
+      .cut          = 0,
+      .part         = 4.48e5
     }
   },
 #if defined(HRPB_USE_SINGLE)

@@ -93,17 +93,17 @@ static const SpmmModel h200 = {
       .part         = 4.34e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.4e7,
-      .least        = 0, /* of the base model */
+      .launch       = 1.63e7,
+      .least        = 0,
       .block        = 0,
-      .block_column = 0,
-      .brick        = 82.1,
-      .brick_column = 2.03,
+      .block_column = 2.44e3,
+      .brick        = 88.3,
+      .brick_column = 1.99,
       .staged       = 0,
-      .far          = 0, /* of the base model */
-      .dense        = 0,
+      .far          = 0,
+      .dense        = 2.03,
       .cut          = 0,
-      .part         = 0
+      .part         = 4.34e5
     }
   },
 #if defined(HRPB_USE_SINGLE)

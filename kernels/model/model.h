@@ -20,7 +20,7 @@ extern "C" {
 /* Bricks of 16 rows with rows of B in shared memory */
 typedef struct {
   double launch;       /* of a product */
-  double least;        /* a product with next to nothing to do */
+  double least;        /* a product with next to nothing to do; zero for bricks-rows */
   double block;        /* to come to the next block of the panel that has most of them */
   double block_column; /* to come to the next block, in addition for each column of B */
   double brick;        /* to decode a brick */

@@ -38,6 +38,9 @@ static const Matrix rmat       = {"R-MAT", 524288, 7969230, 7356496, 7045114, 31
 static const Matrix uniform    = {"uniform", 524288, 8388490, 8387584, 8386549, 66068408, 16296, 8372246, 16, 0, 0, 0, {0, 0, 0, 0}};
 static const Matrix permuted   = {"elasticity, permuted", 786432, 61731000, 61708944, 61684065, 464457416, 77984, 61338075, 81, 0, 0, 8, {16, 128, 64, 8}};
 
+/* Columns that do not run, and that the rows of a panel share. Such a matrix was not measured */
+static const Matrix shared = {"shared columns", 786432, 34511598, 12575931, 9909102, 24000000, 6000, 9000000, 45, 0, 0, 0, {8, 64, 64, 1}};
+
 static const HrpbParams brief = {8, 64, 64, 4}; /* short panels */
 static const HrpbParams rows  = {8, 64, 64, 1}; /* rows of a row-major B */
 
@@ -99,7 +102,8 @@ static PetscErrorCode TestSampled(void)
     {&elasticity, MAT_AIJTCU_PATH_TCU, "sampled-bricks"},
     {&poisson7,   MAT_AIJTCU_PATH_CSR, "sampled-rows"  },
     {&uniform,    MAT_AIJTCU_PATH_CSR, "sampled-copy"  },
-    {&permuted,   MAT_AIJTCU_PATH_CSR, "sampled-copy"  }
+    {&permuted,   MAT_AIJTCU_PATH_CSR, "sampled-copy"  },
+    {&shared,     MAT_AIJTCU_PATH_CSR, "sampled-copy"  }
   };
   Question       q;
   AIJTCUDecision d;
