@@ -20,7 +20,8 @@ static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOp
   const int32_t strips = params->panel_rows / params->brick_rows;
 
   if (o->update != SPMM_ASSIGN || params->window_cols > 1) return false;
-  if (o->X.layout == SPMM_ROW_MAJOR_PADDED && (uint64_t)o->X.ld * sizeof(HrpbScalar) > UINT32_MAX) return false; /* see RowCopies */
+  /* RowCopies counts the bytes of a row of B in 32 bits */
+  if (o->X.layout == SPMM_ROW_MAJOR_PADDED && (uint64_t)o->X.ld * sizeof(HrpbScalar) > UINT32_MAX) return false;
   if (strips == 1 || strips > STAGED_STRIPS || params->block_cols > StagedCols(params->brick_rows)) return false;
   return StagesFit(facts, params, device, true);
 }

@@ -86,8 +86,8 @@ enum {
 };
 
 /*
-   The formats that suit the kernels. Columns in runs: staged, or short where there are few panels. Columns that the rows
-   of a panel share, wherever they are: rows. Scattered columns: gathered
+   The formats that suit the kernels. Columns in runs: staged, or short where there are few panels. Columns that the
+   rows of a panel share, wherever they are: rows. Scattered columns: gathered
 */
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbShortParams(void);
