@@ -1,7 +1,8 @@
 /*
    Functions that this program defines in place of those of PETSc and CUDA. The loader finds the program's definitions
    before those of the libraries, for calls of PETSc as for ours. Each function does its own work first, and then calls
-   the one it stands in for. INTERPOSE_THEN() does more after that, which may look at the result. Include this file after _GNU_SOURCE has been defined.
+   the one it stands in for. INTERPOSE_THEN() does more after that, which may look at the result. Include this file
+   after _GNU_SOURCE has been defined.
 */
 #pragma once
 
