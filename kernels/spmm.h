@@ -111,7 +111,7 @@ typedef struct {
   HrpbSurvey survey;  /* of the rows in the order in which they are multiplied */
 
   /* Of the CsrSchedule */
-  int32_t direct_columns, panel_rows, rows_entries;
+  int32_t direct_columns, panel_rows, staged_rows, panels_sampled, rows_entries;
 
   /* Of the VectorPlan */
   int32_t nodes;

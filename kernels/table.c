@@ -9,7 +9,7 @@
 #define DEVICE_KERNEL __attribute__((weak)) extern const SpmmKernel
 
 DEVICE_KERNEL SpmmBricksStaged, SpmmBricksRows, SpmmBricksGather, SpmmBricksGeneral;
-DEVICE_KERNEL SpmmSampledBricks, SpmmSampledRows, SpmmSampledCopy, SpmmFusedBricks;
+DEVICE_KERNEL SpmmSampledBricks, SpmmSampledStaged, SpmmSampledRows, SpmmSampledCopy, SpmmFusedBricks;
 DEVICE_KERNEL SpmmCsrDirect, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy, SpmmCsrGeneral;
 DEVICE_KERNEL SpmmVectorStaged, SpmmVectorBins, SpmmVectorNodes, SpmmVectorCsr16, SpmmVectorCsr;
 extern const SpmmKernel SpmmBricksHost, SpmmCsrHost;
@@ -26,6 +26,7 @@ static const SpmmKernel *const kernels[] = {
   &SpmmCsrCopy,
   &SpmmCsrGeneral,
   &SpmmSampledBricks,
+  &SpmmSampledStaged,
   &SpmmSampledRows,
   &SpmmSampledCopy,
   &SpmmFusedBricks,
@@ -73,6 +74,8 @@ SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
     f.longest        = A->csr->longest;
     f.direct_columns = A->csr->direct_columns;
     f.panel_rows     = A->csr->panel_rows;
+    f.staged_rows    = A->csr->staged_rows;
+    f.panels_sampled = A->csr->panels_sampled;
     f.rows_entries   = A->csr->rows_entries;
   }
   if (A->vector) {

@@ -28,6 +28,7 @@ typedef struct {
   AIJTCUState state;
   HrpbError   why;
   CsrSchedule schedule;
+  PetscBool   panels_sought; /* for sampled products: see CsrPanelsForSampledDevice() */
 } AIJTCUCsr;
 
 /* vector.c: what products with one vector need on a device. Their kernels read the matrix itself */
@@ -109,6 +110,7 @@ PETSC_INTERN void           AIJTCUSurveyDestroy(AIJTCUSurvey *);
 PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUCsrCreate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUCsrSeekPanels(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);
 PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
 

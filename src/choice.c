@@ -295,9 +295,14 @@ static PetscBool LacksSurvey(const Question *q, AIJTCUDecision *d)
   return q->f->survey_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_SURVEY, 0) : PETSC_FALSE;
 }
 
+/* Sampled products want panels where rows are short and their columns run, too */
 static PetscBool LacksCSR(const Question *q, AIJTCUDecision *d)
 {
-  return q->f->csr_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_CSR, 0) : PETSC_FALSE;
+  const AIJTCUFacts *f = q->f;
+
+  if (f->csr_state == AIJTCU_EMPTY) return Lacks(d, AIJTCU_NEED_CSR, 0);
+  if (q->op == SPMM_OP_SAMPLED && f->csr_state == AIJTCU_READY && f->matrix.rows_entries && !f->matrix.panel_rows && !f->panels_sought) return Lacks(d, AIJTCU_NEED_PANELS, 0);
+  return PETSC_FALSE;
 }
 
 static PetscBool LacksVector(const Question *q, AIJTCUDecision *d)

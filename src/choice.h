@@ -61,6 +61,7 @@ PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
 typedef enum {
   AIJTCU_NEED_NOTHING,
   AIJTCU_NEED_CSR,    /* the schedule of the CSR kernels */
+  AIJTCU_NEED_PANELS, /* panels for sampled products in that schedule */
   AIJTCU_NEED_VECTOR, /* what kernels for one vector need */
   AIJTCU_NEED_SURVEY, /* counts of active columns */
   AIJTCU_NEED_ORDER,  /* a reordering. The search takes at most AIJTCUDecision.levels levels */
@@ -129,6 +130,7 @@ typedef struct {
   AIJTCUState survey_state; /* whether the survey in matrix is valid */
   AIJTCUState csr_state;    /* whether the numbers of the schedule in matrix are valid */
   AIJTCUState vector_state; /* the same for one vector. Refused for a matrix without entries, too */
+  PetscBool   panels_sought; /* whether the schedule has panels for sampled products, if there can be any */
 
   AIJTCUState order_state;
   PetscInt    order_levels; /* most levels of the search */

@@ -57,6 +57,28 @@ PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan)
       (int)s->nparts));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode AIJTCUCsrSeekPanelsOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  AIJTCUCallDevice(*err, CsrPanelsForSampledDevice(csr->rowptr, csr->colidx, csr->stream, &plan->csr.schedule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the panels that sampled products want, if there can be any. Without them other kernels make the product */
+PetscErrorCode AIJTCUCsrSeekPanels(Mat A, AIJTCUPlan *plan)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  plan->csr.panels_sought = PETSC_TRUE;
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUCsrSeekPanelsOnDevice, NULL, &err));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no panels for sampled products: %s\n", HrpbErrorString(err)));
+  else if (plan->csr.schedule.panel_rows) PetscCall(PetscInfo(A, "aijtcu: sampled products have panels of %d rows\n", (int)plan->csr.schedule.panel_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 void AIJTCUCsrDestroy(AIJTCUCsr *c)

@@ -94,12 +94,15 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
     f->matrix.survey = plan->survey.survey;
     f->matrix.nnz    = plan->survey.survey.nnz;
   }
-  f->csr_state = plan->csr.state;
+  f->csr_state     = plan->csr.state;
+  f->panels_sought = plan->csr.panels_sought;
   if (f->csr_state == AIJTCU_READY) {
     f->matrix.nnz            = csr->nnz;
     f->matrix.longest        = csr->longest;
     f->matrix.direct_columns = csr->direct_columns;
     f->matrix.panel_rows     = csr->panel_rows;
+    f->matrix.staged_rows    = csr->staged_rows;
+    f->matrix.panels_sampled = csr->panels_sampled;
     f->matrix.rows_entries   = csr->rows_entries;
   }
 #if AIJTCU_HAVE_DEVICE

@@ -100,6 +100,9 @@ static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecis
   case AIJTCU_NEED_CSR:
     PetscCall(AIJTCUCsrCreate(A, plan));
     break;
+  case AIJTCU_NEED_PANELS:
+    PetscCall(AIJTCUCsrSeekPanels(A, plan));
+    break;
   case AIJTCU_NEED_VECTOR:
     PetscCall(AIJTCUVectorCreate(A, plan));
     break;
@@ -124,7 +127,7 @@ static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecis
 static PetscErrorCode AIJTCUPlanAsk(Mat A, AIJTCUPlan *plan, PetscBool untuned, AIJTCUDecision *d)
 {
   enum {
-    MOST_QUESTIONS = 16 /* there are five facts. A reordering may be sought again through more levels */
+    MOST_QUESTIONS = 16 /* there are six facts. A reordering may be sought again through more levels */
   };
   const AIJTCUOptions *o     = AIJTCUGetOptions(plan);
   const AIJTCUDecision asked = *d;

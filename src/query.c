@@ -245,7 +245,7 @@ PetscErrorCode MatAIJTCUGetFacts(Mat A, PetscInt N, MatAIJTCUFacts *facts)
     .most_staged_rows = survey->most_staged_rows,
     .levels           = (PetscInt)known.order_found,
     .direct_columns   = known.matrix.direct_columns,
-    .panel_rows       = known.matrix.panel_rows,
+    .panel_rows       = known.matrix.panels_sampled ? 0 : known.matrix.panel_rows,
     .rows_entries     = known.matrix.rows_entries
   };
   facts->model = device.device ? device.device->model->name : "";

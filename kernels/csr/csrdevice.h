@@ -29,7 +29,7 @@ enum {
    Which kernel multiplies N columns, the first that applies (all give the same bits):
 
      N <= direct_columns  csr-direct: B is read where it is, column by column
-     panel_rows > 0       csr-staged: the rows of B that a panel needs are brought into shared memory
+     panel_rows > 0       csr-staged, unless panels_sampled is set: the rows of B that a panel needs are brought into shared memory
      rows_entries > 0     csr-rows: B is read where it is, by CSR_ROWS rows together
      else                 csr-copy: from a row-major copy of B. The last three numbers are for this kernel
 */
@@ -43,8 +43,9 @@ typedef struct {
   int32_t nsections;           /* sections: the entries that a thread block has */
   int32_t section_entries;     /* entries of the largest section */
   int32_t direct_columns;      /* the most columns of B for csr-direct */
-  int32_t panel_rows;          /* rows of A in a panel of csr-staged, or zero */
+  int32_t panel_rows;          /* rows of A in a panel of csr-staged and of sampled-staged, or zero */
   int32_t staged_rows;         /* the most rows of B that such a panel needs */
+  int32_t panels_sampled;      /* not zero: panels are for sampled-staged alone */
   int32_t rows_entries;        /* the most entries of CSR_ROWS rows in csr-rows, or zero */
   int32_t narrow_tiles;        /* not zero: tiles of 128 bytes of a row of the copy, not of 256 */
   int32_t eight_columns;       /* the most columns of B with eight lanes for a row; beyond, four */
@@ -62,6 +63,13 @@ typedef struct {
    columns. HRPB_ERR_UNSUPPORTED: the device runs none of the kernels. s is zeroed on any error
 */
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
+
+/*
+   Rows that are too short for csr-staged may suit sampled-staged: it stores nothing for each column. So panels are
+   sought for these, too, before the first sampled product. The arguments are those that the schedule was made with. It
+   stays as it is where panels are there already, or do not pay. Waits
+*/
+HrpbError CsrPanelsForSampledDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s);
 void      CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream);
 
 #ifdef __cplusplus

@@ -13,8 +13,12 @@ enum {
   PADDING      = 16 / sizeof(HrpbScalar), /* room in a run for what comes with it where columns are not aligned */
   SAMPLED      = 64,                      /* panels looked at first: all take long where columns are scattered */
   FEW_ENTRIES  = CSR_CHUNK,               /* entries of a row, on average, up to which csr-rows is as fast */
-  /* uses of a row of B in shared memory, on average: to bring the row costs as much as some entries */
-  LEAST_USES   = 3,
+  /*
+     twice the uses of a row of B in shared memory, on average: to bring the row costs as much as some entries. Without
+     it csr-rows reads an entry of B for each entry of A and column, and so does sampled-rows, which is slower
+  */
+  LEAST_USES_TWICE         = 6,
+  LEAST_SAMPLED_USES_TWICE = 3,
   LEAST_RUN    = 128                      /* rows of a run, on average: a copy costs as much as some rows */
 };
 
@@ -141,15 +145,18 @@ static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every
   return HRPB_SUCCESS;
 }
 
-/* Whether what was found in panels fits into shared memory, and is worth it. The panels have this many entries */
-static bool Suits(const PanelTotals *t, int64_t entries, bool always)
+/*
+   Whether what was found in panels fits into shared memory, and is worth it. The panels have this many entries. uses:
+   the least of LEAST_USES_TWICE, or 0 where panels are made if they fit
+*/
+static bool Suits(const PanelTotals *t, int64_t entries, int uses)
 {
   const int64_t rows = (int64_t)t->nwindows * WINDOW;
 
-  return t->most <= CSR_STAGED_ROWS && (always || (LEAST_USES * rows <= entries && LEAST_RUN * (int64_t)t->nruns <= rows));
+  return t->most <= CSR_STAGED_ROWS && (!uses || (uses * rows <= 2 * entries && LEAST_RUN * (int64_t)t->nruns <= rows));
 }
 
-static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, cudaStream_t stream, CsrSchedule *s)
+static HrpbError Build(const HrpbSegments *g, int uses, PanelTotals *totals, cudaStream_t stream, CsrSchedule *s)
 {
   const int32_t npanels = g->rows.npanels, every = npanels / SAMPLED;
   PanelTotals   found;
@@ -159,13 +166,13 @@ static HrpbError Build(const HrpbSegments *g, bool always, PanelTotals *totals, 
 
   if (every > 1) {
     HrpbCall(CountPanels(g, s->ncols, every, NULL, totals, stream, &found));
-    if (!Suits(&found, s->nnz / every, always)) return HRPB_SUCCESS;
+    if (!Suits(&found, s->nnz / every, uses)) return HRPB_SUCCESS;
   }
   HrpbCall(HrpbAllocate(&run_ptr, (int64_t)npanels + 1, stream));
   s->run_ptr = run_ptr;
   HrpbCallCuda(cudaMemsetAsync(run_ptr + npanels, 0, sizeof(*run_ptr), stream));
   HrpbCall(CountPanels(g, s->ncols, 1, run_ptr, totals, stream, &found));
-  if (!Suits(&found, s->nnz, always)) return HRPB_SUCCESS;
+  if (!Suits(&found, s->nnz, uses)) return HRPB_SUCCESS;
   HrpbCall(HrpbExclusiveSum(run_ptr, (int64_t)npanels + 1, stream));
   HrpbCall(HrpbAllocate(&runs, (int64_t)found.nruns, stream));
   s->runs = runs;
@@ -194,28 +201,54 @@ static int32_t PanelRows(int32_t nrows, int64_t nsm)
   return 10 * rows >= 7 * CSR_PANEL_ROWS ? (int32_t)(warps * HRPB_LANES) : 0;
 }
 
-HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s)
+/* Make panels of so many rows, or find that there can be none. uses: see Suits() */
+static HrpbError MakePanels(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, int uses, cudaStream_t stream, CsrSchedule *s)
 {
-  const bool        always = panel_rows > 0;
-  HrpbRows          rows;
-  HrpbSegments      g;
-  PanelTotals      *totals;
-  const SpmmDevice *device;
-  bool              supports;
-  HrpbError         err;
+  const HrpbRows     rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, panel_rows, WINDOW);
+  const HrpbSegments g    = HrpbMakeSegments(&rows, s->ncols, 0);
+  PanelTotals       *totals;
+  HrpbError          err = HrpbAllocate(&totals, 1, stream);
 
-  if (!s->nnz || s->longest > CSR_STAGED_ENTRIES) return HRPB_SUCCESS;
-  HrpbCall(CsrStagedSupports(&supports));
-  if (!supports) return HRPB_SUCCESS;
-  HrpbCall(SpmmGetDevice(&device));
-  if (!always) panel_rows = s->nnz > (int64_t)FEW_ENTRIES * s->nrows ? PanelRows(s->nrows, device->nsm) : 0;
-  if (!panel_rows) return HRPB_SUCCESS;
-  rows = HrpbMakeRows(s->nrows, rowptr, colidx, NULL, panel_rows, WINDOW);
-  g    = HrpbMakeSegments(&rows, s->ncols, 0);
-  err  = HrpbAllocate(&totals, 1, stream);
-  if (!err) err = HrpbFree(totals, Build(&g, always, totals, stream, s), stream);
+  if (!err) err = HrpbFree(totals, Build(&g, uses, totals, stream, s), stream);
   if (!s->panel_rows) CsrPanelsDestroy(s, stream);
   return err == HRPB_ERR_DEVICE_MEMORY ? HRPB_SUCCESS : err; /* other kernels do without this */
+}
+
+/* Whether there can be panels on this device; the rows of one, or 0 where that would be too few */
+static HrpbError CanHavePanels(const CsrSchedule *s, bool *can, int32_t *panel_rows)
+{
+  const SpmmDevice *device;
+
+  *can = false;
+  if (!s->nnz || s->longest > CSR_STAGED_ENTRIES) return HRPB_SUCCESS;
+  HrpbCall(CsrStagedSupports(can));
+  HrpbCall(SpmmGetDevice(&device));
+  *panel_rows = PanelRows(s->nrows, device->nsm);
+  return HRPB_SUCCESS;
+}
+
+HrpbError CsrPanelsDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t panel_rows, cudaStream_t stream, CsrSchedule *s)
+{
+  bool    can;
+  int32_t rows;
+
+  HrpbCall(CanHavePanels(s, &can, &rows));
+  if (!can) return HRPB_SUCCESS;
+  if (panel_rows) return MakePanels(rowptr, colidx, panel_rows, 0, stream, s);
+  if (!rows || s->nnz <= (int64_t)FEW_ENTRIES * s->nrows) return HRPB_SUCCESS;
+  return MakePanels(rowptr, colidx, rows, LEAST_USES_TWICE, stream, s);
+}
+
+HrpbError CsrPanelsForSampledDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
+{
+  bool    can;
+  int32_t rows;
+
+  HrpbCall(CanHavePanels(s, &can, &rows));
+  if (!can || !rows || s->panel_rows) return HRPB_SUCCESS;
+  HrpbCall(MakePanels(rowptr, colidx, rows, LEAST_SAMPLED_USES_TWICE, stream, s));
+  s->panels_sampled = s->panel_rows > 0;
+  return HRPB_SUCCESS;
 }
 
 void CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream)
@@ -224,5 +257,5 @@ void CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream)
   (void)HrpbFree(s->runs, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->places, HRPB_SUCCESS, stream);
   s->run_ptr = s->runs = s->places = NULL;
-  s->panel_rows = s->staged_rows = 0;
+  s->panel_rows = s->staged_rows = s->panels_sampled = 0;
 }

@@ -141,6 +141,7 @@ static const SpmmModel h200 = {
   },
   .sampled = {
     .bricks        = 1.45, /* of the base model */
+    .staged        = 1.05, /* of the base model */
     .rows          = 1.6, /* of the base model */
     .copy          = 1.5, /* of the base model */
     .fused         = 1.5, /* of the base model */
@@ -182,6 +183,7 @@ static const SpmmModel h200 = {
   },
   .sampled = {
     .bricks        = 1.3, /* of the base model */
+    .staged        = 1.05, /* of the base model */
     .rows          = 1.2, /* of the base model */
     .copy          = 1.4, /* of the base model */
     .fused         = 1.4, /* of the base model */

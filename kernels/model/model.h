@@ -68,11 +68,11 @@ typedef struct {
 } SpmmOrderTimes;
 
 /*
-   Sampled products. The first five are no times: how many times as long as a product they take, which is one by the
+   Sampled products. The first six are no times: how many times as long as a product they take, which is one by the
    kernel with the same end of its name, or by bricks with the columns of both operands together
 */
 typedef struct {
-  double bricks, rows, copy;
+  double bricks, staged, rows, copy;
   double fused, fused_softmax;
   double entry; /* to map an entry, or to pack it anew */
 } SpmmSampledTimes;

@@ -18,7 +18,7 @@ struct SampleArgs {
 };
 
 /* Products with as many columns: the times of sampled ones are so many times theirs (SpmmSampledTimes) */
-extern "C" const SpmmKernel SpmmBricksStaged, SpmmCsrRows, SpmmCsrCopy;
+extern "C" const SpmmKernel SpmmBricksStaged, SpmmCsrStaged, SpmmCsrRows, SpmmCsrCopy;
 
 static inline SampleArgs SampleArgsOf(const SpmmMatrix *A, const SpmmOperands *o)
 {

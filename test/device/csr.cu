@@ -76,14 +76,6 @@ static DeviceCsr With(const DeviceCsr *d, Kernel kernel, int32_t rows_entries = 
   return other;
 }
 
-/* Whether rows of B fit into shared memory. If so, the schedule of this test always has them there */
-static bool MakePanels(DeviceCsr *d)
-{
-  CsrPanelsDestroy(&d->schedule, NULL);
-  Check(CsrPanelsDevice(d->rowptr, d->colidx, CSR_PANEL_ROWS, NULL, &d->schedule));
-  return d->schedule.panel_rows > 0;
-}
-
 /* The most entries of 256 rows */
 static int64_t RowsEntries(const Matrix *A)
 {
@@ -280,8 +272,6 @@ static Matrix Lengths(const char *name, const std::vector<int64_t> &lengths, int
   return A;
 }
 
-static bool Diagonals(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) <= 13; }
-
 /* Few columns that lie far apart; the last column is one of them */
 static Matrix Far(int64_t n)
 {
@@ -292,22 +282,6 @@ static Matrix Far(int64_t n)
     for (int64_t col : {i / 2, i / 2 + 1, 300000 + i, 700000 + i / 3, ncols - 1 - i / 9}) entries.push_back(i * ncols + col);
   }
   return FromEntries("far", n, ncols, entries);
-}
-
-/*
-   The given number of rows of a grid with lines of n / lines points. Each row has the three points around it, in each
-   of three lines. This gives rows of B for each number of stages in csrstaged.cu.
-*/
-static Matrix Lines(int64_t n, int64_t lines)
-{
-  std::vector<int64_t> entries;
-
-  for (int64_t i = 0; i < n; i++) {
-    for (int64_t k = 0; k < lines; k++) {
-      for (int64_t j = -1; j <= 1; j++) entries.push_back(i * n + (i + j + k * (n / lines) + n) % n);
-    }
-  }
-  return FromEntries("lines", n, n, entries);
 }
 
 /* Rows of B on both sides of a limit of the panels' builder. It looks at 2^16 sectors from the first one on. */
@@ -334,16 +308,6 @@ static Matrix NotSorted(int64_t n)
     }
     A.rowptr.push_back((HrpbInt)A.colidx.size());
   }
-  return A;
-}
-
-/* Row pointers that do not begin at zero. What lies before them must not be read */
-static Matrix Offset(Matrix A, const char *name)
-{
-  A.name = name;
-  for (HrpbInt &r : A.rowptr) r += 3;
-  A.colidx.insert(A.colidx.begin(), 3, (HrpbInt)1 << 30);
-  A.values.insert(A.values.begin(), 3, (HrpbScalar)NAN);
   return A;
 }
 

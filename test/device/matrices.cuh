@@ -59,6 +59,34 @@ static inline Matrix Scattered(int64_t n, int64_t degree)
   return FromEntries("uniform", n, n, entries);
 }
 
+static inline bool Diagonals(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) <= 13; }
+
+/*
+   The given number of rows of a grid with lines of n / lines points. Each row has the three points around it, in each
+   of three lines. This gives rows of B for each number of stages in csr/staged.cuh
+*/
+static inline Matrix Lines(int64_t n, int64_t lines)
+{
+  std::vector<int64_t> entries;
+
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = 0; k < lines; k++) {
+      for (int64_t j = -1; j <= 1; j++) entries.push_back(i * n + (i + j + k * (n / lines) + n) % n);
+    }
+  }
+  return FromEntries("lines", n, n, entries);
+}
+
+/* Row pointers that do not begin at zero. What lies before them must not be read */
+static inline Matrix Offset(Matrix A, const char *name)
+{
+  A.name = name;
+  for (HrpbInt &r : A.rowptr) r += 3;
+  A.colidx.insert(A.colidx.begin(), 3, (HrpbInt)1 << 30);
+  A.values.insert(A.values.begin(), 3, (HrpbScalar)NAN);
+  return A;
+}
+
 static inline Matrix RMat(int64_t n, int64_t degree) /* n a power of two */
 {
   std::vector<int64_t> entries;
@@ -158,6 +186,14 @@ static inline DeviceCsr CsrOnDevice(const Matrix *A)
 
   Check(CsrScheduleDevice(A->nrows, A->ncols, d.rowptr, d.colidx, NULL, &d.schedule));
   return d;
+}
+
+/* Whether rows of B fit into shared memory. If so, the schedule has them there from now on */
+static inline bool MakePanels(DeviceCsr *d)
+{
+  CsrPanelsDestroy(&d->schedule, NULL);
+  Check(CsrPanelsDevice(d->rowptr, d->colidx, CSR_PANEL_ROWS, NULL, &d->schedule));
+  return d->schedule.panel_rows > 0;
 }
 
 static inline void CsrDestroy(DeviceCsr *d)

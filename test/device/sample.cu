@@ -48,6 +48,7 @@ static Operand MakeOperand(int64_t rows, const Case &c)
   if (c.special == 1 && c.N) {
     o.At(3 % rows, c.N - 1)        = (HrpbScalar)NAN;
     o.At(11 % rows, c.N / 2)       = (HrpbScalar)INFINITY;
+    o.At(5 % rows, std::min(c.N / 2 + 1, c.N - 1)) = (HrpbScalar)INFINITY; /* may lie where a column beyond N would be */
     o.At(rows / 2, 0)              = -(HrpbScalar)INFINITY;
     o.At(rows - 1, c.N / 3)        = std::numeric_limits<HrpbScalar>::max();
     if (rows > 20) o.At(17, c.N - 1) = std::numeric_limits<HrpbScalar>::max();
@@ -374,6 +375,56 @@ static void TestMatrix(const Matrix *A)
   CsrDestroy(&csr);
 }
 
+/* Kernels on CSR, where rows of the right operand fit into shared memory: sampled-staged, unless they are too many */
+static void TestPanels(const Matrix &A, bool staged)
+{
+  const SpmmOperands o   = SpmmSampled(1, NULL, A.nrows, NULL, A.ncols, false, NULL);
+  DeviceCsr          csr = CsrOnDevice(&A);
+  bool               found = false;
+  int                k     = 0;
+
+  Report(MakePanels(&csr) == CanStage(), "rows of the right operand do not fit", A.name);
+  ForKernels(SPMM_OP_SAMPLED, o, &csr, {}, [&](const SpmmKernel *kernel, const SpmmMatrix &, const char *) { found = found || !strcmp(kernel->name, "sampled-staged"); });
+  Report(found == (staged && CanStage()), staged ? "sampled-staged does not take it" : "sampled-staged takes it", A.name);
+  for (int64_t N : {0, 1, 2, 3, 4, 7, 8, 15, 33, 128}) {
+    TestCase(&A, &csr, {}, {N, k % 3, k % 2 * (k % 3 + 1), k % 2 == 0, false, 0}); /* columns begin anywhere within 16 bytes */
+    k++;
+  }
+  TestCase(&A, &csr, {}, {33, 1, 0, true, false, 1});
+  TestCase(&A, &csr, {}, {9, 0, 1, false, false, 1});
+  TestCase(&A, &csr, {}, {20, 0, 1, false, false, 2});
+  CsrDestroy(&csr);
+}
+
+/* Rows with seven entries have panels for sampled products alone: the kernel of products stays */
+static void TestPanelsSought(void)
+{
+  const SpmmOperands plain = SpmmPlain(32, NULL, 0, NULL, 0);
+  const SpmmDevice  *device;
+  int64_t            side = 1;
+  const char        *kernel[2];
+
+  Check(SpmmGetDevice(&device));
+  while ((side + 1) * (side + 1) * (side + 1) <= (int64_t)device->nsm * CSR_PANEL_ROWS) side++; /* a panel for nearly all */
+  {
+    const Matrix A   = Grid("7 points, panels sought", side, 1, false);
+    DeviceCsr    csr = CsrOnDevice(&A);
+
+    Report(!csr.schedule.panel_rows, "panels before they are sought", A.name);
+    for (int sought = 0; sought < 2; sought++) {
+      const SpmmMatrix M     = CsrMatrix(&csr.schedule, csr.rowptr, csr.colidx, csr.values);
+      const SpmmFacts  facts = SpmmFactsOf(&M);
+
+      kernel[sought] = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_CSR, false, &facts, NULL, &plain, device)->name;
+      if (!sought) Check(CsrPanelsForSampledDevice(csr.rowptr, csr.colidx, NULL, &csr.schedule));
+    }
+    Report((csr.schedule.panel_rows > 0) == CanStage(), "no panels where they are sought", A.name);
+    Report(!strcmp(kernel[0], kernel[1]), "another kernel for products", A.name);
+    TestCase(&A, &csr, {}, {9, 1, 1, true, false, 0});
+    CsrDestroy(&csr);
+  }
+}
+
 /* A map of rows that are in one matrix or two, against the same on the host in long double */
 static void TestMap(const Matrix *A, const Matrix *B, SampledMap map)
 {
@@ -575,6 +626,15 @@ int main(int argc, char **argv)
     matrices.push_back(RMat(512, 8));
   }
   for (const Matrix &A : matrices) TestMatrix(&A);
+  TestPanels(Make("27 diagonals", small_run ? 150 : 1501, small_run ? 151 : 1501, Diagonals), true);
+  for (int64_t lines : {3, 5, 7, 9}) {
+    if (lines == 5 || !small_run) TestPanels(Lines(lines * 1000, lines), lines * CSR_PANEL_ROWS * sizeof(HrpbScalar) < 23000);
+  }
+  if (!small_run) {
+    TestPanels(Grid("7 points", 11, 1, false), true);
+    TestPanels(Offset(Grid("", 13, 1, true), "offset, 27 points"), true);
+  }
+  TestPanelsSought();
   TestMaps();
   printf("sample: %d passed, %d failed\n", npassed, nfailed);
   return nfailed ? 1 : 0;

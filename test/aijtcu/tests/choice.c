@@ -100,6 +100,7 @@ static PetscErrorCode TestSampled(void)
     const char   *kernel;
   } right[] = {
     {&elasticity, MAT_AIJTCU_PATH_TCU, "sampled-bricks"},
+    {&stencil27,  MAT_AIJTCU_PATH_CSR, "sampled-staged"},
     {&poisson7,   MAT_AIJTCU_PATH_CSR, "sampled-rows"  },
     {&uniform,    MAT_AIJTCU_PATH_CSR, "sampled-copy"  },
     {&permuted,   MAT_AIJTCU_PATH_CSR, "sampled-copy"  },
@@ -112,14 +113,32 @@ static PetscErrorCode TestSampled(void)
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(right); i++) {
     for (int reorder = 0; reorder < 2; reorder++) {
-      q           = Ask(right[i].m);
-      q.o.reorder = reorder ? MAT_AIJTCU_REORDER_ALWAYS : MAT_AIJTCU_REORDER_AUTO;
-      q.o.tune    = MAT_AIJTCU_TUNE_PROXY;
-      d           = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+      q                 = Ask(right[i].m);
+      q.f.panels_sought = PETSC_TRUE;
+      q.o.reorder       = reorder ? MAT_AIJTCU_REORDER_ALWAYS : MAT_AIJTCU_REORDER_AUTO;
+      q.o.tune          = MAT_AIJTCU_TUNE_PROXY;
+      d                 = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
       PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", right[i].kernel, &same));
       if (d.path != right[i].path || d.need || d.reordered || !same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: %s (%s), kernel %s, need %d, not %s\n", right[i].m->name, MatAIJTCUPaths[d.path], AIJTCUReasons[d.reason], d.kernel ? d.kernel->name : "none", (int)d.need, right[i].kernel));
     }
   }
+  /* short rows whose columns run: panels are sought, and products do not take them. Other matrices need none */
+  q = Ask(&poisson7);
+  d = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  if (d.need != AIJTCU_NEED_PANELS || Decide(&q, 32).need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: need %d, of a product %d\n", poisson7.name, (int)d.need, (int)Decide(&q, 32).need));
+  q.f.panels_sought         = PETSC_TRUE;
+  q.f.matrix.panel_rows     = 480;
+  q.f.matrix.staged_rows    = 1700;
+  q.f.matrix.panels_sampled = 1;
+  d                         = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", "sampled-staged", &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: not by its panels\n", poisson7.name));
+  d = Decide(&q, 32);
+  PetscCall(PetscStrcmp(d.kernel ? d.kernel->name : "", "csr-rows", &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s takes panels of sampled products\n", poisson7.name, d.kernel ? d.kernel->name : "none"));
+  q = Ask(&uniform);
+  d = AIJTCUDecide(SPMM_OP_SAMPLED, &q.o, &q.f, 32, q.device);
+  if (d.need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "sampled, %s: need %d\n", uniform.name, (int)d.need));
   for (int i = 0; i < 2; i++) { /* in one pass with another product where that is faster, as measured, or bricks are set */
     const SpmmOperands operands = SpmmFused(32, NULL, 0, NULL, 0, PETSC_FALSE, PETSC_FALSE, 32, NULL, 0, NULL, 0);
 
