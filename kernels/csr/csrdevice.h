@@ -29,7 +29,7 @@ enum {
    Which kernel multiplies N columns, the first that applies (all give the same bits):
 
      N <= direct_columns  csr-direct: B is read where it is, column by column
-     panel_rows > 0       csr-staged, unless panels_sampled is set: the rows of B that a panel needs are brought into shared memory
+     panel_rows > 0       csr-staged, unless panels_sampled is set: rows of B are brought into shared memory
      rows_entries > 0     csr-rows: B is read where it is, by CSR_ROWS rows together
      else                 csr-copy: from a row-major copy of B. The last three numbers are for this kernel
 */

@@ -46,9 +46,11 @@ static Operand MakeOperand(int64_t rows, const Case &c)
     for (int64_t i = 0; i < rows; i++) o.At(i, l) = c.special == 2 ? (HrpbScalar)ldexp((double)Uniform(), sizeof(HrpbScalar) == 8 ? 480 : 58) : Uniform();
   }
   if (c.special == 1 && c.N) {
+    const int64_t after = std::min(c.N / 2 + 1, c.N - 1);
+
     o.At(3 % rows, c.N - 1)        = (HrpbScalar)NAN;
     o.At(11 % rows, c.N / 2)       = (HrpbScalar)INFINITY;
-    o.At(5 % rows, std::min(c.N / 2 + 1, c.N - 1)) = (HrpbScalar)INFINITY; /* may lie where a column beyond N would be */
+    o.At(5 % rows, after)          = (HrpbScalar)INFINITY; /* it may lie where a column beyond N would be */
     o.At(rows / 2, 0)              = -(HrpbScalar)INFINITY;
     o.At(rows - 1, c.N / 3)        = std::numeric_limits<HrpbScalar>::max();
     if (rows > 20) o.At(17, c.N - 1) = std::numeric_limits<HrpbScalar>::max();
@@ -387,7 +389,8 @@ static void TestPanels(const Matrix &A, bool staged)
   ForKernels(SPMM_OP_SAMPLED, o, &csr, {}, [&](const SpmmKernel *kernel, const SpmmMatrix &, const char *) { found = found || !strcmp(kernel->name, "sampled-staged"); });
   Report(found == (staged && CanStage()), staged ? "sampled-staged does not take it" : "sampled-staged takes it", A.name);
   for (int64_t N : {0, 1, 2, 3, 4, 7, 8, 15, 33, 128}) {
-    TestCase(&A, &csr, {}, {N, k % 3, k % 2 * (k % 3 + 1), k % 2 == 0, false, 0}); /* columns begin anywhere within 16 bytes */
+    /* columns begin anywhere within 16 bytes */
+    TestCase(&A, &csr, {}, {N, k % 3, k % 2 * (k % 3 + 1), k % 2 == 0, false, 0});
     k++;
   }
   TestCase(&A, &csr, {}, {33, 1, 0, true, false, 1});
@@ -405,7 +408,8 @@ static void TestPanelsSought(void)
   const char        *kernel[2];
 
   Check(SpmmGetDevice(&device));
-  while ((side + 1) * (side + 1) * (side + 1) <= (int64_t)device->nsm * CSR_PANEL_ROWS) side++; /* a panel for nearly all */
+  /* nearly all multiprocessors have a panel */
+  while ((side + 1) * (side + 1) * (side + 1) <= (int64_t)device->nsm * CSR_PANEL_ROWS) side++;
   {
     const Matrix A   = Grid("7 points, panels sought", side, 1, false);
     DeviceCsr    csr = CsrOnDevice(&A);
