@@ -360,11 +360,13 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
 */
 static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
 {
-  if (s->panel_rows != matrix->panel_rows) {
+  const int32_t panel_rows = matrix->panels_sampled ? 0 : matrix->panel_rows;
+
+  if (s->panel_rows != panel_rows) {
     CsrPanelsDestroy(s, stream);
-    if (matrix->panel_rows) HrpbCall(CsrPanelsDevice(p->rowptr, p->colidx, matrix->panel_rows, stream, s));
+    if (panel_rows) HrpbCall(CsrPanelsDevice(p->rowptr, p->colidx, panel_rows, stream, s));
   }
-  return s->panel_rows == matrix->panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
+  return s->panel_rows == panel_rows ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
 /*
