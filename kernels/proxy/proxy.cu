@@ -17,11 +17,12 @@ enum {
   MOST_SEGMENTS = 4096, /* segments that are looked at; those of a larger matrix are spread over it */
   WAVE_PANELS   = 6,    /* panels of WAVE_ROWS rows on a multiprocessor: whole waves of 1, 2 and 3 thread blocks */
   WAVE_ROWS     = 128,
-  TIMED         = 2 /* the most products */
+  BUSY          = 1 << 16, /* scalars that one thread block fills in some 10 microseconds */
+  TIMED         = 2        /* the most products */
 };
 
-/* Factor that the first product may take of the time of the next one, because it finds less in L2 */
-static const double cold = 1.25;
+/* Factor that the first product may take of the time of the next one, because it finds less in caches */
+static const double cold = 1.15;
 
 static_assert((int)HRPB_THREADS == (int)HRPB_UNIT_ROWS, "a thread for each row of a unit");
 
@@ -171,9 +172,9 @@ static HrpbError ChooseAndGather(int64_t nrows, const HrpbInt *rowptr, const Hrp
   return err;
 }
 
-static HrpbError FillDense(HrpbScalar *x, int64_t n, cudaStream_t stream)
+static HrpbError FillDense(HrpbScalar *x, int64_t n, int64_t most_blocks, cudaStream_t stream)
 {
-  Fill<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(x, n);
+  Fill<<<HrpbGrid(n, HRPB_THREADS, most_blocks), HRPB_THREADS, 0, stream>>>(x, n);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
@@ -185,7 +186,7 @@ static HrpbError MakeDense(int64_t N, HrpbStream stream, HrpbProxy *p)
   p->ldc = p->nrows;
   HrpbCall(HrpbAllocate(&p->B, p->ldb * N, stream));
   HrpbCall(HrpbAllocate(&p->C, p->ldc * N, stream));
-  return FillDense(p->B, p->ldb * N, stream);
+  return FillDense(p->B, p->ldb * N, INT32_MAX, stream);
 }
 
 HrpbError HrpbSegmentRowsDevice(int64_t *segment_rows)
@@ -235,10 +236,16 @@ template <typename F> static HrpbError Launch(F multiply, SpmmGraph graph, cudaS
   return HRPB_SUCCESS;
 }
 
-template <typename F> static HrpbError TimeOnce(F multiply, SpmmGraph graph, const cudaEvent_t event[2], cudaStream_t stream, double *seconds)
+/*
+   The device is busy until the host has launched what is timed. Otherwise it would wait for the host, for longer than
+   small products take
+*/
+template <typename F> static HrpbError TimeOnce(const HrpbProxy *p, F multiply, SpmmGraph graph, const cudaEvent_t event[2], cudaStream_t stream, double *seconds)
 {
-  float ms;
+  const int64_t n = p->ldb * p->N;
+  float         ms;
 
+  HrpbCall(FillDense(p->B, n < BUSY ? n : BUSY, 1, stream));
   HrpbCallCuda(cudaEventRecord(event[0], stream));
   HrpbCall(Launch(multiply, graph, stream));
   HrpbCallCuda(cudaEventRecord(event[1], stream));
@@ -249,22 +256,24 @@ template <typename F> static HrpbError TimeOnce(F multiply, SpmmGraph graph, con
 }
 
 /*
-   L2 keeps what it has of B from the product before. With an empty L2 the proxy would wait for memory more often than
-   the matrix does: next to its segments it reads more rows of B for each row of A. So the first product only tells
-   whether there is to be another. A graph has loaded the kernels; without one a product does
+   L2 has of B what it can, as after a product: it was filled with the same numbers again. With an empty L2 the proxy
+   would wait for memory more often than the matrix does: next to its segments it reads more rows of B for each row of
+   A. The first product may lack other things, so it only tells whether there is to be another. A graph has loaded the
+   kernels; without one a product does
 */
-template <typename F> static HrpbError TimeWith(F multiply, SpmmGraph graph, double limit, const cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
+template <typename F> static HrpbError TimeWith(const HrpbProxy *p, F multiply, SpmmGraph graph, double limit, const cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
 {
   t->products = graph ? 0 : 1;
   if (graph) HrpbCallCuda(cudaGraphUpload(graph, stream));
   else HrpbCall(multiply(stream));
+  HrpbCall(FillDense(p->B, p->ldb * p->N, INT32_MAX, stream));
   for (int timed = 0; timed < TIMED; timed++) {
     double seconds = 0;
 
-    HrpbCall(TimeOnce(multiply, graph, event, stream, &seconds));
+    HrpbCall(TimeOnce(p, multiply, graph, event, stream, &seconds));
     t->products++;
     if (!timed || seconds < t->seconds) t->seconds = seconds;
-    if (t->seconds > (timed ? limit : cold * limit)) break;
+    if (t->seconds > cold * limit) break;
   }
   return HRPB_SUCCESS;
 }
@@ -278,7 +287,7 @@ template <typename F> static HrpbError CallLaunch(void *multiply, HrpbStream str
    Time what multiply(stream) launches. Products that come again are graphs, in which several kernels take little longer
    than one. So are these
 */
-template <typename F> static HrpbError Time(F multiply, double limit, cudaStream_t stream, HrpbTiming *t)
+template <typename F> static HrpbError Time(const HrpbProxy *p, F multiply, double limit, cudaStream_t stream, HrpbTiming *t)
 {
   SpmmGraph   graph    = SpmmCapture(CallLaunch<F>, &multiply);
   cudaEvent_t event[2] = {NULL, NULL};
@@ -286,7 +295,7 @@ template <typename F> static HrpbError Time(F multiply, double limit, cudaStream
   HrpbError   err;
 
   if (cuda == cudaSuccess) cuda = cudaEventCreate(&event[1]);
-  err = cuda == cudaSuccess ? TimeWith(multiply, graph, limit, event, stream, t) : HrpbDeviceError(cuda);
+  err = cuda == cudaSuccess ? TimeWith(p, multiply, graph, limit, event, stream, t) : HrpbDeviceError(cuda);
   for (int i = 0; i < 2; i++) {
     if (event[i] && (cuda = cudaEventDestroy(event[i])) != cudaSuccess && !err) err = HrpbDeviceError(cuda);
   }
@@ -356,7 +365,7 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
   A = {.nrows = p->nrows, .ncols = p->ncols, .hrpb = h, .schedule = s, .brick_values = *values, .precision = precision};
   HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
   HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
-  return Time([&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit, stream, t);
+  return Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit, stream, t);
 }
 
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t)
@@ -431,7 +440,7 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
   HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
   HrpbCall(ShareOfTurns(p, s, &share));
-  HrpbCall(Time([&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit / share, stream, t));
+  HrpbCall(Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit / share, stream, t));
   t->seconds *= share;
   return HRPB_SUCCESS;
 }
@@ -458,6 +467,6 @@ HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream,
 
   *t = {};
   HrpbCall(HrpbAllocate(&R, (int64_t)nrows * ldr, stream));
-  err = Time([&](cudaStream_t at) { return ldr ? RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, at) : FillDense(p->C, 0, at); }, 1e30, stream, t);
+  err = Time(p, [&](cudaStream_t at) { return ldr ? RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, at) : FillDense(p->C, 0, 1, at); }, 1e30, stream, t);
   return HrpbFree(R, err, stream);
 }
