@@ -1,7 +1,9 @@
 static char help[] = "What -mat_aijtcu_tune proxy finds: the times of its variants as the proxy has them beside those of the whole products in these and other formats, how well they agree, and what the tuning costs. For a GPU.\n\n"
                      "  ./tune -csv tune.csv\n"
-                     "  ./tune -families elasticity,stencil27 -N 8,32 -csv tune.csv\n\n";
+                     "  ./tune -families elasticity,stencil27 -N 8,32 -csv tune.csv\n"
+                     "  ./tune -f @list.txt -csv tune.csv        the files that a text file names, one a line\n\n";
 
+#include "csrmat.h"
 #include "csv.h"
 #include "family.h"
 #include "machine.h"
@@ -47,8 +49,8 @@ typedef enum {
 static const char *const roles[] = {"other", "pruned", "timed"};
 
 typedef struct {
-  char    **family;
-  PetscInt  families, *N, Ns, most; /* the largest N */
+  char    **family, **file;
+  PetscInt  families, files, *N, Ns, most; /* the largest N */
   PetscReal scale;
   PetscBool test;
   char      csv[PETSC_MAX_PATH_LEN], commit[64], machine[128], cuda[16];
@@ -74,12 +76,16 @@ typedef struct {
 
 static PetscErrorCode GetOptions(Options *o)
 {
+  PetscBool files;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   o->scale = 1;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tuning beside the times of whole products", NULL);
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list of those that examples/bench has", "elasticity,dof8,tetra,stencil27,banded,blockarrow,poisson7,powerlaw,rmat,random", &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list of those that examples/bench has; none by default where there is -f", files ? "" : "elasticity,dof8,tetra,stencil27,banded,blockarrow,poisson7,powerlaw,rmat,random", &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of the matrices by those of a full benchmark", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "4,8,32,128", &o->Ns, &o->N));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
@@ -289,14 +295,18 @@ static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunFamily(const Options *o, const char name[], Operand *b, Operand *c, Totals *totals)
+/* The k-th matrix: one that is generated, or that of a file */
+static PetscErrorCode RunMatrix(const Options *o, PetscInt k, Operand *b, Operand *c, Totals *totals)
 {
+  const char *name = k < o->families ? o->family[k] : o->file[k - o->families], *base = strrchr(name, '/');
   Candidate   candidate[CANDIDATES];
   GenerateCSR csr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(candidate, sizeof(candidate)));
-  PetscCall(FamilyRows(name, o->scale, &csr));
+  if (k < o->families) PetscCall(FamilyRows(name, o->scale, &csr));
+  else PetscCall(ExampleCSRLoad(name, &csr));
+  if (base) name = base + 1;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros\n", name, csr.m, csr.n, csr.i[csr.m]));
   PetscCall(OperandReserve(b, csr.n, o->most));
   PetscCall(OperandReserve(c, csr.m, o->most));
@@ -325,11 +335,12 @@ int main(int argc, char **args)
   PetscCall(ExampleCUDAVersion(A, o.cuda, sizeof(o.cuda)));
   PetscCall(MatGetVecType(A, &b.type));
   c.type = b.type;
-  for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k], &b, &c, &totals));
+  for (PetscInt k = 0; k < o.families + o.files; k++) PetscCall(RunMatrix(&o, k, &b, &c, &totals));
   if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the winner is within 5 %% of the best in %" PetscInt_FMT " of %" PetscInt_FMT " cases, the rank correlation 0.9 at least in %" PetscInt_FMT " of %" PetscInt_FMT "\n", o.machine, totals.good, totals.cases, totals.agree, totals.ranked));
   PetscCall(OperandDestroy(&b));
   PetscCall(OperandDestroy(&c));
   PetscCall(ExampleListDestroy(o.families, &o.family));
+  PetscCall(ExampleListDestroy(o.files, &o.file));
   PetscCall(PetscFree(o.N));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
@@ -340,5 +351,10 @@ int main(int argc, char **args)
 
    test: # that it runs, with whole products where there is a GPU
       args: -test_output -families elasticity,rmat -scale 0.0005 -N 3,8
+
+   test: # of a file, with more rows than columns
+      suffix: file
+      localrunfiles: rectangle.mtx
+      args: -test_output -f rectangle.mtx -N 3
 
 TEST*/
