@@ -405,7 +405,8 @@ typedef struct {
    Fields:
 +  path    - `MAT_AIJTCU_PATH_TCU` or `MAT_AIJTCU_PATH_CSR`
 .  format  - of the bricks; zeros for the CSR path
--  seconds - of a product with the whole matrix, as the proxy has it; zero where it was not timed
+-  seconds - of a product with the whole matrix, as the proxy has it; zero where it was not timed, mostly because the
+             model has another much faster
 
    Level: advanced
 
@@ -424,8 +425,9 @@ typedef struct {
 +  nvariants - number of variants; zero where nothing was tuned
 .  variant   - the variants
 .  winner    - index of the variant that products take; -1 where the model decides
-.  share     - rows of the proxy for each row of the matrix
-.  products  - how many products of the winner would have taken as long as the timed ones did together
+.  share     - rows of the proxy for each row of the matrix; zero where nothing was timed
+.  products  - how many products of the winner would have taken as long as the timed ones did together; zero where
+               nothing was timed
 -  seconds   - from the beginning to the end of the tuning
 
    Level: advanced

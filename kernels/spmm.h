@@ -233,6 +233,13 @@ const SpmmKernel *SpmmChooseKernel(SpmmOp, SpmmFormat, bool host, const SpmmFact
 HrpbError SpmmWork(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError SpmmRun(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, void *work, HrpbStream);
 
+/*
+   What launch() launches, as a CUDA graph, which can be launched in any stream. launch() is called once, with a stream
+   of its own, where nothing runs yet. NULL where it has an error, or CUDA makes no graph
+*/
+typedef struct CUgraphExec_st *SpmmGraph; /* cudaGraphExec_t */
+SpmmGraph SpmmCapture(HrpbError (*launch)(void *ctx, HrpbStream), void *ctx);
+
 /* A sampled product of left (nrows x N) and right (ncols x N), both column-major, scaled by A's values or not */
 SpmmOperands SpmmSampled(int64_t N, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, HrpbScalar *y);
 

@@ -139,7 +139,7 @@ PETSC_INTERN PetscBool      AIJTCUBricksFit(const AIJTCUBricks *, const AIJTCUDe
 PETSC_INTERN PetscInt64     AIJTCUBricksBytes(const AIJTCUBricks *);
 PETSC_INTERN PetscInt64     AIJTCUBricksBytesBeside(const AIJTCUBricks *);
 
-PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUFacts *, const AIJTCUDecision *, PetscBool, const HrpbParams *);
+PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *, PetscBool, const AIJTCUVariant[], PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUTuningFinish(Mat, AIJTCUPlan *, PetscLogDouble);
 PETSC_INTERN PetscErrorCode AIJTCUTuningDestroy(AIJTCUTunings *);
 PETSC_INTERN PetscErrorCode AIJTCUTuningOptions(Mat, const AIJTCUTuned *, char **);

@@ -19,6 +19,9 @@ enum {
 /* The threshold of alpha where no brick kernel is known to pay */
 #define THRESHOLD_NEVER ((PetscReal)2.0)
 
+/* Factor between the times of the model from which on tuning leaves the longer one untried */
+#define MUCH 1.3
+
 const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_UNKNOWN]             = "not known yet",
   [AIJTCU_REASON_SET]                 = "as set",
@@ -195,22 +198,6 @@ PetscBool AIJTCUFormatsEqual(const HrpbParams *a, const HrpbParams *b)
                      a->window_cols == b->window_cols);
 }
 
-/* Format k of those among which a device chooses (SpmmBrickFormat()), k < AIJTCU_NFORMATS */
-HrpbParams AIJTCUFormat(int k)
-{
-  const HrpbParams staged = HrpbStagedParams(), brief = HrpbShortParams();
-  const HrpbParams formats[] = {
-    staged,
-    {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
-    {brief.brick_rows, brief.panel_rows, brief.block_cols, 2 * brief.window_cols},
-    brief,
-    HrpbRowsParams(),
-    HrpbGatherParams(),
-    {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 4}}; /* only in double */
-
-  return formats[k];
-}
-
 /* The format that is set. If none is: that of bricks on the host, which are a reference */
 HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
 {
@@ -270,12 +257,55 @@ static const HrpbParams *FormatTuned(const Question *q)
   return AIJTCUTuningIsValid(q->o, q->f, q->device) && q->f->tuned_format.brick_rows ? &q->f->tuned_format : NULL;
 }
 
-/* Whether to time a format: it is of the kind that suits the columns, or bricks have it already */
-PetscBool AIJTCUFormatIsCandidate(const AIJTCUFacts *f, const HrpbParams *format)
+static double SecondsOfVariant(const Question *q, const HrpbParams *format)
 {
-  if (f->tuned_format.brick_rows) return AIJTCUFormatsEqual(format, &f->tuned_format);
-  if (format->window_cols == 1 && HrpbSharesRows(format)) return PETSC_TRUE; /* rows: any columns */
-  return (PetscBool)((format->window_cols > 1) == SpmmColumnsRun(&f->matrix.survey));
+  if (!format->brick_rows) return SecondsOfCSR(q);
+  return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, format), format);
+}
+
+static void AddVariant(const HrpbParams *format, AIJTCUVariant variant[], PetscInt *n)
+{
+  for (PetscInt k = 0; k < *n; k++) {
+    if (AIJTCUFormatsEqual(format, &variant[k].format)) return;
+  }
+  variant[(*n)++] = (AIJTCUVariant){*format, PETSC_FALSE};
+}
+
+/*
+   Ways to multiply among which tuning chooses, and their number; none where there is nothing to multiply. The model's
+   choice comes first, and is one of those to time. The others are the CSR path, the format that bricks would have, and
+   three formats more. For nearly all matrices one of these was within 5 % of the best of all formats
+   (kernels/EXPERIMENTS.md). Once bricks have won they keep their format. Windows of several columns are for columns
+   that run.
+
+   The model is mostly within 15 % of the time. What it has MUCH slower than another was hardly ever the fastest. It
+   takes all formats of a kernel for equally fast, so all of these are timed, or none. A kernel whose time it does not
+   know is slower than any.
+*/
+PetscInt AIJTCUVariants(const AIJTCUDecision *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device, AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
+{
+  const Question   q    = {model->op, model->N, o, f, device};
+  const PetscBool  csr  = (PetscBool)(f->csr_state == AIJTCU_READY);
+  const HrpbParams none = {0, 0, 0, 0}, staged = HrpbStagedParams(), *tuned = FormatTuned(&q);
+  const HrpbParams formats[] = {
+    tuned ? *tuned : SpmmBrickFormat(&f->matrix, device->device),
+    {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
+    HrpbShortParams(), HrpbRowsParams()};
+  double   seconds[AIJTCU_MOST_VARIANTS], least = PETSC_INFINITY;
+  PetscInt n = 0;
+
+  if (!f->matrix.survey.strip_cols16 || (model->path == MAT_AIJTCU_PATH_CSR && !csr)) return 0;
+  if (model->path == MAT_AIJTCU_PATH_CSR) AddVariant(&none, variant, &n);
+  for (size_t k = 0; k < (tuned ? 1 : PETSC_STATIC_ARRAY_LENGTH(formats)); k++) {
+    if (!k || formats[k].window_cols == 1 || SpmmColumnsRun(&f->matrix.survey)) AddVariant(&formats[k], variant, &n);
+  }
+  if (csr) AddVariant(&none, variant, &n);
+  for (PetscInt k = 0; k < n; k++) {
+    seconds[k] = SecondsOfVariant(&q, &variant[k].format);
+    least      = PetscMin(least, seconds[k]);
+  }
+  for (PetscInt k = 0; k < n; k++) variant[k].timed = (PetscBool)(!k || seconds[k] <= MUCH * least);
+  return n;
 }
 
 /*
@@ -598,13 +628,4 @@ AIJTCUDecision AIJTCUDecideToAdd(SpmmOp op, const AIJTCUOptions *o, PetscInt N)
   if (o->path == MAT_AIJTCU_PATH_TCU) Take(&d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
   else Take(&d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
   return d;
-}
-
-/* The format of bricks of the original matrix, where the device chooses it. The survey must be known */
-HrpbParams AIJTCUDecideFormat(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
-{
-  const Question    q     = {SPMM_OP_PRODUCT, 0, o, f, device};
-  const HrpbParams *tuned = FormatTuned(&q);
-
-  return tuned ? *tuned : SpmmBrickFormat(&f->matrix, device->device);
 }

@@ -90,11 +90,16 @@ typedef struct {
    Meshes have about 40, graphs with random edges 7.
 */
 enum {
-  AIJTCU_NFORMATS      = PetscDefined(USE_REAL_DOUBLE) ? 7 : 6, /* brick formats among which a device chooses */
-  AIJTCU_MOST_VARIANTS = AIJTCU_NFORMATS + 1, /* the formats and CSR */
-  AIJTCU_MOST_TUNED    = 8,                   /* numbers of columns that one pattern can be tuned for */
+  AIJTCU_MOST_VARIANTS = 5, /* ways to multiply among which tuning chooses */
+  AIJTCU_MOST_TUNED    = 8, /* numbers of columns that one pattern can be tuned for */
   AIJTCU_LEAST_SHARED  = 20
 };
+
+/* A way to multiply among which tuning chooses */
+typedef struct {
+  HrpbParams format; /* of bricks; zeros for the CSR path */
+  PetscBool  timed;  /* whether to time it: the model does not foretell that another is much faster */
+} AIJTCUVariant;
 
 /* What products with a number of columns take, where that was tuned: see tune.c */
 typedef struct {
@@ -162,18 +167,16 @@ typedef struct {
   const SpmmDevice *device;
 } AIJTCUDeviceFacts;
 
-/* A test outside of the library uses this function and the reasons */
+/* A test outside of the library uses these functions and the reasons */
 PETSC_EXTERN AIJTCUDecision AIJTCUDecide(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
+PETSC_EXTERN PetscInt       AIJTCUVariants(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *, AIJTCUVariant[AIJTCU_MOST_VARIANTS]);
 PETSC_EXTERN PetscBool      AIJTCUFusedPays(const AIJTCUDecision *, const SpmmOperands *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 
 PETSC_INTERN AIJTCUDecision AIJTCUDecideToAdd(SpmmOp, const AIJTCUOptions *, PetscInt);
 PETSC_INTERN AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *, const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
-PETSC_INTERN HrpbParams     AIJTCUDecideFormat(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN PetscBool      AIJTCUTuningIsValid(const AIJTCUOptions *, const AIJTCUFacts *, const AIJTCUDeviceFacts *);
 PETSC_INTERN PetscInt       AIJTCUTuningFind(SpmmOp, const AIJTCUOptions *, const AIJTCUFacts *, PetscInt, const AIJTCUDeviceFacts *);
-PETSC_INTERN HrpbParams     AIJTCUFormat(int);
 PETSC_INTERN HrpbParams     AIJTCUFormatSet(const AIJTCUOptions *);
-PETSC_INTERN PetscBool      AIJTCUFormatIsCandidate(const AIJTCUFacts *, const HrpbParams *);
 PETSC_INTERN PetscBool      AIJTCUFormatsEqual(const HrpbParams *, const HrpbParams *);
 PETSC_INTERN HrpbPrecision  AIJTCUPrecision(const AIJTCUOptions *);
 PETSC_INTERN PetscReal      AIJTCUThresholdInForce(const AIJTCUOptions *, PetscBool, const AIJTCUDeviceFacts *);

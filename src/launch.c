@@ -108,8 +108,11 @@ static HrpbError KeyOf(const Product *p, Key *key)
   return AIJTCUForgetError(cudaGetDevice(&key->device)) ? HRPB_ERR_DEVICE : HRPB_SUCCESS;
 }
 
-static HrpbError Run(const Product *p, cudaStream_t stream)
+/* What a product launches. A graph is captured of it */
+static HrpbError Run(void *product, cudaStream_t stream)
 {
+  const Product *p = (const Product *)product;
+
   return p->order ? SpmmRunReordered(p->kernel, p->A, p->order, p->operands, p->work, stream) : SpmmRun(p->kernel, p->A, p->operands, p->work, stream);
 }
 
@@ -140,26 +143,6 @@ static Launch *Find(AIJTCULaunches l, const Key *key)
   return &l->launch[k];
 }
 
-/* What a product launches, as a graph. NULL if CUDA makes none */
-static cudaGraphExec_t Capture(const Product *p)
-{
-  cudaStream_t    stream;
-  cudaGraph_t     graph = NULL;
-  cudaGraphExec_t exec  = NULL;
-  HrpbError       err;
-
-  /* CUDA's default stream cannot be captured */
-  if (AIJTCUForgetError(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking))) return NULL;
-  if (!AIJTCUForgetError(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed))) {
-    err = Run(p, stream);
-    if (AIJTCUForgetError(cudaStreamEndCapture(stream, &graph))) graph = NULL;
-    if (graph && !err && AIJTCUForgetError(cudaGraphInstantiateWithFlags(&exec, graph, 0))) exec = NULL;
-    if (graph) (void)AIJTCUForgetError(cudaGraphDestroy(graph));
-  }
-  (void)AIJTCUForgetError(cudaStreamDestroy(stream));
-  return exec;
-}
-
 /* Whether a program captures its own work in this stream. A graph of ours cannot be launched there */
 static PetscBool IsCaptured(cudaStream_t stream)
 {
@@ -185,7 +168,7 @@ static PetscErrorCode Refuse(AIJTCULaunches l, const SpmmKernel *kernel)
 }
 
 /* The graph of a product that has come often enough, or NULL */
-static PetscErrorCode GraphOf(AIJTCULaunches l, const Product *p, cudaStream_t stream, cudaGraphExec_t *graph)
+static PetscErrorCode GraphOf(AIJTCULaunches l, Product *p, cudaStream_t stream, cudaGraphExec_t *graph)
 {
   Key     key;
   Launch *k;
@@ -195,7 +178,7 @@ static PetscErrorCode GraphOf(AIJTCULaunches l, const Product *p, cudaStream_t s
   if (l->refused || IsCaptured(stream) || KeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
   k = Find(l, &key);
   if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!k->graph) k->graph = Capture(p);
+  if (!k->graph) k->graph = SpmmCapture(Run, p);
   *graph = k->graph;
   if (!*graph) PetscCall(Refuse(l, p->kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,7 +190,7 @@ static PetscErrorCode GraphOf(AIJTCULaunches l, const Product *p, cudaStream_t s
 */
 PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
-  const Product   p     = {kernel, A, order, operands, work};
+  Product         p     = {kernel, A, order, operands, work};
   cudaGraphExec_t graph = NULL;
   PetscBool       launched;
 

@@ -514,7 +514,10 @@ PetscErrorCode MatAIJTCUGetReorder(Mat A, MatAIJTCUReorder *reorder)
   several formats. It does so when it is set up, on a proxy: a few segments of rows that stand for all. Segments with
   like entries form groups, and each group is represented in proportion. The fastest variant is kept for all products
   with N columns until the pattern changes. New values change nothing. Among variants within 2 % of the fastest the same
-  one is always taken.
+  one is always taken: the model's choice, if it is one of them.
+
+  Variants that the model of the times has more than 1.3 times as slow as another are not timed. Where only the model's
+  own choice is left, nothing is timed, and products take it.
 
   Bricks have one format for a pattern. A further N is tuned between that format, once one has won, and the CSR path.
   There may be eight N; others take what the nearest of them takes. With another precision, or another value of
@@ -532,7 +535,8 @@ PetscErrorCode MatAIJTCUGetReorder(Mat A, MatAIJTCUReorder *reorder)
   than twice its share of the entries.
 
   The proxy has enough rows to keep the device as busy as a large matrix does. A matrix with less than twice as many
-  rows (200000 on an H200) is its own proxy: each product is short then, but tuning takes as long as some tens of them.
+  rows (200000 on an H200) is its own proxy: each product is short then, but tuning takes as long as some tens of them,
+  because bricks are built in each format that is timed.
   Tuning needs memory for the proxy, and for one or two dense matrices with as many rows as A has columns; they have 256
   columns at most, fewer where these would take more than -mat_aijtcu_workspace_max.
 

@@ -163,7 +163,8 @@ static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, SpmmOp op, Pe
   AIJTCUDeviceFacts    device;
   PetscLogDouble       start, end;
   PetscBool            reordered;
-  HrpbParams           format;
+  AIJTCUVariant        variant[AIJTCU_MOST_VARIANTS];
+  PetscInt             n = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscTime(&start));
@@ -177,8 +178,8 @@ static PetscErrorCode AIJTCUPlanTuneAsked(Mat A, AIJTCUPlan *plan, SpmmOp op, Pe
   if (!reordered && facts.survey_state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(A, plan));
   if (!reordered && facts.csr_state == AIJTCU_EMPTY) PetscCall(AIJTCUCsrCreate(A, plan));
   PetscCall(AIJTCUFactsGet(A, plan, &facts));
-  format = AIJTCUDecideFormat(o, &facts, &device);
-  PetscCall(AIJTCUTuningCreate(A, plan, &facts, &model, reordered, &format));
+  if (!reordered) n = AIJTCUVariants(&model, o, &facts, &device, variant);
+  PetscCall(AIJTCUTuningCreate(A, plan, &model, reordered, variant, n));
   PetscCall(PetscTime(&end));
   PetscCall(AIJTCUTuningFinish(A, plan, end - start));
   PetscFunctionReturn(PETSC_SUCCESS);

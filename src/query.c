@@ -162,6 +162,8 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   There are no variants where there was no product with as many columns yet, where tuning does not apply (see
   `MatAIJTCUSetTune()`), or where nothing could be timed and the model has decided. A change of the pattern drops them.
 
+  The first variant is the model's choice. It wins untimed where the model has all others much slower.
+
   Where there is no room for another number of columns (see `MatAIJTCUSetTune()`) this is what was found for the nearest
   one, and its times are those of products with as many columns as that.
 

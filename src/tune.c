@@ -3,20 +3,19 @@
    rows of the matrix that stand for all (kernels/proxy/proxy.h). What is found is kept for a pattern, an operation and
    a number of columns. It is a fact for the choice.
 
-   The time of a proxy's product is scaled to the whole matrix. One part is not: the row-major copy of B that some
-   kernels make. It has all of B, with any number of rows, so it is timed by itself and added unscaled. The time of a
-   launch is scaled as if it were work. That adds the same few microseconds to all variants, and the proxy is large
-   enough for it.
+   The time of a proxy's product is scaled to the whole matrix. Two parts are not: the launch, and the row-major copy of
+   B that some kernels make. The copy has all of B, with any number of rows. So these are timed by themselves and added
+   unscaled.
 
    B and C are the proxy's own. When the path of a product is chosen, B need not have its values yet. Numbers that are
    not finite would send sums through another computation.
 
-   The variants are the formats among which a device chooses (AIJTCUFormat()), and the CSR path. The kernels derive the
-   rest from these and from N: how many columns of C a thread block has, and whether a CSR kernel copies B.
+   What is timed is a few formats and the CSR path, but for those that the model has much slower than others
+   (AIJTCUVariants()). The kernels derive the rest from these and from N: how many columns of C a thread block has, and
+   whether a CSR kernel copies B. Where one variant is left, nothing is timed: it is the model's choice.
 
-   Six formats more were variants once: windows of 16, half blocks, panels of 64 with bricks of 16, taller gathered
-   panels. In double precision the winners were not closer to the best of all (kernels/EXPERIMENTS.md), and building
-   bricks of the proxy takes most of the time of tuning.
+   Building bricks takes most of the time of tuning. So the model's choice comes first. Then most of the others are seen
+   to be slower in their first product.
 */
 #include "aijtcuimpl.h"
 
@@ -87,35 +86,31 @@ PetscErrorCode AIJTCUTuningOptions(Mat A, const AIJTCUTuned *t, char **text)
   #include <proxy/proxy.h>
 
 enum {
-  MOST_COLUMNS = 256, /* most columns of the proxy. Kernels cut wider products into tiles of at most 128 */
-  CSR          = AIJTCU_NFORMATS
+  MOST_COLUMNS = 256 /* most columns of the proxy. Kernels cut wider products into tiles of at most 128 */
 };
 
 /* Factor of the fastest time. The first variant within it wins, so that noise seldom changes the choice */
 static const PetscReal tie  = (PetscReal)1.02;
-static const PetscReal near = (PetscReal)1.05; /* factor of the fastest time so far. A slower variant is timed once */
-
-/* Variant k: a format, or zeros for the CSR path */
-static HrpbParams AIJTCUVariantParams(PetscInt k)
-{
-  return k == CSR ? (HrpbParams){0, 0, 0, 0} : AIJTCUFormat((int)k);
-}
+static const PetscReal near = (PetscReal)1.05; /* of the fastest time so far. What is slower is not timed again */
 
 /* What the timings of all variants share */
 typedef struct {
-  AIJTCUTuned       *tuned;
-  const AIJTCUFacts *facts;
-  HrpbProxy          proxy;
-  double             columns; /* columns of the product for each column of the proxy */
-  PetscInt           ncopies; /* copies of B that were timed */
-  int32_t            ldr[3];  /* their leading dimensions: two for bricks, one for CSR */
-  double             copy[3]; /* their times in seconds */
-  double             best;    /* seconds of the proxy's fastest product, scaled parts only; negative at first */
-  double             spent;   /* seconds spent on the proxy's products */
+  AIJTCUTuned         *tuned;
+  const AIJTCUVariant *variant; /* those of tuned, in the same order */
+  HrpbProxy            proxy;
+  double               columns; /* columns of the product for each column of the proxy */
+  PetscInt             ncopies; /* copies of B that were timed, and a launch without one */
+  int32_t              ldr[4];  /* their leading dimensions: two for bricks, one for CSR, zero for none */
+  double               copy[4]; /* their times in seconds */
+  double               best;    /* seconds of the fastest product, as scaled; negative at first */
+  double               spent;   /* seconds spent on the proxy's products */
 } AIJTCUTuneRun;
 
-/* Time the copy of B with this leading dimension. Zero means no copy, which takes no time */
-static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+/*
+   Time what is not scaled: a launch, and the copy of B with this leading dimension, if it is not zero. Nothing is where
+   the proxy is the matrix
+*/
+static PetscErrorCode AIJTCUTimeUnscaled(const AIJTCUDeviceCSR *csr, int32_t ldr, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
   HrpbTiming t;
   PetscInt   k = 0;
@@ -123,7 +118,7 @@ static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AI
   PetscFunctionBegin;
   *err     = HRPB_SUCCESS;
   *seconds = 0;
-  if (!ldr) PetscFunctionReturn(PETSC_SUCCESS);
+  if (r->proxy.share >= 1) PetscFunctionReturn(PETSC_SUCCESS);
   while (k < r->ncopies && r->ldr[k] != ldr) k++;
   if (k == r->ncopies) {
     PetscCheck(k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(r->ldr), PETSC_COMM_SELF, PETSC_ERR_PLIB, "More kinds of copies of B than there is room for");
@@ -138,18 +133,20 @@ static PetscErrorCode AIJTCUTimeCopy(const AIJTCUDeviceCSR *csr, int32_t ldr, AI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Time one variant. The copy of B comes first. A product whose scaled part is already too slow is not timed again. */
-static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *v, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
+/*
+   Time one variant. What is not scaled comes first. A product whose scaled part is already too slow is not timed again
+*/
+static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *format, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
   const double share = r->proxy.share;
   HrpbTiming   t;
   double       once, limit = 1e30;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUTimeCopy(csr, v->brick_rows ? HrpbCopyForBricks(&r->proxy, v) : HrpbCopyForCsr(&r->proxy, &plan->csr.schedule, r->tuned->choice.N), r, &once, err));
+  PetscCall(AIJTCUTimeUnscaled(csr, format->brick_rows ? HrpbCopyForBricks(&r->proxy, format) : HrpbCopyForCsr(&r->proxy, &plan->csr.schedule, r->tuned->choice.N), r, &once, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   if (r->best >= 0) limit = share * (double)near * r->best / r->columns + (1 - share) * once;
-  if (v->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, v, AIJTCUPrecision(AIJTCUGetOptions(plan)), limit, csr->stream, &t));
+  if (format->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, format, AIJTCUPrecision(AIJTCUGetOptions(plan)), limit, csr->stream, &t));
   else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr.schedule, r->tuned->choice.N, limit, csr->stream, &t));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->spent += t.products * t.seconds;
@@ -164,19 +161,17 @@ static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDevi
 */
 static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, AIJTCUTuneRun *r, HrpbError *err)
 {
-  const AIJTCUFacts *facts = r->facts;
-
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < AIJTCU_MOST_VARIANTS; k++) {
-    const HrpbParams v    = AIJTCUVariantParams(k);
-    double           time = 0;
+  for (PetscInt k = 0; k < r->tuned->tuning.nvariants; k++) {
+    const HrpbParams *format = &r->variant[k].format;
+    double            time   = 0;
 
-    if (!(k == CSR ? plan->csr.state == AIJTCU_READY : AIJTCUFormatIsCandidate(facts, &v))) continue;
-    PetscCall(AIJTCUTimeVariant(plan, csr, &v, r, &time, err));
-    if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY || (*err && k == CSR)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!r->variant[k].timed) continue;
+    PetscCall(AIJTCUTimeVariant(plan, csr, format, r, &time, err));
+    if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY || (*err && !format->brick_rows)) PetscFunctionReturn(PETSC_SUCCESS);
     if (*err)
-      PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)v.brick_rows,
-        (int)v.panel_rows, (int)v.block_cols, (int)v.window_cols, HrpbErrorString(*err)));
+      PetscCall(PetscInfo(A, "aijtcu: bricks of %d rows, panels of %d, blocks of %d columns, windows of %d are not timed: %s\n", (int)format->brick_rows,
+        (int)format->panel_rows, (int)format->block_cols, (int)format->window_cols, HrpbErrorString(*err)));
     else {
       r->tuned->variant[k].seconds = (PetscReal)time;
       if (r->best < 0 || time < r->best) r->best = time;
@@ -249,46 +244,56 @@ static PetscInt AIJTCUTuneWinner(const AIJTCUTuned *t, double best)
   return -1;
 }
 
-/* Time the variants and take one. If there are no times, the model's choice stays, which t has */
-static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *facts, const HrpbParams *format, AIJTCUTuned *t)
+/* What variant k is, as a choice */
+static void AIJTCUTuneTake(AIJTCUTuned *t, const AIJTCUVariant variant[], PetscInt k)
 {
-  AIJTCUTuneRun r = {.tuned = t, .facts = facts, .best = -1};
+  t->choice.path   = t->variant[k].path;
+  t->choice.format = variant[k].format;
+}
+
+/* Time the variants and take one. If there are no times, the model's choice stays, which is the first */
+static PetscErrorCode AIJTCUTuneByTime(Mat A, AIJTCUPlan *plan, const AIJTCUVariant variant[], PetscInt n, AIJTCUTuned *t)
+{
+  AIJTCUTuneRun r      = {.tuned = t, .variant = variant, .best = -1};
+  PetscInt      ntimed = 0;
   HrpbError     err;
 
   PetscFunctionBegin;
-  /* there is nothing to multiply, or no bricks to multiply with */
-  if (!facts->matrix.survey.strip_cols16) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt k = 0; k < AIJTCU_MOST_VARIANTS; k++) {
-    const HrpbParams v = AIJTCUVariantParams(k);
+  for (PetscInt k = 0; k < n; k++) {
+    const HrpbParams *v = &variant[k].format;
 
     t->variant[k] = (MatAIJTCUVariant){
-      k == CSR ? MAT_AIJTCU_PATH_CSR : MAT_AIJTCU_PATH_TCU, {v.brick_rows, v.panel_rows, v.block_cols, v.window_cols},
+      v->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_CSR, {v->brick_rows, v->panel_rows, v->block_cols, v->window_cols},
       0};
+    ntimed += variant[k].timed;
   }
-  t->tuning.nvariants = AIJTCU_MOST_VARIANTS;
+  PetscCall(PetscInfo(A, "aijtcu: tuning for %" PetscInt_FMT " columns tries %" PetscInt_FMT " of %" PetscInt_FMT " variants, the model has the others much slower\n", t->choice.N, ntimed, n));
+  t->tuning.nvariants = n;
+  AIJTCUTuneTake(t, variant, 0);
+  if (ntimed == 1) {
+    t->tuning.winner = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUTimeVariantsCSR, &r, &err));
   if (err) PetscCall(PetscInfo(A, "aijtcu: no tuning for %" PetscInt_FMT " columns, the model decides: %s\n", t->choice.N, HrpbErrorString(err)));
   else t->tuning.winner = AIJTCUTuneWinner(t, r.best);
   if (t->tuning.winner < 0) {
     t->tuning.nvariants = 0; /* nothing was compared, even if some were timed */
-    /* this format stays, even if another wins for other numbers of columns */
-    if (t->choice.path == MAT_AIJTCU_PATH_TCU) t->choice.format = *format;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  t->choice.path     = t->variant[t->tuning.winner].path;
-  t->choice.format   = AIJTCUVariantParams(t->tuning.winner);
+  AIJTCUTuneTake(t, variant, t->tuning.winner);
   t->choice.reason   = AIJTCU_REASON_TUNED;
   t->tuning.products = (PetscReal)(r.spent / (double)t->variant[t->tuning.winner].seconds);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
-   Add a choice for the operation and the columns of the model's choice, which it starts from.
+   Add a choice for the operation and the columns of the model's choice, among n variants, of which that is the first.
 
-   The model's choice stays where bricks may be of a reordered matrix in which columns come in runs: the model knows
-   whether that pays. Otherwise the variants are timed. The format of the model is the one that bricks would have.
+   Without variants the model's choice stays: where bricks may be of a reordered matrix, it knows whether that pays, and
+   where there is nothing to multiply.
 */
-PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *facts, const AIJTCUDecision *model, PetscBool reordered, const HrpbParams *format)
+PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *model, PetscBool reordered, const AIJTCUVariant variant[], PetscInt n)
 {
   AIJTCUTunings *all = &plan->tunings;
   AIJTCUTuned   *t;
@@ -305,7 +310,7 @@ PetscErrorCode AIJTCUTuningCreate(Mat A, AIJTCUPlan *plan, const AIJTCUFacts *fa
   t->tuning.winner    = -1;
   t->choice           = (AIJTCUDecision){.op = model->op, .N = model->N, .path = model->path, .reason = model->reason};
   t->choice.reordered = (PetscBool)(reordered && model->path == MAT_AIJTCU_PATH_TCU);
-  if (!reordered) PetscCall(AIJTCUTuneByTime(A, plan, facts, format, t));
+  if (n) PetscCall(AIJTCUTuneByTime(A, plan, variant, n, t));
   t->tuning.variant = t->variant;
   if (t->choice.format.brick_rows) all->format = t->choice.format;
   all->n++;

@@ -1,7 +1,9 @@
-static char help[] = "What -mat_aijtcu_tune proxy finds: the times of all variants as the proxy has them beside those of the whole products, how well they agree, and what the tuning costs. For a GPU.\n\n"
+static char help[] = "What -mat_aijtcu_tune proxy finds: the times of its variants as the proxy has them beside those of the whole products in these and other formats, how well they agree, and what the tuning costs. For a GPU.\n\n"
                      "  ./tune -csv tune.csv\n"
-                     "  ./tune -families elasticity,stencil27 -N 8,32 -csv tune.csv\n\n";
+                     "  ./tune -families elasticity,stencil27 -N 8,32 -csv tune.csv\n"
+                     "  ./tune -f @list.txt -csv tune.csv        the files that a text file names, one a line\n\n";
 
+#include "csrmat.h"
 #include "csv.h"
 #include "family.h"
 #include "machine.h"
@@ -11,23 +13,55 @@ static char help[] = "What -mat_aijtcu_tune proxy finds: the times of all varian
 #include "rounds.h"
 
 enum {
-  MAX_VARIANTS = 16,
-  FEW          = 3 /* least number of variants for which a rank correlation counts */
+  FEW        = 3,                                        /* least number of times for which a rank correlation counts */
+  COLS       = PetscDefined(USE_REAL_SINGLE) ? 128 : 64, /* columns of a block, with bricks of 16 rows */
+  SHORT      = 64,                                       /* the same with bricks of 8 rows */
+  CANDIDATES = PetscDefined(USE_REAL_SINGLE) ? 13 : 14
 };
 
+/*
+   The exhaustive search: the CSR path, all formats that a device chooses, and others, whose blocks are half as wide, or
+   have windows of 16 columns or of single ones. The last needs scalars of 8 bytes
+*/
+static const MatAIJTCUFormat formats[] = {
+  {0,  0,   0,         0 },
+  {16, 128, COLS,      8 },
+  {16, 128, COLS,      4 },
+  {8,  64,  SHORT,     8 },
+  {8,  64,  SHORT,     4 },
+  {8,  64,  SHORT,     1 },
+  {8,  8,   256,       1 },
+  {16, 128, COLS,      16},
+  {16, 64,  COLS,      8 },
+  {16, 128, COLS / 2,  8 },
+  {8,  64,  SHORT / 2, 8 },
+  {8,  64,  256,       1 },
+  {16, 16,  256,       1 },
+  {16, 128, COLS,      2 }
+};
+
+/* What tuning did with a candidate */
+typedef enum {
+  OTHER,  /* it is none of the tuning's variants */
+  PRUNED, /* one that was not timed: the model has another much faster */
+  TIMED
+} Role;
+static const char *const roles[] = {"other", "pruned", "timed"};
+
 typedef struct {
-  char    **family;
-  PetscInt  families, *N, Ns, most; /* the largest N */
+  char    **family, **file;
+  PetscInt  families, files, *N, Ns, most; /* the largest N */
   PetscReal scale;
   PetscBool test;
   char      csv[PETSC_MAX_PATH_LEN], commit[64], machine[128], cuda[16];
 } Options;
 
-/* A variant, and the whole matrix with it */
+/* A candidate of the search, and the whole matrix with it */
 typedef struct {
   char    name[32];
   Variant variant;
   Subject subject;
+  Role    role;
   /* Seconds of a product, as the proxy has it and as it is. Zero where it was not timed, or took another path */
   PetscReal proxy, full;
 } Candidate;
@@ -42,12 +76,16 @@ typedef struct {
 
 static PetscErrorCode GetOptions(Options *o)
 {
+  PetscBool files;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   o->scale = 1;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tuning beside the times of whole products", NULL);
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list of those that examples/bench has", "elasticity,dof8,tetra,stencil27,banded,blockarrow,poisson7,powerlaw,rmat,random", &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list of those that examples/bench has; none by default where there is -f", files ? "" : "elasticity,dof8,tetra,stencil27,banded,blockarrow,poisson7,powerlaw,rmat,random", &o->families, &o->family));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of the matrices by those of a full benchmark", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "4,8,32,128", &o->Ns, &o->N));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
@@ -60,33 +98,32 @@ static PetscErrorCode GetOptions(Options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The whole matrix with a variant that was tuned. It is made if it is not there already */
-static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUVariant *v, Candidate *c)
+/* The whole matrix in a format, zeros for the CSR path. It is made if it is not there already */
+static PetscErrorCode CreateCandidate(const GenerateCSR *csr, const MatAIJTCUFormat *f, Candidate *c)
 {
   PetscFunctionBegin;
   if (c->subject.A) PetscFunctionReturn(PETSC_SUCCESS);
-  if (v->path == MAT_AIJTCU_PATH_CSR) PetscCall(PetscStrncpy(c->name, "csr", sizeof(c->name)));
-  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, v->format.brick_rows, v->format.panel_rows, v->format.block_cols, v->format.window_cols));
-  c->variant         = (Variant){.name = c->name, .ours = PETSC_TRUE, .path = v->path, .brick_rows = v->format.brick_rows, .precision = MAT_AIJTCU_PRECISION_FULL, .reorder = MAT_AIJTCU_REORDER_NEVER, .tune = MAT_AIJTCU_TUNE_NONE};
+  if (!f->brick_rows) PetscCall(PetscStrncpy(c->name, "csr", sizeof(c->name)));
+  else PetscCall(PetscSNPrintf(c->name, sizeof(c->name), "%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT "/%" PetscInt_FMT, f->brick_rows, f->panel_rows, f->block_cols, f->window_cols));
+  c->variant         = (Variant){.name = c->name, .ours = PETSC_TRUE, .path = f->brick_rows ? MAT_AIJTCU_PATH_TCU : MAT_AIJTCU_PATH_CSR, .brick_rows = f->brick_rows, .precision = MAT_AIJTCU_PRECISION_FULL, .reorder = MAT_AIJTCU_REORDER_NEVER, .tune = MAT_AIJTCU_TUNE_NONE};
   c->subject.variant = &c->variant;
   PetscCall(VariantCreateMat(&c->variant, csr, MATSEQAIJ, &c->subject.A));
-  PetscCall(MatAIJTCUSetFormat(c->subject.A, &v->format));
+  PetscCall(MatAIJTCUSetFormat(c->subject.A, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Times of whole products, in turn */
-static PetscErrorCode TimeCandidates(const Operand *c, const GenerateCSR *csr, Mat B, PetscInt N, const MatAIJTCUTuning *tuning, Candidate candidate[])
+static PetscErrorCode TimeCandidates(const Operand *c, const GenerateCSR *csr, Mat B, PetscInt N, Candidate candidate[])
 {
-  Subject  subject[MAX_VARIANTS];
-  Spread   spread[MAX_VARIANTS];
-  PetscInt n = tuning->nvariants;
+  Subject subject[CANDIDATES];
+  Spread  spread[CANDIDATES];
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < n; k++) {
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
     Subject        *s = &candidate[k].subject;
     MatAIJTCUCounts before;
 
-    PetscCall(CreateCandidate(csr, &tuning->variant[k], &candidate[k]));
+    PetscCall(CreateCandidate(csr, &formats[k], &candidate[k]));
     PetscCall(OperandCreateMat(c, csr->m, N, &s->C));
     PetscCall(ExamplePathCounts(s->A, &before));
     PetscCall((*ProductOperations.begin)(s, B));
@@ -94,14 +131,13 @@ static PetscErrorCode TimeCandidates(const Operand *c, const GenerateCSR *csr, M
     PetscCall(TimeOnce(s, B, ProductOperations.numeric, &s->once));
     subject[k] = *s;
   }
-  PetscCall(TimeInTurn(n, subject, B, ProductOperations.numeric, spread));
-  for (PetscInt k = 0; k < n; k++) {
+  PetscCall(TimeInTurn(CANDIDATES, subject, B, ProductOperations.numeric, spread));
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
     Subject  *s = &candidate[k].subject;
     PetscBool as_set;
 
     PetscCall(PetscStrcmp(s->path, MatAIJTCUPaths[candidate[k].variant.path], &as_set));
-    candidate[k].proxy = tuning->variant[k].seconds;
-    candidate[k].full  = as_set ? spread[k].median : 0;
+    candidate[k].full = as_set ? spread[k].median : 0;
     PetscCall((*ProductOperations.end)(s, B));
     PetscCall(MatDestroy(&s->C));
   }
@@ -117,11 +153,11 @@ static PetscBool IsRanked(const Candidate *c)
    Rank among those that are ranked, from 1. Equal times share the mean of their ranks. Ranks are of the proxy's times,
    or of the whole products'.
 */
-static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool full)
+static PetscReal RankOf(const Candidate c[], PetscInt i, PetscBool full)
 {
   PetscReal rank = 1;
 
-  for (PetscInt k = 0; k < n; k++) {
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
     const PetscReal mine = full ? c[i].full : c[i].proxy, other = full ? c[k].full : c[k].proxy;
 
     if (k == i || !IsRanked(&c[k])) continue;
@@ -132,15 +168,15 @@ static PetscReal RankOf(PetscInt n, const Candidate c[], PetscInt i, PetscBool f
 }
 
 /* Spearman's correlation of the ranks. ranked is the number of ranks */
-static PetscReal RankCorrelation(PetscInt n, const Candidate c[], PetscInt *ranked)
+static PetscReal RankCorrelation(const Candidate c[], PetscInt *ranked)
 {
   PetscReal xy = 0, xx = 0, yy = 0, mean;
 
   *ranked = 0;
-  for (PetscInt k = 0; k < n; k++) *ranked += IsRanked(&c[k]);
+  for (PetscInt k = 0; k < CANDIDATES; k++) *ranked += IsRanked(&c[k]);
   mean = (*ranked + 1) / (PetscReal)2;
-  for (PetscInt k = 0; k < n; k++) {
-    const PetscReal x = RankOf(n, c, k, PETSC_FALSE) - mean, y = RankOf(n, c, k, PETSC_TRUE) - mean;
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
+    const PetscReal x = RankOf(c, k, PETSC_FALSE) - mean, y = RankOf(c, k, PETSC_TRUE) - mean;
 
     if (!IsRanked(&c[k])) continue;
     xy += x * y;
@@ -150,87 +186,94 @@ static PetscReal RankCorrelation(PetscInt n, const Candidate c[], PetscInt *rank
   return xx > 0 && yy > 0 ? xy / PetscSqrtReal(xx * yy) : 0;
 }
 
-static PetscErrorCode AppendRows(const Options *o, const char name[], const GenerateCSR *csr, PetscInt N, const MatAIJTCUTuning *tuning, const Candidate c[], PetscReal loss, PetscReal correlation, PetscInt ranked)
+static PetscErrorCode AppendRows(const Options *o, const char name[], const GenerateCSR *csr, PetscInt N, const MatAIJTCUTuning *tuning, const Candidate c[], PetscInt winner, PetscReal loss, PetscReal correlation, PetscInt ranked)
 {
-  const PetscReal winner = c[tuning->winner].full;
-  char            petsc[32];
-  FILE           *fp;
+  char  petsc[32];
+  FILE *fp;
 
   PetscFunctionBegin;
   if (!o->csv[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, "matrix,rows,nonzeros,N,candidate,path,proxy_s,full_s,proxy_rank,full_rank,wins,loss_percent,correlation,ranked,share,timed_products,tuning_products,tuning_s,precision,commit,petsc,cuda,machine", &fp));
-  for (PetscInt k = 0; k < tuning->nvariants; k++) {
+  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, "matrix,rows,nonzeros,N,candidate,path,role,proxy_s,full_s,proxy_rank,full_rank,wins,loss_percent,correlation,ranked,share,timed_products,tuning_products,tuning_s,precision,commit,petsc,cuda,machine", &fp));
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
     const PetscBool is = IsRanked(&c[k]);
 
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%.4e,%.4e,%g,%g,", name, csr->m, csr->i[csr->m], N, c[k].name, MatAIJTCUPaths[c[k].variant.path], (double)c[k].proxy, (double)c[k].full, is ? (double)RankOf(tuning->nvariants, c, k, PETSC_FALSE) : 0, is ? (double)RankOf(tuning->nvariants, c, k, PETSC_TRUE) : 0));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%d,%.2f,%.4f,%" PetscInt_FMT ",%.4f,%.2f,%.2f,%.4e,%s,%s,%s,%s,\"%s\"\n", (int)(k == tuning->winner), (double)loss, (double)correlation, ranked, (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / winner), (double)tuning->seconds, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, o->cuda, o->machine));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%.4e,%.4e,%g,%g,", name, csr->m, csr->i[csr->m], N, c[k].name, MatAIJTCUPaths[c[k].variant.path], roles[c[k].role], (double)c[k].proxy, (double)c[k].full, is ? (double)RankOf(c, k, PETSC_FALSE) : 0, is ? (double)RankOf(c, k, PETSC_TRUE) : 0));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%d,%.2f,%.4f,%" PetscInt_FMT ",%.4f,%.2f,%.2f,%.4e,%s,%s,%s,%s,\"%s\"\n", (int)(k == winner), (double)loss, (double)correlation, ranked, (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / c[winner].full), (double)tuning->seconds, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, o->cuda, o->machine));
   }
   PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Compare(const Options *o, const char name[], const GenerateCSR *csr, PetscInt N, const MatAIJTCUTuning *tuning, const Candidate c[], Totals *totals)
+static PetscErrorCode PrintRows(const Candidate c[])
 {
-  PetscInt  best = tuning->winner, ranked;
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
+    char proxy[32];
+
+    PetscCall(PetscSNPrintf(proxy, sizeof(proxy), "%.4f ms", 1e3 * (double)c[k].proxy));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "      %-14s proxy %s, full %.4f ms\n", c[k].name, c[k].role == TIMED ? proxy : roles[c[k].role], 1e3 * (double)c[k].full));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const Options *o, const char name[], const GenerateCSR *csr, PetscInt N, const MatAIJTCUTuning *tuning, const Candidate c[], PetscInt winner, Totals *totals)
+{
+  PetscInt  best = winner, ranked;
   PetscReal loss, correlation;
 
   PetscFunctionBegin;
-  if (!(c[best].full > 0)) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": %s has won, but whole products took another path, or no time: left out\n", N, c[best].name));
+  if (!(c[winner].full > 0)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": %s has won, but whole products took another path, or no time: left out\n", N, c[winner].name));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (PetscInt k = 0; k < tuning->nvariants; k++) {
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
     if (c[k].full > 0 && c[k].full < c[best].full) best = k;
   }
-  loss        = 100 * (c[tuning->winner].full / c[best].full - 1);
-  correlation = RankCorrelation(tuning->nvariants, c, &ranked);
+  loss        = 100 * (c[winner].full / c[best].full - 1);
+  correlation = RankCorrelation(c, &ranked);
   totals->cases++;
   totals->good += loss <= 5;
   totals->ranked += ranked >= FEW;
   totals->agree += ranked >= FEW && correlation >= (PetscReal)0.9;
-  PetscCall(AppendRows(o, name, csr, N, tuning, c, loss, correlation, ranked));
+  PetscCall(AppendRows(o, name, csr, N, tuning, c, winner, loss, correlation, ranked));
   if (o->test) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": %s, %.1f %% slower than the best, %s; rank correlation %.2f of %" PetscInt_FMT "; proxy of %.1f %% of the rows; timed products take %.1f of the winner's, all of the tuning %.1f\n", N, c[tuning->winner].name, (double)loss, c[best].name, (double)correlation, ranked, 100 * (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / c[tuning->winner].full)));
-  for (PetscInt k = 0; k < tuning->nvariants; k++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "      %-14s proxy %.4f ms, full %.4f ms\n", c[k].name, 1e3 * (double)c[k].proxy, 1e3 * (double)c[k].full));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": %s, %.1f %% slower than the best, %s; rank correlation %.2f of %" PetscInt_FMT "; proxy of %.1f %% of the rows; timed products take %.1f of the winner's, all of the tuning %.1f\n", N, c[winner].name, (double)loss, c[best].name, (double)correlation, ranked, 100 * (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / c[winner].full)));
+  PetscCall(PrintRows(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   The variants that were tuned, and the other formats of the exhaustive search. v has room for all. In the other
-   formats, blocks are as wide as those of the variants with bricks of as many rows, half as wide, or have windows of
-   single columns.
-*/
-static PetscErrorCode AddFormats(const MatAIJTCUTuning *tuning, MatAIJTCUVariant v[], MatAIJTCUTuning *all)
+/* What tuning found for each candidate, and which of them has won */
+static PetscErrorCode TakeTuning(const MatAIJTCUTuning *tuning, Candidate candidate[], PetscInt *winner)
 {
-  /* Block columns with bricks of 16 rows, and of 8 rows */
-  const PetscInt         cols = tuning->variant[0].format.block_cols, cols8 = tuning->variant[2].format.block_cols;
-  const MatAIJTCUVariant others[] = {
-    {MAT_AIJTCU_PATH_TCU, {16, 128, cols, 16}, 0},
-    {MAT_AIJTCU_PATH_TCU, {16, 64, cols, 8}, 0},
-    {MAT_AIJTCU_PATH_TCU, {16, 128, cols / 2, 8}, 0},
-    {MAT_AIJTCU_PATH_TCU, {8, 64, cols8 / 2, 8}, 0},
-    {MAT_AIJTCU_PATH_TCU, {8, 64, 256, 1}, 0},
-    {MAT_AIJTCU_PATH_TCU, {16, 16, 256, 1}, 0}};
-  const PetscInt nothers = (PetscInt)PETSC_STATIC_ARRAY_LENGTH(others);
-
   PetscFunctionBegin;
-  PetscCheck(tuning->nvariants + nothers <= MAX_VARIANTS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "More variants than there is room for");
-  PetscCall(PetscArraycpy(v, tuning->variant, tuning->nvariants));
-  PetscCall(PetscArraycpy(v + tuning->nvariants, others, nothers));
-  *all         = *tuning;
-  all->variant = v;
-  all->nvariants += nothers;
+  *winner = -1;
+  for (PetscInt k = 0; k < CANDIDATES; k++) {
+    Candidate *c = &candidate[k];
+
+    c->role  = OTHER;
+    c->proxy = 0;
+    for (PetscInt i = 0; i < tuning->nvariants; i++) {
+      PetscBool same;
+
+      PetscCall(PetscMemcmp(&tuning->variant[i].format, &formats[k], sizeof(formats[k]), &same));
+      if (!same) continue;
+      c->proxy = tuning->variant[i].seconds;
+      c->role  = c->proxy > 0 ? TIMED : PRUNED;
+      if (i == tuning->winner) *winner = k;
+    }
+  }
+  PetscCheck((*winner >= 0) == (tuning->winner >= 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "A format has won that the search does not have");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Each N gets a new matrix, because bricks of a matrix have one format for all numbers of columns */
 static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const GenerateCSR *csr, const Operand *b, const Operand *c, PetscInt N, Candidate candidate[], Totals *totals)
 {
-  Subject          tuned;
-  MatAIJTCUTuning  tuning, all;
-  MatAIJTCUVariant variant[MAX_VARIANTS];
-  Mat              B;
+  Subject         tuned;
+  MatAIJTCUTuning tuning;
+  PetscInt        winner;
+  Mat             B;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&tuned, sizeof(tuned)));
@@ -241,10 +284,10 @@ static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const 
   PetscCall((*ProductOperations.begin)(&tuned, B));
   PetscCall((*ProductOperations.end)(&tuned, B));
   PetscCall(MatAIJTCUGetTuning(tuned.A, N, &tuning));
-  if (tuning.winner >= 0) {
-    PetscCall(AddFormats(&tuning, variant, &all));
-    PetscCall(TimeCandidates(c, csr, B, N, &all, candidate));
-    PetscCall(Compare(o, name, csr, N, &all, candidate, totals));
+  PetscCall(TakeTuning(&tuning, candidate, &winner));
+  if (winner >= 0) {
+    PetscCall(TimeCandidates(c, csr, B, N, candidate));
+    PetscCall(Compare(o, name, csr, N, &tuning, candidate, winner, totals));
   } else if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": nothing is tuned, the model decides\n", N));
   PetscCall(MatDestroy(&tuned.A));
   PetscCall(MatDestroy(&tuned.C));
@@ -252,19 +295,23 @@ static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode RunFamily(const Options *o, const char name[], Operand *b, Operand *c, Totals *totals)
+/* The k-th matrix: one that is generated, or that of a file */
+static PetscErrorCode RunMatrix(const Options *o, PetscInt k, Operand *b, Operand *c, Totals *totals)
 {
-  Candidate   candidate[MAX_VARIANTS];
+  const char *name = k < o->families ? o->family[k] : o->file[k - o->families], *base = strrchr(name, '/');
+  Candidate   candidate[CANDIDATES];
   GenerateCSR csr;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(candidate, sizeof(candidate)));
-  PetscCall(FamilyRows(name, o->scale, &csr));
+  if (k < o->families) PetscCall(FamilyRows(name, o->scale, &csr));
+  else PetscCall(ExampleCSRLoad(name, &csr));
+  if (base) name = base + 1;
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %" PetscInt_FMT " x %" PetscInt_FMT ", %" PetscInt_FMT " nonzeros\n", name, csr.m, csr.n, csr.i[csr.m]));
   PetscCall(OperandReserve(b, csr.n, o->most));
   PetscCall(OperandReserve(c, csr.m, o->most));
   for (PetscInt k = 0; k < o->Ns; k++) PetscCall(TuneAndCompare(o, name, &csr, b, c, o->N[k], candidate, totals));
-  for (PetscInt k = 0; k < MAX_VARIANTS; k++) PetscCall(MatDestroy(&candidate[k].subject.A));
+  for (PetscInt k = 0; k < CANDIDATES; k++) PetscCall(MatDestroy(&candidate[k].subject.A));
   PetscCall(GenerateCSRDestroy(&csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,11 +335,12 @@ int main(int argc, char **args)
   PetscCall(ExampleCUDAVersion(A, o.cuda, sizeof(o.cuda)));
   PetscCall(MatGetVecType(A, &b.type));
   c.type = b.type;
-  for (PetscInt k = 0; k < o.families; k++) PetscCall(RunFamily(&o, o.family[k], &b, &c, &totals));
+  for (PetscInt k = 0; k < o.families + o.files; k++) PetscCall(RunMatrix(&o, k, &b, &c, &totals));
   if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the winner is within 5 %% of the best in %" PetscInt_FMT " of %" PetscInt_FMT " cases, the rank correlation 0.9 at least in %" PetscInt_FMT " of %" PetscInt_FMT "\n", o.machine, totals.good, totals.cases, totals.agree, totals.ranked));
   PetscCall(OperandDestroy(&b));
   PetscCall(OperandDestroy(&c));
   PetscCall(ExampleListDestroy(o.families, &o.family));
+  PetscCall(ExampleListDestroy(o.files, &o.file));
   PetscCall(PetscFree(o.N));
   PetscCall(MatDestroy(&A));
   PetscCall(PetscFinalize());
@@ -303,5 +351,10 @@ int main(int argc, char **args)
 
    test: # that it runs, with whole products where there is a GPU
       args: -test_output -families elasticity,rmat -scale 0.0005 -N 3,8
+
+   test: # of a file, with more rows than columns
+      suffix: file
+      localrunfiles: rectangle.mtx
+      args: -test_output -f rectangle.mtx -N 3
 
 TEST*/

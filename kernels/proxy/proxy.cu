@@ -17,8 +17,13 @@ enum {
   MOST_SEGMENTS = 4096, /* segments that are looked at; those of a larger matrix are spread over it */
   WAVE_PANELS   = 6,    /* panels of WAVE_ROWS rows on a multiprocessor: whole waves of 1, 2 and 3 thread blocks */
   WAVE_ROWS     = 128,
-  TIMED         = 3 /* the most products */
+  BUSY          = 1 << 16, /* scalars that one thread block fills in some 10 microseconds */
+  TIMED         = 2        /* the most products */
 };
+
+/* Factor that the first product may take of the time of the next one, because it finds less in caches */
+static const double cold = 1.15;
+
 static_assert((int)HRPB_THREADS == (int)HRPB_UNIT_ROWS, "a thread for each row of a unit");
 
 /* Whether a row, sorted, has a column */
@@ -167,6 +172,13 @@ static HrpbError ChooseAndGather(int64_t nrows, const HrpbInt *rowptr, const Hrp
   return err;
 }
 
+static HrpbError FillDense(HrpbScalar *x, int64_t n, int64_t most_blocks, cudaStream_t stream)
+{
+  Fill<<<HrpbGrid(n, HRPB_THREADS, most_blocks), HRPB_THREADS, 0, stream>>>(x, n);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
 static HrpbError MakeDense(int64_t N, HrpbStream stream, HrpbProxy *p)
 {
   p->N   = N;
@@ -174,9 +186,7 @@ static HrpbError MakeDense(int64_t N, HrpbStream stream, HrpbProxy *p)
   p->ldc = p->nrows;
   HrpbCall(HrpbAllocate(&p->B, p->ldb * N, stream));
   HrpbCall(HrpbAllocate(&p->C, p->ldc * N, stream));
-  Fill<<<HrpbGrid(p->ldb * N, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(p->B, p->ldb * N);
-  HrpbCallCuda(cudaGetLastError());
-  return HRPB_SUCCESS;
+  return FillDense(p->B, p->ldb * N, INT32_MAX, stream);
 }
 
 HrpbError HrpbSegmentRowsDevice(int64_t *segment_rows)
@@ -218,12 +228,26 @@ void HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream)
   memset(p, 0, sizeof(*p));
 }
 
-template <typename F> static HrpbError TimeOnce(F multiply, cudaEvent_t event[2], cudaStream_t stream, double *seconds)
+/* Launch what multiply(stream) launches: by its graph, if there is one */
+template <typename F> static HrpbError Launch(F multiply, SpmmGraph graph, cudaStream_t stream)
 {
-  float ms;
+  if (!graph) return multiply(stream);
+  HrpbCallCuda(cudaGraphLaunch(graph, stream));
+  return HRPB_SUCCESS;
+}
 
+/*
+   The device is busy until the host has launched what is timed. Otherwise it would wait for the host, for longer than
+   small products take
+*/
+template <typename F> static HrpbError TimeOnce(const HrpbProxy *p, F multiply, SpmmGraph graph, const cudaEvent_t event[2], cudaStream_t stream, double *seconds)
+{
+  const int64_t n = p->ldb * p->N;
+  float         ms;
+
+  HrpbCall(FillDense(p->B, n < BUSY ? n : BUSY, 1, stream));
   HrpbCallCuda(cudaEventRecord(event[0], stream));
-  HrpbCall(multiply());
+  HrpbCall(Launch(multiply, graph, stream));
   HrpbCallCuda(cudaEventRecord(event[1], stream));
   HrpbCallCuda(cudaEventSynchronize(event[1]));
   HrpbCallCuda(cudaEventElapsedTime(&ms, event[0], event[1]));
@@ -232,33 +256,50 @@ template <typename F> static HrpbError TimeOnce(F multiply, cudaEvent_t event[2]
 }
 
 /*
-   L2 keeps what it has of B from the product before. With an empty L2 the proxy would wait for memory more often than
-   the matrix does: next to its segments it reads more rows of B for each row of A
+   L2 has of B what it can, as after a product: it was filled with the same numbers again. With an empty L2 the proxy
+   would wait for memory more often than the matrix does: next to its segments it reads more rows of B for each row of
+   A. The first product may lack other things, so it only tells whether there is to be another. A graph has loaded the
+   kernels; without one a product does
 */
-template <typename F> static HrpbError TimeWith(F multiply, double limit, cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
+template <typename F> static HrpbError TimeWith(const HrpbProxy *p, F multiply, SpmmGraph graph, double limit, const cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
 {
+  t->products = graph ? 0 : 1;
+  if (graph) HrpbCallCuda(cudaGraphUpload(graph, stream));
+  else HrpbCall(multiply(stream));
+  HrpbCall(FillDense(p->B, p->ldb * p->N, INT32_MAX, stream));
   for (int timed = 0; timed < TIMED; timed++) {
     double seconds = 0;
 
-    HrpbCall(TimeOnce(multiply, event, stream, &seconds));
+    HrpbCall(TimeOnce(p, multiply, graph, event, stream, &seconds));
     t->products++;
     if (!timed || seconds < t->seconds) t->seconds = seconds;
-    if (t->seconds > limit) break;
+    if (t->seconds > cold * limit) break;
   }
   return HRPB_SUCCESS;
 }
 
-template <typename F> static HrpbError Time(F multiply, double limit, cudaStream_t stream, HrpbTiming *t)
+template <typename F> static HrpbError CallLaunch(void *multiply, HrpbStream stream)
 {
+  return (*(F *)multiply)(stream);
+}
+
+/*
+   Time what multiply(stream) launches. Products that come again are graphs, in which several kernels take little longer
+   than one. So are these
+*/
+template <typename F> static HrpbError Time(const HrpbProxy *p, F multiply, double limit, cudaStream_t stream, HrpbTiming *t)
+{
+  SpmmGraph   graph    = SpmmCapture(CallLaunch<F>, &multiply);
   cudaEvent_t event[2] = {NULL, NULL};
   cudaError_t cuda     = cudaEventCreate(&event[0]);
   HrpbError   err;
 
   if (cuda == cudaSuccess) cuda = cudaEventCreate(&event[1]);
-  err = cuda == cudaSuccess ? TimeWith(multiply, limit, event, stream, t) : HrpbDeviceError(cuda);
+  err = cuda == cudaSuccess ? TimeWith(p, multiply, graph, limit, event, stream, t) : HrpbDeviceError(cuda);
   for (int i = 0; i < 2; i++) {
     if (event[i] && (cuda = cudaEventDestroy(event[i])) != cudaSuccess && !err) err = HrpbDeviceError(cuda);
   }
+  if (graph && (cuda = cudaGraphExecDestroy(graph)) != cudaSuccess && !err) err = HrpbDeviceError(cuda);
   return err;
 }
 
@@ -312,12 +353,9 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
 {
   const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
   const SpmmKernel  *kernel;
-  const SpmmDevice  *device;
   SpmmMatrix         A;
-  HrpbSchedule       few;
   size_t             bytes;
 
-  HrpbCall(SpmmGetDevice(&device));
   HrpbCall(ChooseForBricks(&h->params, h, p->N, &kernel));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   if (t->ldr && h->params.window_cols > 1) return HRPB_ERR_UNSUPPORTED;
@@ -327,13 +365,7 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
   A = {.nrows = p->nrows, .ncols = p->ncols, .hrpb = h, .schedule = s, .brick_values = *values, .precision = precision};
   HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
   HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
-  few = *s;
-  if (!s->nsplit && s->nitems > device->nsm) few.nitems = device->nsm; /* panels: one for each multiprocessor */
-  t->products = (double)few.nitems / (double)s->nitems;
-  A.schedule  = &few;
-  HrpbCall(SpmmRun(kernel, &A, &plain, *work, stream));
-  A.schedule = s;
-  return Time([&] { return SpmmRun(kernel, &A, &plain, *work, stream); }, limit, stream, t);
+  return Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit, stream, t);
 }
 
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t)
@@ -370,18 +402,20 @@ static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, Hr
 }
 
 /*
-   The panels of csr-staged are not whole waves in the proxy. Some multiprocessors have none in the last turn, so it
-   counts for the share of those that have one
+   The panels of csr-staged are not whole waves in the proxy. Some multiprocessors have none in the last turn, so its
+   time counts for the share of those that have one. 1 for the matrix itself, and for other kernels
 */
-static HrpbError CountWholeTurns(const HrpbProxy *p, const CsrSchedule *s, HrpbTiming *t)
+static HrpbError ShareOfTurns(const HrpbProxy *p, const CsrSchedule *s, double *share)
 {
   const SpmmDevice *device;
   int64_t           npanels, turns;
 
+  *share = 1;
+  if (!s->panel_rows || p->share >= 1) return HRPB_SUCCESS;
   HrpbCall(SpmmGetDevice(&device));
   npanels = (p->nrows + s->panel_rows - 1) / s->panel_rows;
   turns   = (npanels + device->nsm - 1) / device->nsm;
-  t->seconds *= (double)npanels / (double)(turns * device->nsm);
+  *share  = (double)npanels / (double)(turns * device->nsm);
   return HRPB_SUCCESS;
 }
 
@@ -395,6 +429,7 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   const SpmmMatrix   A     = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
   const SpmmKernel  *kernel;
   size_t             bytes;
+  double             share;
 
   s->rows_entries  = matrix->rows_entries;
   s->narrow_tiles  = matrix->narrow_tiles;
@@ -403,26 +438,26 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   s->longest       = matrix->longest;
   HrpbCall(ChooseForCsr(matrix, N, &kernel));
   HrpbCall(CsrSamePanels(p, matrix, stream, s));
-  t->ldr      = LeadingDimensionOfCopy(kernel, p->N);
-  t->products = 1;
+  t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
   HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
-  HrpbCall(SpmmRun(kernel, &A, &plain, *work, stream));
-  HrpbCall(Time([&] { return SpmmRun(kernel, &A, &plain, *work, stream); }, limit, stream, t));
-  return s->panel_rows && p->share < 1 ? CountWholeTurns(p, s, t) : HRPB_SUCCESS;
+  HrpbCall(ShareOfTurns(p, s, &share));
+  HrpbCall(Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit / share, stream, t));
+  t->seconds *= share;
+  return HRPB_SUCCESS;
 }
 
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
 {
-  CsrSchedule s;
+  CsrSchedule s    = *matrix; /* its arrays, too, are those of the proxy if it is the matrix */
   uint8_t    *work = NULL;
   HrpbError   err;
 
   *t = {};
-  HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
+  if (p->share < 1) HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
   err = TimeCsr(p, matrix, N, limit, stream, &s, &work, t);
   err = HrpbFree(work, err, stream);
-  CsrScheduleDestroyDevice(&s, stream);
+  if (p->share < 1) CsrScheduleDestroyDevice(&s, stream);
   return err;
 }
 
@@ -431,12 +466,9 @@ HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream,
   const int32_t N = (int32_t)p->N, nrows = (int32_t)p->ncols;
   HrpbScalar   *R = NULL;
   HrpbError     err;
-  const auto    copy = [&] { return RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, stream); };
 
-  *t          = {};
-  t->products = 1;
+  *t = {};
   HrpbCall(HrpbAllocate(&R, (int64_t)nrows * ldr, stream));
-  err = copy();
-  if (!err) err = Time(copy, 1e30, stream, t);
+  err = Time(p, [&](cudaStream_t at) { return ldr ? RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, at) : FillDense(p->C, 0, 1, at); }, 1e30, stream, t);
   return HrpbFree(R, err, stream);
 }

@@ -73,8 +73,8 @@ HrpbError HrpbProxyCreateDevice(int64_t nrows, int64_t ncols, const HrpbInt *row
 void      HrpbProxyDestroyDevice(HrpbProxy *p, HrpbStream stream);
 
 typedef struct {
-  double  seconds;  /* seconds of a product, the shortest of a few */
-  double  products; /* made for that. The first loads the kernel, is not timed, and has only some rows if it can */
+  double  seconds;  /* seconds of a product, the shortest of those that were timed */
+  int32_t products; /* made for that. Where CUDA has no graphs one is not timed, but loads the kernels */
   int32_t ldr;      /* leading dimension of the row-major copy of all of B, or zero where none is made */
 } HrpbTiming;
 
@@ -84,8 +84,8 @@ int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 
 /*
    Time products of the proxy by bricks with these parameters, and by the kernel on CSR that a matrix with this schedule
-   gets for N columns. The proxy may have fewer columns than N. Where one product takes longer than limit, it is the
-   only one that is timed. Both wait for the stream.
+   gets for N columns. The proxy may have fewer columns than N. Where the first product takes clearly longer than limit,
+   it is the only one. Both wait for the stream.
 
    HRPB_ERR_UNSUPPORTED: windows are wider than a column and the kernel that stages them does not take the format, or
    the kernel on CSR takes the matrix and not the proxy
@@ -93,7 +93,7 @@ int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t);
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t);
 
-/* Time a copy of B alone, with this leading dimension */
+/* Time a copy of B alone, with this leading dimension; with zero, the launch of a kernel that does nothing */
 HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream, HrpbTiming *t);
 
 #ifdef __cplusplus

@@ -315,11 +315,13 @@ void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, ui
 /* The runtime. Streams do all work at once, and events have no time */
 enum cudaError_t {
   cudaSuccess,
-  cudaErrorMemoryAllocation       = 2,
-  cudaErrorInvalidDeviceFunction  = 98,
-  cudaErrorInvalidDevice          = 101,
-  cudaErrorNoKernelImageForDevice = 209,
-  cudaErrorUnsupportedPtxVersion  = 222
+  cudaErrorMemoryAllocation         = 2,
+  cudaErrorInvalidDeviceFunction    = 98,
+  cudaErrorInvalidDevice            = 101,
+  cudaErrorNoKernelImageForDevice   = 209,
+  cudaErrorUnsupportedPtxVersion    = 222,
+  cudaErrorNotSupported             = 801,
+  cudaErrorStreamCaptureInvalidated = 901
 };
 enum cudaMemcpyKind {
   cudaMemcpyHostToDevice = 1,
@@ -344,12 +346,20 @@ enum cudaFuncAttribute {
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeProgrammaticStreamSerialization
 };
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeRelaxed
+};
+enum {
+  cudaStreamNonBlocking = 1
+};
 enum cudaDataType {
   CUDA_R_32F,
   CUDA_R_64F
 };
-typedef struct CUstream_st *cudaStream_t;
-typedef struct CUevent_st  *cudaEvent_t;
+typedef struct CUstream_st    *cudaStream_t;
+typedef struct CUevent_st     *cudaEvent_t;
+typedef struct CUgraph_st     *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
 struct cudaDeviceProp {
   char   name[256];
   int    major;
@@ -442,6 +452,16 @@ static inline cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent
   *ms = 1;
   return cudaSuccess;
 }
+/* There are no graphs: who asks for one has to do without */
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *, unsigned int) { return cudaSuccess; }
+static inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+static inline cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) { return cudaErrorNotSupported; }
+static inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *) { return cudaErrorNotSupported; }
+static inline cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *, cudaGraph_t, unsigned long long) { return cudaErrorNotSupported; }
+static inline cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaErrorNotSupported; }
+static inline cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) { return cudaErrorNotSupported; }
+static inline cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+static inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t) { return cudaSuccess; }
 static inline cudaError_t cudaRuntimeGetVersion(int *version)
 {
   *version = 0;

@@ -722,6 +722,68 @@ static PetscErrorCode TestTunedOrder(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What tuning chooses among, and which of these are timed: a text for each, a star for those that are not */
+static PetscErrorCode CheckVariants(const Question *q, PetscInt N, const char right[], const char what[])
+{
+  AIJTCUOptions  untuned = q->o;
+  AIJTCUDecision model;
+  AIJTCUVariant  variant[AIJTCU_MOST_VARIANTS];
+  PetscInt       n;
+  char           found[256] = "";
+  PetscBool      same;
+
+  PetscFunctionBegin;
+  untuned.tune = MAT_AIJTCU_TUNE_NONE;
+  model        = AIJTCUDecide(SPMM_OP_PRODUCT, &untuned, &q->f, N, q->device);
+  n            = AIJTCUVariants(&model, &q->o, &q->f, q->device, variant);
+  for (PetscInt k = 0; k < n; k++) {
+    const HrpbParams *f = &variant[k].format;
+    char              text[64];
+
+    if (f->brick_rows) PetscCall(PetscSNPrintf(text, sizeof(text), "%s%d/%d/%d%s", k ? " " : "", (int)f->brick_rows, (int)f->panel_rows, (int)f->window_cols, variant[k].timed ? "" : "*"));
+    else PetscCall(PetscSNPrintf(text, sizeof(text), "%scsr%s", k ? " " : "", variant[k].timed ? "" : "*"));
+    PetscCall(PetscStrlcat(found, text, sizeof(found)));
+  }
+  PetscCall(PetscStrcmp(found, right, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %" PetscInt_FMT " columns: tuning chooses among %s, not %s\n", what, N, found, right));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The model's choice comes first. What it has much slower than another is not timed */
+static PetscErrorCode TestVariants(void)
+{
+  const AIJTCUTuned tuned = {.choice = {.op = SPMM_OP_PRODUCT, .N = 10, .path = MAT_AIJTCU_PATH_TCU, .reason = AIJTCU_REASON_TUNED, .format = {8, 64, 64, 8}}};
+  Question          q     = Ask(&banded);
+
+  PetscFunctionBegin;
+  PetscCall(CheckVariants(&q, 128, "16/128/8 16/128/4 8/64/4 8/64/1* csr*", banded.name));
+  q.f.csr_state = AIJTCU_REFUSED;
+  PetscCall(CheckVariants(&q, 128, "16/128/8 16/128/4 8/64/4 8/64/1*", "no schedule for CSR"));
+  q.f.csr_state                  = AIJTCU_READY;
+  q.f.matrix.survey.strip_cols16 = 0;
+  PetscCall(CheckVariants(&q, 128, "", "nothing to multiply"));
+  q = Ask(&dof8);
+  PetscCall(CheckVariants(&q, 32, "8/64/8 16/128/4 8/64/4 8/64/1 csr*", dof8.name));
+  q = Ask(&stencil27);
+  PetscCall(CheckVariants(&q, 8, "csr 16/128/8* 16/128/4* 8/64/4* 8/64/1*", stencil27.name));
+  q = Ask(&tetra);
+  PetscCall(CheckVariants(&q, 4, "csr 16/128/4 8/64/4 8/64/1", tetra.name));
+  PetscCall(CheckVariants(&q, 128, "16/128/4 8/64/4 8/64/1* csr*", tetra.name));
+  q.o.tune         = MAT_AIJTCU_TUNE_PROXY;
+  q.f.tuned        = &tuned;
+  q.f.ntuned       = 1;
+  q.f.tuned_format = tuned.choice.format;
+  PetscCall(CheckVariants(&q, 4, "csr 8/64/8", "a format has won"));
+  PetscCall(CheckVariants(&q, 128, "8/64/8 csr*", "a format has won"));
+  q                = Ask(&uniform);
+  q.f.order_state  = AIJTCU_REFUSED;
+  q.f.order_levels = 4096;
+  PetscCall(CheckVariants(&q, 32, "csr 8/8/1* 8/64/1*", uniform.name));
+  q.f.csr_state = AIJTCU_REFUSED;
+  PetscCall(CheckVariants(&q, 32, "", "CSR without a schedule"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -762,6 +824,7 @@ int main(int argc, char **argv)
     PetscCall(TestReordering());
     PetscCall(TestForced());
     PetscCall(TestTunedOrder());
+    PetscCall(TestVariants());
   }
   PetscCall(PetscFinalize());
   return 0;
