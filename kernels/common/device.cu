@@ -1,5 +1,5 @@
 /*
-   Errors of CUDA, and what is known of a device.
+   Errors of CUDA, numbers that come from a device, and what is known of it.
 */
 #include <stdio.h>
 
@@ -17,6 +17,13 @@ HrpbError HrpbDeviceError(cudaError_t err)
 const char *HrpbDeviceErrorString(void)
 {
   return cudaGetErrorString(last_error);
+}
+
+HrpbError HrpbBring(void *to, const void *from, size_t bytes, HrpbStream stream)
+{
+  HrpbCallCuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaStreamSynchronize(stream));
+  return HRPB_SUCCESS;
 }
 
 static __global__ void AnyKernel() { }
