@@ -119,7 +119,6 @@ static HrpbError CountStrips(const HrpbSegments *strips, int64_t ncols, const Wo
   StripTotals  *totals   = &w->totals->strips;
   const int32_t long_row = strips->rows.npanels < FEW_STRIPS && ncols <= FEW_COLUMNS ? SHORT_ROW : LONG_ROW;
 
-  HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
   MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, long_row, w->listed, totals);
   HrpbCallCuda(cudaGetLastError());
   CountListed<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, w->listed, totals);
@@ -134,14 +133,11 @@ static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, con
   HrpbSegments     columns = HrpbMakeSegments(&panel_rows, ncols, input->heaviest), strips = HrpbMakeSegments(&strip_rows, ncols, input->heaviest);
   Totals           sums;
 
-  HrpbCall(HrpbAllocate(&w->totals, 1, stream));
-  HrpbCall(HrpbAllocate(&w->listed, strips.rows.npanels, stream));
-  HrpbCall(HrpbAllocate(&w->ncolumns, HrpbCountSegments(&columns), stream));
-  HrpbCall(HrpbAllocate(&w->nwindows, HrpbCountSegments(&columns), stream));
+  HrpbCall(HrpbAllocateTogether(stream, &w->totals, 1, &w->listed, strips.rows.npanels, &w->ncolumns, HrpbCountSegments(&columns), &w->nwindows, HrpbCountSegments(&columns)));
+  HrpbCallCuda(cudaMemsetAsync(w->totals, 0, sizeof(*w->totals), stream));
   HrpbCall(CountStrips(&strips, ncols, w, stream));
   HrpbCall(HrpbCountWindows(&columns, staged.window_cols, w->ncolumns, w->nwindows, 1, NULL, &w->totals->windows, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&sums, w->totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&sums, w->totals, sizeof(sums), stream));
   s->nnz              = input->nnz;
   s->strip_cols8      = (int64_t)sums.strips.count8;
   s->strip_cols16     = (int64_t)sums.strips.count16;
@@ -163,9 +159,6 @@ HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, 
   HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &input));
   err = Survey(nrows, ncols, rowptr, colidx, &input, &w, stream, s);
   err = HrpbFree(w.totals, err, stream);
-  err = HrpbFree(w.listed, err, stream);
-  err = HrpbFree(w.ncolumns, err, stream);
-  err = HrpbFree(w.nwindows, err, stream);
   if (err) *s = {};
   return err;
 }

@@ -279,12 +279,12 @@ static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
 /*
    Count the active windows of all segments, in nwindows [HrpbCountSegments()]. ngroups, which may be NULL if a group is
    one window, gets the aligned groups of windows with an active one. nblocks [npanels], which may be NULL, gets the
-   blocks of windows_per_block windows of each panel. totals are on the device, too; its most counts groups
+   blocks of windows_per_block windows of each panel. totals are on the device, too, zeros before; its most counts groups
 */
 HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
 
 /*
-   Fill windows, and window_ptr but for its last number. window_start [HrpbCountSegments()] says where the windows of
-   each segment begin, blocked_row_ptr [npanels + 1] where the blocks of each panel do
+   Fill windows and window_ptr. window_start [HrpbCountSegments() + 1] says where the windows of each segment begin,
+   blocked_row_ptr [npanels + 1] where the blocks of each panel do
 */
 HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream);
