@@ -6,6 +6,7 @@
    Each time the host waits for a sum the device is idle. So arrays whose size is not known yet have room for as much as
    there can be: the survey of a matrix says how many windows. Only the pattern, which is long, waits for its size.
 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "input.cuh"
@@ -473,12 +474,17 @@ static HrpbError CountBlocks(const Workspace *w, const Hrpb *h, HrpbStream strea
   return HrpbSumsBefore(h->pattern_ptr, h->nblocks, h->value_ptr, h->nblocks, stream);
 }
 
-/* Numbers in place of room */
+/* Numbers in place of room. The blocks of panels come along, for the schedule of the bricks */
 static HrpbError BringTotals(const Workspace *w, Hrpb *h, HrpbStream stream)
 {
-  Totals totals;
+  const size_t at      = (size_t)((uint8_t *)w->totals - (uint8_t *)h->blocked_row_ptr), bytes = at + sizeof(Totals);
+  uint8_t     *brought = (uint8_t *)malloc(bytes);
+  Totals       totals;
 
-  HrpbCall(HrpbBring(&totals, w->totals, sizeof(totals), stream));
+  if (!brought) return HRPB_ERR_MEMORY;
+  h->panel_blocks = (uint32_t *)brought;
+  HrpbCall(HrpbBring(brought, h->blocked_row_ptr, bytes, stream));
+  memcpy(&totals, brought + at, sizeof(totals));
   if (totals.bricks.pattern > UINT32_MAX || totals.bricks.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
   h->nwindows      = (int64_t)totals.windows.nwindows;
   h->nblocks       = (int32_t)totals.bricks.nblocks;
@@ -553,5 +559,6 @@ void HrpbDestroyDevice(Hrpb *h, HrpbStream stream)
 
   /* there is nobody to tell of an error; errors of earlier work are the caller's to find */
   for (void *array : arrays) (void)HrpbFree(array, HRPB_SUCCESS, stream);
+  free(h->panel_blocks);
   memset(h, 0, sizeof(*h));
 }

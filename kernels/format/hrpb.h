@@ -136,6 +136,8 @@ typedef struct {
   uint32_t *window_ptr;      /* [nblocks + 1] where each block begins in windows */
   int32_t  *windows;         /* [nwindows] first column divided by TW, ascending in a panel: activeCols */
   uint8_t  *pattern;         /* [pattern_bytes] with the values the paper's packedBlocks; aligned to 16 bytes */
+
+  uint32_t *panel_blocks; /* of bricks on a device: a copy of blocked_row_ptr on the host. Otherwise NULL */
 } Hrpb;
 
 /* Where the parts of a block's pattern run begin, in bytes from the first one of the run */
