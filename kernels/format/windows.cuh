@@ -287,9 +287,10 @@ static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
 }
 
 /*
-   Count the active windows of all segments, in nwindows [HrpbCountSegments()], unless HrpbStops(). ngroups, which may be NULL if a group is
-   one window, gets the aligned groups of windows with an active one. nblocks [npanels], which may be NULL, gets the
-   blocks of windows_per_block windows of each panel. totals are on the device, too, zeros before; its most counts groups
+   Count the active windows of all segments, in nwindows [HrpbCountSegments()], unless HrpbStops(). ngroups, which may
+   be NULL if a group is one window, gets the aligned groups of windows with an active one. nblocks [npanels], which may
+   be NULL, gets the blocks of windows_per_block windows of each panel. totals are on the device, too, and zeros before;
+   its most counts groups
 */
 HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, const HrpbFindings *findings, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
 
