@@ -140,11 +140,6 @@ static PetscErrorCode AIJTCUBricksCreateOnDevice(Mat A, AIJTCUPlan *plan, const 
   if (survey) AIJTCUCallDevice(*err, HrpbBuildSurveyedDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, survey, &b->format, csr->stream, &b->hrpb));
   else AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &b->format, csr->stream, &b->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbScheduleDevice(&b->hrpb, csr->stream, &b->schedule));
-  if (*err) {
-    AIJTCUBricksFreeOnDevice(b, csr->stream);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(AIJTCUDeviceMalloc(HrpbValueCount(&b->hrpb) * sizeof(*b->values), csr->stream, (void **)&b->values));
   if (!b->values) {
     AIJTCUBricksFreeOnDevice(b, csr->stream);
@@ -152,6 +147,9 @@ static PetscErrorCode AIJTCUBricksCreateOnDevice(Mat A, AIJTCUPlan *plan, const 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUDevicePack(A, plan, csr, ctx, err));
+  /* the host makes the schedule while the device fills and packs */
+  AIJTCUCallDevice(*err, HrpbScheduleDevice(&b->hrpb, csr->stream, &b->schedule));
+  if (*err) AIJTCUBricksFreeOnDevice(b, csr->stream);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif

@@ -55,14 +55,6 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
   return HRPB_SUCCESS;
 }
 
-static HrpbError Download(const Hrpb *h, cudaStream_t stream, std::vector<uint32_t> *blocked_row_ptr)
-{
-  blocked_row_ptr->resize((size_t)h->npanels + 1);
-  HrpbCallCuda(cudaMemcpyAsync(blocked_row_ptr->data(), h->blocked_row_ptr, sizeof(uint32_t) * blocked_row_ptr->size(), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  return HRPB_SUCCESS;
-}
-
 /* The items of work, panel by panel. split gets the panels that are cut, and nslots the number of their parts */
 static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const Cuts &cuts, std::vector<SplitPanel> *split, int32_t *nslots)
 {
@@ -174,7 +166,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 
   s->nitems = h->npanels;
   if (!h->nblocks) return HRPB_SUCCESS;
-  HrpbCall(Download(h, stream, &start));
+  start.assign(h->panel_blocks, h->panel_blocks + h->npanels + 1);
   if (few) cuts = ChooseCuts(h, start);
   items     = CutPanels(start, cuts, &split, &s->nslots);
   s->nitems = (int32_t)items.size();

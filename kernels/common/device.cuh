@@ -43,6 +43,42 @@ template <typename T> static inline HrpbError HrpbAllocate(T **p, int64_t n, Hrp
   return HrpbDeviceError(err);
 }
 
+/*
+   Several arrays that are allocated as one, given by pairs of a pointer and a number of items. Whoever releases the
+   first releases all. On an error the pointers stay as they are
+*/
+static inline int64_t HrpbBytesTogether(void)
+{
+  return 0;
+}
+
+static inline void HrpbPlaceTogether(uint8_t *) { }
+
+static inline int64_t HrpbWholeUnits(size_t bytes)
+{
+  return ((int64_t)bytes + 255) / 256 * 256;
+}
+
+template <typename T, typename... More> static inline int64_t HrpbBytesTogether(T **, int64_t n, More... more)
+{
+  return HrpbWholeUnits(sizeof(T) * (size_t)n) + HrpbBytesTogether(more...);
+}
+
+template <typename T, typename... More> static inline void HrpbPlaceTogether(uint8_t *memory, T **p, int64_t n, More... more)
+{
+  *p = (T *)memory;
+  HrpbPlaceTogether(memory + HrpbWholeUnits(sizeof(T) * (size_t)n), more...);
+}
+
+template <typename... Arrays> static inline HrpbError HrpbAllocateTogether(HrpbStream stream, Arrays... arrays)
+{
+  uint8_t        *memory;
+  const HrpbError err = HrpbAllocate(&memory, HrpbBytesTogether(arrays...), stream);
+
+  if (!err) HrpbPlaceTogether(memory, arrays...);
+  return err;
+}
+
 /* Release what may be NULL, and keep an earlier error */
 static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
 {
@@ -51,6 +87,15 @@ static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
   if (before || err == cudaSuccess) return before;
   return HrpbDeviceError(err);
 }
+
+/* Bring numbers from the device to the host. Waits for them, and so for all work before */
+HrpbError HrpbBring(void *to, const void *from, size_t bytes, HrpbStream stream);
+
+/*
+   a[i] = a[0] + ... + a[i - 1], i <= n: the last number is the sum of all, and need not be set before. The same for b
+   with m, unless b is NULL. Short arrays take one launch, and no memory. See scan.cuh for other types
+*/
+HrpbError HrpbSumsBefore(uint32_t *a, int64_t n, uint32_t *b, int64_t m, HrpbStream stream);
 
 /* Thread blocks for n items, per_block items each. Kernels stride, so fewer thread blocks do as well */
 static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most = INT32_MAX)

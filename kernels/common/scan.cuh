@@ -1,5 +1,5 @@
 /*
-   Sums of what comes before, over an array on the device.
+   Sums of what comes before, over arrays on the device.
 */
 #pragma once
 

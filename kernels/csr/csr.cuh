@@ -100,8 +100,17 @@ static inline size_t CsrPartialBytes(const SpmmMatrix *A, int64_t N)
   return (sizeof(HrpbScalar) * (size_t)A->csr->nparts * (size_t)N + 255) / 256 * 256;
 }
 
-/* schedule.cu: the most entries of a part of a row. Longer rows are cut */
-int32_t CsrPartEntries(int64_t nrows, int64_t nnz);
+/*
+   The most entries of a part of a row. Longer rows are cut: those several times as long as the mean would keep a warp
+   busy when all others are done. The number is a power of two, so that a few more entries somewhere seldom change it
+*/
+HRPB_INLINE int32_t CsrPartEntries(int64_t nrows, int64_t nnz)
+{
+  int32_t entries = CSR_LEAST_PART;
+
+  while (entries < CSR_MOST_PART && entries < 4 * (nnz / nrows)) entries *= 2;
+  return entries;
+}
 
 /*
    panels.cu: which rows of B each panel of rows needs, for staged.cu. It is made where this kernel pays. If panel_rows

@@ -4,7 +4,6 @@
 */
 #include "csr.cuh"
 #include "../common/launch.cuh"
-#include "../common/scan.cuh"
 #include "../format/windows.cuh"
 
 enum {
@@ -140,9 +139,7 @@ static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
   PanelRuns<false><<<HrpbGrid(g->rows.npanels, every), HRPB_THREADS, 0, stream>>>(*g, ncols, every, run_ptr, totals, NULL, NULL);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(found, totals, sizeof(*found), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  return HRPB_SUCCESS;
+  return HrpbBring(found, totals, sizeof(*found), stream);
 }
 
 /*
@@ -170,18 +167,15 @@ static HrpbError Build(const HrpbSegments *g, int uses, PanelTotals *totals, cud
   }
   HrpbCall(HrpbAllocate(&run_ptr, (int64_t)npanels + 1, stream));
   s->run_ptr = run_ptr;
-  HrpbCallCuda(cudaMemsetAsync(run_ptr + npanels, 0, sizeof(*run_ptr), stream));
   HrpbCall(CountPanels(g, s->ncols, 1, run_ptr, totals, stream, &found));
   if (!Suits(&found, s->nnz, uses)) return HRPB_SUCCESS;
-  HrpbCall(HrpbExclusiveSum(run_ptr, (int64_t)npanels + 1, stream));
-  HrpbCall(HrpbAllocate(&runs, (int64_t)found.nruns, stream));
-  s->runs = runs;
-  HrpbCall(HrpbAllocate(&places, s->nnz, stream));
+  HrpbCall(HrpbSumsBefore(run_ptr, npanels, NULL, 0, stream));
+  HrpbCall(HrpbAllocateTogether(stream, &runs, (int64_t)found.nruns, &places, s->nnz));
+  s->runs   = runs;
   s->places = places;
   PanelRuns<true><<<HrpbGrid(npanels, 1), HRPB_THREADS, 0, stream>>>(*g, s->ncols, 1, run_ptr, totals, runs, places);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&found, totals, sizeof(found), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&found, totals, sizeof(found), stream));
   if (found.unsorted) return HRPB_SUCCESS;
   s->panel_rows  = g->rows.panel_rows;
   s->staged_rows = (int32_t)found.most;
@@ -254,8 +248,7 @@ HrpbError CsrPanelsForSampledDevice(const HrpbInt *rowptr, const HrpbInt *colidx
 void CsrPanelsDestroy(CsrSchedule *s, cudaStream_t stream)
 {
   (void)HrpbFree(s->run_ptr, HRPB_SUCCESS, stream);
-  (void)HrpbFree(s->runs, HRPB_SUCCESS, stream);
-  (void)HrpbFree(s->places, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->runs, HRPB_SUCCESS, stream); /* places lie behind it */
   s->run_ptr = s->runs = s->places = NULL;
   s->panel_rows = s->staged_rows = s->panels_sampled = 0;
 }

@@ -10,10 +10,9 @@
 
 #include "csr.cuh"
 #include "../common/launch.cuh"
-#include "../common/scan.cuh"
 
 enum {
-  MOST_BLOCKS = 1024,       /* the most thread blocks that end with atomic operations on the same number */
+  MOST_BLOCKS = 1024,       /* the most thread blocks: each ends with atomic operations on the same numbers */
   SAMPLES     = 64,         /* places where columns are looked at */
   SAMPLED     = 4096,       /* entries of each place */
   SLOTS_SHIFT = 13,         /* slots for twice as many columns as a place has entries */
@@ -44,7 +43,7 @@ struct Limits {
 static constexpr Limits WHOLE_ROWS = {CSR_SECTION, CSR_SHARED}, CUT_ROWS = {CSR_CUT_SECTION, CSR_CUT_SHARED};
 
 /* Entries of each section of a row that is longer than a section. They are whole parts */
-static __host__ __device__ int32_t Piece(Limits limits)
+static __device__ int32_t Piece(Limits limits)
 {
   return limits.shared / CSR_MOST_PART * CSR_MOST_PART;
 }
@@ -129,66 +128,82 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbI
   if (threadIdx.x % HRPB_LANES == 0 && whole) atomicMax(&needs->longest_whole, whole);
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, int32_t nrows, int32_t part_entries, Limits limits, Counts *count, Needs *needs)
+namespace {
+/* How rows are cut */
+struct Rules {
+  int32_t part_entries;
+  Limits  limits;
+};
+} // namespace
+
+static __host__ __device__ Rules RulesOf(int64_t nrows, const Needs *needs)
 {
-  int32_t section = 0;
+  const int32_t part_entries = CsrPartEntries(nrows, needs->end - needs->first);
+  /* with sections of WHOLE_ROWS no row is cut within a section, which direct.cu relies on */
+  const bool    cut          = (int64_t)needs->longest_whole > part_entries;
 
-  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
-    Counts c = {};
-
-    if (row < nrows) {
-      const int64_t length = Length(rowptr, row);
-
-      c.nlong     = length > part_entries;
-      c.nfilled   = length > 0 && !c.nlong;
-      c.nparts    = c.nlong ? (int32_t)((length + part_entries - 1) / part_entries) : 0;
-      c.ngiant    = length > limits.most;
-      c.nhuge     = length > CSR_HUGE;
-      c.nsections = c.ngiant ? (int32_t)((length + Piece(limits) - 1) / Piece(limits)) : BeginsSection(rowptr, limits, row);
-      section     = max(section, (int32_t)SectionEndingWith(rowptr, limits, nrows, row));
-    }
-    count[row] = c;
-  }
-  section = __reduce_max_sync(HRPB_ALL_LANES, section);
-  if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
+  return {part_entries, {cut ? CUT_ROWS.most : WHOLE_ROWS.most, cut ? CUT_ROWS.shared : WHOLE_ROWS.shared}};
 }
 
-/*
-   List long rows, sections, and unless it is NULL rows that are filled. before is the scanned count. One more section
-   says where the last one ends
-*/
-static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, const Counts *before, int32_t nrows, int32_t part_entries, int32_t piece, CsrLongRow *rows, CsrSection *sections, int32_t *filled)
+/* Whether rows are short enough for csr-rows: with 16 entries a row it takes as long as a copy of B saves */
+static __host__ __device__ bool AreShort(int64_t nrows, int64_t ncols, const Needs *needs)
 {
-  const int32_t ngiant = before[nrows].ngiant, nhuge = before[nrows].nhuge;
+  const int64_t nnz = needs->end - needs->first;
 
-  for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row <= nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
-    const Counts b = before[row], next = before[row < nrows ? row + 1 : row];
-    const bool   giant = next.ngiant > b.ngiant, huge = next.nhuge > b.nhuge;
-
-    if (filled && next.nfilled > b.nfilled) filled[b.nfilled] = (int32_t)row;
-    if (next.nlong > b.nlong) rows[huge ? b.nhuge : giant ? nhuge + b.ngiant - b.nhuge : ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, next.nparts - b.nparts};
-    for (int32_t k = 0; k < next.nsections - b.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * piece), (int32_t)row, giant ? b.nparts + k * (piece / part_entries) : -1};
-    if (row == nrows) sections[b.nsections] = {rowptr[nrows], nrows, -1};
-  }
+  return (int64_t)needs->longest <= CsrPartEntries(nrows, nnz) && nnz > ncols && nnz / nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
 }
 
-static __global__ void __launch_bounds__(HRPB_THREADS) ListParts(const HrpbInt *rowptr, const CsrLongRow *rows, int32_t nlong, int32_t part_entries, CsrPart *parts)
+static __device__ Counts CountsOf(const HrpbInt *rowptr, const Rules &r, int64_t row)
 {
-  for (int32_t i = blockIdx.x; i < nlong; i += gridDim.x) {
-    const CsrLongRow r = rows[i];
+  const int64_t length = Length(rowptr, row);
+  Counts        c      = {};
 
-    for (int32_t k = threadIdx.x; k < r.nparts; k += HRPB_THREADS) {
-      const HrpbInt begin = rowptr[r.row] + (HrpbInt)k * part_entries, left = rowptr[r.row + 1] - begin;
-
-      parts[r.first + k] = {begin, (int32_t)(left < part_entries ? left : part_entries)};
-    }
-  }
+  c.nlong     = length > r.part_entries;
+  c.nfilled   = length > 0 && !c.nlong;
+  c.nparts    = c.nlong ? (int32_t)((length + r.part_entries - 1) / r.part_entries) : 0;
+  c.ngiant    = length > r.limits.most;
+  c.nhuge     = length > CSR_HUGE;
+  c.nsections = c.ngiant ? (int32_t)((length + Piece(r.limits) - 1) / Piece(r.limits)) : BeginsSection(rowptr, r.limits, row);
+  return c;
 }
 
-static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, Needs *needs)
+/* The counts of the lane that is so far below */
+static __device__ Counts Below(const Counts &c, int distance)
 {
-  constexpr int32_t SECTOR = HRPB_SECTOR / (int32_t)sizeof(HrpbScalar);
-  const int64_t     first = (int64_t)blockIdx.x * CSR_ROWS, row = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
+  const auto below = [=](int32_t x) { return __shfl_up_sync(HRPB_ALL_LANES, x, distance); };
+
+  return {below(c.nfilled), below(c.nlong), below(c.nparts), below(c.ngiant), below(c.nhuge), below(c.nsections)};
+}
+
+/* total and the counts of the threads before. Those of all threads are added to total */
+static __device__ Counts SumBefore(const Counts &own, Counts *warps, Counts *total)
+{
+  const int lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES;
+  Counts    upto = own, before;
+
+  for (int distance = 1; distance < HRPB_LANES; distance *= 2) {
+    const Counts below = Below(upto, distance);
+
+    if (lane >= distance) upto = upto + below;
+  }
+  before = Below(upto, 1);
+  if (lane == 0) before = {};
+  before = before + *total;
+  __syncthreads(); /* the sums before have been read */
+  if (lane == HRPB_LANES - 1) warps[warp] = upto;
+  __syncthreads();
+  for (int i = 0; i < HRPB_WARPS; i++) {
+    if (i < warp) before = before + warps[i];
+    *total = *total + warps[i];
+  }
+  return before;
+}
+
+/* What csr-rows would do with the rows of a thread block of its own. All threads call it */
+static __device__ void MeasureRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, int64_t first, Needs *needs)
+{
+  constexpr int32_t SECTOR  = HRPB_SECTOR / (int32_t)sizeof(HrpbScalar);
+  const int64_t     row     = first + threadIdx.x, last = first + CSR_ROWS < nrows ? first + CSR_ROWS : nrows;
   uint32_t          sectors = 0, turns = 0;
 
   if (row < last) {
@@ -207,13 +222,99 @@ static __global__ void __launch_bounds__(CSR_ROWS) MeasureRows(const HrpbInt *ro
   if (threadIdx.x == 0) atomicMax(&needs->rows_entries, (int32_t)(rowptr[last] - rowptr[first]));
 }
 
+static_assert((int)CSR_ROWS == (int)HRPB_THREADS, "a thread block counts the rows of one of csr-rows at a time");
+
+/* The rows of each thread block of the next two kernels, which have the same grid: so many, in whole CSR_ROWS */
+static __device__ int64_t Share(int64_t nrows, int64_t blocks)
+{
+  return ((nrows + CSR_ROWS - 1) / CSR_ROWS + blocks - 1) / blocks * CSR_ROWS;
+}
+
+/* Count rows, of each thread block in share, and of all in needs */
+static __global__ void __launch_bounds__(HRPB_THREADS) CountRows(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t nrows, int32_t ncols, Counts *share, Needs *needs)
+{
+  __shared__ Counts warps[HRPB_WARPS];
+  const Rules       rules      = RulesOf(nrows, needs);
+  const bool        short_rows = AreShort(nrows, ncols, needs);
+  const int64_t     n = Share(nrows, gridDim.x), begin = blockIdx.x * n, end = begin + n < nrows ? begin + n : nrows;
+  Counts            own = {}, total = {};
+  int32_t           section = 0;
+
+  for (int64_t first = begin; first < end; first += CSR_ROWS) {
+    const int64_t row = first + threadIdx.x;
+
+    if (row < end) {
+      own     = own + CountsOf(rowptr, rules, row);
+      section = max(section, (int32_t)SectionEndingWith(rowptr, rules.limits, nrows, row));
+    }
+    if (short_rows) MeasureRows(rowptr, colidx, nrows, first, needs);
+  }
+  section = __reduce_max_sync(HRPB_ALL_LANES, section);
+  if (threadIdx.x % HRPB_LANES == 0 && section) atomicMax(&needs->section_entries, section);
+  (void)SumBefore(own, warps, &total);
+  if (threadIdx.x == 0) {
+    share[blockIdx.x] = total;
+    atomicAdd(&needs->total.nfilled, total.nfilled);
+    atomicAdd(&needs->total.nlong, total.nlong);
+    atomicAdd(&needs->total.nparts, total.nparts);
+    atomicAdd(&needs->total.ngiant, total.ngiant);
+    atomicAdd(&needs->total.nhuge, total.nhuge);
+    atomicAdd(&needs->total.nsections, total.nsections);
+  }
+}
+
+/*
+   List long rows, sections, and unless it is NULL rows that are filled. total counts all rows, share those of each
+   thread block. One more section says where the last one ends
+*/
+static __global__ void __launch_bounds__(HRPB_THREADS) ListRows(const HrpbInt *rowptr, int32_t nrows, Rules rules, Counts total, const Counts *share, CsrLongRow *rows, CsrSection *sections, int32_t *filled)
+{
+  __shared__ Counts warps[HRPB_WARPS];
+  const int64_t     n = Share(nrows, gridDim.x), begin = blockIdx.x * n, end = begin + n < nrows ? begin + n : nrows;
+  const int32_t     piece = Piece(rules.limits);
+  Counts            own = {}, before = {};
+
+  for (int i = threadIdx.x; i < blockIdx.x; i += HRPB_THREADS) own = own + share[i];
+  (void)SumBefore(own, warps, &before);
+  for (int64_t first = begin; first < end; first += CSR_ROWS) {
+    const int64_t row = first + threadIdx.x;
+    const Counts  c   = row < end ? CountsOf(rowptr, rules, row) : Counts(), b = SumBefore(c, warps, &before);
+
+    if (c.nfilled && filled) filled[b.nfilled] = (int32_t)row;
+    if (c.nlong) rows[c.nhuge ? b.nhuge : c.ngiant ? total.nhuge + b.ngiant - b.nhuge : total.ngiant + b.nlong - b.ngiant] = {(int32_t)row, b.nparts, c.nparts};
+    for (int32_t k = 0; k < c.nsections; k++) sections[b.nsections + k] = {(HrpbInt)(rowptr[row] + (HrpbInt)k * piece), (int32_t)row, c.ngiant ? b.nparts + k * (piece / rules.part_entries) : -1};
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) sections[total.nsections] = {rowptr[nrows], nrows, -1};
+}
+
+static __global__ void __launch_bounds__(HRPB_THREADS) ListParts(const HrpbInt *rowptr, const CsrLongRow *rows, int32_t nlong, int32_t part_entries, CsrPart *parts)
+{
+  for (int32_t i = blockIdx.x; i < nlong; i += gridDim.x) {
+    const CsrLongRow r = rows[i];
+
+    for (int32_t k = threadIdx.x; k < r.nparts; k += HRPB_THREADS) {
+      const HrpbInt begin = rowptr[r.row] + (HrpbInt)k * part_entries, left = rowptr[r.row + 1] - begin;
+
+      parts[r.first + k] = {begin, (int32_t)(left < part_entries ? left : part_entries)};
+    }
+  }
+}
+
+/* Whether there are enough entries for samples, and more than columns of B */
+static __host__ __device__ bool HasSamples(int64_t ncols, int64_t nnz)
+{
+  return nnz > ncols && nnz >= (int64_t)SAMPLES * SAMPLED;
+}
+
 /* How many different columns the entries of a sample have */
-static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t nnz, Needs *needs)
+static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbInt *colidx, int64_t ncols, Needs *needs)
 {
   __shared__ int32_t slot[SLOTS];
-  const HrpbInt     *sample  = colidx + rowptr[0] + nnz / SAMPLES * blockIdx.x;
+  const int64_t      nnz     = needs->end - needs->first;
+  const HrpbInt     *sample  = colidx + needs->first + nnz / SAMPLES * blockIdx.x;
   int32_t            columns = 0;
 
+  if (!HasSamples(ncols, nnz)) return;
   for (int32_t i = threadIdx.x; i < SLOTS; i += HRPB_THREADS) slot[i] = -1;
   __syncthreads();
   for (int32_t i = threadIdx.x; i < SAMPLED; i += HRPB_THREADS) {
@@ -228,18 +329,6 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountColumns(const HrpbIn
   }
   columns = __reduce_add_sync(HRPB_ALL_LANES, columns);
   if (threadIdx.x % HRPB_LANES == 0) atomicAdd(&needs->columns, columns);
-}
-
-/*
-   Entries of a part. Rows several times as long as the mean would keep a warp busy when all others are done. The number
-   is a power of two, so that a few more entries somewhere seldom change it
-*/
-int32_t CsrPartEntries(int64_t nrows, int64_t nnz)
-{
-  int32_t entries = CSR_LEAST_PART;
-
-  while (entries < CSR_MOST_PART && entries < 4 * (nnz / nrows)) entries *= 2;
-  return entries;
 }
 
 /*
@@ -261,13 +350,13 @@ static int32_t DirectColumns(const CsrSchedule *s)
    twice as many tiles, and each reads all entries. So tiles are narrow if a wide one of B does not fit into L2 and is
    not far too large
 */
-static HrpbError MayWantNarrowTiles(const CsrSchedule *s, bool *may)
+static HrpbError MayWantNarrowTiles(int64_t ncols, bool *may)
 {
-  const int64_t     bytes = (int64_t)CSR_TILE_BYTES * s->ncols;
+  const int64_t     bytes = (int64_t)CSR_TILE_BYTES * ncols;
   const SpmmDevice *device;
 
   HrpbCall(SpmmGetDevice(&device));
-  *may = s->nnz > s->ncols && s->nnz >= SAMPLES * SAMPLED && bytes > device->cache && bytes < 8 * (int64_t)device->cache;
+  *may = bytes > device->cache && bytes < 8 * (int64_t)device->cache;
   return HRPB_SUCCESS;
 }
 
@@ -307,92 +396,66 @@ static bool IsForRows(int64_t nnz, const Needs *needs)
 
 namespace {
 typedef struct {
-  Counts *count;
-  Needs  *needs;
-  Limits  limits;
+  Needs       *needs;
+  Counts      *share;  /* [blocks] */
+  unsigned int blocks; /* thread blocks that count and list rows */
 } Workspace;
 } // namespace
 
-/* What follows from the matrix as a whole */
-static HrpbError Measure(const HrpbInt *rowptr, Workspace *w, cudaStream_t stream, CsrSchedule *s)
+/* Numbers of the matrix. The device finds by itself how rows are cut, so the host waits once */
+static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *w, cudaStream_t stream, const CsrSchedule *s, Needs *needs)
 {
-  Needs needs;
+  bool sampled;
 
-  HrpbCall(HrpbAllocate(&w->needs, 1, stream));
+  HrpbCall(MayWantNarrowTiles(s->ncols, &sampled));
+  w->blocks = HrpbGrid(s->nrows, CSR_ROWS, MOST_BLOCKS);
+  HrpbCall(HrpbAllocateTogether(stream, &w->needs, 1, &w->share, w->blocks));
   HrpbCallCuda(cudaMemsetAsync(w->needs, 0, sizeof(*w->needs), stream));
   MeasureMatrix<<<HrpbGrid(s->nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, w->needs);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->nnz            = needs.end - needs.first;
-  s->part_entries   = CsrPartEntries(s->nrows, s->nnz);
-  s->direct_columns = DirectColumns(s);
-  s->longest        = (int64_t)needs.longest;
-  /* with sections of WHOLE_ROWS no row is cut within a section, which direct.cu relies on */
-  w->limits         = (int64_t)needs.longest_whole > s->part_entries ? CUT_ROWS : WHOLE_ROWS;
-  return HRPB_SUCCESS;
-}
-
-static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *w, cudaStream_t stream, CsrSchedule *s)
-{
-  const int64_t n = (int64_t)s->nrows + 1;
-  /* whether rows are short enough for csr-rows: with 16 entries a row it takes as long as a copy of B saves */
-  const bool short_rows = s->longest <= s->part_entries && s->nnz > s->ncols && s->nnz / s->nrows <= CSR_ROWS_ENTRIES / CSR_ROWS;
-  bool       sampled;
-  Needs      needs;
-
-  HrpbCall(MayWantNarrowTiles(s, &sampled));
-  HrpbCall(HrpbAllocate(&w->count, n, stream));
-  CountRows<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, s->part_entries, w->limits, w->count, w->needs);
+  CountRows<<<w->blocks, HRPB_THREADS, 0, stream>>>(rowptr, colidx, s->nrows, s->ncols, w->share, w->needs);
   HrpbCallCuda(cudaGetLastError());
-  if (short_rows) {
-    MeasureRows<<<HrpbGrid(s->nrows, CSR_ROWS), CSR_ROWS, 0, stream>>>(rowptr, colidx, s->nrows, w->needs);
-    HrpbCallCuda(cudaGetLastError());
-  }
   if (sampled) {
-    CountColumns<<<SAMPLES, HRPB_THREADS, 0, stream>>>(rowptr, colidx, s->nnz, w->needs);
+    CountColumns<<<SAMPLES, HRPB_THREADS, 0, stream>>>(colidx, s->ncols, w->needs);
     HrpbCallCuda(cudaGetLastError());
   }
-  HrpbCall(HrpbExclusiveSum(w->count, n, stream));
-  /* both together: each copy to the host is a wait */
-  HrpbCallCuda(cudaMemcpyAsync(&w->needs->total, w->count + s->nrows, sizeof(Counts), cudaMemcpyDeviceToDevice, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&needs, w->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->nfilled         = needs.total.nfilled;
-  s->nlong           = needs.total.nlong;
-  s->nparts          = needs.total.nparts;
-  s->ngiant          = needs.total.ngiant;
-  s->nhuge           = needs.total.nhuge;
-  s->nsections       = needs.total.nsections;
-  s->section_entries = needs.section_entries;
-  s->narrow_tiles    = sampled && AreScattered(needs.columns);
-  HrpbCall(EightColumns(s));
-  if (short_rows && IsForRows(s->nnz, &needs)) s->rows_entries = needs.rows_entries;
-  return HRPB_SUCCESS;
+  return HrpbBring(needs, w->needs, sizeof(*needs), stream);
 }
 
-static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t stream, CsrSchedule *s)
+/* What follows from the numbers */
+static HrpbError Choose(const Needs *needs, CsrSchedule *s)
 {
-  CsrLongRow *rows = NULL;
-  CsrPart    *parts;
-  CsrSection *sections;
-  int32_t    *filled = NULL;
+  s->nnz             = needs->end - needs->first;
+  s->part_entries    = CsrPartEntries(s->nrows, s->nnz);
+  s->direct_columns  = DirectColumns(s);
+  s->longest         = (int64_t)needs->longest;
+  s->nfilled         = needs->total.nfilled;
+  s->nlong           = needs->total.nlong;
+  s->nparts          = needs->total.nparts;
+  s->ngiant          = needs->total.ngiant;
+  s->nhuge           = needs->total.nhuge;
+  s->nsections       = needs->total.nsections;
+  s->section_entries = needs->section_entries;
+  s->narrow_tiles    = HasSamples(s->ncols, s->nnz) && AreScattered(needs->columns);
+  if (AreShort(s->nrows, s->ncols, needs) && IsForRows(s->nnz, needs)) s->rows_entries = needs->rows_entries;
+  return EightColumns(s);
+}
 
-  HrpbCall(HrpbAllocate(&sections, (int64_t)s->nsections + 1, stream));
-  s->sections = sections;
-  if (s->nfilled < s->nrows / 2) {
-    HrpbCall(HrpbAllocate(&filled, (int64_t)s->nfilled + 1, stream)); /* also where all rows are cut */
-    s->filled = filled;
-  }
-  if (s->nlong) {
-    HrpbCall(HrpbAllocate(&rows, s->nlong, stream));
-    s->long_rows = rows;
-    HrpbCall(HrpbAllocate(&parts, s->nparts, stream));
-    s->parts = parts;
-  }
-  s->bytes = (int64_t)sizeof(*sections) * (s->nsections + 1) + (int64_t)sizeof(*rows) * s->nlong + (int64_t)sizeof(*parts) * s->nparts;
-  if (filled) s->bytes += (int64_t)sizeof(*filled) * (s->nfilled + 1);
-  ListRows<<<HrpbGrid((int64_t)s->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, w->count, s->nrows, s->part_entries, Piece(w->limits), rows, sections, filled);
+static HrpbError List(const HrpbInt *rowptr, const Workspace *w, const Needs *needs, cudaStream_t stream, CsrSchedule *s)
+{
+  const int64_t nfilled = s->nfilled < s->nrows / 2 ? (int64_t)s->nfilled + 1 : 0; /* also where all rows are cut */
+  CsrLongRow   *rows;
+  CsrPart      *parts;
+  CsrSection   *sections;
+  int32_t      *filled;
+
+  HrpbCall(HrpbAllocateTogether(stream, &sections, (int64_t)s->nsections + 1, &filled, nfilled, &rows, s->nlong, &parts, s->nparts));
+  s->sections  = sections;
+  s->filled    = nfilled ? filled : NULL;
+  s->long_rows = s->nlong ? rows : NULL;
+  s->parts     = s->nlong ? parts : NULL;
+  s->bytes     = (int64_t)sizeof(*sections) * (s->nsections + 1) + (int64_t)sizeof(*filled) * nfilled + (int64_t)sizeof(*rows) * s->nlong + (int64_t)sizeof(*parts) * s->nparts;
+  ListRows<<<w->blocks, HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, RulesOf(s->nrows, needs), needs->total, w->share, rows, sections, (int32_t *)s->filled);
   HrpbCallCuda(cudaGetLastError());
   if (s->nlong) {
     ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
@@ -404,6 +467,7 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, cudaStream_t st
 HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, CsrSchedule *s)
 {
   Workspace w = {};
+  Needs     needs;
   HrpbError err;
 
   memset(s, 0, sizeof(*s));
@@ -413,22 +477,18 @@ HrpbError CsrScheduleDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr,
   HrpbCall(CheckKernels());
   s->nrows = (int32_t)nrows;
   s->ncols = (int32_t)ncols;
-  err      = Measure(rowptr, &w, stream, s);
-  if (!err) err = Count(rowptr, colidx, &w, stream, s);
-  if (!err) err = List(rowptr, &w, stream, s);
+  err      = Count(rowptr, colidx, &w, stream, s, &needs);
+  if (!err) err = Choose(&needs, s);
+  if (!err) err = List(rowptr, &w, &needs, stream, s);
   if (!err) err = CsrPanelsDevice(rowptr, colidx, 0, stream, s);
   err = HrpbFree(w.needs, err, stream);
-  err = HrpbFree(w.count, err, stream);
   if (err) CsrScheduleDestroyDevice(s, stream);
   return err;
 }
 
 void CsrScheduleDestroyDevice(CsrSchedule *s, HrpbStream stream)
 {
-  (void)HrpbFree(s->long_rows, HRPB_SUCCESS, stream);
-  (void)HrpbFree(s->parts, HRPB_SUCCESS, stream);
-  (void)HrpbFree(s->sections, HRPB_SUCCESS, stream);
-  (void)HrpbFree(s->filled, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->sections, HRPB_SUCCESS, stream); /* the other lists lie behind it */
   CsrPanelsDestroy(s, stream);
   memset(s, 0, sizeof(*s));
 }

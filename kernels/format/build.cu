@@ -1,19 +1,23 @@
 /*
    The builder of bricks on the device. As on the host it finds everything twice, first to count and then to fill: the
    windows of the panels (windows.cu), then the bricks of the strips. Between the two, blocks with too many values are
-   cut. Sums come to the host. It refuses what does not fit, and allocates each array with its size.
+   cut. Sums come to the host. It refuses what does not fit.
+
+   Each time the host waits for a sum the device is idle. So arrays whose size is not known yet have room for as much as
+   there can be: the survey of a matrix says how many windows. Only the pattern, which is long, waits for its size.
 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "input.cuh"
-#include "../common/scan.cuh"
 #include "strip.cuh"
 #include "windows.cuh"
 
 enum {
   MOST_BLOCKS = 512, /* the most thread blocks that end with atomic operations on the same numbers */
   /* a count of values (HRPB_MAX_SLOTS at most) and one of bricks (2048 at most) share 32 bits and add as one number */
-  VALUE_BITS  = 20
+  VALUE_BITS  = 20,
+  ROOM        = 1 << 22 /* windows that there may be room for without need */
 };
 
 namespace {
@@ -21,16 +25,23 @@ typedef struct {
   unsigned long long nbricks, nbrick_cols;
   unsigned long long pattern, values; /* in units */
   uint32_t           max_pattern, max_values;
+  uint32_t           nblocks; /* when blocks have been cut */
 } BrickTotals;
 
 typedef struct {
-  HrpbSegments      segments;
-  HrpbWindowTotals *window_totals;
-  BrickTotals      *brick_totals;
-  uint32_t         *window_start; /* [segments of all panels + 1] */
-  uint32_t         *count;        /* [nblocks][nstrips + 1] bricks and values of strips; later sums before each */
-  uint32_t         *used;         /* [nblocks][words] a bit for each local column of the block that has an entry */
-  int32_t           words;
+  HrpbWindowTotals windows; /* its nblocks: before they are cut */
+  BrickTotals      bricks;
+} Totals;
+
+typedef struct {
+  HrpbSegments segments;
+  Totals      *totals;       /* behind blocked_row_ptr, in the same memory */
+  uint32_t    *window_start; /* [segments of all panels + 1] */
+  uint32_t    *first;        /* [blocks before they are cut + 1] the first piece of each */
+  uint32_t    *uncut;        /* window_ptr before blocks are cut */
+  uint32_t    *count;        /* [nblocks][nstrips + 1] bricks and values of strips; later sums before each */
+  uint32_t    *used;         /* [nblocks][words] a bit for each local column of the block that has an entry */
+  int32_t      words;
 } Workspace;
 } // namespace
 
@@ -67,20 +78,23 @@ template <int WORDS> static __device__ __forceinline__ void SweepRows(const Hrpb
   } while (found & 0x88888888u); /* a row may have more entries where all of its four lanes found one */
 }
 
+/* The first sweep. There may be fewer blocks than h has room for */
 template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_THREADS) CountStrips(HrpbRows rows, Hrpb h, HrpbUnits units, uint32_t *count, uint32_t *used)
 {
-  const int32_t lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
+  const int32_t  lane = threadIdx.x % HRPB_LANES, nstrips = h.params.panel_rows / h.params.brick_rows;
+  const uint32_t nblocks = h.blocked_row_ptr[h.npanels];
 
   for (int64_t unit = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; unit < units.n; unit += (int64_t)gridDim.x * HRPB_WARPS) {
     const HrpbUnit u     = HrpbGetUnit(&h, &units, (uint32_t)unit);
+    const uint32_t last  = min(u.end, nblocks);
     int64_t        panel = 0;
 
-    for (uint32_t block = u.begin; block < u.end;) {
+    for (uint32_t block = u.begin; block < last;) {
       HrpbCursors<HALVES> c;
       uint32_t            end;
 
       panel = HrpbFindPanel(h.blocked_row_ptr, h.npanels, panel, block);
-      end   = min(u.end, h.blocked_row_ptr[panel + 1]);
+      end   = min(last, h.blocked_row_ptr[panel + 1]);
       c     = HrpbSeek<HALVES>(&rows, &h, panel, u.strip, block);
       for (; block < end; block++) {
         const uint32_t window0 = h.window_ptr[block], nwindows = h.window_ptr[block + 1] - window0;
@@ -111,15 +125,25 @@ template <int HALVES, int WORDS> static __global__ void __launch_bounds__(HRPB_T
   }
 }
 
-/* Sum up the strips of each block, and the blocks. The sizes of the runs go to pattern_ptr and value_ptr */
+/*
+   Sum up the strips of each block, and the blocks. The sizes of the runs go to pattern_ptr and value_ptr: zeros for
+   blocks that h has room for and that are not there
+*/
 static __global__ void __launch_bounds__(HRPB_THREADS) SumStrips(Hrpb h, uint32_t *count, const uint32_t *used, int32_t words, BrickTotals *totals)
 {
-  const int32_t nstrips = h.params.panel_rows / h.params.brick_rows;
-  BrickTotals   t       = {0};
+  const int32_t  nstrips = h.params.panel_rows / h.params.brick_rows;
+  const uint32_t nblocks = h.blocked_row_ptr[h.npanels];
+  BrickTotals    t       = {0};
 
+  if (blockIdx.x == 0 && threadIdx.x == 0) totals->nblocks = nblocks;
   for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
     uint32_t *block_count = count + block * (nstrips + 1);
     uint32_t  sum = 0, ncols = 0, pattern, values;
+
+    if (block >= nblocks) {
+      h.pattern_ptr[block] = h.value_ptr[block] = 0;
+      continue;
+    }
 
     for (int32_t strip = 0; strip < nstrips; strip++) {
       const uint32_t n = block_count[strip];
@@ -299,45 +323,19 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
   ((words) == 1 ? Function<HALVES, 1>(__VA_ARGS__) : (words) == 2 ? Function<HALVES, 2>(__VA_ARGS__) : (words) == 4 ? Function<HALVES, 4>(__VA_ARGS__) : Function<HALVES, 8>(__VA_ARGS__))
 #define ForParams(Function, h, words, ...) ((h)->params.brick_rows == 8 ? ForWords(Function, 1, words, __VA_ARGS__) : ForWords(Function, 2, words, __VA_ARGS__))
 
-/* Make blocked_row_ptr, window_ptr and windows */
-static HrpbError BuildWindows(Workspace *w, Hrpb *h, HrpbStream stream)
-{
-  const int32_t    windows_per_block = h->params.block_cols / h->params.window_cols;
-  const int64_t    n = (int64_t)h->npanels + 1, nsegments = HrpbCountSegments(&w->segments) + 1;
-  HrpbWindowTotals totals;
-
-  HrpbCall(HrpbAllocate(&w->window_totals, 1, stream));
-  HrpbCall(HrpbAllocate(&w->window_start, nsegments, stream));
-  HrpbCall(HrpbAllocate(&h->blocked_row_ptr, n, stream));
-  HrpbCall(HrpbCountWindows(&w->segments, 1, w->window_start, NULL, windows_per_block, h->blocked_row_ptr, w->window_totals, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&totals, w->window_totals, sizeof(totals), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (totals.nwindows > UINT32_MAX || totals.nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
-  h->nwindows = (int64_t)totals.nwindows;
-  h->nblocks  = (int32_t)totals.nblocks;
-
-  /* the last number of a scan is the sum of the others */
-  HrpbCallCuda(cudaMemsetAsync(w->window_start + nsegments - 1, 0, sizeof(*w->window_start), stream));
-  HrpbCallCuda(cudaMemsetAsync(h->blocked_row_ptr + n - 1, 0, sizeof(*h->blocked_row_ptr), stream));
-  HrpbCall(HrpbExclusiveSum(w->window_start, nsegments, stream));
-  HrpbCall(HrpbExclusiveSum(h->blocked_row_ptr, n, stream));
-  HrpbCall(HrpbAllocate(&h->window_ptr, (int64_t)h->nblocks + 1, stream));
-  HrpbCall(HrpbAllocate(&h->windows, h->nwindows, stream));
-  HrpbCall(HrpbFillWindows(&w->segments, windows_per_block, w->window_start, h->blocked_row_ptr, h->window_ptr, h->windows, stream));
-  HrpbCallCuda(cudaMemcpyAsync(h->window_ptr + h->nblocks, w->window_start + nsegments - 1, sizeof(*h->window_ptr), cudaMemcpyDeviceToDevice, stream));
-  return HRPB_SUCCESS;
-}
-
 /*
-   The pieces that each block is cut into. A warp has a block, and a lane some rows of its panel, in which it searches
-   for the block's first entry and for the next block's
+   The pieces that each block is cut into: none for blocks that h has room for and that are not there. A warp has a
+   block, and a lane some rows of its panel, in which it searches for the block's first entry and for the next block's
 */
-static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(HrpbRows rows, Hrpb h, uint32_t most_values, uint32_t *pieces)
+static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(HrpbRows rows, Hrpb h, const HrpbWindowTotals *totals, uint32_t *pieces)
 {
-  const int32_t lane  = threadIdx.x % HRPB_LANES;
-  int64_t       panel = 0;
+  const int32_t  lane        = threadIdx.x % HRPB_LANES;
+  const uint32_t most_values = HrpbMostValues(&h.params, h.nnz, (int64_t)totals->nwindows);
+  const int64_t  nblocks     = (int64_t)totals->nblocks;
+  int64_t        panel       = 0;
 
-  for (int64_t block = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_WARPS) {
+  for (int64_t block = nblocks + (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block < h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) pieces[block] = 0;
+  for (int64_t block = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; block < nblocks; block += (int64_t)gridDim.x * HRPB_WARPS) {
     const uint32_t window0 = h.window_ptr[block], nwindows = h.window_ptr[block + 1] - window0;
     uint32_t       nvalues = 0, width;
 
@@ -364,124 +362,158 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountPieces(HrpbRows rows
    Where the windows of the pieces begin, and the blocks of panels. first [nblocks + 1] has the first piece of each
    block
 */
-static __global__ void __launch_bounds__(HRPB_THREADS) PlacePieces(Hrpb h, const uint32_t *first, uint32_t *window_ptr)
+static __global__ void __launch_bounds__(HRPB_THREADS) PlacePieces(Hrpb h, const HrpbWindowTotals *totals, const uint32_t *first, const uint32_t *uncut)
 {
-  for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block <= h.nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
-    const uint32_t window0 = h.window_ptr[block], npieces = block < h.nblocks ? first[block + 1] - first[block] : 1;
-    const uint32_t width   = block < h.nblocks ? (h.window_ptr[block + 1] - window0 + npieces - 1) / npieces : 0;
+  const int64_t nblocks = (int64_t)totals->nblocks;
 
-    for (uint32_t i = 0; i < npieces; i++) window_ptr[first[block] + i] = window0 + i * width;
+  for (int64_t block = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; block <= nblocks; block += (int64_t)gridDim.x * HRPB_THREADS) {
+    const uint32_t window0 = uncut[block], npieces = block < nblocks ? first[block + 1] - first[block] : 1;
+    const uint32_t width   = block < nblocks ? (uncut[block + 1] - window0 + npieces - 1) / npieces : 0;
+
+    for (uint32_t i = 0; i < npieces; i++) h.window_ptr[first[block] + i] = window0 + i * width;
   }
   for (int64_t p = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; p <= h.npanels; p += (int64_t)gridDim.x * HRPB_THREADS) h.blocked_row_ptr[p] = first[h.blocked_row_ptr[p]];
 }
 
-/* Cut blocks, unless each is one piece. first is workspace */
-static HrpbError FindPieces(const Workspace *w, Hrpb *h, uint32_t most_values, uint32_t *first, HrpbStream stream)
+/* Count the windows and blocks of panels. window_start and blocked_row_ptr become the sums before each */
+static HrpbError CountPanels(Workspace *w, Hrpb *h, HrpbStream stream)
 {
-  const int64_t   n   = (int64_t)h->nblocks + 1;
-  uint32_t *const old = h->window_ptr;
-  uint32_t       *window_ptr, nblocks;
-  cudaError_t     launched;
+  const int32_t windows_per_block = h->params.block_cols / h->params.window_cols;
+  const int64_t nsegments         = HrpbCountSegments(&w->segments);
 
-  HrpbCallCuda(cudaMemsetAsync(first + n - 1, 0, sizeof(*first), stream));
-  CountPieces<<<HrpbGrid(n - 1, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, most_values, first);
-  HrpbCallCuda(cudaGetLastError());
-  HrpbCall(HrpbExclusiveSum(first, n, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&nblocks, first + n - 1, sizeof(nblocks), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
-  if ((int32_t)nblocks == h->nblocks) return HRPB_SUCCESS;
-  HrpbCall(HrpbAllocate(&window_ptr, (int64_t)nblocks + 1, stream));
-  PlacePieces<<<HrpbGrid(n > h->npanels ? n : h->npanels + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, first, window_ptr);
-  launched      = cudaGetLastError();
-  h->window_ptr = window_ptr;
-  h->nblocks    = (int32_t)nblocks;
-  return HrpbFree(old, launched ? HrpbDeviceError(launched) : HRPB_SUCCESS, stream);
+  HrpbCall(HrpbAllocateTogether(stream, &h->blocked_row_ptr, (int64_t)h->npanels + 1, &w->totals, 1));
+  HrpbCall(HrpbAllocate(&w->window_start, nsegments + 1, stream));
+  HrpbCallCuda(cudaMemsetAsync(w->totals, 0, sizeof(*w->totals), stream));
+  HrpbCall(HrpbCountWindows(&w->segments, 1, NULL, w->window_start, NULL, windows_per_block, h->blocked_row_ptr, &w->totals->windows, stream));
+  return HrpbSumsBefore(w->window_start, nsegments, h->blocked_row_ptr, h->npanels, stream);
 }
 
-/* Cut the blocks that have more values */
-static HrpbError CutBlocks(const Workspace *w, Hrpb *h, uint32_t most_values, HrpbStream stream)
+/*
+   As many windows as there can be, by the survey of the matrix, or a number beyond ROOM. The windows of a panel are at
+   most those of the panel of the survey that it lies in, and at most the columns of its strips
+*/
+static int64_t MostWindows(const HrpbSurvey *s, const HrpbParams *params)
 {
-  uint32_t *first;
+  const HrpbParams staged = HrpbStagedParams();
+  int64_t          windows;
 
-  HrpbCall(HrpbAllocate(&first, (int64_t)h->nblocks + 1, stream));
-  return HrpbFree(first, FindPieces(w, h, most_values, first, stream), stream);
+  if (!s || staged.panel_rows % params->panel_rows) return (int64_t)ROOM + 1;
+  windows = s->staged_rows / (params->window_cols < staged.window_cols ? params->window_cols : staged.window_cols);
+  if (windows > s->needed_rows) windows = s->needed_rows;
+  windows *= staged.panel_rows / params->panel_rows;
+  return windows < s->strip_cols8 ? windows : s->strip_cols8;
 }
 
-/* Count bricks and values of all blocks: count, used, pattern_ptr and value_ptr before they are summed up */
-static HrpbError CountBlocks(Workspace *w, Hrpb *h, HrpbStream stream, BrickTotals *totals)
+/*
+   The windows and uncut blocks that need room: at least as many as there are, without a wait, or exactly so many, with
+   one
+*/
+static HrpbError MeasureRoom(const Workspace *w, Hrpb *h, const HrpbSurvey *s, HrpbStream stream)
 {
-  const int32_t nstrips = h->params.panel_rows / h->params.brick_rows;
-  const int64_t n       = (int64_t)h->nblocks + 1;
+  const int64_t    nstrips = h->params.panel_rows / h->params.brick_rows;
+  int64_t          nwindows = MostWindows(s, &h->params), nblocks = nwindows / (h->params.block_cols / h->params.window_cols) + h->npanels;
+  HrpbWindowTotals totals;
 
-  /*
-     the starts of strips alone, two bytes each, would be too long a pattern. Checked here, because the next arrays are
-     as long
-  */
-  if ((n - 1) * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
-  HrpbCall(HrpbAllocate(&w->count, (n - 1) * (nstrips + 1), stream));
-  HrpbCall(HrpbAllocate(&w->used, (n - 1) * w->words, stream));
-  HrpbCall(HrpbAllocate(&h->pattern_ptr, n, stream));
-  HrpbCall(HrpbAllocate(&h->value_ptr, n, stream));
-  HrpbCallCuda(cudaMemsetAsync(w->brick_totals, 0, sizeof(*w->brick_totals), stream));
-  HrpbCallCuda(cudaMemsetAsync(w->used, 0, sizeof(*w->used) * (size_t)((n - 1) * w->words), stream));
-  HrpbCall(ForParams(CountBricks, h, w->words, w, h, stream));
-  SumStrips<<<HrpbGrid(n - 1, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*h, w->count, w->used, w->words, w->brick_totals);
-  HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(totals, w->brick_totals, sizeof(*totals), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  if (nwindows > ROOM || nblocks * nstrips > ROOM) {
+    HrpbCall(HrpbBring(&totals, &w->totals->windows, sizeof(totals), stream));
+    if (totals.nwindows > UINT32_MAX || totals.nblocks > INT32_MAX) return HRPB_ERR_OVERFLOW;
+    nwindows = (int64_t)totals.nwindows;
+    nblocks  = (int64_t)totals.nblocks;
+    /*
+       the starts of strips alone, two bytes each, would be too long a pattern. Checked here, because the next arrays
+       are as long
+    */
+    if (nblocks * nstrips > (int64_t)UINT32_MAX * (HRPB_PATTERN_UNIT / 2)) return HRPB_ERR_OVERFLOW;
+  }
+  h->nwindows = nwindows;
+  h->nblocks  = (int32_t)nblocks;
   return HRPB_SUCCESS;
 }
 
-/* Make pattern_ptr, value_ptr and pattern; where blocks are cut, blocked_row_ptr and window_ptr, too */
-static HrpbError BuildBricks(Workspace *w, Hrpb *h, HrpbStream stream)
+/* Cut those of nuncut blocks that have many values */
+static HrpbError CutBlocks(const Workspace *w, const Hrpb *h, int32_t nuncut, HrpbStream stream)
 {
-  const uint32_t most_values = HrpbMostValues(&h->params, h->nnz, h->nwindows);
-  BrickTotals    totals;
+  const HrpbWindowTotals *totals = &w->totals->windows;
+  Hrpb                    uncut  = *h;
 
-  w->words = h->params.block_cols <= 32 ? 1 : h->params.block_cols <= 64 ? 2 : h->params.block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
-  HrpbCall(HrpbAllocate(&w->brick_totals, 1, stream));
-  if (most_values < UINT32_MAX) HrpbCall(CutBlocks(w, h, most_values, stream));
-  HrpbCall(CountBlocks(w, h, stream, &totals));
-  if (totals.pattern > UINT32_MAX || totals.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
-  h->nbricks       = (int64_t)totals.nbricks;
-  h->nbrick_cols   = (int64_t)totals.nbrick_cols;
-  h->pattern_bytes = (int64_t)totals.pattern * HRPB_PATTERN_UNIT;
-  h->value_count   = (int64_t)totals.values * HRPB_VALUE_UNIT;
-  h->max_pattern   = totals.max_pattern;
-  h->max_values    = totals.max_values;
-
-  const int64_t n = (int64_t)h->nblocks + 1;
-
-  HrpbCallCuda(cudaMemsetAsync(h->pattern_ptr + n - 1, 0, sizeof(*h->pattern_ptr), stream));
-  HrpbCallCuda(cudaMemsetAsync(h->value_ptr + n - 1, 0, sizeof(*h->value_ptr), stream));
-  HrpbCall(HrpbExclusiveSum(h->pattern_ptr, n, stream));
-  HrpbCall(HrpbExclusiveSum(h->value_ptr, n, stream));
-  HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes, stream));
-  return ForParams(FillBricks, h, w->words, w, h, stream);
+  uncut.nblocks    = nuncut;
+  uncut.window_ptr = w->uncut;
+  CountPieces<<<HrpbGrid(nuncut, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, uncut, totals, w->first);
+  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbSumsBefore(w->first, nuncut, NULL, 0, stream));
+  PlacePieces<<<HrpbGrid((nuncut > h->npanels ? nuncut : h->npanels) + (int64_t)1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, totals, w->first, w->uncut);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
 }
 
-static HrpbError Build(Workspace *w, const int32_t *order, Hrpb *h, HrpbStream stream)
+/*
+   Make windows, window_ptr and the final blocked_row_ptr. Blocks that are cut have more values than half of the limit
+   for each of their pieces. So all pieces together are at most as many as there would be blocks without gaps
+*/
+static HrpbError FindBlocks(Workspace *w, Hrpb *h, HrpbStream stream)
+{
+  const bool    cut    = HrpbSharesRows(&h->params);
+  const int32_t nuncut = h->nblocks, nstrips = h->params.panel_rows / h->params.brick_rows, windows_per_block = h->params.block_cols / h->params.window_cols;
+  const int64_t n      = nuncut + (cut ? h->nwindows / windows_per_block : 0);
+
+  if (n > INT32_MAX) return HRPB_ERR_OVERFLOW;
+  h->nblocks = (int32_t)n;
+  HrpbCall(HrpbAllocateTogether(stream, &h->window_ptr, n + 1, &h->pattern_ptr, n + 1, &h->value_ptr, n + 1, &h->windows, h->nwindows));
+  HrpbCall(HrpbAllocateTogether(stream, &w->count, n * (nstrips + 1), &w->used, n * w->words, &w->first, cut ? nuncut + 1 : 0, &w->uncut, cut ? nuncut + 1 : 0));
+  HrpbCall(HrpbFillWindows(&w->segments, windows_per_block, w->window_start, h->blocked_row_ptr, cut ? w->uncut : h->window_ptr, h->windows, stream));
+  return cut ? CutBlocks(w, h, nuncut, stream) : HRPB_SUCCESS;
+}
+
+/* Count bricks and values of all blocks. pattern_ptr and value_ptr become the sums before each */
+static HrpbError CountBlocks(const Workspace *w, const Hrpb *h, HrpbStream stream)
+{
+  HrpbCallCuda(cudaMemsetAsync(w->used, 0, sizeof(*w->used) * (size_t)h->nblocks * (size_t)w->words, stream));
+  HrpbCall(ForParams(CountBricks, h, w->words, w, h, stream));
+  SumStrips<<<HrpbGrid(h->nblocks, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*h, w->count, w->used, w->words, &w->totals->bricks);
+  HrpbCallCuda(cudaGetLastError());
+  return HrpbSumsBefore(h->pattern_ptr, h->nblocks, h->value_ptr, h->nblocks, stream);
+}
+
+/* Numbers in place of room. The blocks of panels come along, for the schedule of the bricks */
+static HrpbError BringTotals(const Workspace *w, Hrpb *h, HrpbStream stream)
+{
+  const size_t at      = (size_t)((uint8_t *)w->totals - (uint8_t *)h->blocked_row_ptr), bytes = at + sizeof(Totals);
+  uint8_t     *brought = (uint8_t *)malloc(bytes);
+  Totals       totals;
+
+  if (!brought) return HRPB_ERR_MEMORY;
+  h->panel_blocks = (uint32_t *)brought;
+  HrpbCall(HrpbBring(brought, h->blocked_row_ptr, bytes, stream));
+  memcpy(&totals, brought + at, sizeof(totals));
+  if (totals.bricks.pattern > UINT32_MAX || totals.bricks.values > UINT32_MAX) return HRPB_ERR_OVERFLOW;
+  h->nwindows      = (int64_t)totals.windows.nwindows;
+  h->nblocks       = (int32_t)totals.bricks.nblocks;
+  h->nbricks       = (int64_t)totals.bricks.nbricks;
+  h->nbrick_cols   = (int64_t)totals.bricks.nbrick_cols;
+  h->pattern_bytes = (int64_t)totals.bricks.pattern * HRPB_PATTERN_UNIT;
+  h->value_count   = (int64_t)totals.bricks.values * HRPB_VALUE_UNIT;
+  h->max_pattern   = totals.bricks.max_pattern;
+  h->max_values    = totals.bricks.max_values;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError Build(Workspace *w, const int32_t *order, const HrpbSurvey *survey, Hrpb *h, HrpbStream stream)
 {
   if (order) {
     HrpbCall(HrpbAllocate(&h->order, h->nrows, stream));
     HrpbCallCuda(cudaMemcpyAsync(h->order, order, sizeof(*order) * (size_t)h->nrows, cudaMemcpyDeviceToDevice, stream));
   }
-  HrpbCall(BuildWindows(w, h, stream));
-  return BuildBricks(w, h, stream);
+  HrpbCall(CountPanels(w, h, stream));
+  HrpbCall(MeasureRoom(w, h, survey, stream));
+  HrpbCall(FindBlocks(w, h, stream));
+  HrpbCall(CountBlocks(w, h, stream));
+  HrpbCall(BringTotals(w, h, stream));
+  HrpbCall(HrpbAllocate(&h->pattern, h->pattern_bytes, stream));
+  return ForParams(FillBricks, h, w->words, w, h, stream);
 }
 
-static HrpbError FreeWorkspace(Workspace *w, HrpbError err, HrpbStream stream)
-{
-  err = HrpbFree(w->window_totals, err, stream);
-  err = HrpbFree(w->brick_totals, err, stream);
-  err = HrpbFree(w->window_start, err, stream);
-  err = HrpbFree(w->count, err, stream);
-  return HrpbFree(w->used, err, stream);
-}
-
-/* The CSR and the order have been checked, with this result */
-static HrpbError BuildChecked(const HrpbInput *input, int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
+/* The CSR and the order have been checked, with this result. survey may be NULL */
+static HrpbError BuildChecked(const HrpbInput *input, const HrpbSurvey *survey, int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, const HrpbParams *params, HrpbStream stream, Hrpb *h)
 {
   Workspace      w;
   const HrpbRows rows = HrpbMakeRows(nrows, rowptr, colidx, order, params->panel_rows, params->window_cols);
@@ -489,13 +521,15 @@ static HrpbError BuildChecked(const HrpbInput *input, int64_t nrows, int64_t nco
 
   memset(&w, 0, sizeof(w));
   w.segments = HrpbMakeSegments(&rows, ncols, input->heaviest);
+  w.words    = params->block_cols <= 32 ? 1 : params->block_cols <= 64 ? 2 : params->block_cols <= 128 ? 4 : HRPB_MAX_BLOCK / 32;
   h->params  = *params;
   h->nrows   = (int32_t)nrows;
   h->ncols   = (int32_t)ncols;
   h->nnz     = input->nnz;
   h->npanels = rows.npanels;
-  err        = Build(&w, order, h, stream);
-  err        = FreeWorkspace(&w, err, stream);
+  err        = Build(&w, order, survey, h, stream);
+  err        = HrpbFree(w.window_start, err, stream);
+  err        = HrpbFree(w.count, err, stream);
   if (err) HrpbDestroyDevice(h, stream);
   return err;
 }
@@ -507,7 +541,7 @@ HrpbError HrpbBuildDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, c
   memset(h, 0, sizeof(*h));
   if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
   HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, order, stream, &input));
-  return BuildChecked(&input, nrows, ncols, rowptr, colidx, order, params, stream, h);
+  return BuildChecked(&input, NULL, nrows, ncols, rowptr, colidx, order, params, stream, h);
 }
 
 HrpbError HrpbBuildSurveyedDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbSurvey *s, const HrpbParams *params, HrpbStream stream, Hrpb *h)
@@ -516,14 +550,15 @@ HrpbError HrpbBuildSurveyedDevice(int64_t nrows, int64_t ncols, const HrpbInt *r
 
   memset(h, 0, sizeof(*h));
   if (!HrpbParamsAreValid(params)) return HRPB_ERR_PARAMETER;
-  return BuildChecked(&input, nrows, ncols, rowptr, colidx, NULL, params, stream, h);
+  return BuildChecked(&input, s, nrows, ncols, rowptr, colidx, NULL, params, stream, h);
 }
 
 void HrpbDestroyDevice(Hrpb *h, HrpbStream stream)
 {
-  void *arrays[] = {h->order, h->blocked_row_ptr, h->pattern_ptr, h->value_ptr, h->window_ptr, h->windows, h->pattern};
+  void *arrays[] = {h->order, h->blocked_row_ptr, h->window_ptr, h->pattern}; /* others lie behind these */
 
   /* there is nobody to tell of an error; errors of earlier work are the caller's to find */
   for (void *array : arrays) (void)HrpbFree(array, HRPB_SUCCESS, stream);
+  free(h->panel_blocks);
   memset(h, 0, sizeof(*h));
 }

@@ -23,12 +23,14 @@ typedef struct {
    Count columns of the strips of 16 rows, and of their halves, by merging their rows. A lane has a row, and the least
    column at the head of a row is the next one. Strips with a long row go to a list
 */
-static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbRows rows, int32_t long_row, int32_t *listed, StripTotals *totals)
+static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbSegments strips, const HrpbFindings *findings, int32_t long_row, int32_t *listed, StripTotals *totals)
 {
+  const HrpbRows    &rows        = strips.rows;
   const int32_t      lane        = threadIdx.x % HRPB_LANES;
   const uint32_t     strip_lanes = ((1u << STRIP) - 1) << lane / STRIP * STRIP;
   unsigned long long count8 = 0, count16 = 0;
 
+  if (HrpbStops(&strips, findings)) return;
   /* all lanes of a warp stay in the loop as long as the first one does */
   for (int64_t warp_row = ((int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x) / HRPB_LANES * HRPB_LANES; warp_row < rows.nrows; warp_row += (int64_t)gridDim.x * HRPB_THREADS) {
     const int64_t row  = warp_row + lane;
@@ -103,6 +105,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountListed(HrpbSegments 
 
 namespace {
 typedef struct {
+  HrpbFindings     csr;
   StripTotals      strips;
   HrpbWindowTotals windows;
 } Totals;
@@ -114,58 +117,67 @@ typedef struct {
 } Workspace;
 } // namespace
 
-static HrpbError CountStrips(const HrpbSegments *strips, int64_t ncols, const Workspace *w, HrpbStream stream)
+static HrpbError CountStrips(const HrpbSegments *strips, int64_t ncols, const HrpbFindings *findings, const Workspace *w, HrpbStream stream)
 {
   StripTotals  *totals   = &w->totals->strips;
   const int32_t long_row = strips->rows.npanels < FEW_STRIPS && ncols <= FEW_COLUMNS ? SHORT_ROW : LONG_ROW;
 
-  HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(strips->rows, long_row, w->listed, totals);
+  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*strips, findings, long_row, w->listed, totals);
   HrpbCallCuda(cudaGetLastError());
   CountListed<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, w->listed, totals);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
-static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const HrpbInput *input, Workspace *w, HrpbStream stream, HrpbSurvey *s)
+/*
+   The CSR is checked unless heaviest is known. All work is on its way before the host waits. It comes to nothing where
+   the CSR has not passed, or has panels to be cut
+*/
+static HrpbError Count(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, int64_t heaviest, Workspace *w, HrpbStream stream, HrpbSurvey *s)
 {
   const HrpbParams staged = HrpbStagedParams();
   const HrpbRows   panel_rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, staged.panel_rows, 1), strip_rows = HrpbMakeRows(nrows, rowptr, colidx, NULL, STRIP, 1);
-  HrpbSegments     columns = HrpbMakeSegments(&panel_rows, ncols, input->heaviest), strips = HrpbMakeSegments(&strip_rows, ncols, input->heaviest);
+  HrpbSegments     columns = HrpbMakeSegments(&panel_rows, ncols, heaviest), strips = HrpbMakeSegments(&strip_rows, ncols, heaviest);
+  HrpbFindings    *findings;
   Totals           sums;
 
-  HrpbCall(HrpbAllocate(&w->totals, 1, stream));
-  HrpbCall(HrpbAllocate(&w->listed, strips.rows.npanels, stream));
-  HrpbCall(HrpbAllocate(&w->ncolumns, HrpbCountSegments(&columns), stream));
-  HrpbCall(HrpbAllocate(&w->nwindows, HrpbCountSegments(&columns), stream));
-  HrpbCall(CountStrips(&strips, ncols, w, stream));
-  HrpbCall(HrpbCountWindows(&columns, staged.window_cols, w->ncolumns, w->nwindows, 1, NULL, &w->totals->windows, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&sums, w->totals, sizeof(sums), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  s->nnz              = input->nnz;
+  HrpbCall(HrpbAllocateTogether(stream, &w->totals, 1, &w->listed, strips.rows.npanels, &w->ncolumns, HrpbCountSegments(&columns), &w->nwindows, HrpbCountSegments(&columns)));
+  HrpbCallCuda(cudaMemsetAsync(w->totals, 0, sizeof(*w->totals), stream));
+  findings = heaviest ? NULL : &w->totals->csr;
+  if (findings) HrpbCall(HrpbCheckCsrDevice(nrows, ncols, rowptr, colidx, findings, stream));
+  HrpbCall(CountStrips(&strips, ncols, findings, w, stream));
+  HrpbCall(HrpbCountWindows(&columns, staged.window_cols, findings, w->ncolumns, w->nwindows, 1, NULL, &w->totals->windows, stream));
+  HrpbCall(HrpbBring(&sums, w->totals, sizeof(sums), stream));
+  if (!HrpbIsGood(&sums.csr)) return HRPB_ERR_CSR;
+  if (findings) {
+    s->nnz      = sums.csr.nnz;
+    s->heaviest = (int64_t)sums.csr.heaviest;
+  }
   s->strip_cols8      = (int64_t)sums.strips.count8;
   s->strip_cols16     = (int64_t)sums.strips.count16;
   s->staged_rows      = (int64_t)sums.windows.ngroups * staged.window_cols;
   s->most_staged_rows = (int64_t)sums.windows.most * staged.window_cols;
   s->needed_rows      = (int64_t)sums.windows.nwindows;
-  s->heaviest         = input->heaviest;
   return HRPB_SUCCESS;
+}
+
+static HrpbError Survey(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, int64_t heaviest, HrpbStream stream, HrpbSurvey *s)
+{
+  Workspace       w   = {};
+  const HrpbError err = Count(nrows, ncols, rowptr, colidx, heaviest, &w, stream, s);
+
+  return HrpbFree(w.totals, err, stream);
 }
 
 HrpbError HrpbSurveyDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbStream stream, HrpbSurvey *s)
 {
-  Workspace w = {};
-  HrpbInput input;
   HrpbError err;
 
   *s = {};
   HrpbCall(CheckKernels());
-  HrpbCall(HrpbCheckInputDevice(nrows, ncols, rowptr, colidx, NULL, stream, &input));
-  err = Survey(nrows, ncols, rowptr, colidx, &input, &w, stream, s);
-  err = HrpbFree(w.totals, err, stream);
-  err = HrpbFree(w.listed, err, stream);
-  err = HrpbFree(w.ncolumns, err, stream);
-  err = HrpbFree(w.nwindows, err, stream);
+  HrpbCall(HrpbCheckSizes(nrows, ncols));
+  err = Survey(nrows, ncols, rowptr, colidx, 0, stream, s);
+  if (!err && s->heaviest >= HRPB_HEAVY_PANEL) err = Survey(nrows, ncols, rowptr, colidx, s->heaviest, stream, s);
   if (err) *s = {};
   return err;
 }

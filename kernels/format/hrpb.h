@@ -82,7 +82,7 @@ typedef enum {
   HRPB_ERR_PARAMETER, /* a number of HrpbParams is not allowed, or panel_rows*block_cols > HRPB_MAX_SLOTS */
   HRPB_ERR_CSR,       /* negative size, bad row pointers, column out of range, unsorted or double columns */
   HRPB_ERR_ORDER,     /* order is not a permutation of the rows */
-  HRPB_ERR_OVERFLOW,  /* an offset or count does not fit the layout's 32 bits; nothing was allocated */
+  HRPB_ERR_OVERFLOW,  /* an offset or count does not fit the layout's 32 bits; nothing is left allocated */
   HRPB_ERR_MEMORY,    /* malloc() failed; nothing is left allocated */
   HRPB_ERR_CORRUPT,   /* of the checker: these are not the bricks of this CSR */
   HRPB_ERR_DEVICE_MEMORY, /* device memory ran out; nothing is left allocated */
@@ -136,6 +136,8 @@ typedef struct {
   uint32_t *window_ptr;      /* [nblocks + 1] where each block begins in windows */
   int32_t  *windows;         /* [nwindows] first column divided by TW, ascending in a panel: activeCols */
   uint8_t  *pattern;         /* [pattern_bytes] with the values the paper's packedBlocks; aligned to 16 bytes */
+
+  uint32_t *panel_blocks; /* of bricks on a device: a copy of blocked_row_ptr on the host. Otherwise NULL */
 } Hrpb;
 
 /* Where the parts of a block's pattern run begin, in bytes from the first one of the run */

@@ -119,6 +119,7 @@ enum {
   HRPB_PART_COLS = 2048 /* the most active columns of a part */
 };
 
+/* For bricks that were built on the device. Does not wait: the host has the blocks of their panels */
 HrpbError HrpbScheduleDevice(const Hrpb *h, HrpbStream stream, HrpbSchedule *s);
 void      HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream);
 

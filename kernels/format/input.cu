@@ -6,15 +6,12 @@ enum {
 
 namespace {
 typedef struct {
-  int32_t bad_rowptr, bad_column, bad_order;
-  /* entries that do not ascend, less the rows that begin with one: zero if only first entries of rows do not ascend */
-  unsigned long long descents;
-  unsigned long long heaviest;
-  int64_t            nnz;
+  HrpbFindings csr;
+  int32_t      bad_order;
 } Findings;
 } // namespace
 
-static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows, const HrpbInt *rowptr, Findings *findings)
+static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows, const HrpbInt *rowptr, HrpbFindings *findings)
 {
   const int64_t      stride = (int64_t)gridDim.x * HRPB_THREADS, first = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
   unsigned long long heaviest = 0;
@@ -35,7 +32,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckRowptr(int64_t nrows
 }
 
 /* The loop is over entries, not over rows, so that the lengths of rows do not matter */
-static __global__ void __launch_bounds__(HRPB_THREADS) CheckColumns(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, Findings *findings)
+static __global__ void __launch_bounds__(HRPB_THREADS) CheckColumns(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbFindings *findings)
 {
   const int64_t stride = (int64_t)gridDim.x * HRPB_THREADS, first = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x;
   int64_t       begin, end;
@@ -60,36 +57,46 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckColumns(int64_t nrow
 }
 
 /* seen has nrows bits, all zero */
-static __global__ void __launch_bounds__(HRPB_THREADS) CheckOrder(int64_t nrows, const int32_t *order, uint32_t *seen, Findings *findings)
+static __global__ void __launch_bounds__(HRPB_THREADS) CheckOrder(int64_t nrows, const int32_t *order, uint32_t *seen, int32_t *bad_order)
 {
   for (int64_t i = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * HRPB_THREADS) {
     const int32_t row = order[i];
 
-    if (row < 0 || row >= nrows || atomicOr(seen + row / 32, 1u << row % 32) >> row % 32 & 1) findings->bad_order = 1;
+    if (row < 0 || row >= nrows || atomicOr(seen + row / 32, 1u << row % 32) >> row % 32 & 1) *bad_order = 1;
   }
+}
+
+HrpbError HrpbCheckCsrDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbFindings *findings, HrpbStream stream)
+{
+  CheckRowptr<<<HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(nrows, rowptr, findings);
+  HrpbCallCuda(cudaGetLastError());
+  CheckColumns<<<MOST_BLOCKS, HRPB_THREADS, 0, stream>>>(nrows, ncols, rowptr, colidx, findings);
+  HrpbCallCuda(cudaGetLastError());
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbCheckSizes(int64_t nrows, int64_t ncols)
+{
+  if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
+  return nrows > INT32_MAX || ncols > INT32_MAX ? HRPB_ERR_OVERFLOW : HRPB_SUCCESS;
 }
 
 static HrpbError Check(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, const int32_t *order, HrpbStream stream, Findings *findings, uint32_t *seen, HrpbInput *input)
 {
-  const unsigned int grid = HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS);
-  Findings           found;
+  Findings found;
 
   HrpbCallCuda(cudaMemsetAsync(findings, 0, sizeof(*findings), stream));
-  CheckRowptr<<<grid, HRPB_THREADS, 0, stream>>>(nrows, rowptr, findings);
-  HrpbCallCuda(cudaGetLastError());
-  CheckColumns<<<MOST_BLOCKS, HRPB_THREADS, 0, stream>>>(nrows, ncols, rowptr, colidx, findings);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbCheckCsrDevice(nrows, ncols, rowptr, colidx, &findings->csr, stream));
   if (order) {
     HrpbCallCuda(cudaMemsetAsync(seen, 0, sizeof(*seen) * (size_t)((nrows + 31) / 32), stream));
-    CheckOrder<<<grid, HRPB_THREADS, 0, stream>>>(nrows, order, seen, findings);
+    CheckOrder<<<HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(nrows, order, seen, &findings->bad_order);
     HrpbCallCuda(cudaGetLastError());
   }
-  HrpbCallCuda(cudaMemcpyAsync(&found, findings, sizeof(found), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (found.bad_rowptr || found.bad_column || found.descents) return HRPB_ERR_CSR;
+  HrpbCall(HrpbBring(&found, findings, sizeof(found), stream));
+  if (!HrpbIsGood(&found.csr)) return HRPB_ERR_CSR;
   if (found.bad_order) return HRPB_ERR_ORDER;
-  input->nnz      = found.nnz;
-  input->heaviest = (int64_t)found.heaviest;
+  input->nnz      = found.csr.nnz;
+  input->heaviest = (int64_t)found.csr.heaviest;
   return HRPB_SUCCESS;
 }
 
@@ -99,11 +106,8 @@ HrpbError HrpbCheckInputDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowp
   uint32_t *seen     = NULL;
   HrpbError err;
 
-  if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
-  if (nrows > INT32_MAX || ncols > INT32_MAX) return HRPB_ERR_OVERFLOW;
-  err = HrpbAllocate(&findings, 1, stream);
-  if (!err && order) err = HrpbAllocate(&seen, (nrows + 31) / 32, stream);
+  HrpbCall(HrpbCheckSizes(nrows, ncols));
+  err = HrpbAllocateTogether(stream, &findings, 1, &seen, order ? (nrows + 31) / 32 : 0);
   if (!err) err = Check(nrows, ncols, rowptr, colidx, order, stream, findings, seen, input);
-  err = HrpbFree(seen, err, stream);
   return HrpbFree(findings, err, stream);
 }

@@ -4,10 +4,11 @@ enum {
   MOST_BLOCKS = 256 /* thread blocks that end with atomic operations on the same numbers */
 };
 
-static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbSegments g, int32_t group, uint32_t *nwindows, uint32_t *ngroups)
+static __global__ void __launch_bounds__(HRPB_THREADS) CountWindows(HrpbSegments g, int32_t group, const HrpbFindings *findings, uint32_t *nwindows, uint32_t *ngroups)
 {
   __shared__ HrpbPanel s;
 
+  if (HrpbStops(&g, findings)) return;
   for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
     const int64_t    panel = HrpbPanelOfUnit(&g, unit), segment = unit / g.rows.npanels, i = panel * g.nsegments + segment;
     const HrpbCounts n = HrpbCountSegment(&s, &g, panel, (int32_t)segment, group);
@@ -51,6 +52,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments 
 {
   __shared__ HrpbPanel s;
 
+  if (blockIdx.x == 0 && threadIdx.x == 0) window_ptr[blocked_row_ptr[g.rows.npanels]] = window_start[(int64_t)g.rows.npanels * g.nsegments];
   for (int64_t unit = blockIdx.x; unit < (int64_t)g.rows.npanels * g.nsegments; unit += gridDim.x) {
     const int64_t panel   = HrpbPanelOfUnit(&g, unit);
     const int32_t segment = (int32_t)(unit / g.rows.npanels);
@@ -77,10 +79,9 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments 
   }
 }
 
-HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream)
+HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, const HrpbFindings *findings, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream)
 {
-  HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  CountWindows<<<HrpbSegmentGrid(g), HRPB_THREADS, 0, stream>>>(*g, group, nwindows, ngroups);
+  CountWindows<<<HrpbSegmentGrid(g), HRPB_THREADS, 0, stream>>>(*g, group, findings, nwindows, ngroups);
   HrpbCallCuda(cudaGetLastError());
   SumPanels<<<HrpbGrid(g->rows.npanels, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*g, nwindows, ngroups, windows_per_block, nblocks, totals);
   HrpbCallCuda(cudaGetLastError());

@@ -7,6 +7,7 @@
 */
 #pragma once
 
+#include "input.cuh"
 #include "rows.cuh"
 
 enum {
@@ -49,6 +50,15 @@ static inline HrpbSegments HrpbMakeSegments(const HrpbRows *rows, int64_t ncols,
   if (n > most) n = most;
   if (n < 1) n = 1;
   return {*rows, (int32_t)n, (int32_t)((nwindows / n / 32 + 1) * 32)};
+}
+
+/*
+   Whether a kernel has nothing to do: findings, unless they are NULL, say that there is no sorted CSR, or that panels
+   are to be cut and are not
+*/
+static __device__ inline bool HrpbStops(const HrpbSegments *g, const HrpbFindings *findings)
+{
+  return findings && (!HrpbIsGood(findings) || (g->nsegments == 1 && findings->heaviest >= HRPB_HEAVY_PANEL));
 }
 
 /*
@@ -277,14 +287,15 @@ static inline unsigned int HrpbSegmentGrid(const HrpbSegments *g)
 }
 
 /*
-   Count the active windows of all segments, in nwindows [HrpbCountSegments()]. ngroups, which may be NULL if a group is
-   one window, gets the aligned groups of windows with an active one. nblocks [npanels], which may be NULL, gets the
-   blocks of windows_per_block windows of each panel. totals are on the device, too; its most counts groups
+   Count the active windows of all segments, in nwindows [HrpbCountSegments()], unless HrpbStops(). ngroups, which may
+   be NULL if a group is one window, gets the aligned groups of windows with an active one. nblocks [npanels], which may
+   be NULL, gets the blocks of windows_per_block windows of each panel. totals are on the device, too, and zeros before;
+   its most counts groups
 */
-HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
+HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, const HrpbFindings *findings, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream);
 
 /*
-   Fill windows, and window_ptr but for its last number. window_start [HrpbCountSegments()] says where the windows of
-   each segment begin, blocked_row_ptr [npanels + 1] where the blocks of each panel do
+   Fill windows and window_ptr. window_start [HrpbCountSegments() + 1] says where the windows of each segment begin,
+   blocked_row_ptr [npanels + 1] where the blocks of each panel do
 */
 HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream);

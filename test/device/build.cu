@@ -3,7 +3,7 @@
 
      gcc -O2 -std=gnu11 -Ikernels -c kernels/format/{hrpb,input,build,pack,count}.c
      nvcc -O3 -arch=sm_90 -Ikernels test/device/build.cu kernels/format/{build,windows,input,pack,count}.cu
-     kernels/common/device.cu *.o -o test-build
+     kernels/common/{device,scan}.cu *.o -o test-build
 
    with -DHRPB_USE_SINGLE or -DHRPB_USE_INT64 in both commands for other types of numbers.
 
@@ -19,7 +19,7 @@
 
 #include <cuda_runtime.h>
 
-#include "format/hrpbdevice.h"
+#include "common/device.cuh"
 
 static int npassed, nfailed;
 
@@ -619,12 +619,42 @@ static void TestLastColumn(int32_t brick_rows, int32_t window_cols)
   Free(&m);
 }
 
+/* Sums of two arrays at once, shorter and longer than what one thread block adds up */
+static void TestSums(int64_t n, int64_t m)
+{
+  uint32_t *a = (uint32_t *)Allocate(sizeof(*a) * (size_t)(n + m + 2)), *b = a + n + 1, *da, *db;
+
+  for (int64_t i = 0; i < n + m + 2; i++) a[i] = (uint32_t)Random(1 << 30);
+  da = (uint32_t *)ToDevice(a, sizeof(*a) * (size_t)(n + 1));
+  db = (uint32_t *)ToDevice(b, sizeof(*b) * (size_t)(m + 1));
+  CompareNumber("error of HrpbSumsBefore()", "two arrays", HRPB_SUCCESS, HrpbSumsBefore(da, n, db, m, 0));
+  for (uint32_t *x : {a, b}) {
+    uint32_t sum = 0;
+
+    for (int64_t i = 0, end = x == a ? n : m; i <= end; i++) {
+      const uint32_t own = x[i];
+
+      x[i] = sum;
+      sum += own;
+    }
+  }
+  CompareArray("sums", "first array", a, da, sizeof(*a) * (size_t)(n + 1));
+  CompareArray("sums", "second array", b, db, sizeof(*b) * (size_t)(m + 1));
+  CallCuda(cudaFree(da));
+  CallCuda(cudaFree(db));
+  free(a);
+}
+
 static void Test(bool small)
 {
   const int64_t few = sizeof(HrpbScalar) == 8 ? 11 : 31; /* only packing depends on the precision */
   const int64_t s = small ? 8 : 1, step = small ? few : 3;
 
   TestRefusals();
+  TestSums(0, 1);
+  TestSums(257, 8192);
+  TestSums(8193, 20000);
+  TestSums(65536, 65537);
   for (int32_t window = 1; window <= 16; window *= 4) {
     TestLastColumn(8, window);
     TestLastColumn(16, window);
