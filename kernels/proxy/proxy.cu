@@ -388,12 +388,13 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
 
 /*
    The proxy is multiplied by csr-staged if the matrix is, and not otherwise. Where segments meet, a panel may need more
-   rows of B than fit
+   rows of B than fit. A proxy that is the matrix itself has the matrix's own schedule
 */
 static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
 {
   const int32_t panel_rows = matrix->panels_sampled ? 0 : matrix->panel_rows;
 
+  if (p->share >= 1) return HRPB_SUCCESS;
   if (s->panel_rows != panel_rows) {
     CsrPanelsDestroy(s, stream);
     if (panel_rows) HrpbCall(CsrPanelsDevice(p->rowptr, p->colidx, panel_rows, stream, s));
