@@ -216,7 +216,8 @@ const SpmmKernel *SpmmChooseKernel(SpmmOp, SpmmFormat, bool host, const SpmmFact
 
 /*
    Workspace on a device is aligned to 256 bytes, as cudaMalloc() has it, may be NULL where none is needed, and is in
-   use until the stream is through. On the host there is none, and the stream is NULL.
+   use until the stream is through. On the host there is none, and the stream is NULL. Products with one HrpbSchedule
+   follow each other, as those with one workspace do: what counts the parts of its panels lies there.
 
    What runs on a device follows from the arguments and from the structs that they point to, and from nothing that lies
    on the device. It is launched without waiting and without asking for memory. So a run can be captured in a CUDA

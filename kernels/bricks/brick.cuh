@@ -13,9 +13,9 @@ struct WorkItem {
   int32_t  slot; /* -1 for a whole panel */
 };
 
-/* A panel that was cut: its parts have the slots first, first + 1, ... */
-struct SplitPanel {
-  int32_t panel, first, nslots;
+/* A panel that was cut: number index of those. Its parts have the slots first, first + 1, ... */
+struct alignas(16) SplitPanel {
+  int32_t panel, index, first, nslots;
 };
 
 template <typename Scalar> struct Format {

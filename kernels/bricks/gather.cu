@@ -18,8 +18,9 @@ namespace {
 template <typename Scalar> struct GatherArgs {
   Format<Scalar>    f;
   DenseArgs<Scalar> d;
-  const Scalar     *R;   /* row-major copy of B, */
-  int32_t           ldr; /* its leading dimension, a multiple of 16; zeros beyond B */
+  const Scalar     *R;       /* row-major copy of B, */
+  int32_t           ldr;     /* its leading dimension, a multiple of 16; zeros beyond B */
+  int32_t           columns; /* of the copy that are multiplied, a multiple of 16 */
 };
 
 /*
@@ -95,7 +96,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   const uint32_t        strip = (uint32_t)(w % f.strips);
   const int64_t         at    = w / f.strips;
   const int32_t         n0    = blockIdx.y * 16 * NT;
-  const int32_t         tiles = (a.ldr - n0) / 16; /* of the NT, those that exist */
+  const int32_t         tiles = (a.columns - n0) / 16; /* of the NT, those that exist */
   Ring                 &ring  = ((Ring *)shared)[threadIdx.x / 32];
   uint32_t              put = 0, got = 0, nput = 0; /* next stage to fill, next to multiply, number of full ones */
   Scalar                sum[NT][BM / 2] = {};
@@ -149,7 +150,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
         for (uint32_t i = 0; i < Stage::ROWS * CHUNKS; i += 32) {
           const uint32_t r = (i + lane) / CHUNKS, chunk = (i + lane) % CHUNKS;
 
-          if (r < Stage::ROWS && (int32_t)(chunk * (16 / sizeof(Scalar))) < a.ldr - n0)
+          if (r < Stage::ROWS && (int32_t)(chunk * (16 / sizeof(Scalar))) < a.columns - n0)
             CopyAsync<16>(SharedAddress(s.rows + r * Stage::PITCH + chunk * 16), a.R + (int64_t)((const int32_t *)ring.rows)[HRPB_BRICK_COLS * brick + r] * a.ldr + n0 + chunk * (16 / sizeof(Scalar)));
         }
         CopyAsyncCommit();
@@ -171,7 +172,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
     MultiplyStage(ring.stages[got], lane, tiles, sum);
     got = got + 1 < STAGES ? got + 1 : 0;
   }
-  StoreSums<BM, NT, true, false>(f, a.d, item, strip, lane, sum, n0);
+  FinishItem<BM, true, false>(f, a.d, item, strip, lane, sum, n0);
 }
 
 /* Columns of a row of the copy of B */
@@ -187,14 +188,14 @@ template <int P, int BM, int NT, bool DIRECT> static HrpbError Launch(const Prod
   const int     bytes  = (int)sizeof(GatherRing<P, BM, NT, STAGES>) * GATHER_WARPS;
 
   HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  return LaunchAfter(kernel, dim3(HrpbGrid((int64_t)a->f.nitems * a->f.strips, GATHER_WARPS), (a->ldr + 16 * NT - 1) / (16 * NT)), GATHER_WARPS * 32, bytes, p->stream, *a);
+  return LaunchAfter(kernel, dim3(HrpbGrid((int64_t)a->f.nitems * a->f.strips, GATHER_WARPS), (a->columns + 16 * NT - 1) / (16 * NT)), GATHER_WARPS * 32, bytes, p->stream, *a);
 }
 
 /* Columns in tiles of at most 128, or 64 where a tile of 16 has twice the sums, equally wide */
 template <int P, int BM, bool DIRECT> static HrpbError LaunchFor(const Product *p, const GatherArgs<HrpbScalar> *a)
 {
   constexpr int MOST = BM == 8 ? 8 : 4;
-  const int     q = a->ldr / 16, parts = (q + MOST - 1) / MOST;
+  const int     q = a->columns / 16, parts = (q + MOST - 1) / MOST;
 
   switch ((q + parts - 1) / parts) {
   case 1:
@@ -241,12 +242,15 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   HrpbCall(ProductOf(A, o, work, stream, &p, &device));
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
   a.f   = FormatOf(p.h, p.schedule, p.values);
-  a.d   = DenseArgsOf(&p);
-  a.R   = R;
   a.ldr = LeadingDimension(p.N);
   HrpbCall(RowMajor(p.B, p.ldb, p.h->ncols, p.N, R, p.h->ncols, a.ldr, stream));
-  HrpbCallPrecision(A->precision, Run, &p, &a);
-  return CombineRun(&p);
+  return RunSlices(&p, p.N, [&](const Product *slice, int32_t n) {
+    a.d       = DenseArgsOf(slice);
+    a.R       = R + n;
+    a.columns = LeadingDimension(slice->N);
+    HrpbCallPrecision(slice->precision, Run, slice, &a);
+    return HRPB_SUCCESS;
+  });
 }
 
 SPMM_KERNEL(SpmmBricksGather) = {

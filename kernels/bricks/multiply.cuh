@@ -1,5 +1,5 @@
 /*
-   What the kernels on bricks share: the end of a product, from accumulators to C.
+   What the kernels on bricks share: the way from accumulators to C.
 */
 #pragma once
 
@@ -22,14 +22,11 @@ template <typename Scalar> struct DenseArgs {
   int32_t       N;
   bool          pairs;    /* whether two rows of C can be stored at once: those of a lane */
   bool          straddle; /* the same, but in some columns the second of a lane and the first of the next one */
-  Scalar       *partial; /* [nslots] the sums of parts of panels, each panel_rows x N and column-major */
+  Scalar       *partial;  /* the sums of parts of panels */
+  /* the panel of each part, and counters: see parts.cuh */
+  const SplitPanel *split;
+  uint32_t         *counts;
 };
-
-/* Where the sums of a part begin: together, because a multiprocessor has few memory pages at hand */
-template <typename Scalar> __device__ __forceinline__ Scalar *PartialSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot)
-{
-  return d.partial + (int64_t)slot * f.panel_rows * d.N;
-}
 
 /* The row of the panel and the column of the tile of accumulator i of 16 columns: see mma.cuh */
 template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint32_t strip, uint32_t lane, int i, int32_t *row, int32_t *col)
@@ -57,30 +54,28 @@ template <typename Scalar> __device__ __forceinline__ void StorePair(Scalar *c, 
   else if (row >= 0) c[row] = x;
 }
 
-/* ROWS: C may be row-major */
-template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
+/* Store sums of a panel to C, and compute again those that are not finite. ROWS: C may be row-major */
+template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> __device__ __forceinline__ void StoreSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t panel, uint32_t strip, uint32_t lane, const Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
-  const bool    whole = item.slot < 0;
-  Scalar       *C     = whole ? d.C : PartialSums(f, d, item.slot);
-  const int64_t ldc = whole ? d.ldc : f.panel_rows, crow = ROWS && whole ? d.crow : 1;
-  uint64_t      bad   = 0;
+  const int64_t crow = ROWS ? d.crow : 1;
+  uint64_t      bad  = 0;
 
 #pragma unroll
   for (int i = 0; i < BM / 2; i += BM == 8 ? 2 : 1) {
     int32_t row, col, panel_row;
 
     SumPlace<BM, NEIGHBOURS>(strip, lane, i, &panel_row, &col);
-    row = whole ? MatrixRow(f, item.panel, panel_row) : panel_row;
+    row = MatrixRow(f, panel, panel_row);
     if (BM == 8) {
-      const int32_t row1 = whole ? MatrixRow(f, item.panel, panel_row + 1) : row + 1;
+      const int32_t row1 = MatrixRow(f, panel, panel_row + 1);
 
-      if (d.straddle && whole) {
-        const int32_t row2 = lane % 4 < 3 ? MatrixRow(f, item.panel, panel_row + 2) : -1;
+      if (d.straddle) {
+        const int32_t row2 = lane % 4 < 3 ? MatrixRow(f, panel, panel_row + 2) : -1;
 
 #pragma unroll
         for (int t = 0; t < NT; t++) {
           const Scalar next = __shfl_down_sync(HRPB_ALL_LANES, sum[t][i], 1);
-          Scalar      *c    = C + (n0 + 16 * t + col) * ldc;
+          Scalar      *c    = d.C + (n0 + 16 * t + col) * d.ldc;
 
           if (n0 + 16 * t + col >= d.N) continue;
           if ((uintptr_t)(c + row) % sizeof(ScalarPair<Scalar>) == 0) StorePair(c, row, row1, sum[t][i], sum[t][i + 1]);
@@ -94,9 +89,9 @@ template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device_
 #pragma unroll
       for (int t = 0; t < NT; t++) {
         if (n0 + 16 * t + col >= d.N) continue;
-        Scalar *c = C + (n0 + 16 * t + col) * ldc;
+        Scalar *c = d.C + (n0 + 16 * t + col) * d.ldc;
 
-        if ((d.pairs || !whole) && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
+        if (d.pairs && row1 >= 0) *(ScalarPair<Scalar> *)(c + row) = {sum[t][i], sum[t][i + 1]};
         else {
           if (row >= 0) c[row * crow] = sum[t][i];
           if (row1 >= 0) c[row1 * crow] = sum[t][i + 1];
@@ -105,11 +100,10 @@ template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device_
     } else if (row >= 0) {
 #pragma unroll
       for (int t = 0; t < NT; t++) {
-        if (n0 + 16 * t + col < d.N) C[row * crow + (n0 + 16 * t + col) * ldc] = sum[t][i];
+        if (n0 + 16 * t + col < d.N) d.C[row * crow + (n0 + 16 * t + col) * d.ldc] = sum[t][i];
       }
     }
   }
-  if (!whole) return;
   __syncwarp(); /* a lane may have stored what another one computes again */
 #pragma unroll
   for (int t = 0; t < NT; t++) {
@@ -121,8 +115,8 @@ template <int BM, int NT, bool NEIGHBOURS, bool ROWS, typename Scalar> __device_
     int32_t   row, col, panel_row;
 
     SumPlace<BM, NEIGHBOURS>(strip, lane, bit % (BM / 2), &panel_row, &col);
-    row = MatrixRow(f, item.panel, panel_row);
+    row = MatrixRow(f, panel, panel_row);
     col += n0 + 16 * (bit / (BM / 2));
-    if (row >= 0 && col < d.N) d.C[row * crow + col * d.ldc] = ExactEntry<BM>(f, item.panel, panel_row, d.B + col * d.ldb, ROWS ? d.brow : 1);
+    if (row >= 0 && col < d.N) d.C[row * crow + col * d.ldc] = ExactEntry<BM>(f, panel, panel_row, d.B + col * d.ldb, ROWS ? d.brow : 1);
   }
 }

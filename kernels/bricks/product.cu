@@ -26,7 +26,9 @@ HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports)
 
 size_t ProductPartialBytes(const SpmmMatrix *A, int64_t N)
 {
-  return (sizeof(HrpbScalar) * (size_t)A->schedule->nslots * (size_t)A->hrpb->params.panel_rows * (size_t)N + 255) / 256 * 256;
+  const int64_t sums = PartSums(A->hrpb->params.panel_rows, std::min(N, (int64_t)16 * COUNTED_TILES));
+
+  return (sizeof(HrpbScalar) * (size_t)(A->schedule->nslots * sums) + 255) / 256 * 256;
 }
 
 HrpbError ProductWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)

@@ -3,8 +3,10 @@
 */
 #pragma once
 
+#include <algorithm>
+
 #include "../common/launch.cuh"
-#include "multiply.cuh"
+#include "parts.cuh"
 
 typedef struct {
   const Hrpb         *h;
@@ -30,11 +32,8 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
   const bool together = !p->h->order && p->crow == 1, pairs = together && IsAligned(p->C, p->ldc, 2 * sizeof(HrpbScalar));
 
-  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, together && !pairs, p->partial};
+  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, together && !pairs, p->partial, (const SplitPanel *)p->schedule->split, p->schedule->counts};
 }
-
-/* schedule.cu: put the sums of parts of panels together */
-HrpbError CombineRun(const Product *);
 
 /*
    StagedCols(): the most columns of a block. StagedShortPanel(): a panel with fewer blocks is better multiplied with 64
@@ -60,3 +59,23 @@ HrpbError ProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaSt
 
 /* C = 0, for an A without entries */
 HrpbError ProductWithoutBricks(const Product *);
+
+/*
+   run() for slices of most columns, one after the other. A narrow rest joins the last one. Where panels are cut a slice
+   has no more columns than there are counters for. Slices do not change bits
+*/
+template <typename F> static HrpbError RunSlices(const Product *all, int32_t most, F run)
+{
+  constexpr int32_t COUNTED = 16 * COUNTED_TILES;
+  const int32_t     columns = all->schedule->nsplit ? std::min(most, COUNTED * 4 / 5) : most;
+  Product           p       = *all;
+
+  for (int32_t n = 0; n < all->N; n += p.N) {
+    p.N = all->N - n <= columns + columns / 4 ? all->N - n : columns;
+    p.B = all->B + n * all->ldb;
+    p.C = all->C + n * all->ldc;
+    HrpbCall(run(&p, n));
+    p.behind = false;
+  }
+  return HRPB_SUCCESS;
+}

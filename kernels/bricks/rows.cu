@@ -79,8 +79,10 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   }
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
   HrpbCall(MakeRows(o, R, &p));
-  HrpbCallPrecision(A->precision, Run, &p, device);
-  return CombineRun(&p);
+  return RunSlices(&p, p.N, [&](const Product *slice, int32_t) {
+    HrpbCallPrecision(slice->precision, Run, slice, device);
+    return HRPB_SUCCESS;
+  });
 }
 
 SPMM_KERNEL(SpmmBricksRows) = {

@@ -1,9 +1,9 @@
 /*
    Balance: thread blocks that work at the same time shall end at the same time. A panel with many more blocks than
-   others is cut into parts. Each is multiplied on its own, and their sums are added in order. If that helps, the
-   longest items of work come first.
+   others is cut into parts. Each is multiplied on its own, and their sums are added in order (parts.cuh). If that helps,
+   the longest items of work come first.
 
-   Source: cuTeSpMM, section 5, where heavy row panels are split. Nothing is added by atomics, so the result has the
+   Source: cuTeSpMM, section 5, where heavy row panels are split. Numbers are not added by atomics, so the result has the
    same bits every time. Where a cut is made follows from the format and from constants, not from the device. Cuts keep
    the sums of a long row short, and with them their rounding errors.
 */
@@ -28,10 +28,7 @@ enum {
   LEAST_GAIN     = 20,   /* a cut, or another sequence, saves at least one of so many blocks */
   STORE_BLOCKS   = 2,    /* to store the sums of a panel takes as long as such a number of blocks; */
   PARTIAL_BLOCKS = 6,    /* so does to store those of a part, and to add them to the others; */
-  COMBINE_BLOCKS = 6,    /* and the kernel that adds */
-
-  COMBINE_THREADS = 256,
-  COMBINE_SUMS    = 4
+  COMBINE_BLOCKS = 6     /* and cuts as such. They do not now, but the bits of products follow from this number */
 };
 
 namespace {
@@ -55,21 +52,33 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
   return HRPB_SUCCESS;
 }
 
-/* The items of work, panel by panel. split gets the panels that are cut, and nslots the number of their parts */
-static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const Cuts &cuts, std::vector<SplitPanel> *split, int32_t *nslots)
+/* A counter for each strip of a panel that is cut, and for each tile of columns */
+static HrpbError ZeroCounts(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
+{
+  const int64_t n = (int64_t)s->nsplit * (h->params.panel_rows / h->params.brick_rows) * COUNTED_TILES, bytes = (int64_t)sizeof(*s->counts) * n;
+
+  HrpbCall(HrpbAllocate(&s->counts, n, stream));
+  s->bytes += bytes;
+  HrpbCallCuda(cudaMemsetAsync(s->counts, 0, (size_t)bytes, stream));
+  return HRPB_SUCCESS;
+}
+
+/* The items of work, panel by panel. split gets the panel of each part, and nsplit the number of these panels */
+static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const Cuts &cuts, std::vector<SplitPanel> *split, int32_t *nsplit)
 {
   std::vector<WorkItem> items;
 
   items.reserve(start.size());
   split->clear();
-  *nslots = 0;
+  *nsplit = 0;
   for (size_t p = 0; p + 1 < start.size(); p++) {
     const uint32_t n = start[p + 1] - start[p], nparts = cuts.Parts(n);
+    const int32_t  first = (int32_t)split->size();
 
-    if (nparts > 1) split->push_back({(int32_t)p, *nslots, (int32_t)nparts});
     for (uint32_t i = 0; i < nparts; i++) {
-      items.push_back({(int32_t)p, start[p] + (uint32_t)((uint64_t)n * i / nparts), start[p] + (uint32_t)((uint64_t)n * (i + 1) / nparts), nparts > 1 ? (*nslots)++ : -1});
+      items.push_back({(int32_t)p, start[p] + (uint32_t)((uint64_t)n * i / nparts), start[p] + (uint32_t)((uint64_t)n * (i + 1) / nparts), nparts > 1 ? first + (int32_t)i : -1});
     }
+    if (nparts > 1) split->insert(split->end(), nparts, {(int32_t)p, (*nsplit)++, first, (int32_t)nparts});
   }
   return items;
 }
@@ -168,9 +177,9 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   if (!h->nblocks) return HRPB_SUCCESS;
   start.assign(h->panel_blocks, h->panel_blocks + h->npanels + 1);
   if (few) cuts = ChooseCuts(h, start);
-  items     = CutPanels(start, cuts, &split, &s->nslots);
+  items     = CutPanels(start, cuts, &split, &s->nsplit);
   s->nitems = (int32_t)items.size();
-  s->nsplit = (int32_t)split.size();
+  s->nslots = (int32_t)split.size();
   if (few) {
     const std::vector<uint32_t> work = WorkOf(start, cuts);
 
@@ -180,6 +189,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
     std::stable_partition(items.begin(), items.end(), [](const WorkItem &i) { return i.slot >= 0; });
     HrpbCall(Upload(items, stream, &s->items, &s->bytes));
     HrpbCall(Upload(split, stream, &s->split, &s->bytes));
+    HrpbCall(ZeroCounts(h, stream, s));
   }
   if (longest_first) {
     std::stable_sort(items.begin(), items.end(), [](const WorkItem &a, const WorkItem &b) { return a.end - a.begin > b.end - b.begin; });
@@ -207,49 +217,6 @@ void HrpbScheduleDestroyDevice(HrpbSchedule *s, HrpbStream stream)
   (void)HrpbFree(s->items, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->longest, HRPB_SUCCESS, stream);
   (void)HrpbFree(s->split, HRPB_SUCCESS, stream);
+  (void)HrpbFree(s->counts, HRPB_SUCCESS, stream);
   *s = {};
-}
-
-/*
-   Add the sums of the parts of each panel that was cut, with compensation, in their order. A thread has COMBINE_SUMS
-   places of the panel at a time, whose numbers are on their way from memory together
-*/
-template <int BM, typename Scalar> static __global__ void __launch_bounds__(COMBINE_THREADS) Combine(Format<Scalar> f, DenseArgs<Scalar> d, const SplitPanel *split)
-{
-  constexpr int64_t TOGETHER = COMBINE_THREADS * COMBINE_SUMS;
-  const SplitPanel  s        = split[blockIdx.x];
-  const int64_t     nsums    = (int64_t)f.panel_rows * d.N;
-
-  HrpbWaitForKernelBefore();
-  for (int64_t first = blockIdx.y * TOGETHER + threadIdx.x; first < nsums; first += gridDim.y * TOGETHER) {
-    const Scalar *part = PartialSums(f, d, s.first);
-    Scalar        sum[COMBINE_SUMS] = {}, lost[COMBINE_SUMS] = {};
-
-    for (int32_t k = 0; k < s.nslots; k++, part += nsums) {
-      Scalar next[COMBINE_SUMS];
-
-#pragma unroll
-      for (int j = 0; j < COMBINE_SUMS; j++) next[j] = first + j * COMBINE_THREADS < nsums ? part[first + j * COMBINE_THREADS] : 0;
-#pragma unroll
-      for (int j = 0; j < COMBINE_SUMS; j++) HrpbAddCompensated(next[j], &sum[j], &lost[j]);
-    }
-#pragma unroll
-    for (int j = 0; j < COMBINE_SUMS; j++) {
-      const int64_t i = first + j * COMBINE_THREADS, n = i / f.panel_rows;
-      const int32_t panel_row = (int32_t)(i % f.panel_rows), row = i < nsums ? MatrixRow(f, s.panel, panel_row) : -1;
-
-      sum[j] += lost[j];
-      if (row >= 0) d.C[row * d.crow + n * d.ldc] = IsFinite(sum[j]) ? sum[j] : ExactEntry<BM>(f, s.panel, panel_row, d.B + n * d.ldb, d.brow);
-    }
-  }
-}
-
-HrpbError CombineRun(const Product *p)
-{
-  const HrpbSchedule      *s    = p->schedule;
-  const Format<HrpbScalar> f    = FormatOf(p->h, s, p->values);
-  const dim3               grid = dim3(s->nsplit, HrpbGrid((int64_t)p->h->params.panel_rows * p->N, COMBINE_SUMS * COMBINE_THREADS, 1024));
-
-  if (!s->nsplit) return HRPB_SUCCESS;
-  return LaunchAfter(p->h->params.brick_rows == 8 ? Combine<8, HrpbScalar> : Combine<16, HrpbScalar>, grid, COMBINE_THREADS, 0, p->stream, f, DenseArgsOf(p), (const SplitPanel *)s->split);
 }

@@ -37,8 +37,8 @@ static double FarShare(const SpmmFacts *facts, int64_t N, const SpmmDevice *devi
    staged   rows of B, or of its copy, that blocks have in shared memory
    brought  entries that come for a column
    The format is taken to be that of HrpbStagedParams(), whatever the parameters are. Bricks are taken to have nine
-   tenths of the fill that alpha allows, as in four families of matrices. The sums of a panel that is cut are put
-   together by a kernel of its own
+   tenths of the fill that alpha allows, as in four families of matrices. Panels that are cut cost something once, and
+   something for each part
 */
 static double Seconds(const SpmmFacts *facts, const SpmmBrickTimes *t, double staged, double brought, int64_t N, const SpmmDevice *device)
 {

@@ -1,8 +1,6 @@
 /*
    Bricks times a column-major B, read where it is.
 */
-#include <algorithm>
-
 #include "stagedproduct.cuh"
 
 template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)
@@ -44,22 +42,6 @@ static int32_t SliceColumns(const Product *p, const SpmmDevice *device)
   return IsBeyondCache(p->h, wide, device) ? device->model->slice_columns : wide;
 }
 
-/* Slices of columns, one after the other. A narrow rest joins the last one */
-static HrpbError RunSlices(const Product *all, const SpmmDevice *device)
-{
-  const int32_t most = SliceColumns(all, device);
-  Product       p    = *all;
-
-  for (int32_t n = 0; n < all->N; n += p.N) {
-    p.N = all->N - n <= most + most / 4 ? all->N - n : most;
-    p.B = all->B + n * all->ldb;
-    p.C = all->C + n * all->ldc;
-    HrpbCallPrecision(p.precision, Run, &p, device);
-    HrpbCall(CombineRun(&p));
-  }
-  return HRPB_SUCCESS;
-}
-
 static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
   Product           p;
@@ -67,7 +49,10 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
 
   HrpbCall(ProductOf(A, o, work, stream, &p, &device));
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
-  return RunSlices(&p, device);
+  return RunSlices(&p, SliceColumns(&p, device), [&](const Product *slice, int32_t) {
+    HrpbCallPrecision(slice->precision, Run, slice, device);
+    return HRPB_SUCCESS;
+  });
 }
 
 SPMM_KERNEL(SpmmBricksStaged) = {

@@ -110,7 +110,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       RingLeave(ring, at);
       at.Next(a.nstages);
     }
-    StoreSums<BM, NT, false, ROWS>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
+    FinishItem<BM, false, ROWS>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
   }
 }
 

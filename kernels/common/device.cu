@@ -20,25 +20,10 @@ const char *HrpbDeviceErrorString(void)
   return cudaGetErrorString(last_error);
 }
 
-/* Few numbers come by way of page-locked memory, for which a copy need not be staged. Each thread keeps some */
 HrpbError HrpbBring(void *to, const void *from, size_t bytes, HrpbStream stream)
 {
-  enum {
-    ROOM = 1 << 14
-  };
-  static thread_local void *room  = NULL;
-  static thread_local bool  tried = false;
-  void                     *by    = to;
-
-  if (!tried && cudaHostAlloc(&room, ROOM, cudaHostAllocPortable) != cudaSuccess) {
-    room = NULL;
-    (void)cudaGetLastError();
-  }
-  tried = true;
-  if (room && bytes <= ROOM) by = room;
-  HrpbCallCuda(cudaMemcpyAsync(by, from, bytes, cudaMemcpyDeviceToHost, stream));
+  HrpbCallCuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (by != to) memcpy(to, by, bytes);
   return HRPB_SUCCESS;
 }
 

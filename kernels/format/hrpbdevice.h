@@ -107,12 +107,14 @@ typedef struct {
   int32_t nitems, nsplit, nslots; /* parts and whole panels; panels that are cut; parts */
 
   /*
-     In device memory. items has parts, and then panels; it is NULL, as split is, where no panel is cut. longest has the
-     same with the longest first, or is NULL
+     In device memory. items has parts, and then panels. split has the panel of each part. counts is for the parts that
+     a product has done; it is zero between products, so two products with a schedule must not run at the same time.
+     These are NULL where no panel is cut. longest has the items with the longest first, or is NULL
   */
-  void   *items, *longest, *split;
-  bool    longest_first[HRPB_MOST_CTAS]; /* whether that is the faster sequence, with one thread block and more */
-  int64_t bytes;                         /* of device memory that they have */
+  void     *items, *longest, *split;
+  uint32_t *counts;
+  bool      longest_first[HRPB_MOST_CTAS]; /* whether that is the faster sequence, with one thread block and more */
+  int64_t   bytes;                         /* of device memory that they have */
 } HrpbSchedule;
 
 enum {

@@ -28,7 +28,7 @@ struct FusedArgs {
   SampleArgs             s; /* out: Y; N: columns of X */
   int64_t                ldout;
   HrpbScalar            *partial; /* [nslots] panel_rows x (N + 2): sums, largest entries, sums of rows */
-  const SplitPanel      *split;
+  const SplitPanel      *split; /* [nslots] */
   bool                   softmax, x_aligned, z_aligned;
 };
 
@@ -329,7 +329,10 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
   }
 }
 
-/* A row of Y from the parts of its panel, in their order: each is scaled to the largest entry of all */
+/*
+   A row of Y from the parts of its panel, in their order: each is scaled to the largest entry of all. Each part has a
+   thread block. That of the first part adds
+*/
 static __global__ void __launch_bounds__(COMBINE_THREADS) CombineFused(const __grid_constant__ FusedArgs a)
 {
   const Format<HrpbScalar> &f = a.x.f;
@@ -337,6 +340,7 @@ static __global__ void __launch_bounds__(COMBINE_THREADS) CombineFused(const __g
   const int32_t             N = a.z.d.N, rows = f.panel_rows;
 
   HrpbWaitForKernelBefore();
+  if (s.first != (int32_t)blockIdx.x) return;
   for (int32_t i = threadIdx.x; i < rows * N; i += COMBINE_THREADS) {
     const int32_t     panel_row = i % rows, n = i / rows, row = MatrixRow(f, s.panel, panel_row);
     const HrpbScalar *part = a.partial + (int64_t)s.first * rows * (N + 2) + panel_row;
@@ -432,7 +436,7 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   default:
     HrpbCall((LaunchFor<P, FUSED_TILES>(IsSame(o), nt, &a, device, stream)));
   }
-  return A->schedule->nsplit ? LaunchAfter(CombineFused, dim3(A->schedule->nsplit), COMBINE_THREADS, 0, stream, a) : HRPB_SUCCESS;
+  return A->schedule->nslots ? LaunchAfter(CombineFused, dim3(A->schedule->nslots), COMBINE_THREADS, 0, stream, a) : HRPB_SUCCESS;
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)

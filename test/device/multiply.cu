@@ -4,10 +4,11 @@
      test-multiply            all tests
      test-multiply -small     few and small ones, to run under compute-sanitizer
      test-multiply -gathered  of these the bricks that are gathered, in which racecheck finds no hazards that are none
+     test-multiply -parts     products alone whose panels are cut into many parts
      test-multiply -slices    large products alone that are made in slices of columns
      test-multiply -accuracy  errors relative to |A||B| beside those of cuSPARSE
 */
-#include "bricks/brick.cuh"
+#include "bricks/parts.cuh"
 #include "matrices.cuh"
 
 static bool gathered_only;
@@ -50,18 +51,22 @@ static double Bound(HrpbPrecision precision)
   return precision == HRPB_FP64 ? 1e-15 : precision == HRPB_3XTF32 ? 1e-6 : 1.3e-3;
 }
 
+static std::vector<HrpbPrecision> Precisions(void)
+{
+#if defined(HRPB_USE_SINGLE)
+  return {HRPB_3XTF32, HRPB_TF32};
+#else
+  return {HRPB_FP64};
+#endif
+}
+
 /* Call test(kernel, precision, multiply) in each precision, with A as bricks of the format */
 template <typename F> static void WithBricks(const Matrix *A, const HrpbParams &params, const int32_t *order, F test)
 {
-#if defined(HRPB_USE_SINGLE)
-  const std::vector<HrpbPrecision> precisions = {HRPB_3XTF32, HRPB_TF32};
-#else
-  const std::vector<HrpbPrecision> precisions = {HRPB_FP64};
-#endif
   Hrpb        h;
   HrpbScalar *values = BuildOnDevice(A, &params, order, &h);
 
-  for (HrpbPrecision precision : precisions) {
+  for (HrpbPrecision precision : Precisions()) {
     const auto multiply = [&](int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc) { Multiply(&h, values, precision, N, B, ldb, C, ldc); };
     char       kernel[64];
 
@@ -141,6 +146,154 @@ static void TestSchedule(const Matrix *A, const HrpbParams &params, bool cut, bo
   HrpbScheduleDestroyDevice(&s, NULL);
   HrpbDestroyDevice(&h, NULL);
   cudaFree(values);
+}
+
+/* A few long rows. Panels have none of them, or one that has a few parts, or many */
+static bool Heavy(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) < 3 || i == 5 || i == 290 || (i == 150 && j < 2800); }
+
+/* Bricks with one schedule and workspace for all products */
+struct Cut {
+  Hrpb          h;
+  HrpbScalar   *values;
+  HrpbSchedule  s;
+  HrpbPrecision precision;
+  void         *work;
+  size_t        bytes;
+};
+
+static void MultiplyCut(const Cut &cut, const HrpbSchedule *s, const SpmmOperands &o)
+{
+  const SpmmMatrix A = BricksMatrix(&cut.h, s, cut.values, cut.precision);
+
+  Check(cudaMemset(cut.work, 0xff, cut.bytes));
+  Check(SpmmRun(KernelFor(&A, &o), &A, &o, cut.work, NULL));
+  Check(cudaDeviceSynchronize());
+}
+
+/* The schedule's parts number k, each as if it were a whole panel */
+static std::vector<WorkItem> PartsNumber(int32_t k, const std::vector<WorkItem> &items, const std::vector<SplitPanel> &split)
+{
+  std::vector<WorkItem> parts;
+
+  for (const WorkItem &w : items) {
+    if (w.slot >= 0 && w.slot - split[w.slot].first == k) parts.push_back({w.panel, w.begin, w.end, -1});
+  }
+  return parts;
+}
+
+/* C in cut panels: the product by each part, added on the host */
+static std::vector<HrpbScalar> SumOfParts(const Cut &cut, int64_t N, const HrpbScalar *B, HrpbScalar *C)
+{
+  const size_t                  n     = (size_t)(cut.h.nrows * N);
+  const std::vector<WorkItem>   items = Download((const WorkItem *)cut.s.items, cut.s.nitems);
+  const std::vector<SplitPanel> split = Download((const SplitPanel *)cut.s.split, cut.s.nslots);
+  std::vector<HrpbScalar>       sum(n), lost(n);
+
+  for (int32_t k = 0;; k++) {
+    const std::vector<WorkItem> parts = PartsNumber(k, items, split);
+    HrpbSchedule                alone = {};
+    WorkItem                   *d;
+
+    if (parts.empty()) break;
+    alone.items  = d = Upload(parts);
+    alone.nitems = (int32_t)parts.size();
+    Check(cudaMemset(C, 0, sizeof(HrpbScalar) * n));
+    MultiplyCut(cut, &alone, SpmmPlain(N, B, cut.h.ncols, C, cut.h.nrows));
+    const std::vector<HrpbScalar> part = Download(C, (int64_t)n);
+
+    for (size_t i = 0; i < n; i++) {
+      const HrpbScalar t = sum[i] + part[i], y = t - sum[i];
+
+      lost[i] += (sum[i] - (t - y)) + (part[i] - y);
+      sum[i] = t;
+    }
+    cudaFree(d);
+  }
+  for (size_t i = 0; i < n; i++) sum[i] += lost[i];
+  return sum;
+}
+
+static bool IsCut(const std::vector<SplitPanel> &split, int64_t panel)
+{
+  return std::any_of(split.begin(), split.end(), [=](const SplitPanel &s) { return s.panel == panel; });
+}
+
+/*
+   The bits of cut panels are those of their parts, added in order. After a product nothing is counted any more. A
+   row-major C has the same bits
+*/
+static void TestBitsOfParts(const Cut &cut, int64_t N, const HrpbScalar *B, HrpbScalar *C, const char *where)
+{
+  const int64_t                 rows  = cut.h.nrows, counters = (int64_t)cut.s.nsplit * (cut.h.params.panel_rows / cut.h.params.brick_rows) * COUNTED_TILES;
+  const std::vector<SplitPanel> split = Download((const SplitPanel *)cut.s.split, cut.s.nslots);
+  const std::vector<HrpbScalar> parts = SumOfParts(cut, N, B, C);
+  SpmmOperands                  o     = SpmmPlain(N, B, cut.h.ncols, C, rows);
+  bool                          ok    = true;
+
+  for (SpmmLayout layout : {SPMM_COLUMN_MAJOR, SPMM_ROW_MAJOR}) {
+    o.Y = {C, layout == SPMM_COLUMN_MAJOR ? rows : N, layout};
+    MultiplyCut(cut, &cut.s, o);
+    const std::vector<HrpbScalar> c = Download(C, rows * N);
+
+    for (int64_t n = 0; n < N; n++) {
+      for (int64_t i = 0; i < rows; i++) ok = ok && (!IsCut(split, i / cut.h.params.panel_rows) || SameBits(&c[layout == SPMM_COLUMN_MAJOR ? i + n * rows : i * N + n], &parts[i + n * rows], 1));
+    }
+    for (uint32_t count : Download(cut.s.counts, counters)) ok = ok && !count;
+  }
+  Report(ok, "not the bits of the parts of cut panels, or counters are left", where);
+}
+
+/*
+   Panels of many parts: products of many widths, one after the other, with one schedule. Terms cancel, and their sizes
+   are further apart than two numbers can hold. So the order in which parts are added shows
+*/
+static void TestParts(void)
+{
+  enum {
+    MOST = 16 * COUNTED_TILES + 21, /* columns: more than one launch counts */
+    HALF = 2200                     /* of the columns of A */
+  };
+  Matrix                  A = Make("heavy panels", 300, 2 * HALF, Heavy);
+  std::vector<HrpbScalar> B((size_t)(A.ncols * MOST));
+  HrpbScalar             *dB, *dC;
+
+  for (size_t k = 0; k < A.values.size(); k++) {
+    const HrpbInt j = A.colidx[k] % HALF;
+
+    A.values[k] = (A.colidx[k] < HALF ? 1 : -1) * std::ldexp((HrpbScalar)(j % 89 + 1) / 89, (int)(j / 125 * 7 % (2 * std::numeric_limits<HrpbScalar>::digits)));
+  }
+  for (size_t k = 0; k < B.size(); k++) B[k] = k / HALF % 2 ? B[k - HALF] : Uniform();
+  dB = Upload(B);
+  Check(cudaMalloc(&dC, sizeof(HrpbScalar) * (size_t)(A.nrows * MOST)));
+  for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbRowsParams(), HrpbGatherParams()}) {
+    Cut cut;
+
+    if (gathered_only && params.window_cols > 1) continue;
+    cut.values = BuildOnDevice(&A, &params, NULL, &cut.h);
+    Check(HrpbScheduleDevice(&cut.h, NULL, &cut.s));
+    Report(cut.s.nsplit > 1 && cut.s.nslots > 2 * cut.s.nsplit, "panels do not have parts", A.name);
+    for (HrpbPrecision precision : Precisions()) {
+      const SpmmMatrix   M = BricksMatrix(&cut.h, &cut.s, cut.values, precision);
+      const SpmmOperands o = {.N = MOST, .X = {NULL, A.ncols}, .Y = {NULL, MOST, SPMM_ROW_MAJOR}};
+      char               where[64];
+
+      snprintf(where, sizeof(where), "format %d %d %d %d, precision %d", params.brick_rows, params.panel_rows, params.block_cols, params.window_cols, precision);
+      Check(SpmmWork(KernelFor(&M, &o), &M, &o, &cut.bytes));
+      Check(cudaMalloc(&cut.work, cut.bytes + 1));
+      cut.precision = precision;
+      for (int64_t N : {33, 1, (int)MOST, 8, 72}) TestBitsOfParts(cut, N, dB, dC, where);
+      for (int special = 0; special < 4; special++) {
+        if (precision == HRPB_TF32 && special == 2) continue;
+        TestProduct(&A, where, [&](int64_t N, const HrpbScalar *b, int64_t ldb, HrpbScalar *c, int64_t ldc) { MultiplyCut(cut, &cut.s, SpmmPlain(N, b, ldb, c, ldc)); }, special == 0 ? 129 : 19 + special, special, special, special, Bound(precision), precision != HRPB_FP64);
+      }
+      cudaFree(cut.work);
+    }
+    HrpbScheduleDestroyDevice(&cut.s, NULL);
+    HrpbDestroyDevice(&cut.h, NULL);
+    cudaFree(cut.values);
+  }
+  cudaFree(dB);
+  cudaFree(dC);
 }
 
 /*
@@ -302,8 +455,9 @@ int main(int argc, char **argv)
     Accuracy(new Matrix(LongRow(1000003, true)), true);
     return 0;
   }
-  if (argc > 1 && !strcmp(argv[1], "-slices")) {
-    TestSlices();
+  if (argc > 1 && (!strcmp(argv[1], "-slices") || !strcmp(argv[1], "-parts"))) {
+    if (!strcmp(argv[1], "-slices")) TestSlices();
+    else TestParts();
     printf("multiply: %d passed, %d failed\n", npassed, nfailed);
     return nfailed ? 1 : 0;
   }
@@ -343,6 +497,7 @@ int main(int argc, char **argv)
     TestFormats(&A, d);
     cudaFree(d);
   }
+  TestParts();
   if (!small_run) {
     TestLongRow();
     TestSlices();

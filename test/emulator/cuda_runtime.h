@@ -52,6 +52,14 @@ struct alignas(16) float4 {
 struct alignas(16) double2 {
   double x, y;
 };
+static inline float4 make_float4(float x, float y, float z, float w)
+{
+  return {x, y, z, w};
+}
+static inline double2 make_double2(double x, double y)
+{
+  return {x, y};
+}
 static inline int4 make_int4(int x, int y, int z, int w)
 {
   return {x, y, z, w};
@@ -270,6 +278,10 @@ void ptx_cp_async_commit(void);
 void ptx_cp_async_wait(int groups);
 void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier);
 static inline void ptx_fence(void) { }
+static inline void ptx_atomic_inc(uint32_t &before, uint32_t *p, uint32_t most)
+{
+  before = EmulatedUpdate(p, [=](uint32_t x) { return x < most ? x + 1 : 0; });
+}
 
 template <typename T> static inline void ptx_load_shared(T &x, uint32_t address)
 {
@@ -299,6 +311,15 @@ static inline void ptx_load_shared_byte(uint32_t &x, uint32_t from)
 template <typename T, typename P> static inline void ptx_load_if(T &x, const P *from, int is)
 {
   if (is) memcpy(&x, from, sizeof(x));
+}
+
+static inline void ptx_load_global(double &x, double &y, const double *from)
+{
+  x = from[0], y = from[1];
+}
+static inline void ptx_load_global(float &x, float &y, float &z, float &w, const float *from)
+{
+  x = from[0], y = from[1], z = from[2], w = from[3];
 }
 
 template <typename T, typename... Values> static inline void ptx_store_global(T *to, Values... x)

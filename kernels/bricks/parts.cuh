@@ -1,0 +1,141 @@
+/*
+   The end of an item of work. Sums of a whole panel go to C. Those of a part go to the workspace, and the last warp to
+   get there adds the parts.
+
+   A warp has a strip, and some columns of it. In each part of a panel some warp has the same, and these share a
+   counter. Nobody waits: a warp counts, and all but the last of them go on. The last one adds all parts in their order,
+   with compensation. So the bits are the same whichever warp it is.
+
+   Sums lie in the workspace as a warp has them in registers, 16 bytes of each lane side by side.
+*/
+#pragma once
+
+#include "multiply.cuh"
+
+enum {
+  COUNTED_TILES = 40 /* tiles of 16 columns that there are counters for: the most of a launch where panels are cut */
+};
+
+static constexpr __host__ __device__ int64_t TilesOf(int64_t N)
+{
+  return (N + 15) / 16;
+}
+
+/* Sums of so many rows of a part, in the workspace */
+static constexpr __host__ __device__ int64_t PartSums(int64_t rows, int64_t N)
+{
+  return rows * 16 * TilesOf(N);
+}
+
+/* Where those of a strip begin, from column n0 on, which is the first of a tile */
+template <int BM, typename Scalar> static __device__ __forceinline__ Scalar *PartialSums(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot, uint32_t strip, int32_t n0)
+{
+  return d.partial + slot * PartSums(f.panel_rows, d.N) + strip * PartSums(BM, d.N) + n0 * BM;
+}
+
+/* 16 bytes of a lane's sums */
+static __device__ __forceinline__ void WriteSums(double *to, const double *x)
+{
+  *(double2 *)to = make_double2(x[0], x[1]);
+}
+static __device__ __forceinline__ void WriteSums(float *to, const float *x)
+{
+  *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]);
+}
+
+/* The same, past L1: other warps have written them. The compiler moves no such read behind a condition */
+static __device__ __forceinline__ void ReadSums(const double *from, double *x)
+{
+  asm volatile("ld.global.cg.v2.f64 {%0,%1}, [%2];" : "=d"(x[0]), "=d"(x[1]) : "l"(from) : "memory");
+}
+static __device__ __forceinline__ void ReadSums(const float *from, float *x)
+{
+  asm volatile("ld.global.cg.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "l"(from) : "memory");
+}
+
+/*
+   Count a part, whose sums the lanes have stored. Whether it is the last of nparts: then all lanes can read the sums of
+   the others, and the counter is zero again, for the next product
+*/
+static __device__ __forceinline__ bool IsLastPart(uint32_t *counter, uint32_t nparts)
+{
+  uint32_t before = 0;
+
+  __syncwarp(); /* the stores of all lanes come before what the first one does */
+  if (threadIdx.x % HRPB_LANES == 0) asm volatile("atom.inc.acq_rel.gpu.global.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(nparts - 1) : "memory");
+  before = __shfl_sync(HRPB_ALL_LANES, before, 0);
+  __syncwarp();
+  return before == nparts - 1;
+}
+
+/*
+   The lane has stored nsums sums of a part, from mine on. Where the warp is the last, it adds those of all parts, and
+   returns where the totals are: in place of the sums of the first part. Otherwise NULL.
+
+   It is a function of its own, so that blocks need no registers for it. A lane has SUMS sums at a time, of TOGETHER
+   parts that come from memory together
+*/
+template <typename Scalar> static __device__ __noinline__ const Scalar *AddParts(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot, Scalar *mine, uint32_t *counter, int32_t nsums)
+{
+  constexpr int    SIZE = 16 / sizeof(Scalar), SUMS = 4, TOGETHER = 32 / sizeof(Scalar);
+  const SplitPanel s     = d.split[slot];
+  const int64_t    part  = PartSums(f.panel_rows, d.N);
+  Scalar *const    first = mine - (slot - s.first) * part;
+
+  if (!IsLastPart(counter + (int64_t)s.index * f.strips * COUNTED_TILES, s.nslots)) return NULL;
+#pragma unroll 1
+  for (int32_t i = 0; i < nsums; i += SUMS) {
+    Scalar *const from = first + i * HRPB_LANES;
+    Scalar        sum[SUMS] = {}, lost[SUMS] = {};
+
+#pragma unroll 1
+    for (int32_t k = 0; k < s.nslots; k += TOGETHER) {
+      Scalar next[TOGETHER][SUMS];
+
+#pragma unroll
+      for (int j = 0; j < TOGETHER; j++) { /* the last part again, because reads must not wait for conditions */
+#pragma unroll
+        for (int e = 0; e < SUMS; e += SIZE) ReadSums(from + min(k + j, s.nslots - 1) * part + e * HRPB_LANES, &next[j][e]);
+      }
+#pragma unroll
+      for (int j = 0; j < TOGETHER; j++) {
+        if (k + j >= s.nslots) break;
+#pragma unroll
+        for (int e = 0; e < SUMS; e++) HrpbAddCompensated(next[j][e], &sum[e], &lost[e]);
+      }
+    }
+#pragma unroll
+    for (int e = 0; e < SUMS; e++) sum[e] += lost[e];
+#pragma unroll
+    for (int e = 0; e < SUMS; e += SIZE) WriteSums(from + e * HRPB_LANES, &sum[e]);
+  }
+  return first;
+}
+
+/* The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major */
+template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> static __device__ __forceinline__ void FinishItem(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, Scalar (&sum)[NT][BM / 2], int32_t n0)
+{
+  constexpr int SIZE = 16 / sizeof(Scalar), SUMS = BM / 2;
+
+  if (item.slot >= 0) {
+    /* without columns beyond N: half a tile, or two halves whose columns take turns */
+    constexpr int COLUMNS = NEIGHBOURS ? 16 : 8;
+    const int32_t nsums   = min(NT * SUMS, (d.N - n0 + COLUMNS - 1) / COLUMNS * (SUMS * COLUMNS / 16));
+    Scalar *const mine    = PartialSums<BM>(f, d, item.slot, strip, n0) + SIZE * lane;
+
+#pragma unroll
+    for (int i = 0; i < NT * SUMS; i += SIZE) {
+      if (i < nsums) WriteSums(mine + i * HRPB_LANES, &sum[i / SUMS][i % SUMS]);
+    }
+    const Scalar *const totals = AddParts(f, d, item.slot, mine, d.counts + strip * COUNTED_TILES + n0 / 16, nsums);
+
+    if (!totals) return;
+#pragma unroll
+    for (int i = 0; i < NT * SUMS; i++) sum[i / SUMS][i % SUMS] = 0; /* so none is kept while parts are added */
+#pragma unroll
+    for (int i = 0; i < NT * SUMS; i += SIZE) {
+      if (i < nsums) ReadSums(totals + i * HRPB_LANES, &sum[i / SUMS][i % SUMS]);
+    }
+  }
+  StoreSums<BM, NEIGHBOURS, ROWS>(f, d, item.panel, strip, lane, sum, n0);
+}
