@@ -416,13 +416,6 @@ template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t bytes)
 {
   return EmulatedAllocate((void **)p, bytes);
 }
-enum {
-  cudaHostAllocPortable = 1
-};
-static inline cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int)
-{
-  return EmulatedAllocate(p, bytes);
-}
 static inline cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t)
 {
   return EmulatedAllocate(p, bytes);
