@@ -1,10 +1,13 @@
 /*
-   The end of an item of work. Sums of a whole panel go to C. Those of a part go to the workspace, and the last warp to
-   get there adds the parts.
+   The end of an item of work. Sums of a whole panel go to C. Those of a part go to the workspace, where parts are added
+   in their order, with compensation. So the bits are the same whoever adds.
 
-   A warp has a strip, and some columns of it. In each part of a panel some warp has the same, and these share a
-   counter. Nobody waits: a warp counts, and all but the last of them go on. The last one adds all parts in their order,
-   with compensation. So the bits are the same whichever warp it is.
+   Where several thread blocks with narrow tiles share a multiprocessor, the last warp to get there adds. A warp has a
+   strip, and some columns of it. In each part of a panel some warp has the same, and these share a counter. Nobody
+   waits: a warp counts, and all but the last of them go on.
+
+   Where tiles are wide a kernel behind adds (parts.cu). A warp would take long for its many sums, and the others of its
+   thread block would wait for it.
 
    Sums lie in the workspace as a warp has them in registers, 16 bytes of each lane side by side.
 */
@@ -69,20 +72,13 @@ static __device__ __forceinline__ bool IsLastPart(uint32_t *counter, uint32_t np
 }
 
 /*
-   The lane has stored nsums sums of a part, from mine on. Where the warp is the last, it adds those of all parts, and
-   returns where the totals are: in place of the sums of the first part. Otherwise NULL.
-
-   It is a function of its own, so that blocks need no registers for it. A lane has SUMS sums at a time, of TOGETHER
-   parts that come from memory together
+   Add nsums of the lane's sums of all parts of a panel, part numbers apart. Those of the first part are from first on,
+   and the totals take their place. A lane has SUMS sums at a time, of TOGETHER parts that come from memory together
 */
-template <typename Scalar> static __device__ __noinline__ const Scalar *AddParts(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot, Scalar *mine, uint32_t *counter, int32_t nsums)
+template <typename Scalar> static __device__ __forceinline__ void AddParts(const SplitPanel &s, Scalar *first, int64_t part, int32_t nsums)
 {
-  constexpr int    SIZE = 16 / sizeof(Scalar), SUMS = 4, TOGETHER = 32 / sizeof(Scalar);
-  const SplitPanel s     = d.split[slot];
-  const int64_t    part  = PartSums(f.panel_rows, d.N);
-  Scalar *const    first = mine - (slot - s.first) * part;
+  constexpr int SIZE = 16 / sizeof(Scalar), SUMS = 4, TOGETHER = 32 / sizeof(Scalar);
 
-  if (!IsLastPart(counter + (int64_t)s.index * f.strips * COUNTED_TILES, s.nslots)) return NULL;
 #pragma unroll 1
   for (int32_t i = 0; i < nsums; i += SUMS) {
     Scalar *const from = first + i * HRPB_LANES;
@@ -109,25 +105,53 @@ template <typename Scalar> static __device__ __noinline__ const Scalar *AddParts
 #pragma unroll
     for (int e = 0; e < SUMS; e += SIZE) WriteSums(from + e * HRPB_LANES, &sum[e]);
   }
+}
+
+/*
+   The lane has stored nsums sums of a part, from mine on. Where the warp is the last, it adds those of all parts, and
+   returns where the totals are. Otherwise NULL. It is a function of its own, so that blocks need no registers for it
+*/
+template <typename Scalar> static __device__ __noinline__ const Scalar *AddPartsIfLast(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot, Scalar *mine, uint32_t *counter, int32_t nsums)
+{
+  const SplitPanel s     = d.split[slot];
+  const int64_t    part  = PartSums(f.panel_rows, d.N);
+  Scalar *const    first = mine - (slot - s.first) * part;
+
+  if (!IsLastPart(counter + (int64_t)s.index * f.strips * COUNTED_TILES, s.nslots)) return NULL;
+  AddParts(s, first, part, nsums);
   return first;
 }
 
-/* The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major */
-template <int BM, bool NEIGHBOURS, bool ROWS, int NT, typename Scalar> static __device__ __forceinline__ void FinishItem(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, Scalar (&sum)[NT][BM / 2], int32_t n0)
+/*
+   Sums of NT tiles that a lane has, from column n0 on: without columns beyond N, which are half a tile, or two halves
+   whose columns take turns
+*/
+template <int BM, bool NEIGHBOURS, int NT> static __device__ __forceinline__ int32_t SumsOfTiles(int32_t N, int32_t n0)
+{
+  constexpr int COLUMNS = NEIGHBOURS ? 16 : 8;
+
+  return min(NT * (BM / 2), (N - n0 + COLUMNS - 1) / COLUMNS * (BM / 2 * COLUMNS / 16));
+}
+
+/*
+   The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major. ADDS: the last
+   warp adds parts
+*/
+template <int BM, bool NEIGHBOURS, bool ROWS, bool ADDS, int NT, typename Scalar> static __device__ __forceinline__ void FinishItem(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
   constexpr int SIZE = 16 / sizeof(Scalar), SUMS = BM / 2;
 
   if (item.slot >= 0) {
-    /* without columns beyond N: half a tile, or two halves whose columns take turns */
-    constexpr int COLUMNS = NEIGHBOURS ? 16 : 8;
-    const int32_t nsums   = min(NT * SUMS, (d.N - n0 + COLUMNS - 1) / COLUMNS * (SUMS * COLUMNS / 16));
-    Scalar *const mine    = PartialSums<BM>(f, d, item.slot, strip, n0) + SIZE * lane;
+    const int32_t nsums = SumsOfTiles<BM, NEIGHBOURS, NT>(d.N, n0);
+    Scalar *const mine  = PartialSums<BM>(f, d, item.slot, strip, n0) + SIZE * lane;
 
 #pragma unroll
     for (int i = 0; i < NT * SUMS; i += SIZE) {
       if (i < nsums) WriteSums(mine + i * HRPB_LANES, &sum[i / SUMS][i % SUMS]);
     }
-    const Scalar *const totals = AddParts(f, d, item.slot, mine, d.counts + strip * COUNTED_TILES + n0 / 16, nsums);
+    if (!ADDS) return;
+
+    const Scalar *const totals = AddPartsIfLast(f, d, item.slot, mine, d.counts + strip * COUNTED_TILES + n0 / 16, nsums);
 
     if (!totals) return;
 #pragma unroll

@@ -57,6 +57,9 @@ size_t    ProductPartialBytes(const SpmmMatrix *, int64_t N);
 HrpbError ProductWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError ProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t, Product *, const SpmmDevice **);
 
+/* parts.cu: add the parts of panels that a kernel with wide tiles has left, behind it */
+HrpbError AddPartsRun(const Product *);
+
 /* C = 0, for an A without entries */
 HrpbError ProductWithoutBricks(const Product *);
 

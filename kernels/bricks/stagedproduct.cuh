@@ -110,7 +110,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       RingLeave(ring, at);
       at.Next(a.nstages);
     }
-    FinishItem<BM, false, ROWS>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
+    FinishItem<BM, false, ROWS, CTAS == 3>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
   }
 }
 
@@ -186,7 +186,8 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError 
 {
   constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
 
-  return t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false>(p, device, t, a);
+  HrpbCall(t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false>(p, device, t, a));
+  return CTAS == 3 ? HRPB_SUCCESS : AddPartsRun(p);
 }
 
 template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
