@@ -1,11 +1,11 @@
 /*
    Balance: thread blocks that work at the same time shall end at the same time. A panel with many more blocks than
-   others is cut into parts. Each is multiplied on its own, and their sums are added in order (parts.cuh). If that helps,
-   the longest items of work come first.
+   others is cut into parts. Each is multiplied on its own, and parts.cuh adds their sums in order. If that helps, the
+   longest items of work come first.
 
-   Source: cuTeSpMM, section 5, where heavy row panels are split. Numbers are not added by atomics, so the result has the
-   same bits every time. Where a cut is made follows from the format and from constants, not from the device. Cuts keep
-   the sums of a long row short, and with them their rounding errors.
+   Source: cuTeSpMM, section 5, where heavy row panels are split. Only counters are atomic, so the result has the same
+   bits every time. Where a cut is made follows from the format and from constants, not from the device. Cuts keep the
+   sums of a long row short, and with them their rounding errors.
 */
 #include <stdlib.h>
 
