@@ -249,7 +249,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
     a.R       = R + n;
     a.columns = LeadingDimension(slice->N);
     HrpbCallPrecision(slice->precision, Run, slice, &a);
-    return HRPB_SUCCESS;
+    return slice->schedule->counts ? HRPB_SUCCESS : AddPartsRun(slice, true);
   });
 }
 

@@ -6,8 +6,8 @@
    strip, and some columns of it. In each part of a panel some warp has the same, and these share a counter. Nobody
    waits: a warp counts, and all but the last of them go on.
 
-   Where tiles are wide a kernel behind adds (parts.cu). A warp would take long for its many sums, and the others of its
-   thread block would wait for it.
+   Where tiles are wide, or a panel has many parts, a kernel behind adds (parts.cu). A warp would take long for so many
+   sums, and the others of its thread block would wait for it.
 
    Sums lie in the workspace as a warp has them in registers, 16 bytes of each lane side by side.
 */
@@ -75,9 +75,9 @@ static __device__ __forceinline__ bool IsLastPart(uint32_t *counter, uint32_t np
    Add nsums of the lane's sums of all parts of a panel, part numbers apart. Those of the first part are from first on,
    and the totals take their place. A lane has SUMS sums at a time, of TOGETHER parts that come from memory together
 */
-template <typename Scalar> static __device__ __forceinline__ void AddParts(const SplitPanel &s, Scalar *first, int64_t part, int32_t nsums)
+template <int SUMS, int TOGETHER, typename Scalar> static __device__ __forceinline__ void AddParts(const SplitPanel &s, Scalar *first, int64_t part, int32_t nsums)
 {
-  constexpr int SIZE = 16 / sizeof(Scalar), SUMS = 4, TOGETHER = 32 / sizeof(Scalar);
+  constexpr int SIZE = 16 / sizeof(Scalar);
 
 #pragma unroll 1
   for (int32_t i = 0; i < nsums; i += SUMS) {
@@ -118,7 +118,7 @@ template <typename Scalar> static __device__ __noinline__ const Scalar *AddParts
   Scalar *const    first = mine - (slot - s.first) * part;
 
   if (!IsLastPart(counter + (int64_t)s.index * f.strips * COUNTED_TILES, s.nslots)) return NULL;
-  AddParts(s, first, part, nsums);
+  AddParts<4, 32 / (int)sizeof(Scalar)>(s, first, part, nsums);
   return first;
 }
 
@@ -149,7 +149,7 @@ template <int BM, bool NEIGHBOURS, bool ROWS, bool ADDS, int NT, typename Scalar
     for (int i = 0; i < NT * SUMS; i += SIZE) {
       if (i < nsums) WriteSums(mine + i * HRPB_LANES, &sum[i / SUMS][i % SUMS]);
     }
-    if (!ADDS) return;
+    if (!ADDS || !d.counts) return;
 
     const Scalar *const totals = AddPartsIfLast(f, d, item.slot, mine, d.counts + strip * COUNTED_TILES + n0 / 16, nsums);
 

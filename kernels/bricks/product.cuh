@@ -57,8 +57,8 @@ size_t    ProductPartialBytes(const SpmmMatrix *, int64_t N);
 HrpbError ProductWork(const SpmmMatrix *, const SpmmOperands *, size_t *bytes);
 HrpbError ProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cudaStream_t, Product *, const SpmmDevice **);
 
-/* parts.cu: add the parts of panels that a kernel with wide tiles has left, behind it */
-HrpbError AddPartsRun(const Product *);
+/* parts.cu: add the parts of panels that a kernel has left, behind it. neighbours: of its columns, see SumPlace() */
+HrpbError AddPartsRun(const Product *, bool neighbours);
 
 /* C = 0, for an A without entries */
 HrpbError ProductWithoutBricks(const Product *);

@@ -24,6 +24,7 @@ enum {
   SLOTS          = 132,
 
   LEAST_PART     = 8,    /* blocks of the shortest part */
+  MOST_COUNTED   = 16,   /* the most parts of a panel that one warp adds */
   MOST_PANELS    = 4096, /* more panels than this keep all thread blocks busy as they are */
   LEAST_GAIN     = 20,   /* a cut, or another sequence, saves at least one of so many blocks */
   STORE_BLOCKS   = 2,    /* to store the sums of a panel takes as long as such a number of blocks; */
@@ -52,11 +53,16 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
   return HRPB_SUCCESS;
 }
 
-/* A counter for each strip of a panel that is cut, and for each tile of columns */
-static HrpbError ZeroCounts(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
+/*
+   A counter for each strip of a panel that is cut, and for each tile of columns. None where a panel has so many parts
+   that the last warp would take long to add them: a kernel behind adds then
+*/
+static HrpbError ZeroCounts(const Hrpb *h, const std::vector<SplitPanel> &split, cudaStream_t stream, HrpbSchedule *s)
 {
+  const bool    many = std::any_of(split.begin(), split.end(), [](const SplitPanel &p) { return p.nslots > MOST_COUNTED; });
   const int64_t n = (int64_t)s->nsplit * (h->params.panel_rows / h->params.brick_rows) * COUNTED_TILES, bytes = (int64_t)sizeof(*s->counts) * n;
 
+  if (many) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&s->counts, n, stream));
   s->bytes += bytes;
   HrpbCallCuda(cudaMemsetAsync(s->counts, 0, (size_t)bytes, stream));
@@ -189,7 +195,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
     std::stable_partition(items.begin(), items.end(), [](const WorkItem &i) { return i.slot >= 0; });
     HrpbCall(Upload(items, stream, &s->items, &s->bytes));
     HrpbCall(Upload(split, stream, &s->split, &s->bytes));
-    HrpbCall(ZeroCounts(h, stream, s));
+    HrpbCall(ZeroCounts(h, split, stream, s));
   }
   if (longest_first) {
     std::stable_sort(items.begin(), items.end(), [](const WorkItem &a, const WorkItem &b) { return a.end - a.begin > b.end - b.begin; });

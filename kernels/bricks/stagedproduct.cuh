@@ -187,7 +187,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError 
   constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
 
   HrpbCall(t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false>(p, device, t, a));
-  return CTAS == 3 ? HRPB_SUCCESS : AddPartsRun(p);
+  return CTAS == 3 && p->schedule->counts ? HRPB_SUCCESS : AddPartsRun(p, false);
 }
 
 template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
