@@ -134,8 +134,8 @@ template <int BM, bool NEIGHBOURS, int NT> static __device__ __forceinline__ int
 }
 
 /*
-   The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major. ADDS: the last
-   warp adds parts
+   The warp has multiplied an item. sum: NT tiles of a strip, from column n0 on. ROWS: C may be row-major. ADDS: the
+   last warp adds parts
 */
 template <int BM, bool NEIGHBOURS, bool ROWS, bool ADDS, int NT, typename Scalar> static __device__ __forceinline__ void FinishItem(const Format<Scalar> &f, const DenseArgs<Scalar> &d, const WorkItem &item, uint32_t strip, uint32_t lane, Scalar (&sum)[NT][BM / 2], int32_t n0)
 {
