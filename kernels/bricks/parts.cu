@@ -1,6 +1,6 @@
 /*
-   The kernel that adds the parts of panels behind the one that made them: see parts.cuh. A warp has 8 or 16 columns of a
-   strip. A panel may have hundreds of parts, and few warps then.
+   The kernel that adds the parts of panels behind the one that made them: see parts.cuh. A warp has 8 or 16 columns of
+   a strip. A panel may have hundreds of parts, and few warps then.
 */
 #include "product.cuh"
 

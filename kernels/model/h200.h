@@ -2,7 +2,8 @@
    NVIDIA H200 (SXM, 141 GB): written by `make fit MODEL=h200` from what examples/bench measured, which is `make bench`
    and 28 real matrices, in both precisions.
    Numbers marked "of the base model" are older: the measurement does not tell them, or they are not fitted. Those of
-   sampled products are from test/results/sampled-fused-h200.csv.
+   sampled products are from test/results/sampled-fused-h200.csv, and that of sampled-staged from
+   sampled-shares-h200.csv beside csr-staged.
 */
 #pragma once
 
