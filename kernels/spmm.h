@@ -126,6 +126,7 @@ typedef struct {
 
 /* What a matrix that can be multiplied says of itself: all but the survey */
 SpmmFacts SpmmFactsOf(const SpmmMatrix *);
+void      SpmmFactsOfCsr(const CsrSchedule *, SpmmFacts *); /* what the schedule says alone */
 
 /*
    Whether the columns of a matrix come in runs: at least half of the rows of B that bricks would bring into shared

@@ -65,19 +65,22 @@ const SpmmKernel *SpmmChooseKernel(SpmmOp op, SpmmFormat format, bool host, cons
   return NULL;
 }
 
+void SpmmFactsOfCsr(const CsrSchedule *csr, SpmmFacts *f)
+{
+  f->nnz            = csr->nnz;
+  f->longest        = csr->longest;
+  f->direct_columns = csr->direct_columns;
+  f->panel_rows     = csr->panel_rows;
+  f->staged_rows    = csr->staged_rows;
+  f->panels_sampled = csr->panels_sampled;
+  f->rows_entries   = csr->rows_entries;
+}
+
 SpmmFacts SpmmFactsOf(const SpmmMatrix *A)
 {
   SpmmFacts f = {.nrows = A->nrows, .ncols = A->ncols};
 
-  if (A->csr) {
-    f.nnz            = A->csr->nnz;
-    f.longest        = A->csr->longest;
-    f.direct_columns = A->csr->direct_columns;
-    f.panel_rows     = A->csr->panel_rows;
-    f.staged_rows    = A->csr->staged_rows;
-    f.panels_sampled = A->csr->panels_sampled;
-    f.rows_entries   = A->csr->rows_entries;
-  }
+  if (A->csr) SpmmFactsOfCsr(A->csr, &f);
   if (A->vector) {
     f.nnz           = A->vector->nnz;
     f.longest       = A->vector->longest;

@@ -80,8 +80,6 @@ static PetscBool AIJTCUSurveyServes(const AIJTCUSurvey *s, PetscBool on_device)
 /* What is known of A. The artifacts must be of its pattern: see AIJTCUPlanSync() */
 PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
 {
-  const CsrSchedule *csr = &plan->csr.schedule;
-
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
   f->device = plan->device;
@@ -96,15 +94,7 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
   }
   f->csr_state     = plan->csr.state;
   f->panels_sought = plan->csr.panels_sought;
-  if (f->csr_state == AIJTCU_READY) {
-    f->matrix.nnz            = csr->nnz;
-    f->matrix.longest        = csr->longest;
-    f->matrix.direct_columns = csr->direct_columns;
-    f->matrix.panel_rows     = csr->panel_rows;
-    f->matrix.staged_rows    = csr->staged_rows;
-    f->matrix.panels_sampled = csr->panels_sampled;
-    f->matrix.rows_entries   = csr->rows_entries;
-  }
+  if (f->csr_state == AIJTCU_READY) SpmmFactsOfCsr(&plan->csr.schedule, &f->matrix);
 #if AIJTCU_HAVE_DEVICE
   f->vector_state = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
   AIJTCUVectorFacts(plan, &plan->vector.plan, &f->matrix);

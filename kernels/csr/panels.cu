@@ -12,13 +12,13 @@ enum {
   PADDING      = 16 / sizeof(HrpbScalar), /* room in a run for what comes with it where columns are not aligned */
   SAMPLED      = 64,                      /* panels looked at first: all take long where columns are scattered */
   FEW_ENTRIES  = CSR_CHUNK,               /* entries of a row, on average, up to which csr-rows is as fast */
+  LEAST_RUN    = 128,                     /* rows of a run, on average: a copy costs as much as some rows */
   /*
-     twice the uses of a row of B in shared memory, on average: to bring the row costs as much as some entries. Without
-     it csr-rows reads an entry of B for each entry of A and column, and so does sampled-rows, which is slower
+     Twice the uses of a row of B in shared memory, on average: to bring the row costs as much as some entries. Sampled
+     products want fewer, because the kernel that they have otherwise is slower than csr-rows
   */
   LEAST_USES_TWICE         = 6,
-  LEAST_SAMPLED_USES_TWICE = 3,
-  LEAST_RUN    = 128                      /* rows of a run, on average: a copy costs as much as some rows */
+  LEAST_SAMPLED_USES_TWICE = 3
 };
 
 namespace {
@@ -144,7 +144,7 @@ static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every
 
 /*
    Whether what was found in panels fits into shared memory, and is worth it. The panels have this many entries. uses:
-   the least of LEAST_USES_TWICE, or 0 where panels are made if they fit
+   twice the least uses of a row of B, or 0 where panels are made if they fit
 */
 static bool Suits(const PanelTotals *t, int64_t entries, int uses)
 {

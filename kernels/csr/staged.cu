@@ -45,7 +45,7 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
   RingPlace     at;
   uint32_t      first_scalar[Shape::SHIFTS];
 
-  PanelColumns<Shape>(b, ring, 0, first_scalar);
+  FirstColumns<Shape>(b, ring, first_scalar);
   for (int32_t panel = blockIdx.x; panel < b.npanels; panel += gridDim.x) {
     const int32_t     row    = panel * a.panel_rows + threadIdx.x;
     const bool        in     = (int32_t)threadIdx.x < a.panel_rows && row < a.nrows;
@@ -104,14 +104,9 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
 template <typename Shape> static __global__ void __launch_bounds__(PANEL_THREADS, 1) CsrStaged(const __grid_constant__ StagedArgs args)
 {
 #if HAVE_COPY_ENGINE
-  extern __shared__ __align__(128) uint8_t memory[];
-  __shared__ __align__(8) uint64_t barriers[RING_BARRIERS / sizeof(uint64_t)];
-  const Ring                       ring = PanelRing<Shape>(memory, barriers);
-
-  if (threadIdx.x >= CSR_PANEL_ROWS) ProducePanels<Shape>(args.b, ring, threadIdx.x - CSR_PANEL_ROWS);
-  else Consume<Shape>(args, ring);
+  RunPanels<Shape>(args.b, [&](const Ring &ring) { Consume<Shape>(args, ring); });
 #else
-  __trap(); /* CsrStagedSupports() */
+  __trap(); /* there are no panels: CsrStagedSupports() */
 #endif
 }
 

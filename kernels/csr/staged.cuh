@@ -139,11 +139,22 @@ template <typename Shape> static __device__ __forceinline__ Ring PanelRing(const
   return ring;
 }
 
-/* Where the columns of a stage's tile begin in shared memory, with the bytes that come before their first scalar */
-template <typename Shape> static __device__ __forceinline__ void PanelColumns(const PanelB &b, const Ring &ring, uint32_t stage, uint32_t (&column)[Shape::SHIFTS])
+/* Where the columns of the first stage's tile begin in shared memory, with what comes before their first scalar */
+template <typename Shape> static __device__ __forceinline__ void FirstColumns(const PanelB &b, const Ring &ring, uint32_t (&column)[Shape::SHIFTS])
 {
 #pragma unroll
-  for (int c = 0; c < Shape::SHIFTS; c++) column[c] = ring.stages + stage * Shape::STAGE_BYTES + Shift(b, c) * (uint32_t)sizeof(HrpbScalar);
+  for (int c = 0; c < Shape::SHIFTS; c++) column[c] = ring.stages + Shift(b, c) * (uint32_t)sizeof(HrpbScalar);
+}
+
+/* What a kernel does: its last warp brings rows of B, and all others call consume(ring) */
+template <typename Shape, typename Consume> static __device__ __forceinline__ void RunPanels(const PanelB &b, Consume consume)
+{
+  extern __shared__ __align__(128) uint8_t memory[];
+  __shared__ __align__(8) uint64_t barriers[RING_BARRIERS / sizeof(uint64_t)];
+  const Ring                       ring = PanelRing<Shape>(memory, barriers);
+
+  if (threadIdx.x >= CSR_PANEL_ROWS) ProducePanels<Shape>(b, ring, threadIdx.x - CSR_PANEL_ROWS);
+  else consume(ring);
 }
 #endif
 
