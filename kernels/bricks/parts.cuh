@@ -9,6 +9,8 @@
    Where tiles are wide, or a panel has many parts, a kernel behind adds (parts.cu). A warp would take long for so many
    sums, and the others of its thread block would wait for it.
 
+   Where a panel has many parts, they are added in ranges of neighbours, and then the sums of these in their order.
+
    Sums lie in the workspace as a warp has them in registers, 16 bytes of each lane side by side.
 */
 #pragma once
@@ -16,7 +18,8 @@
 #include "multiply.cuh"
 
 enum {
-  COUNTED_TILES = 40 /* tiles of 16 columns that there are counters for: the most of a launch where panels are cut */
+  COUNTED_TILES = 40, /* tiles of 16 columns that there are counters for: the most of a launch where panels are cut */
+  ADD_SUMS      = 4   /* sums of a lane that are added at a time */
 };
 
 static constexpr __host__ __device__ int64_t TilesOf(int64_t N)
@@ -72,39 +75,32 @@ static __device__ __forceinline__ bool IsLastPart(uint32_t *counter, uint32_t np
 }
 
 /*
-   Add nsums of the lane's sums of all parts of a panel, part numbers apart. Those of the first part are from first on,
-   and the totals take their place. A lane has SUMS sums at a time, of TOGETHER parts that come from memory together
+   Add SUMS of the lane's sums of the parts begin to end - 1, which are part numbers apart from first on. So many parts
+   come from memory TOGETHER
 */
-template <int SUMS, int TOGETHER, typename Scalar> static __device__ __forceinline__ void AddParts(const SplitPanel &s, Scalar *first, int64_t part, int32_t nsums)
+template <int SUMS, int TOGETHER, typename Scalar> static __device__ __forceinline__ void AddParts(const Scalar *first, int64_t part, int32_t begin, int32_t end, Scalar *total)
 {
   constexpr int SIZE = 16 / sizeof(Scalar);
+  Scalar        sum[SUMS] = {}, lost[SUMS] = {};
 
 #pragma unroll 1
-  for (int32_t i = 0; i < nsums; i += SUMS) {
-    Scalar *const from = first + i * HRPB_LANES;
-    Scalar        sum[SUMS] = {}, lost[SUMS] = {};
-
-#pragma unroll 1
-    for (int32_t k = 0; k < s.nslots; k += TOGETHER) {
-      Scalar next[TOGETHER][SUMS];
+  for (int32_t k = begin; k < end; k += TOGETHER) {
+    Scalar next[TOGETHER][SUMS];
 
 #pragma unroll
-      for (int j = 0; j < TOGETHER; j++) { /* the last part again, because reads must not wait for conditions */
+    for (int j = 0; j < TOGETHER; j++) { /* the last part again, because reads must not wait for conditions */
 #pragma unroll
-        for (int e = 0; e < SUMS; e += SIZE) ReadSums(from + min(k + j, s.nslots - 1) * part + e * HRPB_LANES, &next[j][e]);
-      }
-#pragma unroll
-      for (int j = 0; j < TOGETHER; j++) {
-        if (k + j >= s.nslots) break;
-#pragma unroll
-        for (int e = 0; e < SUMS; e++) HrpbAddCompensated(next[j][e], &sum[e], &lost[e]);
-      }
+      for (int e = 0; e < SUMS; e += SIZE) ReadSums(first + min(k + j, end - 1) * part + e * HRPB_LANES, &next[j][e]);
     }
 #pragma unroll
-    for (int e = 0; e < SUMS; e++) sum[e] += lost[e];
+    for (int j = 0; j < TOGETHER; j++) {
+      if (k + j >= end) break;
 #pragma unroll
-    for (int e = 0; e < SUMS; e += SIZE) WriteSums(from + e * HRPB_LANES, &sum[e]);
+      for (int e = 0; e < SUMS; e++) HrpbAddCompensated(next[j][e], &sum[e], &lost[e]);
+    }
   }
+#pragma unroll
+  for (int e = 0; e < SUMS; e++) total[e] = sum[e] + lost[e];
 }
 
 /*
@@ -118,7 +114,14 @@ template <typename Scalar> static __device__ __noinline__ const Scalar *AddParts
   Scalar *const    first = mine - (slot - s.first) * part;
 
   if (!IsLastPart(counter + (int64_t)s.index * f.strips * COUNTED_TILES, s.nslots)) return NULL;
-  AddParts<4, 32 / (int)sizeof(Scalar)>(s, first, part, nsums);
+#pragma unroll 1
+  for (int32_t i = 0; i < nsums; i += ADD_SUMS) {
+    Scalar total[ADD_SUMS];
+
+    AddParts<ADD_SUMS, 32 / (int)sizeof(Scalar)>(first + i * HRPB_LANES, part, 0, s.nslots, total);
+#pragma unroll
+    for (int e = 0; e < ADD_SUMS; e += 16 / (int)sizeof(Scalar)) WriteSums(first + (i + e) * HRPB_LANES, &total[e]);
+  }
   return first;
 }
 

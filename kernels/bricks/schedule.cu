@@ -57,26 +57,25 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
    A counter for each strip of a panel that is cut, and for each tile of columns. None where a panel has so many parts
    that the last warp would take long to add them: a kernel behind adds then
 */
-static HrpbError ZeroCounts(const Hrpb *h, const std::vector<SplitPanel> &split, cudaStream_t stream, HrpbSchedule *s)
+static HrpbError ZeroCounts(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
-  const bool    many = std::any_of(split.begin(), split.end(), [](const SplitPanel &p) { return p.nslots > MOST_COUNTED; });
   const int64_t n = (int64_t)s->nsplit * (h->params.panel_rows / h->params.brick_rows) * COUNTED_TILES, bytes = (int64_t)sizeof(*s->counts) * n;
 
-  if (many) return HRPB_SUCCESS;
+  if (s->nmany) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&s->counts, n, stream));
   s->bytes += bytes;
   HrpbCallCuda(cudaMemsetAsync(s->counts, 0, (size_t)bytes, stream));
   return HRPB_SUCCESS;
 }
 
-/* The items of work, panel by panel. split gets the panel of each part, and nsplit the number of these panels */
-static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const Cuts &cuts, std::vector<SplitPanel> *split, int32_t *nsplit)
+/* The items of work, panel by panel. split gets the panel of each part */
+static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const Cuts &cuts, std::vector<SplitPanel> *split)
 {
   std::vector<WorkItem> items;
+  int32_t               index = 0;
 
   items.reserve(start.size());
   split->clear();
-  *nsplit = 0;
   for (size_t p = 0; p + 1 < start.size(); p++) {
     const uint32_t n = start[p + 1] - start[p], nparts = cuts.Parts(n);
     const int32_t  first = (int32_t)split->size();
@@ -84,9 +83,22 @@ static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const
     for (uint32_t i = 0; i < nparts; i++) {
       items.push_back({(int32_t)p, start[p] + (uint32_t)((uint64_t)n * i / nparts), start[p] + (uint32_t)((uint64_t)n * (i + 1) / nparts), nparts > 1 ? first + (int32_t)i : -1});
     }
-    if (nparts > 1) split->insert(split->end(), nparts, {(int32_t)p, (*nsplit)++, first, (int32_t)nparts});
+    if (nparts > 1) split->insert(split->end(), nparts, {(int32_t)p, index++, first, (int32_t)nparts});
   }
   return items;
+}
+
+/* Each panel of split once, behind it: those with many parts, whose number is returned, and then the others */
+static int32_t ListCutPanels(std::vector<SplitPanel> *split)
+{
+  std::vector<SplitPanel> cut;
+
+  for (size_t slot = 0; slot < split->size(); slot += (*split)[slot].nslots) cut.push_back((*split)[slot]);
+
+  const auto others = std::stable_partition(cut.begin(), cut.end(), [](const SplitPanel &p) { return p.nslots > MOST_COUNTED; });
+
+  split->insert(split->end(), cut.begin(), cut.end());
+  return (int32_t)(others - cut.begin());
 }
 
 /* The work of each item, in blocks, panel by panel */
@@ -183,9 +195,11 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   if (!h->nblocks) return HRPB_SUCCESS;
   start.assign(h->panel_blocks, h->panel_blocks + h->npanels + 1);
   if (few) cuts = ChooseCuts(h, start);
-  items     = CutPanels(start, cuts, &split, &s->nsplit);
+  items     = CutPanels(start, cuts, &split);
   s->nitems = (int32_t)items.size();
   s->nslots = (int32_t)split.size();
+  s->nmany  = ListCutPanels(&split);
+  s->nsplit = (int32_t)split.size() - s->nslots;
   if (few) {
     const std::vector<uint32_t> work = WorkOf(start, cuts);
 
@@ -195,7 +209,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
     std::stable_partition(items.begin(), items.end(), [](const WorkItem &i) { return i.slot >= 0; });
     HrpbCall(Upload(items, stream, &s->items, &s->bytes));
     HrpbCall(Upload(split, stream, &s->split, &s->bytes));
-    HrpbCall(ZeroCounts(h, split, stream, s));
+    HrpbCall(ZeroCounts(h, stream, s));
   }
   if (longest_first) {
     std::stable_sort(items.begin(), items.end(), [](const WorkItem &a, const WorkItem &b) { return a.end - a.begin > b.end - b.begin; });

@@ -104,13 +104,13 @@ enum {
 };
 
 typedef struct {
-  int32_t nitems, nsplit, nslots; /* parts and whole panels; panels that are cut; parts */
+  int32_t nitems, nsplit, nmany, nslots; /* parts and whole panels; panels that are cut; those with many parts; parts */
 
   /*
-     In device memory. items has parts, and then panels. split has the panel of each part. counts is for the parts that
-     a product has done; it is zero between products, so two products with a schedule must not run at the same time. It
-     is NULL where a panel has many parts. All are NULL where no panel is cut. longest has the items with the longest
-     first, or is NULL
+     In device memory. items has parts, and then panels. split has the panel of each part, and behind them each panel
+     that is cut, those with many parts first. counts is for the parts that a product has done; it is zero between
+     products, so two products with a schedule must not run at the same time. It is NULL where a panel has many parts.
+     All are NULL where no panel is cut. longest has the items with the longest first, or is NULL
   */
   void     *items, *longest, *split;
   uint32_t *counts;

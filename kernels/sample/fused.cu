@@ -28,7 +28,7 @@ struct FusedArgs {
   SampleArgs             s; /* out: Y; N: columns of X */
   int64_t                ldout;
   HrpbScalar            *partial; /* [nslots] panel_rows x (N + 2): sums, largest entries, sums of rows */
-  const SplitPanel      *split; /* [nslots] */
+  const SplitPanel      *cut;     /* panels that are cut */
   bool                   softmax, x_aligned, z_aligned;
 };
 
@@ -330,35 +330,34 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
 }
 
 /*
-   A row of Y from the parts of its panel, in their order: each is scaled to the largest entry of all. Each part has a
-   thread block. That of the first part adds
+   A row of Y from the parts of its panel, in their order: each is scaled to the largest entry of all. A thread has an
+   entry of Y, and a column of thread blocks a panel
 */
 static __global__ void __launch_bounds__(COMBINE_THREADS) CombineFused(const __grid_constant__ FusedArgs a)
 {
   const Format<HrpbScalar> &f = a.x.f;
-  const SplitPanel          s = a.split[blockIdx.x];
-  const int32_t             N = a.z.d.N, rows = f.panel_rows;
+  const SplitPanel          s = a.cut[blockIdx.x];
+  const int32_t             N = a.z.d.N, rows = f.panel_rows, i = blockIdx.y * COMBINE_THREADS + threadIdx.x;
 
   HrpbWaitForKernelBefore();
-  if (s.first != (int32_t)blockIdx.x) return;
-  for (int32_t i = threadIdx.x; i < rows * N; i += COMBINE_THREADS) {
-    const int32_t     panel_row = i % rows, n = i / rows, row = MatrixRow(f, s.panel, panel_row);
-    const HrpbScalar *part = a.partial + (int64_t)s.first * rows * (N + 2) + panel_row;
-    HrpbScalar        most = -INFINITY, y = 0, lost = 0, all = 0, lost_all = 0;
+  if (i >= rows * N) return;
 
-    if (row < 0) continue;
-    for (int32_t p = 0; a.softmax && p < s.nslots; p++) most = fmax(most, part[(int64_t)p * rows * (N + 2) + (int64_t)N * rows]);
-    for (int32_t p = 0; p < s.nslots; p++, part += (int64_t)rows * (N + 2)) {
-      const HrpbScalar scale = a.softmax ? ScaleTo(most, part[(int64_t)N * rows]) : 1;
+  const int32_t     panel_row = i % rows, n = i / rows, row = MatrixRow(f, s.panel, panel_row);
+  const HrpbScalar *part = a.partial + (int64_t)s.first * rows * (N + 2) + panel_row;
+  HrpbScalar        most = -INFINITY, y = 0, lost = 0, all = 0, lost_all = 0;
 
-      HrpbAddCompensated(scale * part[(int64_t)n * rows], &y, &lost);
-      HrpbAddCompensated(scale * part[(int64_t)(N + 1) * rows], &all, &lost_all);
-    }
-    y += lost;
-    all += lost_all;
-    if (a.softmax && all != 0) y /= all;
-    a.s.out[row + n * a.ldout] = IsFinite(y) ? y : FusedInOneGo(a.s, a.softmax, row, a.z.d.B + n * a.z.d.ldb);
+  if (row < 0) return;
+  for (int32_t p = 0; a.softmax && p < s.nslots; p++) most = fmax(most, part[(int64_t)p * rows * (N + 2) + (int64_t)N * rows]);
+  for (int32_t p = 0; p < s.nslots; p++, part += (int64_t)rows * (N + 2)) {
+    const HrpbScalar scale = a.softmax ? ScaleTo(most, part[(int64_t)N * rows]) : 1;
+
+    HrpbAddCompensated(scale * part[(int64_t)n * rows], &y, &lost);
+    HrpbAddCompensated(scale * part[(int64_t)(N + 1) * rows], &all, &lost_all);
   }
+  y += lost;
+  all += lost_all;
+  if (a.softmax && all != 0) y /= all;
+  a.s.out[row + n * a.ldout] = IsFinite(y) ? y : FusedInOneGo(a.s, a.softmax, row, a.z.d.B + n * a.z.d.ldb);
 }
 
 /* Tiles for so many columns: 1, 2 or 4 */
@@ -409,7 +408,7 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   a.s.N       = (int32_t)o->K;
   a.ldout     = o->Y.ld;
   a.partial   = partial;
-  a.split     = (const SplitPanel *)A->schedule->split;
+  a.cut       = (const SplitPanel *)A->schedule->split + A->schedule->nslots;
   a.softmax   = o->softmax;
   a.x_aligned = IsAligned(o->X.array, o->X.ld, 16);
   a.z_aligned = IsAligned(o->Z.array, o->Z.ld, 16);
@@ -436,7 +435,8 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   default:
     HrpbCall((LaunchFor<P, FUSED_TILES>(IsSame(o), nt, &a, device, stream)));
   }
-  return A->schedule->nslots ? LaunchAfter(CombineFused, dim3(A->schedule->nslots), COMBINE_THREADS, 0, stream, a) : HRPB_SUCCESS;
+  if (!A->schedule->nsplit) return HRPB_SUCCESS;
+  return LaunchAfter(CombineFused, dim3(A->schedule->nsplit, HrpbGrid(a.x.f.panel_rows * o->N, COMBINE_THREADS)), COMBINE_THREADS, 0, stream, a);
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *params, const SpmmOperands *o, const SpmmDevice *device)

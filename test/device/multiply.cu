@@ -181,14 +181,40 @@ static std::vector<WorkItem> PartsNumber(int32_t k, const std::vector<WorkItem> 
   return parts;
 }
 
+/* A sum with compensation */
+struct Compensated {
+  HrpbScalar sum, lost;
+
+  void Add(HrpbScalar x)
+  {
+    const HrpbScalar t = sum + x, y = t - sum;
+
+    lost += (sum - (t - y)) + (x - y);
+    sum = t;
+  }
+  HrpbScalar Total() const { return sum + lost; }
+};
+
+/* Whether part k of so many is the last of a range whose sum is added to those of others: of an eighth of 17 and more */
+static bool EndsRange(int32_t k, int32_t nparts)
+{
+  for (int32_t r = 1; nparts > 16 && r < 8; r++) {
+    if (k + 1 == nparts * r / 8) return true;
+  }
+  return k + 1 == nparts;
+}
+
 /* C in cut panels: the product by each part, added on the host */
 static std::vector<HrpbScalar> SumOfParts(const Cut &cut, int64_t N, const HrpbScalar *B, HrpbScalar *C)
 {
   const size_t                  n     = (size_t)(cut.h.nrows * N);
   const std::vector<WorkItem>   items = Download((const WorkItem *)cut.s.items, cut.s.nitems);
   const std::vector<SplitPanel> split = Download((const SplitPanel *)cut.s.split, cut.s.nslots);
-  std::vector<HrpbScalar>       sum(n), lost(n);
+  std::vector<int32_t>          nparts((size_t)cut.h.npanels);
+  std::vector<Compensated>      range(n), all(n);
+  std::vector<HrpbScalar>       sum(n);
 
+  for (const SplitPanel &s : split) nparts[s.panel] = s.nslots;
   for (int32_t k = 0;; k++) {
     const std::vector<WorkItem> parts = PartsNumber(k, items, split);
     HrpbSchedule                alone = {};
@@ -202,14 +228,16 @@ static std::vector<HrpbScalar> SumOfParts(const Cut &cut, int64_t N, const HrpbS
     const std::vector<HrpbScalar> part = Download(C, (int64_t)n);
 
     for (size_t i = 0; i < n; i++) {
-      const HrpbScalar t = sum[i] + part[i], y = t - sum[i];
+      const int32_t of = nparts[i % cut.h.nrows / cut.h.params.panel_rows];
 
-      lost[i] += (sum[i] - (t - y)) + (part[i] - y);
-      sum[i] = t;
+      range[i].Add(part[i]);
+      if (k >= of || !EndsRange(k, of)) continue;
+      all[i].Add(range[i].Total());
+      range[i] = {};
     }
     cudaFree(d);
   }
-  for (size_t i = 0; i < n; i++) sum[i] += lost[i];
+  for (size_t i = 0; i < n; i++) sum[i] = all[i].Total();
   return sum;
 }
 
@@ -244,45 +272,42 @@ static void TestBitsOfParts(const Cut &cut, int64_t N, const HrpbScalar *B, Hrpb
 }
 
 /*
-   Panels of many parts: products of many widths, one after the other, with one schedule. Terms cancel, and their sizes
-   are further apart than two numbers can hold. So the order in which parts are added shows
+   Panels with parts: products of many widths, up to most, one after the other, with one schedule. half: of the columns
+   of A. Terms of both halves cancel, and their sizes are further apart than two numbers can hold. So the order in which
+   parts are added shows. many: whether a panel has more parts than one warp adds
 */
-static void TestParts(void)
+static void TestParts(int32_t half, int32_t most, bool many)
 {
-  enum {
-    MOST = 16 * COUNTED_TILES + 21, /* columns: more than one launch counts */
-    HALF = 2200                     /* of the columns of A */
-  };
-  Matrix                  A = Make("heavy panels", 300, 2 * HALF, Heavy);
-  std::vector<HrpbScalar> B((size_t)(A.ncols * MOST));
+  Matrix                  A = Make(many ? "panels of many parts" : "heavy panels", 300, 2 * half, Heavy);
+  std::vector<HrpbScalar> B((size_t)(A.ncols * most));
   HrpbScalar             *dB, *dC;
 
   for (size_t k = 0; k < A.values.size(); k++) {
-    const HrpbInt j = A.colidx[k] % HALF;
+    const HrpbInt j = A.colidx[k] % half;
 
-    A.values[k] = (A.colidx[k] < HALF ? 1 : -1) * std::ldexp((HrpbScalar)(j % 89 + 1) / 89, (int)(j / 125 * 7 % (2 * std::numeric_limits<HrpbScalar>::digits)));
+    A.values[k] = (A.colidx[k] < half ? 1 : -1) * std::ldexp((HrpbScalar)(j % 89 + 1) / 89, (int)(j / 125 * 7 % (2 * std::numeric_limits<HrpbScalar>::digits)));
   }
-  for (size_t k = 0; k < B.size(); k++) B[k] = k / HALF % 2 ? B[k - HALF] : Uniform();
+  for (size_t k = 0; k < B.size(); k++) B[k] = k / half % 2 ? B[k - half] : Uniform();
   dB = Upload(B);
-  Check(cudaMalloc(&dC, sizeof(HrpbScalar) * (size_t)(A.nrows * MOST)));
+  Check(cudaMalloc(&dC, sizeof(HrpbScalar) * (size_t)(A.nrows * most)));
   for (const HrpbParams &params : {HrpbStagedParams(), HrpbShortParams(), HrpbRowsParams(), HrpbGatherParams()}) {
     Cut cut;
 
     if (gathered_only && params.window_cols > 1) continue;
     cut.values = BuildOnDevice(&A, &params, NULL, &cut.h);
     Check(HrpbScheduleDevice(&cut.h, NULL, &cut.s));
-    Report(cut.s.nsplit > 1 && cut.s.nslots > 2 * cut.s.nsplit, "panels do not have parts", A.name);
+    Report(cut.s.nsplit > 1 && cut.s.nslots > 2 * cut.s.nsplit && many == (cut.s.nmany > 0) && many == !cut.s.counts, "panels do not have parts, or not as many", A.name);
     for (HrpbPrecision precision : Precisions()) {
       const SpmmMatrix   M = BricksMatrix(&cut.h, &cut.s, cut.values, precision);
-      const SpmmOperands o = {.N = MOST, .X = {NULL, A.ncols}, .Y = {NULL, MOST, SPMM_ROW_MAJOR}};
+      const SpmmOperands o = {.N = most, .X = {NULL, A.ncols}, .Y = {NULL, most, SPMM_ROW_MAJOR}};
       char               where[64];
 
       snprintf(where, sizeof(where), "format %d %d %d %d, precision %d", params.brick_rows, params.panel_rows, params.block_cols, params.window_cols, precision);
       Check(SpmmWork(KernelFor(&M, &o), &M, &o, &cut.bytes));
       Check(cudaMalloc(&cut.work, cut.bytes + 1));
       cut.precision = precision;
-      for (int64_t N : {33, 1, (int)MOST, 8, 72}) TestBitsOfParts(cut, N, dB, dC, where);
-      { /* without counters, as where a panel has many parts */
+      for (int64_t N : {33, 1, most, 8, 72}) TestBitsOfParts(cut, N, dB, dC, where);
+      if (!many) { /* without counters, as where another panel has many parts */
         Cut behind = cut;
 
         behind.s.counts = NULL;
@@ -300,6 +325,12 @@ static void TestParts(void)
   }
   cudaFree(dB);
   cudaFree(dC);
+}
+
+static void TestHeavyPanels(void)
+{
+  TestParts(2200, 16 * COUNTED_TILES + 21, false); /* more columns than one launch counts */
+  TestParts(20000, 130, true);
 }
 
 /*
@@ -463,7 +494,7 @@ int main(int argc, char **argv)
   }
   if (argc > 1 && (!strcmp(argv[1], "-slices") || !strcmp(argv[1], "-parts"))) {
     if (!strcmp(argv[1], "-slices")) TestSlices();
-    else TestParts();
+    else TestHeavyPanels();
     printf("multiply: %d passed, %d failed\n", npassed, nfailed);
     return nfailed ? 1 : 0;
   }
@@ -503,7 +534,7 @@ int main(int argc, char **argv)
     TestFormats(&A, d);
     cudaFree(d);
   }
-  TestParts();
+  TestHeavyPanels();
   if (!small_run) {
     TestLongRow();
     TestSlices();
