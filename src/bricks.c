@@ -18,7 +18,7 @@ PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *b)
 PetscInt64 AIJTCUBricksBytesBeside(const AIJTCUBricks *b)
 {
   if (b->state != AIJTCU_READY || !b->device) return 0;
-  return b->schedule.bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
+  return b->schedule.bytes + (PetscInt64)b->hrpb.spare_bytes + (b->map ? (PetscInt64)(HrpbValueCount(&b->hrpb) * sizeof(*b->map)) : 0);
 }
 
 /* Whether these are the bricks that a decision names, built or refused */

@@ -167,6 +167,7 @@ static PetscErrorCode AIJTCUTimeVariants(Mat A, const AIJTCUPlan *plan, const AI
     double            time   = 0;
 
     if (!r->variant[k].timed) continue;
+    r->tuned->variant[k].seconds = 0;
     PetscCall(AIJTCUTimeVariant(plan, csr, format, r, &time, err));
     if (*err == HRPB_ERR_DEVICE_MEMORY || *err == HRPB_ERR_MEMORY || (*err && !format->brick_rows)) PetscFunctionReturn(PETSC_SUCCESS);
     if (*err)
@@ -224,6 +225,7 @@ static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTC
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->ncopies             = 0;
   r->best                = -1;
+  r->spent               = 0;
   r->columns             = (double)r->tuned->choice.N / (double)N;
   r->tuned->tuning.share = (PetscReal)r->proxy.share;
   if (AIJTCUProxyStands(&r->proxy)) ierr = AIJTCUTimeVariants(A, plan, csr, r, err);

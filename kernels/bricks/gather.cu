@@ -172,7 +172,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
     MultiplyStage(ring.stages[got], lane, tiles, sum);
     got = got + 1 < STAGES ? got + 1 : 0;
   }
-  FinishItem<BM, true, false, true>(f, a.d, item, strip, lane, sum, n0);
+  FinishItem<BM, true, false, false>(f, a.d, item, strip, lane, sum, n0);
 }
 
 /* Columns of a row of the copy of B */
@@ -249,7 +249,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
     a.R       = R + n;
     a.columns = LeadingDimension(slice->N);
     HrpbCallPrecision(slice->precision, Run, slice, &a);
-    return slice->schedule->counts ? HRPB_SUCCESS : AddPartsRun(slice, true);
+    return AddPartsRun(slice, true);
   });
 }
 

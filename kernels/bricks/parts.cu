@@ -11,17 +11,25 @@ enum {
 };
 
 /* Pieces of a tile of 16 columns: its halves, where a lane's sums of one lie together and are 16 bytes at least */
-template <int BM, bool NEIGHBOURS> static constexpr __host__ __device__ int Pieces(void)
+template <int BM, bool NEIGHBOURS> static constexpr __host__ __device__ int PiecesOfTile(void)
 {
   return !NEIGHBOURS && BM / 4 * sizeof(HrpbScalar) >= 16 ? 2 : 1;
+}
+
+/* Pieces of a strip with N columns */
+template <int BM, bool NEIGHBOURS> static constexpr __host__ __device__ int32_t PiecesOfStrip(int32_t N)
+{
+  constexpr int COLUMNS = 16 / PiecesOfTile<BM, NEIGHBOURS>();
+
+  return (N + COLUMNS - 1) / COLUMNS;
 }
 
 /* cut: ncut panels. The first nblocks thread blocks have a piece each, the others one for each of their warps */
 template <int BM, bool NEIGHBOURS> static __global__ void __launch_bounds__(ADD_THREADS) AddPartsBehind(const __grid_constant__ Format<HrpbScalar> f, const __grid_constant__ DenseArgs<HrpbScalar> d, const SplitPanel *cut, int32_t ncut, int32_t nblocks)
 {
-  constexpr int                PIECES = Pieces<BM, NEIGHBOURS>(), COLUMNS = 16 / PIECES, SUMS = BM / 2 / PIECES;
+  constexpr int                PIECES = PiecesOfTile<BM, NEIGHBOURS>(), COLUMNS = 16 / PIECES, SUMS = BM / 2 / PIECES, AT_ONCE = SUMS < ADD_SUMS ? SUMS : ADD_SUMS;
   __shared__ HrpbScalar        range[RANGES][SUMS][HRPB_LANES];
-  const int32_t                lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, block = blockIdx.x, pieces = (d.N + COLUMNS - 1) / COLUMNS;
+  const int32_t                lane = threadIdx.x % HRPB_LANES, warp = threadIdx.x / HRPB_LANES, block = blockIdx.x, pieces = PiecesOfStrip<BM, NEIGHBOURS>(d.N);
   const bool                   shared = block < nblocks;
   const int64_t                number = shared ? block : nblocks + (int64_t)(block - nblocks) * RANGES + warp;
   const int32_t                piece = (int32_t)(number % pieces), n0 = piece * COLUMNS;
@@ -39,8 +47,8 @@ template <int BM, bool NEIGHBOURS> static __global__ void __launch_bounds__(ADD_
   HrpbScalar                   sum[1][BM / 2] = {};
 
 #pragma unroll
-  for (int i = 0; i < SUMS; i += ADD_SUMS) {
-    if (i < nsums) AddParts<ADD_SUMS, TOGETHER>(first + i * HRPB_LANES, PartSums(f.panel_rows, d.N), begin, end, &sum[0][i]);
+  for (int i = 0; i < SUMS; i += AT_ONCE) {
+    if (i < nsums) AddParts<AT_ONCE, TOGETHER>(first + i * HRPB_LANES, PartSums(f.panel_rows, d.N), begin, end, &sum[0][i]);
   }
   if (shared) {
 #pragma unroll
@@ -64,7 +72,7 @@ template <int BM, bool NEIGHBOURS> static HrpbError Launch(const Product *p)
 {
   const HrpbSchedule      *s       = p->schedule;
   const Format<HrpbScalar> f       = FormatOf(p->h, s, p->values);
-  const int64_t            pieces  = f.strips * TilesOf(p->N) * Pieces<BM, NEIGHBOURS>();
+  const int64_t            pieces  = (int64_t)f.strips * PiecesOfStrip<BM, NEIGHBOURS>(p->N);
   const int32_t            nblocks = (int32_t)(s->nmany * pieces);
 
   return LaunchAfter(AddPartsBehind<BM, NEIGHBOURS>, dim3(nblocks + HrpbGrid((s->nsplit - s->nmany) * pieces, RANGES)), ADD_THREADS, 0, p->stream, f, DenseArgsOf(p), (const SplitPanel *)s->split + s->nslots, s->nsplit, nblocks);

@@ -2,12 +2,12 @@
    The end of an item of work. Sums of a whole panel go to C. Those of a part go to the workspace, where parts are added
    in their order, with compensation. So the bits are the same whoever adds.
 
-   Where several thread blocks with narrow tiles share a multiprocessor, the last warp to get there adds. A warp has a
-   strip, and some columns of it. In each part of a panel some warp has the same, and these share a counter. Nobody
-   waits: a warp counts, and all but the last of them go on.
+   In a product of one narrow tile of columns the last warp to get there adds. A warp has a strip. In each part of a
+   panel some warp has the same, and these share a counter. Nobody waits: a warp counts, and all but the last of them go
+   on.
 
-   Where tiles are wide, or a panel has many parts, a kernel behind adds (parts.cu). A warp would take long for so many
-   sums, and the others of its thread block would wait for it.
+   Where there are more columns, or a panel has many parts, a kernel behind adds (parts.cu). A warp would take long for
+   so many sums, and the others of its thread block would wait for it.
 
    Where a panel has many parts, they are added in ranges of neighbours, and then the sums of these in their order.
 
@@ -18,8 +18,9 @@
 #include "multiply.cuh"
 
 enum {
-  COUNTED_TILES = 40, /* tiles of 16 columns that there are counters for: the most of a launch where panels are cut */
-  ADD_SUMS      = 4   /* sums of a lane that are added at a time */
+  PART_COLUMNS      = 512, /* of a slice where panels are cut. A narrow rest may join it: */
+  MOST_PART_COLUMNS = PART_COLUMNS + PART_COLUMNS / 4,
+  ADD_SUMS          = 4    /* sums of a lane that are added at a time */
 };
 
 static constexpr __host__ __device__ int64_t TilesOf(int64_t N)
@@ -103,24 +104,32 @@ template <int SUMS, int TOGETHER, typename Scalar> static __device__ __forceinli
   for (int e = 0; e < SUMS; e++) total[e] = sum[e] + lost[e];
 }
 
+/* The same for all parts. The totals take the place of the sums of the first one */
+template <int SUMS, typename Scalar> static __device__ __forceinline__ void AddInPlace(Scalar *first, int64_t part, int32_t nparts)
+{
+  constexpr int SIZE = 16 / sizeof(Scalar);
+  Scalar        total[SUMS];
+
+  AddParts<SUMS, 32 / (int)sizeof(Scalar)>(first, part, 0, nparts, total);
+#pragma unroll
+  for (int e = 0; e < SUMS; e += SIZE) WriteSums(first + e * HRPB_LANES, &total[e]);
+}
+
 /*
    The lane has stored nsums sums of a part, from mine on. Where the warp is the last, it adds those of all parts, and
    returns where the totals are. Otherwise NULL. It is a function of its own, so that blocks need no registers for it
 */
-template <typename Scalar> static __device__ __noinline__ const Scalar *AddPartsIfLast(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot, Scalar *mine, uint32_t *counter, int32_t nsums)
+template <typename Scalar> static __device__ __noinline__ const Scalar *AddPartsIfLast(const Format<Scalar> &f, const DenseArgs<Scalar> &d, int32_t slot, Scalar *mine, uint32_t strip, int32_t nsums)
 {
   const SplitPanel s     = d.split[slot];
   const int64_t    part  = PartSums(f.panel_rows, d.N);
   Scalar *const    first = mine - (slot - s.first) * part;
 
-  if (!IsLastPart(counter + (int64_t)s.index * f.strips * COUNTED_TILES, s.nslots)) return NULL;
+  if (!IsLastPart(d.counts + (int64_t)s.index * f.strips + strip, s.nslots)) return NULL;
 #pragma unroll 1
   for (int32_t i = 0; i < nsums; i += ADD_SUMS) {
-    Scalar total[ADD_SUMS];
-
-    AddParts<ADD_SUMS, 32 / (int)sizeof(Scalar)>(first + i * HRPB_LANES, part, 0, s.nslots, total);
-#pragma unroll
-    for (int e = 0; e < ADD_SUMS; e += 16 / (int)sizeof(Scalar)) WriteSums(first + (i + e) * HRPB_LANES, &total[e]);
+    if (nsums - i >= ADD_SUMS) AddInPlace<ADD_SUMS>(first + i * HRPB_LANES, part, s.nslots);
+    else AddInPlace<16 / (int)sizeof(Scalar)>(first + i * HRPB_LANES, part, s.nslots); /* half a tile */
   }
   return first;
 }
@@ -154,7 +163,7 @@ template <int BM, bool NEIGHBOURS, bool ROWS, bool ADDS, int NT, typename Scalar
     }
     if (!ADDS || !d.counts) return;
 
-    const Scalar *const totals = AddPartsIfLast(f, d, item.slot, mine, d.counts + strip * COUNTED_TILES + n0 / 16, nsums);
+    const Scalar *const totals = AddPartsIfLast(f, d, item.slot, mine, strip, nsums);
 
     if (!totals) return;
 #pragma unroll

@@ -26,7 +26,7 @@ HrpbError HrpbSupportsDevice(HrpbPrecision precision, bool *supports)
 
 size_t ProductPartialBytes(const SpmmMatrix *A, int64_t N)
 {
-  const int64_t sums = PartSums(A->hrpb->params.panel_rows, std::min(N, (int64_t)16 * COUNTED_TILES));
+  const int64_t sums = PartSums(A->hrpb->params.panel_rows, std::min(N, (int64_t)MOST_PART_COLUMNS));
 
   return (sizeof(HrpbScalar) * (size_t)(A->schedule->nslots * sums) + 255) / 256 * 256;
 }

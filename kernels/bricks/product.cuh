@@ -32,7 +32,7 @@ static inline DenseArgs<HrpbScalar> DenseArgsOf(const Product *p)
 {
   const bool together = !p->h->order && p->crow == 1, pairs = together && IsAligned(p->C, p->ldc, 2 * sizeof(HrpbScalar));
 
-  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, together && !pairs, p->partial, (const SplitPanel *)p->schedule->split, p->schedule->counts};
+  return {p->B, p->C, p->ldb, p->ldc, p->brow, p->crow, p->N, pairs, together && !pairs, p->partial, (const SplitPanel *)p->schedule->split, NULL};
 }
 
 /*
@@ -65,13 +65,12 @@ HrpbError ProductWithoutBricks(const Product *);
 
 /*
    run() for slices of most columns, one after the other. A narrow rest joins the last one. Where panels are cut a slice
-   has no more columns than there are counters for. Slices do not change bits
+   has no more columns than there is workspace for. Slices do not change bits
 */
 template <typename F> static HrpbError RunSlices(const Product *all, int32_t most, F run)
 {
-  constexpr int32_t COUNTED = 16 * COUNTED_TILES;
-  const int32_t     columns = all->schedule->nsplit ? std::min(most, COUNTED * 4 / 5) : most;
-  Product           p       = *all;
+  const int32_t columns = all->schedule->nsplit ? std::min(most, (int32_t)PART_COLUMNS) : most;
+  Product       p       = *all;
 
   for (int32_t n = 0; n < all->N; n += p.N) {
     p.N = all->N - n <= columns + columns / 4 ? all->N - n : columns;

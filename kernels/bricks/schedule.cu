@@ -54,12 +54,12 @@ template <typename T> static HrpbError Upload(const std::vector<T> &x, cudaStrea
 }
 
 /*
-   A counter for each strip of a panel that is cut, and for each tile of columns. None where a panel has so many parts
-   that the last warp would take long to add them: a kernel behind adds then
+   A counter for each strip of a panel that is cut. None where a panel has so many parts that the last warp would take
+   long to add them: a kernel behind adds then
 */
 static HrpbError ZeroCounts(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
-  const int64_t n = (int64_t)s->nsplit * (h->params.panel_rows / h->params.brick_rows) * COUNTED_TILES, bytes = (int64_t)sizeof(*s->counts) * n;
+  const int64_t n = (int64_t)s->nsplit * (h->params.panel_rows / h->params.brick_rows), bytes = (int64_t)sizeof(*s->counts) * n;
 
   if (s->nmany) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&s->counts, n, stream));

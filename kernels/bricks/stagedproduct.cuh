@@ -19,6 +19,13 @@ enum {
   B_ROWS       /* row-major, rows are aligned to 16 bytes, and windows are columns */
 };
 
+enum {
+  WIDE_TILES   = 8, /* the most tiles of 16 columns of a thread block, where B is column-major */
+  HALF_TILES   = 4, /* the same where two or more thread blocks share a multiprocessor */
+  NARROW_TILES = 2, /* the same where three do. The last warp adds parts then: parts.cuh */
+  ROWS_TILES   = ROWS_TILE_BYTES / (TILE_COLS * (int)sizeof(HrpbScalar)) /* the same where B is row-major */
+};
+
 namespace {
 template <int BM, int NB, int NR, int LAYOUT, typename Scalar> struct CopiesOf {
   typedef Copies<BM, NB, NR, LAYOUT == B_ALIGNED, Scalar> Type;
@@ -110,7 +117,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       RingLeave(ring, at);
       at.Next(a.nstages);
     }
-    FinishItem<BM, false, ROWS, CTAS == 3>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
+    FinishItem<BM, false, ROWS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
   }
 }
 
@@ -123,12 +130,6 @@ typedef struct {
   int  nstages, stage_bytes;
 } Tiling;
 } // namespace
-
-enum {
-  WIDE_TILES = 8, /* the most tiles of 16 columns of a thread block, where B is column-major */
-  HALF_TILES = 4, /* the same where two or more thread blocks share a multiprocessor */
-  ROWS_TILES = ROWS_TILE_BYTES / (TILE_COLS * (int)sizeof(HrpbScalar)) /* the same where B is row-major */
-};
 
 /*
    The tiling with tiles of at most 16*most columns. They are equally wide. A single narrow one is without a half of 16
@@ -143,7 +144,7 @@ static Tiling GetTiling(const Product *p, const SpmmDevice *device, int most, bo
   t.nt          = (q + parts - 1) / parts;
   t.wn          = p->h->params.brick_rows == 16 && t.nt > HALF_TILES ? 2 : 1;
   t.nt          = (t.nt + t.wn - 1) / t.wn;
-  t.ctas        = t.nt * t.wn <= 2 ? 3 : t.nt * t.wn <= HALF_TILES ? 2 : 1;
+  t.ctas        = t.nt * t.wn <= NARROW_TILES ? 3 : t.nt * t.wn <= HALF_TILES ? 2 : 1;
   t.half        = t.nt <= HALF_TILES && t.wn == 1 && TILE_COLS * t.nt - p->N >= TILE_COLS / 2;
   t.columns     = TILE_COLS * t.nt * t.wn - (t.half ? TILE_COLS / 2 : 0);
   t.ntiles      = (p->N + t.columns - 1) / t.columns;
@@ -187,7 +188,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError 
   constexpr bool NARROW = WN == 1 && NT <= HALF_TILES;
 
   HrpbCall(t->half ? LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, NARROW>(p, device, t, a) : LaunchKernel<P, BM, NT, WN, LAYOUT, CTAS, false>(p, device, t, a));
-  return CTAS == 3 && p->schedule->counts ? HRPB_SUCCESS : AddPartsRun(p, false);
+  return a->d.counts ? HRPB_SUCCESS : AddPartsRun(p, false);
 }
 
 template <int P, int LAYOUT> static HrpbError LaunchFor(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
@@ -249,6 +250,7 @@ static Tiling StagedArgsOf(const Product *p, const SpmmDevice *device, bool rows
   a.back    = IsLongestFirst(p, device, t.ctas);
   a.sectors = IsAligned(p->B, p->ldb, HRPB_SECTOR);
   if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;
+  if (t.ntiles == 1 && t.nt * t.wn <= NARROW_TILES) a.d.counts = p->schedule->counts;
   *args     = a;
   return t;
 }

@@ -474,12 +474,19 @@ static HrpbError CountBlocks(const Workspace *w, const Hrpb *h, HrpbStream strea
   return HrpbSumsBefore(h->pattern_ptr, h->nblocks, h->value_ptr, h->nblocks, stream);
 }
 
+/* Bytes of windows, and of what there is for each block */
+static int64_t BlockBytes(const Hrpb *h)
+{
+  return (int64_t)(sizeof(*h->window_ptr) + sizeof(*h->pattern_ptr) + sizeof(*h->value_ptr)) * h->nblocks + (int64_t)sizeof(*h->windows) * h->nwindows;
+}
+
 /* Numbers in place of room. The blocks of panels come along, for the schedule of the bricks */
 static HrpbError BringTotals(const Workspace *w, Hrpb *h, HrpbStream stream)
 {
-  const size_t at      = (size_t)((uint8_t *)w->totals - (uint8_t *)h->blocked_row_ptr), bytes = at + sizeof(Totals);
-  uint8_t     *brought = (uint8_t *)malloc(bytes);
-  Totals       totals;
+  const int64_t room    = BlockBytes(h);
+  const size_t  at      = (size_t)((uint8_t *)w->totals - (uint8_t *)h->blocked_row_ptr), bytes = at + sizeof(Totals);
+  uint8_t      *brought = (uint8_t *)malloc(bytes);
+  Totals        totals;
 
   if (!brought) return HRPB_ERR_MEMORY;
   h->panel_blocks = (uint32_t *)brought;
@@ -494,6 +501,7 @@ static HrpbError BringTotals(const Workspace *w, Hrpb *h, HrpbStream stream)
   h->value_count   = (int64_t)totals.bricks.values * HRPB_VALUE_UNIT;
   h->max_pattern   = totals.bricks.max_pattern;
   h->max_values    = totals.bricks.max_values;
+  h->spare_bytes   = room - BlockBytes(h);
   return HRPB_SUCCESS;
 }
 

@@ -124,6 +124,7 @@ typedef struct {
   int64_t    nbrick_cols; /* groups of 4 active columns of all blocks: beta = nbricks/nbrick_cols (paper, section 4) */
 
   int64_t pattern_bytes; /* of pattern */
+  int64_t spare_bytes;   /* of the device: room that was made for blocks and windows before their number was known */
   int64_t value_count;   /* scalars of an array of values, padding included */
 
   uint32_t max_pattern; /* longest pattern run of a block, in HRPB_PATTERN_UNIT bytes */

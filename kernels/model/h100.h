@@ -1,7 +1,6 @@
 /*
-   NVIDIA H100 80GB HBM3: written by `make fit MODEL=h100` from what examples/bench measured, which is `make bench` and
-   28 real matrices, in both precisions.
-   Numbers marked "of the base model" are older: the measurement does not tell them, or they are not fitted.
+   NVIDIA H100 80GB HBM3: written by `make fit MODEL=h100` from what examples/bench measured.
+   Numbers marked "of the base model" are those of h100: the measurement does not tell them, or they are not fitted.
 */
 #pragma once
 
@@ -12,10 +11,10 @@ static const SpmmModel h100 = {
   .device    = "H100",
 #if defined(HRPB_USE_SINGLE)
   .source    = "test/results/bench-single-h100.csv, test/results/real-single-h100.csv",
-  .commit    = "729d6f0",
+  .commit    = "1ca49da",
 #else
   .source    = "test/results/bench-double-h100.csv, test/results/real-end-to-end-h100.csv",
-  .commit    = "729d6f0",
+  .commit    = "1ca49da",
 #endif
   .cc        = 90,
   .nsm       = 132,
@@ -25,84 +24,84 @@ static const SpmmModel h100 = {
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 1.03e7,
-      .least        = 1.21e7,
-      .block        = 1.39e5,
-      .block_column = 262,
-      .brick        = 52.8,
-      .brick_column = 1.91,
-      .staged       = 0.449,
+      .launch       = 9.16e6,
+      .least        = 1.14e7,
+      .block        = 1.82e5,
+      .block_column = 0,
+      .brick        = 54.7,
+      .brick_column = 1.93,
+      .staged       = 0.47,
       .far          = 1.8,
-      .dense        = 2.76,
-      .cut          = 7.67e6,
-      .part         = 4.41e5
+      .dense        = 2.69,
+      .cut          = 5.07e6,
+      .part         = 2.4e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.03e7,
-      .least        = 1.15e7,
-      .block        = 2.22e5,
-      .block_column = 4.16e3,
-      .brick        = 58.2,
-      .brick_column = 0.802,
-      .staged       = 0.59,
-      .far          = 0.819,
-      .dense        = 1.23,
-      .cut          = 6.42e6,
-      .part         = 4.37e5
+      .launch       = 9.16e6,
+      .least        = 1.18e7,
+      .block        = 3.8e5,
+      .block_column = 4.91e3,
+      .brick        = 59.9,
+      .brick_column = 0.751,
+      .staged       = 0.607,
+      .far          = 0.759,
+      .dense        = 1.25,
+      .cut          = 3.64e6,
+      .part         = 2.14e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.03e7,
+      .launch       = 9.16e6,
       .least        = 1.12e7, /* of the base model */
-      .block        = 1.65e5,
-      .block_column = 5.65e3,
-      .brick        = 51.2,
-      .brick_column = 0.894,
-      .staged       = 0.285,
-      .far          = 0, /* of the base model */
-      .dense        = 1.44,
-      .cut          = 7.32e6,
-      .part         = 3.69e5
+      .block        = 2.76e5,
+      .block_column = 7.58e3,
+      .brick        = 51.9,
+      .brick_column = 0.56,
+      .staged       = 0.446,
+      .far          = 0.874,
+      .dense        = 1.51,
+      .cut          = 4.61e6,
+      .part         = 1.25e5
     }
   },
   .rows = {
     [HRPB_FP64] = {
-      .launch       = 1.62e7,
+      .launch       = 1.41e7,
       .least        = 0, /* of the base model */
       .block        = 0,
       .block_column = 0,
-      .brick        = 77.2,
-      .brick_column = 2.28,
+      .brick        = 82.4,
+      .brick_column = 2.1,
       .staged       = 0,
       .far          = 2.03, /* of the base model */
-      .dense        = 3.62,
+      .dense        = 3.57,
       .cut          = 0,
-      .part         = 4.97e5
+      .part         = 3.08e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.51e7,
+      .launch       = 1.53e7,
       .least        = 0, /* of the base model */
       .block        = 0,
-      .block_column = 1.45e3,
-      .brick        = 87.8,
-      .brick_column = 2.05,
+      .block_column = 1.22e3,
+      .brick        = 85.4,
+      .brick_column = 2,
       .staged       = 0,
       .far          = 0, /* of the base model */
-      .dense        = 2.25,
+      .dense        = 2.61,
       .cut          = 0,
-      .part         = 4.48e5
+      .part         = 2.6e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.51e7,
-      .least        = 0,
+      .launch       = 6.43e6,
+      .least        = 0, /* of the base model */
       .block        = 0,
-      .block_column = 1.45e3,
-      .brick        = 87.8,
-      .brick_column = 2.05,
-      .staged       = 0,
-      .far          = 0,
-      .dense        = 2.25,
-      .cut          = 0,
-      .part         = 4.48e5
+      .block_column = 6.27e3,
+      .brick        = 80.5,
+      .brick_column = 0,
+      .staged       = 0.532,
+      .far          = 0, /* of the base model */
+      .dense        = 2.43,
+      .cut          = 5.96e6,
+      .part         = 1.96e5
     }
   },
 #if defined(HRPB_USE_SINGLE)
@@ -110,33 +109,33 @@ static const SpmmModel h100 = {
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 3.13e8,
-    .entry  = 39.2,
-    .staged = 179
+    .start  = 1.54e8,
+    .entry  = 38.4,
+    .staged = 172
   },
   .csr = {
-    .launch           = 8.25e6,
-    .column_launch    = 8.45e6,
-    .entry            = 3.59,
-    .staged_entry     = 2.79,
-    .entry_column     = 0.0934,
-    .in_place         = 0.52,
-    .staged           = 0.0765,
-    .column           = 4.36,
-    .dense            = 3.52,
-    .scattered        = 0.491,
-    .spread           = 0.39,
-    .turn             = 6.75e4,
+    .launch           = 1.02e7,
+    .column_launch    = 8.8e6,
+    .entry            = 3.45,
+    .staged_entry     = 2.7,
+    .entry_column     = 0.098,
+    .in_place         = 0.528,
+    .staged           = 0.0897,
+    .column           = 4.46,
+    .dense            = 3.21,
+    .scattered        = 0.498,
+    .spread           = 0.521,
+    .turn             = 5.73e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 10 /* of the base model */
   },
   .order = {
-    .permute    = 5.17,
-    .level      = 2.81e7,
-    .entry      = 227,
-    .long_entry = 564,
-    .one_row    = 1.61e5
+    .permute    = 5.07,
+    .level      = 2.85e7,
+    .entry      = 234,
+    .long_entry = 553,
+    .one_row    = 1.58e5
   },
   .sampled = {
     .bricks        = 1.45, /* of the base model */
@@ -148,37 +147,37 @@ static const SpmmModel h100 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1.03,
+  .short_in_turn       = 1.16,
   .narrow_windows_save = true, /* of the base model */
   .slice_columns       = 64, /* of the base model */
   .build = {
-    .start  = 3.13e8,
-    .entry  = 39.2,
-    .staged = 179
+    .start  = 1.54e8,
+    .entry  = 38.4,
+    .staged = 172
   },
   .csr = {
-    .launch           = 1.04e7,
-    .column_launch    = 9.35e6,
-    .entry            = 3.89,
-    .staged_entry     = 4.16,
-    .entry_column     = 0.244,
-    .in_place         = 1.01,
-    .staged           = 0.172,
-    .column           = 6.4,
-    .dense            = 5.01,
-    .scattered        = 0.937,
-    .spread           = 1.03,
-    .turn             = 6.49e4,
+    .launch           = 9.19e6,
+    .column_launch    = 8.45e6,
+    .entry            = 3.58,
+    .staged_entry     = 4.2,
+    .entry_column     = 0.248,
+    .in_place         = 1.03,
+    .staged           = 0.156,
+    .column           = 6.46,
+    .dense            = 5.34,
+    .scattered        = 0.969,
+    .spread           = 1.11,
+    .turn             = 6.5e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 8 /* of the base model */
   },
   .order = {
-    .permute    = 5.38,
-    .level      = 3.27e7,
-    .entry      = 225,
-    .long_entry = 572,
-    .one_row    = 1.63e5
+    .permute    = 6.01,
+    .level      = 2.96e7,
+    .entry      = 195,
+    .long_entry = 565,
+    .one_row    = 1.66e5
   },
   .sampled = {
     .bricks        = 1.3, /* of the base model */

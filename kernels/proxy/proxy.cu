@@ -390,9 +390,9 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
    The proxy is multiplied by csr-staged if the matrix is, and not otherwise. Where segments meet, a panel may need more
    rows of B than fit. A proxy that is the matrix itself has the matrix's own schedule
 */
-static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, HrpbStream stream, CsrSchedule *s)
+static HrpbError CsrSamePanels(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, HrpbStream stream, CsrSchedule *s)
 {
-  const int32_t panel_rows = matrix->panels_sampled ? 0 : matrix->panel_rows;
+  const int32_t panel_rows = matrix->panels_sampled || N <= matrix->direct_columns ? 0 : matrix->panel_rows;
 
   if (p->share >= 1) return HRPB_SUCCESS;
   if (s->panel_rows != panel_rows) {
@@ -438,7 +438,7 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   s->eight_anyway  = matrix->eight_anyway;
   s->longest       = matrix->longest;
   HrpbCall(ChooseForCsr(matrix, N, &kernel));
-  HrpbCall(CsrSamePanels(p, matrix, stream, s));
+  HrpbCall(CsrSamePanels(p, matrix, N, stream, s));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
   HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
