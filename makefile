@@ -6,6 +6,7 @@ MAKEFLAGS     += --no-builtin-rules $(if $(filter 0,$(MAKELEVEL)),-j$(shell env 
 
 define HELP
 make              build the library (1 to 3 minutes on two cores, after that what changed)
+make programs     build all programs of examples: build/<name>/bin
 make example      solve an eigenproblem (examples/vibration) with the type aijtcu, and draw its first modes
 make test         run all tests (6 minutes on two cores)
 make test-headers compile against the headers of other PETScs: complex, 64-bit indices, single, without a GPU, 3.24, 3.25 (1 to 3 minutes)
@@ -30,7 +31,7 @@ make clean-cache  delete that, too: 0.4 GB, and 0.15 GB more for each other SCAL
 make help         this text
 
 PETSC_DIR, PETSC_ARCH, SLEPC_DIR   installed PETSc and SLEPc (3.24 to 3.26) to use; without PETSC_DIR they are built once,
-                                   in 6 minutes on two cores, 25 on two slow ones
+                                   in 6 to 25 minutes on two cores
 PETSC_DIR=pkg-config               use those that pkg-config knows; it looks in PKG_CONFIG_PATH, too
 PETSC_VERSION=3.24|3.25|3.26       the release that is built (3.26)
 SCALAR=double|single|complex       precision, or complex (double) scalars, for which there are no bricks (double)
@@ -49,7 +50,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all example bench bench-solve bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all programs example bench bench-solve bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -204,6 +205,8 @@ need-cxx:
 	@: $(if $(CXX),,$(error test-emulated needs a C++ compiler: use a PETSc that was configured with one))
 need-slepc:
 	@: $(if $(SLEPC_LIB),,$(error examples and tests need SLEPc: set SLEPC_DIR to the one that was built with the PETSc in $(PETSC_DIR)))
+
+programs: $(PROGRAMS)
 
 example: $(BUILD)/bin/vibration
 	@. src/config/mpi-env.sh; mkdir -p $(BUILD)/example; \
