@@ -47,20 +47,17 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
 
   FirstColumns<Shape>(b, ring, first_scalar);
   for (int32_t panel = blockIdx.x; panel < b.npanels; panel += gridDim.x) {
-    const int32_t     row    = panel * a.panel_rows + threadIdx.x;
-    const bool        in     = (int32_t)threadIdx.x < a.panel_rows && row < a.nrows;
-    const HrpbInt     begin  = in ? __ldg(a.rowptr + row) : start;
-    const int32_t     length = in ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0, longest = __reduce_max_sync(HRPB_ALL_LANES, length);
-    const uint16_t   *places = a.places + (begin - start);
-    const HrpbScalar *values = args.values + begin;
+    const PanelRow    r      = RowOfThread(a, panel, start);
+    const uint16_t   *places = a.places + (r.begin - start);
+    const HrpbScalar *values = args.values + r.begin;
     HrpbScalar        value[CSR_STAGED_ENTRIES];
     uint32_t          place[CSR_STAGED_ENTRIES]; /* then in bytes */
 
     asm("" : "+l"(places), "+l"(values)); /* or the compiler computes each address by itself */
 #pragma unroll
     for (int k = 0; k < CSR_STAGED_ENTRIES; k++) {
-      place[k] = k < length ? __ldg(places + k) : (Shape::COLUMN_BYTES - ZERO_BYTES) / (uint32_t)sizeof(HrpbScalar);
-      value[k] = k < length ? __ldg(values + k) : 0;
+      place[k] = k < r.length ? __ldg(places + k) : (Shape::COLUMN_BYTES - ZERO_BYTES) / (uint32_t)sizeof(HrpbScalar);
+      value[k] = k < r.length ? __ldg(values + k) : 0;
     }
 #pragma unroll
     for (int k = 0; k < CSR_STAGED_ENTRIES; k++) place[k] *= (uint32_t)sizeof(HrpbScalar);
@@ -76,7 +73,7 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
       for (int first = 0; first < CSR_STAGED_ENTRIES; first += CSR_CHUNK) {
         HrpbScalar part[CSR_STAGED_COLUMNS] = {};
 
-        if (first >= longest) break;
+        if (first >= r.longest) break;
 #pragma unroll
         for (int k = first; k < first + CSR_CHUNK && k < CSR_STAGED_ENTRIES; k++) {
 #pragma unroll
@@ -87,15 +84,15 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
       }
       RingLeave(ring, at);
       at.Next(Shape::STAGES);
-      if (!in) continue;
+      if (!r.in) continue;
 #pragma unroll
       for (int c = 0; c < CSR_STAGED_COLUMNS; c++) {
         if (n0 + c < b.N) {
-          args.C[row + (n0 + c) * args.ldc] = sum[c];
+          args.C[r.row + (n0 + c) * args.ldc] = sum[c];
           finite = finite && isfinite(sum[c]);
         }
       }
-      if (!finite) MultiplyAgain(args, row, begin, length, n0);
+      if (!finite) MultiplyAgain(args, r.row, r.begin, r.length, n0);
     }
   }
 }

@@ -54,9 +54,30 @@ struct PanelA {
   const uint16_t *places; /* place of the row of B that an entry meets, among those of its panel */
   int32_t         nrows, panel_rows;
 };
+
+/* The row that a thread has of a panel */
+struct PanelRow {
+  int32_t row;
+  bool    in;              /* whether there is one */
+  HrpbInt begin;           /* its first entry */
+  int32_t length, longest; /* its entries; the most of a row of the warp */
+};
 } // namespace
 
 #if HAVE_COPY_ENGINE
+/* start: the first entry of all */
+static __device__ __forceinline__ PanelRow RowOfThread(const PanelA &a, int32_t panel, HrpbInt start)
+{
+  PanelRow r;
+
+  r.row     = panel * a.panel_rows + threadIdx.x;
+  r.in      = (int32_t)threadIdx.x < a.panel_rows && r.row < a.nrows;
+  r.begin   = r.in ? __ldg(a.rowptr + r.row) : start;
+  r.length  = r.in ? (int32_t)(__ldg(a.rowptr + r.row + 1) - r.begin) : 0;
+  r.longest = __reduce_max_sync(HRPB_ALL_LANES, r.length);
+  return r;
+}
+
 /* Scalars before the first one of column n in its 16 bytes: they come with it */
 static __device__ __forceinline__ uint32_t Shift(const PanelB &b, int32_t n)
 {

@@ -77,18 +77,15 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
 
   FirstColumns<Shape>(b, ring, first_scalar);
   for (int32_t panel = blockIdx.x; panel < b.npanels; panel += gridDim.x) {
-    const int32_t     row    = panel * a.panel_rows + threadIdx.x;
-    const bool        in     = (int32_t)threadIdx.x < a.panel_rows && row < a.nrows;
-    const HrpbInt     begin  = in ? __ldg(a.rowptr + row) : start;
-    const int32_t     length = in ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0, longest = __reduce_max_sync(HRPB_ALL_LANES, length);
-    const uint16_t   *places = a.places + (begin - start);
-    const HrpbScalar *x      = s.left + (length ? row : 0);
+    const PanelRow    r      = RowOfThread(a, panel, start);
+    const uint16_t   *places = a.places + (r.begin - start);
+    const HrpbScalar *x      = s.left + (r.length ? r.row : 0);
     HrpbScalar        sum[CSR_STAGED_ENTRIES] = {}, next[CSR_STAGED_COLUMNS];
     uint32_t          place[CSR_STAGED_ENTRIES]; /* then in bytes */
 
     asm("" : "+l"(places)); /* or the compiler computes each address by itself */
 #pragma unroll
-    for (int k = 0; k < CSR_STAGED_ENTRIES; k++) place[k] = k < length ? __ldg(places + k) : (Shape::COLUMN_BYTES - ZERO_BYTES) / (uint32_t)sizeof(HrpbScalar);
+    for (int k = 0; k < CSR_STAGED_ENTRIES; k++) place[k] = k < r.length ? __ldg(places + k) : (Shape::COLUMN_BYTES - ZERO_BYTES) / (uint32_t)sizeof(HrpbScalar);
 #pragma unroll
     for (int c = 0; c < CSR_STAGED_COLUMNS; c++) next[c] = c < b.N ? __ldg(x + c * s.ldleft) : (HrpbScalar)0;
 #pragma unroll
@@ -109,7 +106,7 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
       RingWaitFull(ring, at);
 #pragma unroll
       for (int first = 0; first < CSR_STAGED_ENTRIES; first += CSR_CHUNK) {
-        if (first >= longest) break;
+        if (first >= r.longest) break;
 #pragma unroll
         for (int c = 0; c < CSR_STAGED_COLUMNS; c++) {
           if (c && n0 + c >= b.N) break; /* nobody has brought this column */
@@ -120,7 +117,7 @@ template <typename Shape> static __device__ __forceinline__ void Consume(const S
       RingLeave(ring, at);
       at.Next(Shape::STAGES);
     }
-    StoreEntries(s, room, start, begin, length, longest, sum);
+    StoreEntries(s, room, start, r.begin, r.length, r.longest, sum);
   }
 }
 #endif
