@@ -308,29 +308,15 @@ static int32_t LeadingDimensionOfCopy(const SpmmKernel *kernel, int64_t N)
   return kernel && kernel->copies ? kernel->copies(N) : 0;
 }
 
-/* The kernel for N columns that these parameters get, or, once there are bricks, that these bricks get */
-static HrpbError ChooseForBricks(const HrpbParams *params, const Hrpb *h, int64_t N, const SpmmKernel **kernel)
+/* The kernel that A gets for N columns. Before there are bricks, params says what they will be */
+static HrpbError Choose(SpmmMatrix A, SpmmFormat format, const HrpbParams *params, int64_t N, const SpmmKernel **kernel)
 {
-  const SpmmMatrix   A     = {.hrpb = h};
   const SpmmFacts    facts = SpmmFactsOf(&A);
   const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
   const SpmmDevice  *device;
 
   HrpbCall(SpmmGetDevice(&device));
-  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, &facts, params, &plain, device);
-  return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
-}
-
-/* The kernel that a matrix with this schedule gets */
-static HrpbError ChooseForCsr(const CsrSchedule *matrix, int64_t N, const SpmmKernel **kernel)
-{
-  const SpmmMatrix   A     = {.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix};
-  const SpmmFacts    facts = SpmmFactsOf(&A);
-  const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
-  const SpmmDevice  *device;
-
-  HrpbCall(SpmmGetDevice(&device));
-  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_CSR, false, &facts, NULL, &plain, device);
+  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, format, false, &facts, params, &plain, device);
   return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
@@ -338,14 +324,14 @@ int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params)
 {
   const SpmmKernel *kernel;
 
-  return ChooseForBricks(params, NULL, p->N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
+  return Choose({}, SPMM_BRICKS, params, p->N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 {
   const SpmmKernel *kernel;
 
-  return ChooseForCsr(matrix, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
+  return Choose({.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix}, SPMM_CSR, NULL, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
 /* The bricks, and what is needed beside them */
@@ -356,7 +342,7 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
   SpmmMatrix         A;
   size_t             bytes;
 
-  HrpbCall(ChooseForBricks(&h->params, h, p->N, &kernel));
+  HrpbCall(Choose({.hrpb = h}, SPMM_BRICKS, &h->params, p->N, &kernel));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   if (t->ldr && h->params.window_cols > 1) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(HrpbScheduleDevice(h, stream, s));
@@ -437,7 +423,7 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   s->eight_columns = N > matrix->eight_columns ? 0 : HRPB_MAX_COLUMNS;
   s->eight_anyway  = matrix->eight_anyway;
   s->longest       = matrix->longest;
-  HrpbCall(ChooseForCsr(matrix, N, &kernel));
+  HrpbCall(Choose({.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix}, SPMM_CSR, NULL, N, &kernel));
   HrpbCall(CsrSamePanels(p, matrix, N, stream, s));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
