@@ -334,13 +334,25 @@ int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
   return Choose({.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix}, SPMM_CSR, NULL, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
-/* The bricks, and what is needed beside them */
-static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, uint8_t **work, HrpbTiming *t)
+/* Time products of A, which has the rows of the proxy, by this kernel */
+static HrpbError TimeKernel(const HrpbProxy *p, const SpmmKernel *kernel, const SpmmMatrix *A, double limit, HrpbStream stream, HrpbTiming *t)
 {
   const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
-  const SpmmKernel  *kernel;
-  SpmmMatrix         A;
+  uint8_t           *work;
   size_t             bytes;
+  HrpbError          err;
+
+  HrpbCall(SpmmWork(kernel, A, &plain, &bytes));
+  HrpbCall(HrpbAllocate(&work, (int64_t)bytes, stream));
+  err = Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, A, &plain, work, at); }, limit, stream, t);
+  return HrpbFree(work, err, stream);
+}
+
+/* The bricks, and what is needed beside them */
+static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, HrpbTiming *t)
+{
+  const SpmmKernel *kernel;
+  SpmmMatrix        A;
 
   HrpbCall(Choose({.hrpb = h}, SPMM_BRICKS, &h->params, p->N, &kernel));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
@@ -349,23 +361,19 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
   HrpbCall(HrpbAllocate(values, (int64_t)HrpbValueCount(h), stream));
   HrpbCall(HrpbPackValuesDevice(h, p->rowptr, p->colidx, p->values, NULL, *values, stream));
   A = {.nrows = p->nrows, .ncols = p->ncols, .hrpb = h, .schedule = s, .brick_values = *values, .precision = precision};
-  HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
-  HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
-  return Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit, stream, t);
+  return TimeKernel(p, kernel, &A, limit, stream, t);
 }
 
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t)
 {
   HrpbSchedule s      = {};
   HrpbScalar  *values = NULL;
-  uint8_t     *work   = NULL;
   Hrpb         h;
   HrpbError    err;
 
   *t = {};
   HrpbCall(HrpbBuildDevice(p->nrows, p->ncols, p->rowptr, p->colidx, NULL, params, stream, &h));
-  err = TimeBricks(p, &h, precision, limit, stream, &s, &values, &work, t);
-  err = HrpbFree(work, err, stream);
+  err = TimeBricks(p, &h, precision, limit, stream, &s, &values, t);
   err = HrpbFree(values, err, stream);
   HrpbScheduleDestroyDevice(&s, stream);
   HrpbDestroyDevice(&h, stream);
@@ -410,13 +418,11 @@ static HrpbError ShareOfTurns(const HrpbProxy *p, const CsrSchedule *s, double *
    The kernel is the one of the matrix and of N. A unit consists of whole thread blocks of csr-rows, so rows_entries
    holds
 */
-static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, uint8_t **work, HrpbTiming *t)
+static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, HrpbTiming *t)
 {
-  const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
-  const SpmmMatrix   A     = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
-  const SpmmKernel  *kernel;
-  size_t             bytes;
-  double             share;
+  const SpmmMatrix  A = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
+  const SpmmKernel *kernel;
+  double            share;
 
   s->rows_entries  = matrix->rows_entries;
   s->narrow_tiles  = matrix->narrow_tiles;
@@ -426,24 +432,20 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   HrpbCall(Choose({.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix}, SPMM_CSR, NULL, N, &kernel));
   HrpbCall(CsrSamePanels(p, matrix, N, stream, s));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
-  HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
-  HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
   HrpbCall(ShareOfTurns(p, s, &share));
-  HrpbCall(Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit / share, stream, t));
+  HrpbCall(TimeKernel(p, kernel, &A, limit / share, stream, t));
   t->seconds *= share;
   return HRPB_SUCCESS;
 }
 
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
 {
-  CsrSchedule s    = *matrix; /* its arrays, too, are those of the proxy if it is the matrix */
-  uint8_t    *work = NULL;
+  CsrSchedule s = *matrix; /* its arrays, too, are those of the proxy if it is the matrix */
   HrpbError   err;
 
   *t = {};
   if (p->share < 1) HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
-  err = TimeCsr(p, matrix, N, limit, stream, &s, &work, t);
-  err = HrpbFree(work, err, stream);
+  err = TimeCsr(p, matrix, N, limit, stream, &s, t);
   if (p->share < 1) CsrScheduleDestroyDevice(&s, stream);
   return err;
 }
