@@ -74,19 +74,18 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureUnits(const HrpbIn
 HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t segment_rows, int64_t stride, int32_t nsegments, HrpbStream stream, HrpbFeatures features[])
 {
   const int32_t units = (int32_t)(segment_rows / HRPB_UNIT_ROWS);
-  HrpbFeatures *f     = NULL;
-  HrpbError     err   = HrpbAllocate(&f, nsegments, stream);
+  const size_t  bytes = sizeof(*features) * (size_t)nsegments;
+  HrpbFeatures *f;
+  HrpbError     err;
   cudaError_t   cuda;
 
-  if (err) return err;
-  cuda = cudaMemsetAsync(f, 0, sizeof(*f) * (size_t)nsegments, stream);
+  HrpbCall(HrpbAllocate(&f, nsegments, stream));
+  cuda = cudaMemsetAsync(f, 0, bytes, stream);
   if (cuda == cudaSuccess) {
     MeasureUnits<<<(unsigned int)((int64_t)nsegments * units), HRPB_THREADS, 0, stream>>>(rowptr, colidx, units, stride, f);
     cuda = cudaGetLastError();
   }
-  if (cuda == cudaSuccess) cuda = cudaMemcpyAsync(features, f, sizeof(*f) * (size_t)nsegments, cudaMemcpyDeviceToHost, stream);
-  if (cuda == cudaSuccess) cuda = cudaStreamSynchronize(stream);
-  if (cuda != cudaSuccess) err = HrpbDeviceError(cuda);
+  err = cuda == cudaSuccess ? HrpbBring(features, f, bytes, stream) : HrpbDeviceError(cuda);
   return HrpbFree(f, err, stream);
 }
 
