@@ -81,8 +81,7 @@ static HrpbError CountShared(int64_t n, const HrpbInt *rowptr, const HrpbInt *co
   HrpbCallCuda(cudaMemsetAsync(sum, 0, sizeof(*sum), stream));
   CompareNeighbours<<<HrpbGrid(nsample, HRPB_WARPS), HRPB_THREADS, 0, stream>>>((int32_t)n, nsample, rowptr, colidx, sum);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&total, sum, sizeof(total), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&total, sum, sizeof(total), stream));
   *shared = total.rows ? (double)total.share / ((double)total.rows * (double)SHARES) : 0;
   return HRPB_SUCCESS;
 }
@@ -335,9 +334,7 @@ static HrpbError SelectLeft(Search *s, cudaStream_t stream, int32_t *n)
   size_t bytes = s->temporary_bytes;
 
   HrpbCallCuda(cub::DeviceSelect::If(s->temporary, bytes, thrust::counting_iterator<int32_t>(0), s->found, s->count, s->n, IsLeft{s->position}, stream));
-  HrpbCallCuda(cudaMemcpyAsync(n, s->count, sizeof(*n), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  return HRPB_SUCCESS;
+  return HrpbBring(n, s->count, sizeof(*n), stream);
 }
 
 /* Search breadth first from the row with position *end - 1. *end is behind the last row that gets a position */
@@ -349,8 +346,7 @@ static HrpbError SearchPart(Search *s, int32_t *end, int32_t *levels, cudaStream
   HrpbCallCuda(cudaMemcpyAsync(s->level, &level, sizeof(level), cudaMemcpyHostToDevice, stream));
   for (int together = FEW_TOGETHER; level.begin < level.end; together = std::min(2 * together, (int)MOST_TOGETHER)) {
     for (int i = 0; i < together; i++) HrpbCall(SearchLevel(s, s->level + i % 2, s->level + (i + 1) % 2, stream));
-    HrpbCallCuda(cudaMemcpyAsync(&level, s->level, sizeof(level), cudaMemcpyDeviceToHost, stream));
-    HrpbCallCuda(cudaStreamSynchronize(stream));
+    HrpbCall(HrpbBring(&level, s->level, sizeof(level), stream));
     if (level.waits) HrpbCall(FinishLevel(s, &level, stream));
     if (level.levels > s->most_levels) return HRPB_ERR_UNSUPPORTED;
   }
@@ -413,8 +409,7 @@ static HrpbError FindOrder(Search *s, int32_t most_levels, int32_t *levels, cuda
   HashRows<<<WarpGrid(s->n), HRPB_THREADS, 0, stream>>>(*s);
   HrpbCallCuda(cudaGetLastError());
   HrpbCall(SearchFrom(s, 0, &first_levels, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&last, s->order + s->n - 1, sizeof(last), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&last, s->order + s->n - 1, sizeof(last), stream));
   s->most_levels = most_levels - first_levels;
   HrpbCall(SearchFrom(s, last, &last_levels, stream));
   *levels = first_levels + (last_levels > first_levels ? last_levels : first_levels);

@@ -74,19 +74,18 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureUnits(const HrpbIn
 HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t segment_rows, int64_t stride, int32_t nsegments, HrpbStream stream, HrpbFeatures features[])
 {
   const int32_t units = (int32_t)(segment_rows / HRPB_UNIT_ROWS);
-  HrpbFeatures *f     = NULL;
-  HrpbError     err   = HrpbAllocate(&f, nsegments, stream);
+  const size_t  bytes = sizeof(*features) * (size_t)nsegments;
+  HrpbFeatures *f;
+  HrpbError     err;
   cudaError_t   cuda;
 
-  if (err) return err;
-  cuda = cudaMemsetAsync(f, 0, sizeof(*f) * (size_t)nsegments, stream);
+  HrpbCall(HrpbAllocate(&f, nsegments, stream));
+  cuda = cudaMemsetAsync(f, 0, bytes, stream);
   if (cuda == cudaSuccess) {
     MeasureUnits<<<(unsigned int)((int64_t)nsegments * units), HRPB_THREADS, 0, stream>>>(rowptr, colidx, units, stride, f);
     cuda = cudaGetLastError();
   }
-  if (cuda == cudaSuccess) cuda = cudaMemcpyAsync(features, f, sizeof(*f) * (size_t)nsegments, cudaMemcpyDeviceToHost, stream);
-  if (cuda == cudaSuccess) cuda = cudaStreamSynchronize(stream);
-  if (cuda != cudaSuccess) err = HrpbDeviceError(cuda);
+  err = cuda == cudaSuccess ? HrpbBring(features, f, bytes, stream) : HrpbDeviceError(cuda);
   return HrpbFree(f, err, stream);
 }
 
@@ -308,29 +307,15 @@ static int32_t LeadingDimensionOfCopy(const SpmmKernel *kernel, int64_t N)
   return kernel && kernel->copies ? kernel->copies(N) : 0;
 }
 
-/* The kernel for N columns that these parameters get, or, once there are bricks, that these bricks get */
-static HrpbError ChooseForBricks(const HrpbParams *params, const Hrpb *h, int64_t N, const SpmmKernel **kernel)
+/* The kernel that A gets for N columns. Before there are bricks, params says what they will be */
+static HrpbError Choose(SpmmMatrix A, SpmmFormat format, const HrpbParams *params, int64_t N, const SpmmKernel **kernel)
 {
-  const SpmmMatrix   A     = {.hrpb = h};
   const SpmmFacts    facts = SpmmFactsOf(&A);
   const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
   const SpmmDevice  *device;
 
   HrpbCall(SpmmGetDevice(&device));
-  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_BRICKS, false, &facts, params, &plain, device);
-  return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
-}
-
-/* The kernel that a matrix with this schedule gets */
-static HrpbError ChooseForCsr(const CsrSchedule *matrix, int64_t N, const SpmmKernel **kernel)
-{
-  const SpmmMatrix   A     = {.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix};
-  const SpmmFacts    facts = SpmmFactsOf(&A);
-  const SpmmOperands plain = SpmmPlain(N, NULL, 0, NULL, 0);
-  const SpmmDevice  *device;
-
-  HrpbCall(SpmmGetDevice(&device));
-  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, SPMM_CSR, false, &facts, NULL, &plain, device);
+  *kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, format, false, &facts, params, &plain, device);
   return *kernel ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED;
 }
 
@@ -338,48 +323,56 @@ int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params)
 {
   const SpmmKernel *kernel;
 
-  return ChooseForBricks(params, NULL, p->N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
+  return Choose({}, SPMM_BRICKS, params, p->N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
 }
 
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 {
   const SpmmKernel *kernel;
 
-  return ChooseForCsr(matrix, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
+  return Choose({.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix}, SPMM_CSR, NULL, N, &kernel) ? 0 : LeadingDimensionOfCopy(kernel, p->N);
+}
+
+/* Time products of A, which has the rows of the proxy, by this kernel */
+static HrpbError TimeKernel(const HrpbProxy *p, const SpmmKernel *kernel, const SpmmMatrix *A, double limit, HrpbStream stream, HrpbTiming *t)
+{
+  const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
+  uint8_t           *work;
+  size_t             bytes;
+  HrpbError          err;
+
+  HrpbCall(SpmmWork(kernel, A, &plain, &bytes));
+  HrpbCall(HrpbAllocate(&work, (int64_t)bytes, stream));
+  err = Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, A, &plain, work, at); }, limit, stream, t);
+  return HrpbFree(work, err, stream);
 }
 
 /* The bricks, and what is needed beside them */
-static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, uint8_t **work, HrpbTiming *t)
+static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, HrpbTiming *t)
 {
-  const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
-  const SpmmKernel  *kernel;
-  SpmmMatrix         A;
-  size_t             bytes;
+  const SpmmKernel *kernel;
+  SpmmMatrix        A;
 
-  HrpbCall(ChooseForBricks(&h->params, h, p->N, &kernel));
+  HrpbCall(Choose({.hrpb = h}, SPMM_BRICKS, &h->params, p->N, &kernel));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   if (t->ldr && h->params.window_cols > 1) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(HrpbScheduleDevice(h, stream, s));
   HrpbCall(HrpbAllocate(values, (int64_t)HrpbValueCount(h), stream));
   HrpbCall(HrpbPackValuesDevice(h, p->rowptr, p->colidx, p->values, NULL, *values, stream));
   A = {.nrows = p->nrows, .ncols = p->ncols, .hrpb = h, .schedule = s, .brick_values = *values, .precision = precision};
-  HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
-  HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
-  return Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit, stream, t);
+  return TimeKernel(p, kernel, &A, limit, stream, t);
 }
 
 HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t)
 {
   HrpbSchedule s      = {};
   HrpbScalar  *values = NULL;
-  uint8_t     *work   = NULL;
   Hrpb         h;
   HrpbError    err;
 
   *t = {};
   HrpbCall(HrpbBuildDevice(p->nrows, p->ncols, p->rowptr, p->colidx, NULL, params, stream, &h));
-  err = TimeBricks(p, &h, precision, limit, stream, &s, &values, &work, t);
-  err = HrpbFree(work, err, stream);
+  err = TimeBricks(p, &h, precision, limit, stream, &s, &values, t);
   err = HrpbFree(values, err, stream);
   HrpbScheduleDestroyDevice(&s, stream);
   HrpbDestroyDevice(&h, stream);
@@ -424,40 +417,34 @@ static HrpbError ShareOfTurns(const HrpbProxy *p, const CsrSchedule *s, double *
    The kernel is the one of the matrix and of N. A unit consists of whole thread blocks of csr-rows, so rows_entries
    holds
 */
-static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, uint8_t **work, HrpbTiming *t)
+static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, HrpbTiming *t)
 {
-  const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
-  const SpmmMatrix   A     = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
-  const SpmmKernel  *kernel;
-  size_t             bytes;
-  double             share;
+  const SpmmMatrix  A = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
+  const SpmmKernel *kernel;
+  double            share;
 
   s->rows_entries  = matrix->rows_entries;
   s->narrow_tiles  = matrix->narrow_tiles;
   s->eight_columns = N > matrix->eight_columns ? 0 : HRPB_MAX_COLUMNS;
   s->eight_anyway  = matrix->eight_anyway;
   s->longest       = matrix->longest;
-  HrpbCall(ChooseForCsr(matrix, N, &kernel));
+  HrpbCall(Choose({.nrows = matrix->nrows, .ncols = matrix->ncols, .csr = matrix}, SPMM_CSR, NULL, N, &kernel));
   HrpbCall(CsrSamePanels(p, matrix, N, stream, s));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
-  HrpbCall(SpmmWork(kernel, &A, &plain, &bytes));
-  HrpbCall(HrpbAllocate(work, (int64_t)bytes, stream));
   HrpbCall(ShareOfTurns(p, s, &share));
-  HrpbCall(Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, &A, &plain, *work, at); }, limit / share, stream, t));
+  HrpbCall(TimeKernel(p, kernel, &A, limit / share, stream, t));
   t->seconds *= share;
   return HRPB_SUCCESS;
 }
 
 HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
 {
-  CsrSchedule s    = *matrix; /* its arrays, too, are those of the proxy if it is the matrix */
-  uint8_t    *work = NULL;
+  CsrSchedule s = *matrix; /* its arrays, too, are those of the proxy if it is the matrix */
   HrpbError   err;
 
   *t = {};
   if (p->share < 1) HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
-  err = TimeCsr(p, matrix, N, limit, stream, &s, &work, t);
-  err = HrpbFree(work, err, stream);
+  err = TimeCsr(p, matrix, N, limit, stream, &s, t);
   if (p->share < 1) CsrScheduleDestroyDevice(&s, stream);
   return err;
 }

@@ -84,7 +84,7 @@ static void TestAdd(bool device, bool in_order, int64_t nrows, int64_t N, int64_
     for (void *p : {(void *)drows, (void *)dstart, (void *)dat, (void *)dC, (void *)dfrom}) Check(cudaFree(p));
   } else HaloAddHost(nrows, rows.data(), start.data(), in_order ? NULL : at.data(), N, from.data(), C.data(), ldc);
   snprintf(where, sizeof(where), "%s, %ld rows, N %ld, padding %ld, %s", device ? "device" : "host", (long)nrows, (long)N, (long)padding, in_order ? "in order" : "in any order");
-  Report(C.empty() || !memcmp(C.data(), right_C.data(), sizeof(HrpbScalar) * C.size()), "wrong sums", where);
+  Report(C.empty() || SameBits(C.data(), right_C.data(), C.size()), "wrong sums", where);
 }
 
 int main(int argc, char **argv)

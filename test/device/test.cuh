@@ -134,6 +134,12 @@ static bool SameBits(const HrpbScalar *x, const HrpbScalar *y, size_t n)
   return !memcmp(x, y, sizeof(*x) * n);
 }
 
+/* The same bits. Any NaN is the same as any other */
+static bool SameNumber(HrpbScalar x, HrpbScalar y)
+{
+  return std::isnan(x) ? std::isnan(y) : SameBits(&x, &y, 1);
+}
+
 /*
    What the split of x into TF32 numbers loses beyond the bits that the bound of the precision knows of. Tensor cores
    have subnormal TF32 numbers, in steps of 2^-136, and cut off what lies between two steps.

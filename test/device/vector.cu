@@ -109,7 +109,7 @@ static void TestVector(const Matrix *A, const VectorPlan *plan, const HrpbInt *r
       sum += y0[i];
       size += fabsl((long double)y0[i]);
     }
-    if (std::isnan(stated) ? !std::isnan(y[i]) : !SameBits(&stated, &y[i], 1)) other++;
+    if (!SameNumber(stated, y[i])) other++;
     if (special == 2 || size >= std::numeric_limits<HrpbScalar>::max() / 2) continue; /* may overflow */
     if (std::isnan(sum) ? !std::isnan(y[i]) : std::isinf(sum) ? y[i] != (HrpbScalar)sum : !(fabsl(y[i] - sum) <= bound * size + tiny)) wrong++;
   }
