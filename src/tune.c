@@ -90,8 +90,7 @@ enum {
 };
 
 /* Factor of the fastest time. The first variant within it wins, so that noise seldom changes the choice */
-static const PetscReal tie  = (PetscReal)1.02;
-static const PetscReal near = (PetscReal)1.05; /* of the fastest time so far. What is slower is not timed again */
+static const PetscReal tie = (PetscReal)1.02;
 
 /* What the timings of all variants share */
 typedef struct {
@@ -134,20 +133,19 @@ static PetscErrorCode AIJTCUTimeUnscaled(const AIJTCUDeviceCSR *csr, int32_t ldr
 }
 
 /*
-   Time one variant. What is not scaled comes first. A product whose scaled part is already too slow is not timed again
+   Time one variant. What is not scaled comes first
 */
 static PetscErrorCode AIJTCUTimeVariant(const AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, const HrpbParams *format, AIJTCUTuneRun *r, double *seconds, HrpbError *err)
 {
   const double share = r->proxy.share;
   HrpbTiming   t;
-  double       once, limit = 1e30;
+  double       once;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUTimeUnscaled(csr, format->brick_rows ? HrpbCopyForBricks(&r->proxy, format) : HrpbCopyForCsr(&r->proxy, &plan->csr.schedule, r->tuned->choice.N), r, &once, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (r->best >= 0) limit = share * (double)near * r->best / r->columns + (1 - share) * once;
-  if (format->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, format, AIJTCUPrecision(AIJTCUGetOptions(plan)), limit, csr->stream, &t));
-  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr.schedule, r->tuned->choice.N, limit, csr->stream, &t));
+  if (format->brick_rows) AIJTCUCallDevice(*err, HrpbTimeBricksDevice(&r->proxy, format, AIJTCUPrecision(AIJTCUGetOptions(plan)), csr->stream, &t));
+  else AIJTCUCallDevice(*err, HrpbTimeCsrDevice(&r->proxy, &plan->csr.schedule, r->tuned->choice.N, csr->stream, &t));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->spent += t.products * t.seconds;
   once     = PetscMin(once, t.seconds);

@@ -4,8 +4,6 @@
    Numbers marked "of the base model" are older: the measurement does not tell them, or they are not fitted. Those of
    sampled products are from test/results/sampled-fused-h200.csv, and that of sampled-staged from
    sampled-shares-h200.csv beside csr-staged.
-   Since that fit parts of panels are added faster, and bricks are built with fewer waits. So cut, part and start are
-   what was fitted, times what they fell by on an H100.
 */
 #pragma once
 
@@ -16,10 +14,10 @@ static const SpmmModel h200 = {
   .device    = "H200",
 #if defined(HRPB_USE_SINGLE)
   .source    = "test/results/bench-single-h200.csv, test/results/real-single-h200.csv",
-  .commit    = "729d6f0",
+  .commit    = "43785e8",
 #else
   .source    = "test/results/bench-double-h200.csv, test/results/real-end-to-end-h200.csv",
-  .commit    = "729d6f0",
+  .commit    = "43785e8",
 #endif
   .cc        = 90,
   .nsm       = 132,
@@ -29,84 +27,84 @@ static const SpmmModel h200 = {
   /* picoseconds */
   .bricks = {
     [HRPB_FP64] = {
-      .launch       = 1.09e7,
-      .least        = 1.17e7, /* of the base model */
-      .block        = 7.92e4,
-      .block_column = 2.41e3,
-      .brick        = 53.7,
-      .brick_column = 1.49,
-      .staged       = 0.422,
-      .far          = 1.64,
-      .dense        = 1.78,
-      .cut          = 6.35e6,
-      .part         = 2.09e5
+      .launch       = 1.04e7,
+      .least        = 1.16e7,
+      .block        = 9.12e4,
+      .block_column = 2.77e3,
+      .brick        = 57.8,
+      .brick_column = 1.34,
+      .staged       = 0.437,
+      .far          = 1.62,
+      .dense        = 1.76,
+      .cut          = 7.25e6,
+      .part         = 1.79e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.09e7,
-      .least        = 1.35e7,
-      .block        = 3.13e5,
-      .block_column = 2.3e3,
-      .brick        = 56.5,
-      .brick_column = 0.978,
-      .staged       = 0.571,
-      .far          = 0.648,
-      .dense        = 1.09,
-      .cut          = 3.65e6,
-      .part         = 2.17e5
+      .launch       = 1.04e7,
+      .least        = 1.2e7,
+      .block        = 3.01e5,
+      .block_column = 1.57e3,
+      .brick        = 60,
+      .brick_column = 0.844,
+      .staged       = 0.624,
+      .far          = 0.568,
+      .dense        = 1.06,
+      .cut          = 5.08e6,
+      .part         = 2.21e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.09e7,
-      .least        = 1.35e7,
-      .block        = 2.58e5,
-      .block_column = 5.87e3,
-      .brick        = 47.4,
-      .brick_column = 0.941,
-      .staged       = 0.252,
+      .launch       = 1.04e7,
+      .least        = 1.24e7,
+      .block        = 2.36e5,
+      .block_column = 5.92e3,
+      .brick        = 51.4,
+      .brick_column = 0.347,
+      .staged       = 0.467,
       .far          = 0, /* of the base model */
-      .dense        = 1.05,
-      .cut          = 4.9e6,
-      .part         = 1.95e5
+      .dense        = 1.11,
+      .cut          = 4.93e6,
+      .part         = 1.88e5
     }
   },
   .rows = {
     [HRPB_FP64] = {
-      .launch       = 1.63e7,
+      .launch       = 1.54e7,
       .least        = 0, /* of the base model */
       .block        = 0,
-      .block_column = 623,
-      .brick        = 69.9,
-      .brick_column = 2.09,
+      .block_column = 266,
+      .brick        = 72,
+      .brick_column = 2.02,
       .staged       = 0,
       .far          = 2.04, /* of the base model */
-      .dense        = 2.28,
+      .dense        = 2.36,
       .cut          = 0,
-      .part         = 2.7e5
+      .part         = 2.49e5
     },
     [HRPB_3XTF32] = {
-      .launch       = 1.63e7,
+      .launch       = 1.52e7,
       .least        = 0, /* of the base model */
       .block        = 0,
-      .block_column = 2.44e3,
-      .brick        = 88.3,
-      .brick_column = 1.99,
+      .block_column = 2.39e3,
+      .brick        = 88.2,
+      .brick_column = 2.11,
       .staged       = 0,
       .far          = 0, /* of the base model */
-      .dense        = 2.03,
+      .dense        = 2.1,
       .cut          = 0,
-      .part         = 2.52e5
+      .part         = 2.55e5
     },
     [HRPB_TF32] = {
-      .launch       = 1.63e7,
+      .launch       = 1.52e7,
       .least        = 0,
       .block        = 0,
-      .block_column = 2.44e3,
-      .brick        = 88.3,
-      .brick_column = 1.99,
+      .block_column = 2.39e3,
+      .brick        = 88.2,
+      .brick_column = 2.11,
       .staged       = 0,
       .far          = 0,
-      .dense        = 2.03,
+      .dense        = 2.1,
       .cut          = 0,
-      .part         = 2.52e5
+      .part         = 2.55e5
     }
   },
 #if defined(HRPB_USE_SINGLE)
@@ -114,33 +112,33 @@ static const SpmmModel h200 = {
   .narrow_windows_save = false, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 1.6e8,
+    .start  = 1.61e8,
     .entry  = 35.2,
-    .staged = 186
+    .staged = 164
   },
   .csr = {
-    .launch           = 9.86e6,
-    .column_launch    = 1.07e7,
-    .entry            = 3.12,
-    .staged_entry     = 2.28,
-    .entry_column     = 0.116,
-    .in_place         = 0.403,
-    .staged           = 0.0883,
-    .column           = 4.03,
-    .dense            = 3.16,
-    .scattered        = 0.398,
-    .spread           = 0.158,
-    .turn             = 6.55e4,
+    .launch           = 8.7e6,
+    .column_launch    = 9.01e6,
+    .entry            = 3.39,
+    .staged_entry     = 2.38,
+    .entry_column     = 0.105,
+    .in_place         = 0.4,
+    .staged           = 0.0994,
+    .column           = 3.87,
+    .dense            = 2.94,
+    .scattered        = 0.466,
+    .spread           = 0.117,
+    .turn             = 7.14e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 10 /* of the base model */
   },
   .order = {
-    .permute    = 5.07,
-    .level      = 3.46e7,
-    .entry      = 205,
-    .long_entry = 557,
-    .one_row    = 1.56e5
+    .permute    = 4.99,
+    .level      = 3.17e7,
+    .entry      = 197,
+    .long_entry = 546,
+    .one_row    = 1.58e5
   },
   .sampled = {
     .bricks        = 1.45, /* of the base model */
@@ -152,37 +150,37 @@ static const SpmmModel h200 = {
     .entry         = 6 /* of the base model */
   }
 #else
-  .short_in_turn       = 1.49,
+  .short_in_turn       = 1.34,
   .narrow_windows_save = true, /* of the base model */
   .slice_columns       = 128, /* of the base model */
   .build = {
-    .start  = 1.6e8,
+    .start  = 1.61e8,
     .entry  = 35.2,
-    .staged = 186
+    .staged = 164
   },
   .csr = {
-    .launch           = 9.92e6,
-    .column_launch    = 9.42e6,
-    .entry            = 3.2,
-    .staged_entry     = 3.37,
-    .entry_column     = 0.285,
-    .in_place         = 0.808,
-    .staged           = 0.193,
-    .column           = 5.9,
-    .dense            = 4.23,
-    .scattered        = 0.779,
-    .spread           = 0.411,
-    .turn             = 6.28e4,
+    .launch           = 9.39e6,
+    .column_launch    = 8.79e6,
+    .entry            = 2.94,
+    .staged_entry     = 3.57,
+    .entry_column     = 0.299,
+    .in_place         = 0.835,
+    .staged           = 0.18,
+    .column           = 5.93,
+    .dense            = 4.36,
+    .scattered        = 0.684,
+    .spread           = 0.517,
+    .turn             = 6.72e4,
     .fewest_copied    = 4, /* columns, of the base model */
     .fewest_few_rows  = 8, /* of the base model */
     .fewest_scattered = 8 /* of the base model */
   },
   .order = {
-    .permute    = 5.28,
-    .level      = 3.21e7,
-    .entry      = 215,
-    .long_entry = 564,
-    .one_row    = 1.58e5
+    .permute    = 5.42,
+    .level      = 3.05e7,
+    .entry      = 216,
+    .long_entry = 551,
+    .one_row    = 1.57e5
   },
   .sampled = {
     .bricks        = 1.3, /* of the base model */

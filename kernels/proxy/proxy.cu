@@ -17,12 +17,8 @@ enum {
   MOST_SEGMENTS = 4096, /* segments that are looked at; those of a larger matrix are spread over it */
   WAVE_PANELS   = 6,    /* panels of WAVE_ROWS rows on a multiprocessor: whole waves of 1, 2 and 3 thread blocks */
   WAVE_ROWS     = 128,
-  BUSY          = 1 << 16, /* scalars that one thread block fills in some 10 microseconds */
-  TIMED         = 2        /* the most products */
+  BUSY          = 1 << 16 /* scalars that one thread block fills in some 10 microseconds */
 };
-
-/* Factor that the first product may take of the time of the next one, because it finds less in caches */
-static const double cold = 1.15;
 
 static_assert((int)HRPB_THREADS == (int)HRPB_UNIT_ROWS, "a thread for each row of a unit");
 
@@ -257,24 +253,16 @@ template <typename F> static HrpbError TimeOnce(const HrpbProxy *p, F multiply, 
 /*
    L2 has of B what it can, as after a product: it was filled with the same numbers again. With an empty L2 the proxy
    would wait for memory more often than the matrix does: next to its segments it reads more rows of B for each row of
-   A. The first product may lack other things, so it only tells whether there is to be another. A graph has loaded the
-   kernels; without one a product does
+   A. A graph has loaded the kernels; without one a product does. One product is timed. It lacks what all first products
+   lack, so it is about as good as the second for comparing
 */
-template <typename F> static HrpbError TimeWith(const HrpbProxy *p, F multiply, SpmmGraph graph, double limit, const cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
+template <typename F> static HrpbError TimeWith(const HrpbProxy *p, F multiply, SpmmGraph graph, const cudaEvent_t event[2], cudaStream_t stream, HrpbTiming *t)
 {
-  t->products = graph ? 0 : 1;
+  t->products = graph ? 1 : 2;
   if (graph) HrpbCallCuda(cudaGraphUpload(graph, stream));
   else HrpbCall(multiply(stream));
   HrpbCall(FillDense(p->B, p->ldb * p->N, INT32_MAX, stream));
-  for (int timed = 0; timed < TIMED; timed++) {
-    double seconds = 0;
-
-    HrpbCall(TimeOnce(p, multiply, graph, event, stream, &seconds));
-    t->products++;
-    if (!timed || seconds < t->seconds) t->seconds = seconds;
-    if (t->seconds > cold * limit) break;
-  }
-  return HRPB_SUCCESS;
+  return TimeOnce(p, multiply, graph, event, stream, &t->seconds);
 }
 
 template <typename F> static HrpbError CallLaunch(void *multiply, HrpbStream stream)
@@ -286,7 +274,7 @@ template <typename F> static HrpbError CallLaunch(void *multiply, HrpbStream str
    Time what multiply(stream) launches. Products that come again are graphs, in which several kernels take little longer
    than one. So are these
 */
-template <typename F> static HrpbError Time(const HrpbProxy *p, F multiply, double limit, cudaStream_t stream, HrpbTiming *t)
+template <typename F> static HrpbError Time(const HrpbProxy *p, F multiply, cudaStream_t stream, HrpbTiming *t)
 {
   SpmmGraph   graph    = SpmmCapture(CallLaunch<F>, &multiply);
   cudaEvent_t event[2] = {NULL, NULL};
@@ -294,7 +282,7 @@ template <typename F> static HrpbError Time(const HrpbProxy *p, F multiply, doub
   HrpbError   err;
 
   if (cuda == cudaSuccess) cuda = cudaEventCreate(&event[1]);
-  err = cuda == cudaSuccess ? TimeWith(p, multiply, graph, limit, event, stream, t) : HrpbDeviceError(cuda);
+  err = cuda == cudaSuccess ? TimeWith(p, multiply, graph, event, stream, t) : HrpbDeviceError(cuda);
   for (int i = 0; i < 2; i++) {
     if (event[i] && (cuda = cudaEventDestroy(event[i])) != cudaSuccess && !err) err = HrpbDeviceError(cuda);
   }
@@ -334,7 +322,7 @@ int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N)
 }
 
 /* Time products of A, which has the rows of the proxy, by this kernel */
-static HrpbError TimeKernel(const HrpbProxy *p, const SpmmKernel *kernel, const SpmmMatrix *A, double limit, HrpbStream stream, HrpbTiming *t)
+static HrpbError TimeKernel(const HrpbProxy *p, const SpmmKernel *kernel, const SpmmMatrix *A, HrpbStream stream, HrpbTiming *t)
 {
   const SpmmOperands plain = SpmmPlain(p->N, p->B, p->ldb, p->C, p->ldc);
   uint8_t           *work;
@@ -343,12 +331,12 @@ static HrpbError TimeKernel(const HrpbProxy *p, const SpmmKernel *kernel, const 
 
   HrpbCall(SpmmWork(kernel, A, &plain, &bytes));
   HrpbCall(HrpbAllocate(&work, (int64_t)bytes, stream));
-  err = Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, A, &plain, work, at); }, limit, stream, t);
+  err = Time(p, [&](cudaStream_t at) { return SpmmRun(kernel, A, &plain, work, at); }, stream, t);
   return HrpbFree(work, err, stream);
 }
 
 /* The bricks, and what is needed beside them */
-static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, double limit, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, HrpbTiming *t)
+static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision precision, HrpbStream stream, HrpbSchedule *s, HrpbScalar **values, HrpbTiming *t)
 {
   const SpmmKernel *kernel;
   SpmmMatrix        A;
@@ -360,10 +348,10 @@ static HrpbError TimeBricks(const HrpbProxy *p, const Hrpb *h, HrpbPrecision pre
   HrpbCall(HrpbAllocate(values, (int64_t)HrpbValueCount(h), stream));
   HrpbCall(HrpbPackValuesDevice(h, p->rowptr, p->colidx, p->values, NULL, *values, stream));
   A = {.nrows = p->nrows, .ncols = p->ncols, .hrpb = h, .schedule = s, .brick_values = *values, .precision = precision};
-  return TimeKernel(p, kernel, &A, limit, stream, t);
+  return TimeKernel(p, kernel, &A, stream, t);
 }
 
-HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t)
+HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, HrpbStream stream, HrpbTiming *t)
 {
   HrpbSchedule s      = {};
   HrpbScalar  *values = NULL;
@@ -372,7 +360,7 @@ HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, Hrp
 
   *t = {};
   HrpbCall(HrpbBuildDevice(p->nrows, p->ncols, p->rowptr, p->colidx, NULL, params, stream, &h));
-  err = TimeBricks(p, &h, precision, limit, stream, &s, &values, t);
+  err = TimeBricks(p, &h, precision, stream, &s, &values, t);
   err = HrpbFree(values, err, stream);
   HrpbScheduleDestroyDevice(&s, stream);
   HrpbDestroyDevice(&h, stream);
@@ -417,7 +405,7 @@ static HrpbError ShareOfTurns(const HrpbProxy *p, const CsrSchedule *s, double *
    The kernel is the one of the matrix and of N. A unit consists of whole thread blocks of csr-rows, so rows_entries
    holds
 */
-static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, CsrSchedule *s, HrpbTiming *t)
+static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, HrpbStream stream, CsrSchedule *s, HrpbTiming *t)
 {
   const SpmmMatrix  A = {.nrows = p->nrows, .ncols = p->ncols, .rowptr = p->rowptr, .colidx = p->colidx, .values = p->values, .csr = s};
   const SpmmKernel *kernel;
@@ -432,19 +420,19 @@ static HrpbError TimeCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t 
   HrpbCall(CsrSamePanels(p, matrix, N, stream, s));
   t->ldr = LeadingDimensionOfCopy(kernel, p->N);
   HrpbCall(ShareOfTurns(p, s, &share));
-  HrpbCall(TimeKernel(p, kernel, &A, limit / share, stream, t));
+  HrpbCall(TimeKernel(p, kernel, &A, stream, t));
   t->seconds *= share;
   return HRPB_SUCCESS;
 }
 
-HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t)
+HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, HrpbStream stream, HrpbTiming *t)
 {
   CsrSchedule s = *matrix; /* its arrays, too, are those of the proxy if it is the matrix */
   HrpbError   err;
 
   *t = {};
   if (p->share < 1) HrpbCall(CsrScheduleDevice(p->nrows, p->ncols, p->rowptr, p->colidx, stream, &s));
-  err = TimeCsr(p, matrix, N, limit, stream, &s, t);
+  err = TimeCsr(p, matrix, N, stream, &s, t);
   if (p->share < 1) CsrScheduleDestroyDevice(&s, stream);
   return err;
 }
@@ -457,6 +445,6 @@ HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream,
 
   *t = {};
   HrpbCall(HrpbAllocate(&R, (int64_t)nrows * ldr, stream));
-  err = Time(p, [&](cudaStream_t at) { return ldr ? RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, at) : FillDense(p->C, 0, 1, at); }, 1e30, stream, t);
+  err = Time(p, [&](cudaStream_t at) { return ldr ? RowMajor(p->B, p->ldb, nrows, N, R, nrows, ldr, at) : FillDense(p->C, 0, 1, at); }, stream, t);
   return HrpbFree(R, err, stream);
 }

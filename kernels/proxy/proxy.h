@@ -83,15 +83,14 @@ int32_t HrpbCopyForBricks(const HrpbProxy *p, const HrpbParams *params);
 int32_t HrpbCopyForCsr(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N);
 
 /*
-   Time products of the proxy by bricks with these parameters, and by the kernel on CSR that a matrix with this schedule
-   gets for N columns. The proxy may have fewer columns than N. Where the first product takes clearly longer than limit,
-   it is the only one. Both wait for the stream.
+   Time a product of the proxy by bricks with these parameters, or by the kernel on CSR that a matrix with this
+   schedule gets for N columns. The proxy may have fewer columns than N. Both wait for the stream.
 
    HRPB_ERR_UNSUPPORTED: windows are wider than a column and the kernel that stages them does not take the format, or
    the kernel on CSR takes the matrix and not the proxy
 */
-HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, double limit, HrpbStream stream, HrpbTiming *t);
-HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, double limit, HrpbStream stream, HrpbTiming *t);
+HrpbError HrpbTimeBricksDevice(const HrpbProxy *p, const HrpbParams *params, HrpbPrecision precision, HrpbStream stream, HrpbTiming *t);
+HrpbError HrpbTimeCsrDevice(const HrpbProxy *p, const CsrSchedule *matrix, int64_t N, HrpbStream stream, HrpbTiming *t);
 
 /* Time a copy of B alone, with this leading dimension; with zero, the launch of a kernel that does nothing */
 HrpbError HrpbTimeCopyDevice(const HrpbProxy *p, int32_t ldr, HrpbStream stream, HrpbTiming *t);

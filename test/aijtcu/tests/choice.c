@@ -286,11 +286,11 @@ static PetscErrorCode TestRows(void)
   q.f.matrix.nnz          = 8 * q.f.matrix.nrows;
   q.f.matrix.rows_entries = 0;
   PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_SURVEY, "short rows whose columns may be anywhere"));
-  if (HAVE_TIMES) { /* bricks of a small matrix cannot make up for their set-up in 50 products, wherever its columns are */
+  if (HAVE_TIMES) { /* bricks of a small matrix cannot make up for their set-up in 25 products, wherever its columns are */
     q.f.matrix.nrows = q.f.matrix.ncols = 10000;
     q.f.matrix.nnz            = 80000;
     q.f.matrix.direct_columns = 12;
-    q.o.products              = 50;
+    q.o.products              = 25;
     PetscCall(CheckPath(&q, 12, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "a small matrix"));
     PetscCall(CheckRest(&q, 12, "csr-direct", NULL, PETSC_FALSE, "a small matrix"));
     PetscCall(CheckPath(&q, 13, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_FEW_ENTRIES, "a small matrix, more columns"));
