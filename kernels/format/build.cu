@@ -383,7 +383,10 @@ static HrpbError CountPanels(Workspace *w, Hrpb *h, HrpbStream stream)
 
   HrpbCall(HrpbAllocateTogether(stream, &h->blocked_row_ptr, (int64_t)h->npanels + 1, &w->totals, 1));
   HrpbCall(HrpbAllocate(&w->window_start, nsegments + 1, stream));
-  HrpbCallCuda(cudaMemsetAsync(w->totals, 0, sizeof(*w->totals), stream));
+
+  uint32_t *const end = h->blocked_row_ptr + h->npanels + 1; /* what lies between comes to the host: BringTotals() */
+
+  HrpbCallCuda(cudaMemsetAsync(end, 0, (size_t)((uint8_t *)(w->totals + 1) - (uint8_t *)end), stream));
   HrpbCall(HrpbCountWindows(&w->segments, 1, NULL, w->window_start, NULL, windows_per_block, h->blocked_row_ptr, &w->totals->windows, stream));
   return HrpbSumsBefore(w->window_start, nsegments, h->blocked_row_ptr, h->npanels, stream);
 }
