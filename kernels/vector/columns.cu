@@ -77,8 +77,7 @@ static HrpbError MakeColumns(const HrpbInt *rowptr, const HrpbInt *colidx, unsig
   HrpbCallCuda(cudaMemsetAsync(on_device, 0, sizeof(*on_device), stream));
   FindBases<<<groups, HRPB_THREADS, 0, stream>>>(rowptr, colidx, v->nrows, bases, on_device);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&reached, on_device, sizeof(reached), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&reached, on_device, sizeof(reached), stream));
   if ((int64_t)reached < v->nnz - v->nnz / 8) return HRPB_SUCCESS; /* bases reach too little */
   HrpbCall(HrpbAllocate(&columns, v->nnz, stream));
   v->columns = columns;

@@ -339,8 +339,7 @@ static HrpbError FindBlocks(const HrpbInt *rowptr, Find *f, cudaStream_t stream,
   HrpbCallCuda(cub::DeviceSelect::If(NULL, bytes, thrust::counting_iterator<int32_t>(0), f->first, f->number, v->nrows, begins, stream));
   HrpbCall(HrpbAllocate(&f->temporary, (int64_t)bytes, stream));
   HrpbCallCuda(cub::DeviceSelect::If(f->temporary, bytes, thrust::counting_iterator<int32_t>(0), f->first, f->number, v->nrows, begins, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&v->nblocks, f->number, sizeof(v->nblocks), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&v->nblocks, f->number, sizeof(v->nblocks), stream));
   HrpbCall(HrpbAllocate(&blocks, v->nblocks, stream));
   v->blocks = blocks;
   v->bytes += BytesOfBlocks(v);
@@ -403,8 +402,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   HrpbCallCuda(cudaMemsetAsync(c->needs, 0, sizeof(needs), stream));
   MeasureRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, c->lengths);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&lengths, c->lengths, sizeof(lengths), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&lengths, c->lengths, sizeof(lengths), stream));
   if (lengths.longest >= INT32_MAX) return HRPB_ERR_OVERFLOW;
   v->first        = lengths.first;
   v->nnz          = lengths.end - lengths.first;
@@ -414,8 +412,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   v->long_entries = LONG_TURNS * v->lanes;
   CountNeeds<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->lanes, v->long_entries, c->needs);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cudaMemcpyAsync(&needs, c->needs, sizeof(needs), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&needs, c->needs, sizeof(needs), stream));
   if ((double)(HRPB_LANES * needs.turns) > MOST_WASTE * entries || entries < (1 - MOST_CUT) * (double)v->nnz) {
     v->lanes        = 0;
     v->long_entries = VectorBinEntries(VECTOR_BINS - 1);
@@ -562,15 +559,13 @@ static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search 
   HrpbCallCuda(cub::DeviceSelect::If(NULL, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, v->nrows, is, stream));
   HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
   HrpbCallCuda(cub::DeviceSelect::If(s->temporary, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, v->nrows, Differs{s->differs}, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&nruns, s->nruns, sizeof(nruns), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&nruns, s->nruns, sizeof(nruns), stream));
   if (4 * (int64_t)nruns > 3 * (int64_t)v->nrows) return HRPB_SUCCESS; /* too few rows share columns */
   HrpbCall(HrpbAllocate(&s->count, (int64_t)nruns + 1, stream));
   CountNodes<<<HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(s->runs, nruns, v->nrows, s->count);
   HrpbCallCuda(cudaGetLastError());
   HrpbCall(HrpbExclusiveSum(s->count, (int64_t)nruns + 1, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&total, s->count + nruns, sizeof(total), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
+  HrpbCall(HrpbBring(&total, s->count + nruns, sizeof(total), stream));
   kind = ChooseKind(&total);
   HrpbCall(HrpbAllocate(&nodes, (int64_t)total.nodes[kind] + 1, stream));
   v->nodes     = nodes;
