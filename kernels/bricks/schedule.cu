@@ -101,28 +101,51 @@ static int32_t ListCutPanels(std::vector<SplitPanel> *split)
   return (int32_t)(others - cut.begin());
 }
 
-/* The work of each item, in blocks, panel by panel */
-static std::vector<uint32_t> WorkOf(const std::vector<uint32_t> &start, const Cuts &cuts)
+/* How many panels there are of each number of blocks, up to that of the longest */
+static std::vector<uint32_t> PanelsByBlocks(const std::vector<uint32_t> &start)
 {
-  std::vector<uint32_t> work;
+  std::vector<uint32_t> panels;
 
-  work.reserve(start.size());
   for (size_t p = 0; p + 1 < start.size(); p++) {
-    const uint32_t n = start[p + 1] - start[p], nparts = cuts.Parts(n);
+    const uint32_t n = start[p + 1] - start[p];
 
-    for (uint32_t i = 0; i < nparts; i++) work.push_back((n + i) / nparts + (nparts > 1 ? PARTIAL_BLOCKS : STORE_BLOCKS));
+    if (n >= panels.size()) panels.resize(n + 1);
+    panels[n]++;
+  }
+  return panels;
+}
+
+namespace {
+/* The work of n items, in blocks: items[w] of them have w blocks, and all have sum */
+struct Work {
+  std::vector<uint32_t> items;
+  uint64_t              n = 0, sum = 0;
+};
+} // namespace
+
+/* Parts of a panel differ by one block at most */
+static Work WorkOf(const std::vector<uint32_t> &panels, const Cuts &cuts)
+{
+  Work work;
+
+  work.items.resize(panels.size() + PARTIAL_BLOCKS);
+  for (size_t n = 0; n < panels.size(); n++) {
+    const uint32_t nparts = cuts.Parts((uint32_t)n), least = (uint32_t)n / nparts, longer = (uint32_t)n % nparts, own = nparts > 1 ? PARTIAL_BLOCKS : STORE_BLOCKS;
+
+    work.items[least + own] += panels[n] * (nparts - longer);
+    if (longer) work.items[least + 1 + own] += panels[n] * longer;
+    work.n += (uint64_t)panels[n] * nparts;
+    work.sum += panels[n] * ((uint64_t)n + (uint64_t)own * nparts);
   }
   return work;
 }
 
-/* The same numbers, the largest first. They are small, so they are counted */
-static std::vector<uint32_t> LargestFirst(const std::vector<uint32_t> &work)
+static std::vector<uint32_t> LargestFirst(const Work &work)
 {
-  std::vector<uint32_t> sorted, count(*std::max_element(work.begin(), work.end()) + 1);
+  std::vector<uint32_t> sorted;
 
-  sorted.reserve(work.size());
-  for (uint32_t w : work) count[w]++;
-  for (size_t w = count.size(); w-- > 0;) sorted.insert(sorted.end(), count[w], (uint32_t)w);
+  sorted.reserve(work.n);
+  for (size_t w = work.items.size(); w-- > 0;) sorted.insert(sorted.end(), work.items[w], (uint32_t)w);
   return sorted;
 }
 
@@ -144,13 +167,22 @@ static uint64_t Busiest(const std::vector<uint32_t> &work, size_t ctas, bool lon
   return *std::max_element(slot.begin(), slot.end());
 }
 
-/* A sum over products with one thread block on a multiprocessor, with two, and with three, which are as much slower */
-static uint64_t TimeOf(const std::vector<uint32_t> &start, const Cuts &cuts)
+/*
+   A sum over products with one thread block on a multiprocessor, with two, and with three, which are as much slower. No
+   thread block has less than the mean: where that alone takes most or more, the answer is most
+*/
+static uint64_t TimeOf(const std::vector<uint32_t> &panels, const Cuts &cuts, uint64_t most)
 {
-  const std::vector<uint32_t> work   = LargestFirst(WorkOf(start, cuts));
-  uint64_t                    blocks = 0;
+  const Work            work    = WorkOf(panels, cuts);
+  const uint64_t        combine = panels.size() > cuts.many ? COMBINE_BLOCKS : 0; /* the longest panel is cut */
+  std::vector<uint32_t> sorted;
+  uint64_t              blocks = 0;
 
-  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * (Busiest(work, ctas, true) + (work.size() + 1 > start.size() ? COMBINE_BLOCKS : 0));
+  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * ((work.sum + SLOTS * ctas - 1) / (SLOTS * ctas) + combine);
+  if (blocks >= most) return most;
+  sorted = LargestFirst(work);
+  blocks = 0;
+  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * (Busiest(sorted, ctas, true) + combine);
   return blocks;
 }
 
@@ -158,15 +190,15 @@ static uint64_t TimeOf(const std::vector<uint32_t> &start, const Cuts &cuts)
    How panels are cut. Cutting everywhere loses: sums of parts are stored, read and stored again. So panels are cut
    where the busiest thread block has less to do then
 */
-static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &start)
+static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &panels)
 {
   const uint32_t most  = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
   Cuts           best  = {MANY * most, most};
-  uint64_t       least = TimeOf(start, best);
+  uint64_t       least = TimeOf(panels, best, UINT64_MAX);
 
   for (uint32_t part = 3 * most / 2; part >= LEAST_PART; part = 3 * part / 4) {
     const Cuts     cuts = {part + 1, std::min(part, most)};
-    const uint64_t time = TimeOf(start, cuts);
+    const uint64_t time = TimeOf(panels, cuts, least);
 
     if (LEAST_GAIN * time >= (LEAST_GAIN - 1) * least) continue;
     best  = cuts;
@@ -175,17 +207,27 @@ static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &start)
   return best;
 }
 
-/* Whether the longest items come first where so many thread blocks share a multiprocessor */
-static bool LongestFirst(const std::vector<uint32_t> &work, size_t ctas)
+/* For each number of thread blocks on a multiprocessor, whether the longest items come first. True where any do */
+static bool ChooseSequence(const std::vector<WorkItem> &items, const std::vector<uint32_t> &panels, const Cuts &cuts, bool longest_first[HRPB_MOST_CTAS])
 {
-  return LEAST_GAIN * Busiest(LargestFirst(work), ctas, true) < (LEAST_GAIN - 1) * Busiest(work, ctas, false);
+  const std::vector<uint32_t> sorted = LargestFirst(WorkOf(panels, cuts));
+  std::vector<uint32_t>       in_turn;
+  bool                        any = false;
+
+  in_turn.reserve(items.size());
+  for (const WorkItem &i : items) in_turn.push_back(i.end - i.begin + (i.slot >= 0 ? PARTIAL_BLOCKS : STORE_BLOCKS));
+  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) {
+    longest_first[ctas - 1] = LEAST_GAIN * Busiest(sorted, ctas, true) < (LEAST_GAIN - 1) * Busiest(in_turn, ctas, false);
+    any |= longest_first[ctas - 1];
+  }
+  return any;
 }
 
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
   const uint32_t          most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
   const bool              few  = h->npanels <= MOST_PANELS && HrpbSharesRows(&h->params);
-  std::vector<uint32_t>   start;
+  std::vector<uint32_t>   start, panels;
   std::vector<WorkItem>   items;
   std::vector<SplitPanel> split;
   Cuts                    cuts = {MANY * most, most};
@@ -194,17 +236,14 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   s->nitems = h->npanels;
   if (!h->nblocks) return HRPB_SUCCESS;
   start.assign(h->panel_blocks, h->panel_blocks + h->npanels + 1);
-  if (few) cuts = ChooseCuts(h, start);
+  if (few) panels = PanelsByBlocks(start);
+  if (few) cuts = ChooseCuts(h, panels);
   items     = CutPanels(start, cuts, &split);
   s->nitems = (int32_t)items.size();
   s->nslots = (int32_t)split.size();
   s->nmany  = ListCutPanels(&split);
   s->nsplit = (int32_t)split.size() - s->nslots;
-  if (few) {
-    const std::vector<uint32_t> work = WorkOf(start, cuts);
-
-    for (int ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) longest_first |= s->longest_first[ctas - 1] = LongestFirst(work, ctas);
-  }
+  if (few) longest_first = ChooseSequence(items, panels, cuts, s->longest_first);
   if (!split.empty()) {
     std::stable_partition(items.begin(), items.end(), [](const WorkItem &i) { return i.slot >= 0; });
     HrpbCall(Upload(items, stream, &s->items, &s->bytes));

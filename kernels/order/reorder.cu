@@ -372,29 +372,11 @@ static HrpbError SearchFrom(Search *s, int32_t first, int32_t *levels, cudaStrea
   return HRPB_SUCCESS;
 }
 
+/* All of it lies behind parent */
 static HrpbError AllocateSearch(Search *s, cudaStream_t stream)
 {
-  HrpbCall(HrpbAllocate(&s->parent, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->hash, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->behind, (int64_t)s->n + 1, stream));
-  HrpbCall(HrpbAllocate(&s->found, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->sibling, s->n, stream));
-  HrpbCall(HrpbAllocate(&s->level, 2, stream));
-  HrpbCall(HrpbAllocate(&s->count, 1, stream));
   HrpbCallCuda(cub::DeviceSelect::If(NULL, s->temporary_bytes, thrust::counting_iterator<int32_t>(0), s->found, s->count, s->n, IsLeft{NULL}, stream));
-  return HrpbAllocate(&s->temporary, (int64_t)s->temporary_bytes, stream);
-}
-
-static HrpbError FreeSearch(Search *s, HrpbError err, cudaStream_t stream)
-{
-  err = HrpbFree(s->parent, err, stream);
-  err = HrpbFree(s->hash, err, stream);
-  err = HrpbFree(s->behind, err, stream);
-  err = HrpbFree(s->found, err, stream);
-  err = HrpbFree(s->sibling, err, stream);
-  err = HrpbFree(s->level, err, stream);
-  err = HrpbFree(s->count, err, stream);
-  return HrpbFree(s->temporary, err, stream);
+  return HrpbAllocateTogether(stream, &s->parent, s->n, &s->hash, s->n, &s->behind, s->n + 1, &s->found, s->n, &s->sibling, s->n, &s->level, 2, &s->count, 1, &s->temporary, s->temporary_bytes);
 }
 
 /*
@@ -448,8 +430,13 @@ typedef struct {
 
 static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix *m, cudaStream_t stream, HrpbReordered *c)
 {
-  size_t bytes = 0;
+  size_t  bytes = 0;
+  HrpbInt first, end;
 
+  HrpbCallCuda(cudaMemcpyAsync(&first, rowptr, sizeof(first), cudaMemcpyDeviceToHost, stream));
+  HrpbCall(HrpbBring(&end, rowptr + c->n, sizeof(end), stream));
+  if (end - first > INT32_MAX) return HRPB_ERR_UNSUPPORTED;
+  c->nnz = end - first;
   HrpbCall(HrpbAllocate(&c->rowptr, (int64_t)c->n + 1, stream));
   HrpbCall(HrpbAllocate(&c->colidx, c->nnz, stream));
   HrpbCall(HrpbAllocate(&c->entry, c->nnz, stream));
@@ -478,7 +465,7 @@ static HrpbError Reorder(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t m
   s.position = c->position;
   err        = AllocateSearch(&s, stream);
   if (!err) err = FindOrder(&s, most_levels, &c->levels, stream);
-  HrpbCall(FreeSearch(&s, err, stream));
+  HrpbCall(HrpbFree(s.parent, err, stream));
   err = MakeMatrix(rowptr, colidx, &m, stream, c);
   err = HrpbFree(m.renamed, err, stream);
   err = HrpbFree(m.entry, err, stream);
@@ -489,20 +476,14 @@ static HrpbError Reorder(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t m
 
 HrpbError HrpbReorderDevice(int64_t n, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t most_levels, HrpbStream stream, HrpbReordered *c)
 {
-  HrpbInt   first = 0, end = 0;
   HrpbError err;
 
   memset(c, 0, sizeof(*c));
   if (n < 0) return HRPB_ERR_CSR;
   if (n >= INT32_MAX) return HRPB_ERR_OVERFLOW;
   if (n == 0) return HRPB_ERR_UNSUPPORTED;
-  HrpbCallCuda(cudaMemcpyAsync(&first, rowptr, sizeof(first), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaMemcpyAsync(&end, rowptr + n, sizeof(end), cudaMemcpyDeviceToHost, stream));
-  HrpbCallCuda(cudaStreamSynchronize(stream));
-  if (end - first > INT32_MAX) return HRPB_ERR_UNSUPPORTED;
-  c->n   = (int32_t)n;
-  c->nnz = end - first;
-  err    = Reorder(rowptr, colidx, most_levels, stream, c);
+  c->n = (int32_t)n;
+  err  = Reorder(rowptr, colidx, most_levels, stream, c);
   if (err) HrpbReorderDestroyDevice(c, stream);
   return err;
 }
