@@ -28,7 +28,7 @@ size_t ProductPartialBytes(const SpmmMatrix *A, int64_t N)
 {
   const int64_t sums = PartSums(A->hrpb->params.panel_rows, std::min(N, (int64_t)MOST_PART_COLUMNS));
 
-  return (sizeof(HrpbScalar) * (size_t)(A->schedule->nslots * sums) + 255) / 256 * 256;
+  return (size_t)HrpbWholeUnits(sizeof(HrpbScalar) * (size_t)(A->schedule->nslots * sums));
 }
 
 HrpbError ProductWork(const SpmmMatrix *A, const SpmmOperands *o, size_t *bytes)

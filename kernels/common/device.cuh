@@ -54,6 +54,7 @@ static inline int64_t HrpbBytesTogether(void)
 
 static inline void HrpbPlaceTogether(uint8_t *) { }
 
+/* Bytes up to where the next array begins */
 static inline int64_t HrpbWholeUnits(size_t bytes)
 {
   return ((int64_t)bytes + 255) / 256 * 256;

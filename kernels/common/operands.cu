@@ -84,7 +84,7 @@ static HrpbError GeneralOf(SpmmFormat format, const SpmmMatrix *A, const SpmmOpe
   g->kernel = SpmmChooseKernel(SPMM_OP_PRODUCT, format, false, &facts, A->hrpb ? &A->hrpb->params : NULL, &g->plain, device);
   if (!g->kernel) return HRPB_ERR_UNSUPPORTED;
   HrpbCall(SpmmWork(g->kernel, A, &g->plain, &g->kernel_bytes));
-  g->kernel_bytes = (g->kernel_bytes + 255) / 256 * 256;
+  g->kernel_bytes = (size_t)HrpbWholeUnits(g->kernel_bytes);
   g->ax           = (size_t)((ldax * o->N + unit - 1) / unit * unit);
   g->x            = o->X.layout == SPMM_COLUMN_MAJOR ? 0 : (size_t)(ldx * o->N);
   return HRPB_SUCCESS;

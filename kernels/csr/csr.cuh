@@ -97,7 +97,7 @@ HrpbError  CsrProductOf(const SpmmMatrix *, const SpmmOperands *, void *work, cu
 /* Bytes of workspace for the sums of parts */
 static inline size_t CsrPartialBytes(const SpmmMatrix *A, int64_t N)
 {
-  return (sizeof(HrpbScalar) * (size_t)A->csr->nparts * (size_t)N + 255) / 256 * 256;
+  return (size_t)HrpbWholeUnits(sizeof(HrpbScalar) * (size_t)A->csr->nparts * (size_t)N);
 }
 
 /*

@@ -32,6 +32,20 @@ static __device__ inline int32_t HrpbMatrixRow(const HrpbRows *rows, int64_t pan
   return HrpbRowOfPanel(rows->order, rows->nrows, rows->panel_rows, panel, i);
 }
 
+/* The row that an entry belongs to: the last that begins there or before, and has an entry */
+static __device__ inline int32_t HrpbRowOfEntry(const HrpbInt *rowptr, int32_t nrows, int64_t entry)
+{
+  int32_t begin = 0;
+
+  for (int32_t end = nrows; end - begin > 1;) {
+    const int32_t middle = begin + (end - begin) / 2;
+
+    if (rowptr[middle] <= entry) begin = middle;
+    else end = middle;
+  }
+  return begin;
+}
+
 /* The first of the entries begin to end - 1 of a row whose column is column or more, or end */
 static __device__ inline int64_t HrpbLowerBound(const HrpbInt *colidx, int64_t begin, int64_t end, int64_t column)
 {

@@ -59,7 +59,7 @@ struct OrderedCopies {
 /* Bytes of a copy. What follows it is aligned as device memory is */
 static size_t CopyBytes(int64_t scalars)
 {
-  return (sizeof(HrpbScalar) * (size_t)scalars + 255) / 256 * 256;
+  return (size_t)HrpbWholeUnits(sizeof(HrpbScalar) * (size_t)scalars);
 }
 
 static HrpbError CopiesFor(const SpmmKernel *kernel, const SpmmMatrix *A, int64_t n, int64_t N, void *work, OrderedCopies *c)

@@ -269,17 +269,14 @@ static __global__ void __launch_bounds__(HRPB_THREADS) PlaceSorted(Search s, con
 }
 
 /* Order the children of the level that waited. s->level is that level. sorted is by position, as s->sibling is */
-static HrpbError SortChildren(const Search *s, const Level *level, uint64_t *sorted, uint8_t **temporary, cudaStream_t stream)
+static HrpbError SortChildren(const Search *s, const Level *level, uint64_t *sorted, cudaStream_t stream)
 {
   const int64_t   nparents = level->end - level->begin, end = (int64_t)level->end + level->nfound;
   const uint32_t *limits = s->behind + level->begin;
-  size_t          bytes  = 0;
 
   GatherChildren<<<HrpbGrid(level->nfound, HRPB_THREADS, LEVEL_BLOCKS), HRPB_THREADS, 0, stream>>>(*s, s->level);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceSegmentedSort::SortKeys(NULL, bytes, s->sibling, sorted, end, nparents, limits, limits + 1, stream));
-  HrpbCall(HrpbAllocate(temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceSegmentedSort::SortKeys(*temporary, bytes, s->sibling, sorted, end, nparents, limits, limits + 1, stream));
+  HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSegmentedSort::SortKeys(memory, bytes, s->sibling, sorted, end, nparents, limits, limits + 1, stream); }, stream));
   PlaceSorted<<<HrpbGrid(level->nfound, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*s, sorted, level->end, level->nfound);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
@@ -288,16 +285,14 @@ static HrpbError SortChildren(const Search *s, const Level *level, uint64_t *sor
 /* Finish the level that waits. level becomes the next one */
 static HrpbError FinishLevel(const Search *s, Level *level, cudaStream_t stream)
 {
-  uint64_t *sorted    = NULL;
-  uint8_t  *temporary = NULL;
+  uint64_t *sorted = NULL;
   HrpbError err;
 
   level->waits = 0;
   HrpbCallCuda(cudaMemcpyAsync(s->level, level, sizeof(*level), cudaMemcpyHostToDevice, stream));
   err = HrpbAllocate(&sorted, (int64_t)level->end + level->nfound, stream);
-  if (!err) err = SortChildren(s, level, sorted, &temporary, stream);
-  err = HrpbFree(sorted, err, stream);
-  HrpbCall(HrpbFree(temporary, err, stream));
+  if (!err) err = SortChildren(s, level, sorted, stream);
+  HrpbCall(HrpbFree(sorted, err, stream));
   *level = {level->end, level->end + level->nfound, 0, level->levels + 1, 0};
   HrpbCallCuda(cudaMemcpyAsync(s->level, level, sizeof(*level), cudaMemcpyHostToDevice, stream));
   return HRPB_SUCCESS;
@@ -424,13 +419,11 @@ static __global__ void __launch_bounds__(HRPB_THREADS) RenameColumns(const HrpbI
 namespace {
 typedef struct {
   HrpbInt *renamed, *entry; /* in the order in which they come */
-  uint8_t *temporary;
 } Matrix;
 } // namespace
 
 static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix *m, cudaStream_t stream, HrpbReordered *c)
 {
-  size_t  bytes = 0;
   HrpbInt first, end;
 
   HrpbCallCuda(cudaMemcpyAsync(&first, rowptr, sizeof(first), cudaMemcpyDeviceToHost, stream));
@@ -447,10 +440,7 @@ static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix
   HrpbCall(HrpbExclusiveSum(c->rowptr, (int64_t)c->n + 1, stream));
   RenameColumns<<<WarpGrid(c->n), HRPB_THREADS, 0, stream>>>(rowptr, colidx, *c, m->renamed, m->entry);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceSegmentedSort::SortPairs(NULL, bytes, m->renamed, c->colidx, m->entry, c->entry, c->nnz, (int64_t)c->n, c->rowptr, c->rowptr + 1, stream));
-  HrpbCall(HrpbAllocate(&m->temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceSegmentedSort::SortPairs(m->temporary, bytes, m->renamed, c->colidx, m->entry, c->entry, c->nnz, (int64_t)c->n, c->rowptr, c->rowptr + 1, stream));
-  return HRPB_SUCCESS;
+  return HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSegmentedSort::SortPairs(memory, bytes, m->renamed, c->colidx, m->entry, c->entry, c->nnz, (int64_t)c->n, c->rowptr, c->rowptr + 1, stream); }, stream);
 }
 
 static HrpbError Reorder(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t most_levels, cudaStream_t stream, HrpbReordered *c)
@@ -468,8 +458,7 @@ static HrpbError Reorder(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t m
   HrpbCall(HrpbFree(s.parent, err, stream));
   err = MakeMatrix(rowptr, colidx, &m, stream, c);
   err = HrpbFree(m.renamed, err, stream);
-  err = HrpbFree(m.entry, err, stream);
-  HrpbCall(HrpbFree(m.temporary, err, stream));
+  HrpbCall(HrpbFree(m.entry, err, stream));
   HrpbCallCuda(cudaStreamSynchronize(stream));
   return HRPB_SUCCESS;
 }

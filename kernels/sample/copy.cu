@@ -10,6 +10,7 @@
 #include "sample.h"
 #include "../common/rowmajor.cuh"
 #include "../csr/csr.cuh"
+#include "../format/rows.cuh"
 #include "sample.cuh"
 
 static constexpr int GROUP = CSR_CHUNK; /* lanes of a group: as many as entries of a chunk */
@@ -58,7 +59,7 @@ template <int V> static __global__ void __launch_bounds__(CSR_THREADS) SampleCop
     if (item < args.nparts) {
       begin  = args.parts[item].begin;
       length = args.parts[item].length;
-      row    = SampleRowOf(a, begin);
+      row    = HrpbRowOfEntry(a.rowptr, a.nrows, begin);
     }
   } else if (item < a.nrows) {
     const HrpbInt entries = __ldg(a.rowptr + item + 1) - __ldg(a.rowptr + item);

@@ -39,16 +39,3 @@ static __device__ __noinline__ HrpbScalar SampleInOneGo(const HrpbScalar *left, 
   return sum;
 }
 
-/* The row of an entry */
-static __device__ inline int32_t SampleRowOf(const SampleArgs &a, HrpbInt entry)
-{
-  int32_t begin = 0, end = a.nrows; /* rowptr[begin] <= entry < rowptr[end] */
-
-  while (end - begin > 1) {
-    const int32_t middle = begin + (end - begin) / 2;
-
-    if (a.rowptr[middle] <= entry) begin = middle;
-    else end = middle;
-  }
-  return begin;
-}

@@ -228,14 +228,12 @@ namespace {
 struct Sort {
   uint32_t *bin, *sorted;
   int32_t  *rows;
-  uint8_t  *temporary;
 };
 } // namespace
 
 static HrpbError SortRows(const HrpbInt *rowptr, unsigned grid, Sort *s, cudaStream_t stream, VectorPlan *v)
 {
-  const int bits  = 3; /* VECTOR_BINS + 1 bins */
-  size_t    bytes = 0;
+  const int bits = 3; /* VECTOR_BINS + 1 bins */
   int32_t  *order;
 
   HrpbCall(HrpbAllocate(&order, v->nrows, stream));
@@ -246,10 +244,7 @@ static HrpbError SortRows(const HrpbInt *rowptr, unsigned grid, Sort *s, cudaStr
   HrpbCall(HrpbAllocate(&s->rows, v->nrows, stream));
   ListBins<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, s->bin, s->rows);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(NULL, bytes, s->bin, s->sorted, s->rows, order, v->nrows, 0, bits, stream));
-  HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(s->temporary, bytes, s->bin, s->sorted, s->rows, order, v->nrows, 0, bits, stream));
-  return HRPB_SUCCESS;
+  return HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(memory, bytes, s->bin, s->sorted, s->rows, order, v->nrows, 0, bits, stream); }, stream);
 }
 
 static HrpbError MakeBins(const HrpbInt *rowptr, unsigned grid, cudaStream_t stream, VectorPlan *v)
@@ -259,8 +254,7 @@ static HrpbError MakeBins(const HrpbInt *rowptr, unsigned grid, cudaStream_t str
 
   err = HrpbFree(s.bin, err, stream);
   err = HrpbFree(s.sorted, err, stream);
-  err = HrpbFree(s.rows, err, stream);
-  return HrpbFree(s.temporary, err, stream);
+  return HrpbFree(s.rows, err, stream);
 }
 
 namespace {
@@ -318,7 +312,6 @@ static __global__ void __launch_bounds__(VECTOR_THREADS) SortBlocks(const HrpbIn
 namespace {
 struct Find {
   int32_t *first, *number;
-  uint8_t *temporary;
 };
 } // namespace
 
@@ -330,15 +323,13 @@ static int64_t BytesOfBlocks(const VectorPlan *v)
 static HrpbError FindBlocks(const HrpbInt *rowptr, Find *f, cudaStream_t stream, VectorPlan *v)
 {
   const BeginsBlock begins = {rowptr, v->long_entries};
-  size_t            bytes  = 0;
+  const int32_t     nrows  = v->nrows;
   VectorBlock      *blocks;
   uint8_t          *places;
 
   HrpbCall(HrpbAllocate(&f->first, v->nrows, stream));
   HrpbCall(HrpbAllocate(&f->number, 1, stream));
-  HrpbCallCuda(cub::DeviceSelect::If(NULL, bytes, thrust::counting_iterator<int32_t>(0), f->first, f->number, v->nrows, begins, stream));
-  HrpbCall(HrpbAllocate(&f->temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceSelect::If(f->temporary, bytes, thrust::counting_iterator<int32_t>(0), f->first, f->number, v->nrows, begins, stream));
+  HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSelect::If(memory, bytes, thrust::counting_iterator<int32_t>(0), f->first, f->number, nrows, begins, stream); }, stream));
   HrpbCall(HrpbBring(&v->nblocks, f->number, sizeof(v->nblocks), stream));
   HrpbCall(HrpbAllocate(&blocks, v->nblocks, stream));
   v->blocks = blocks;
@@ -368,7 +359,6 @@ HrpbError VectorStageDevice(const HrpbInt *rowptr, HrpbStream stream, VectorPlan
   err = FindBlocks(rowptr, &f, stream, v);
   err = HrpbFree(f.first, err, stream);
   err = HrpbFree(f.number, err, stream);
-  err = HrpbFree(f.temporary, err, stream);
   if (err) DropBlocks(v, stream);
   return err;
 }
@@ -519,7 +509,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListNodes(const int32_t *
 
 namespace {
 struct Search {
-  uint8_t    *differs, *temporary;
+  uint8_t    *differs;
   int32_t    *runs, *nruns;
   NodeCounts *count;
 };
@@ -544,8 +534,7 @@ static int ChooseKind(const NodeCounts *total)
 
 static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search *s, cudaStream_t stream, VectorPlan *v)
 {
-  const Differs is    = {NULL};
-  size_t        bytes = 0;
+  const int32_t nrows = v->nrows;
   int32_t       nruns;
   int32_t      *nodes;
   int           kind;
@@ -556,9 +545,7 @@ static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search 
   HrpbCall(HrpbAllocate(&s->nruns, 1, stream));
   CompareRows<<<HrpbGrid((int64_t)v->nrows * LANES, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, colidx, v->nrows, s->differs);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceSelect::If(NULL, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, v->nrows, is, stream));
-  HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceSelect::If(s->temporary, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, v->nrows, Differs{s->differs}, stream));
+  HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSelect::If(memory, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, nrows, Differs{s->differs}, stream); }, stream));
   HrpbCall(HrpbBring(&nruns, s->nruns, sizeof(nruns), stream));
   if (4 * (int64_t)nruns > 3 * (int64_t)v->nrows) return HRPB_SUCCESS; /* too few rows share columns */
   HrpbCall(HrpbAllocate(&s->count, (int64_t)nruns + 1, stream));
@@ -594,7 +581,6 @@ HrpbError VectorNodesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, HrpbSt
   if (v->nrows == 0 || v->lanes == 0) return HRPB_SUCCESS;
   err = FindNodes(rowptr, colidx, &s, stream, v);
   err = HrpbFree(s.differs, err, stream);
-  err = HrpbFree(s.temporary, err, stream);
   err = HrpbFree(s.runs, err, stream);
   err = HrpbFree(s.nruns, err, stream);
   err = HrpbFree(s.count, err, stream);

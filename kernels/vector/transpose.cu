@@ -6,28 +6,15 @@
 
 #include "vector.cuh"
 #include "../common/launch.cuh"
+#include "../common/scan.cuh"
+#include "../format/rows.cuh"
 
 namespace {
 struct Sort {
   uint32_t *column, *sorted;
   int32_t  *entry;
-  uint8_t  *temporary;
 };
 } // namespace
-
-/* The row that entry k belongs to: the last that begins at k or before, and has an entry */
-static __device__ int32_t RowOf(const HrpbInt *rowptr, int32_t nrows, int64_t k)
-{
-  int32_t begin = 0;
-
-  for (int32_t end = nrows; end - begin > 1;) {
-    const int32_t middle = begin + (end - begin) / 2;
-
-    if (rowptr[middle] <= k) begin = middle;
-    else end = middle;
-  }
-  return begin;
-}
 
 static __global__ void __launch_bounds__(HRPB_THREADS) ListEntries(const HrpbInt *colidx, int64_t first, int64_t nnz, uint32_t *column, int32_t *entry)
 {
@@ -46,7 +33,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MakeRows(const HrpbInt *r
     const int64_t before = k > 0 ? (int64_t)sorted[k - 1] : -1, row = k < nnz ? (int64_t)sorted[k] : ncols;
 
     for (int64_t r = before + 1; r <= row; r++) to_rowptr[r] = (HrpbInt)k;
-    if (k < nnz) to_colidx[k] = (HrpbInt)RowOf(rowptr, nrows, first + map[k]);
+    if (k < nnz) to_colidx[k] = (HrpbInt)HrpbRowOfEntry(rowptr, nrows, first + map[k]);
   }
 }
 
@@ -57,9 +44,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const HrpbScal
 
 static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sort *s, cudaStream_t stream, const VectorPlan *v, VectorTranspose *t)
 {
-  const unsigned grid  = HrpbGrid(v->nnz + 1, HRPB_THREADS);
-  size_t         bytes = 0;
-  int            bits  = 1;
+  const unsigned grid = HrpbGrid(v->nnz + 1, HRPB_THREADS);
+  int            bits = 1;
 
   while (bits < 31 && v->ncols > 1ll << bits) bits++;
   HrpbCall(HrpbAllocate(&t->rowptr, (int64_t)v->ncols + 1, stream));
@@ -71,9 +57,7 @@ static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sor
   HrpbCall(HrpbAllocate(&s->entry, v->nnz, stream));
   ListEntries<<<grid, HRPB_THREADS, 0, stream>>>(colidx, v->first, v->nnz, s->column, s->entry);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(NULL, bytes, s->column, s->sorted, s->entry, t->map, v->nnz, 0, bits, stream));
-  HrpbCall(HrpbAllocate(&s->temporary, (int64_t)bytes, stream));
-  HrpbCallCuda(cub::DeviceRadixSort::SortPairs(s->temporary, bytes, s->column, s->sorted, s->entry, t->map, v->nnz, 0, bits, stream));
+  HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(memory, bytes, s->column, s->sorted, s->entry, t->map, v->nnz, 0, bits, stream); }, stream));
   MakeRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->ncols, v->nnz, s->sorted, t->map, t->rowptr, t->colidx);
   HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
@@ -90,7 +74,6 @@ HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, Hr
   err = HrpbFree(s.column, err, stream);
   err = HrpbFree(s.sorted, err, stream);
   err = HrpbFree(s.entry, err, stream);
-  err = HrpbFree(s.temporary, err, stream);
   if (!err) err = VectorPlanDevice(v->ncols, v->nrows, t->rowptr, stream, &t->plan);
   if (!err) err = VectorNodesDevice(t->rowptr, t->colidx, stream, &t->plan);
   if (!err) err = VectorColumnsDevice(t->rowptr, t->colidx, stream, &t->plan);
