@@ -192,6 +192,7 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
 #endif
   if (!done) PetscCall(AIJTCUSampledOnHost(S, X, Y, scale, *C));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Sampled, S, X, Y, *C));
+  PetscCall(AIJTCUSampledForget(*C));
   PetscCall(AIJTCUSampledRemember(S, *C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

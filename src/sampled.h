@@ -9,6 +9,7 @@
 /* sampledblocks.c */
 PETSC_INTERN PetscErrorCode AIJTCUSampledCheckSame(Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRemember(Mat, Mat);
+PETSC_INTERN PetscErrorCode AIJTCUSampledForget(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRowsBegin(Mat, PetscInt, const PetscInt[], PetscInt, PetscMemType, const PetscScalar *, PetscScalar *, PetscSF *, MPI_Datatype *);
 PETSC_INTERN PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *, PetscScalar *, PetscSF *, MPI_Datatype *);
 

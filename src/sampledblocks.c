@@ -77,6 +77,7 @@ PetscErrorCode AIJTCUSampledCheckSame(Mat S, Mat C)
   PetscCall(MatGetType(C, &ctype));
   PetscCall(PetscStrcmp(stype, ctype, &same));
   PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have one type, not %s and %s", stype, ctype);
+  PetscCheck(S->assembled && C->assembled, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_WRONGSTATE, "Both matrices must be assembled");
   PetscCall(AIJTCUSampledWasSeen(S, C, &same));
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCULocalBlocks(S, s, &sg));
@@ -86,6 +87,20 @@ PetscErrorCode AIJTCUSampledCheckSame(Mat S, Mat C)
   if (same && s[1]) PetscCall(PetscArraycmp(sg, cg, s[1]->cmap->n, &same));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)S)));
   PetscCheck(same, PetscObjectComm((PetscObject)S), PETSC_ERR_ARG_INCOMP, "Both matrices must have the same nonzero pattern");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C has new values. What was known of those before need not hold: that they are symmetric, say */
+PetscErrorCode AIJTCUSampledForget(Mat C)
+{
+  Mat all[3] = {C};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCULocalBlocks(C, all + 1, NULL));
+  for (int i = 0; i < 3 && all[i]; i++) {
+    all[i]->symmetric = all[i]->hermitian = all[i]->spd = PETSC_BOOL3_UNKNOWN;
+    all[i]->symmetry_eternal = all[i]->spd_eternal = PETSC_FALSE;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

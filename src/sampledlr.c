@@ -12,8 +12,8 @@
 
 /* What of S, X and Y something was made of */
 typedef struct {
-  AIJTCUPatternKey pattern;  /* of S */
-  PetscObjectState state[3]; /* of all three */
+  AIJTCUOperandKey s;
+  PetscObjectState x, y;
 } AIJTCUSampledLRKey;
 
 typedef struct {
@@ -26,20 +26,32 @@ typedef struct {
   AIJTCUSampledLRKey once;
 } AIJTCUSampledLR;
 
+/* The state of a dense matrix and of its local one, which may be written alone. States only grow, and so does the sum */
+static PetscErrorCode AIJTCUSampledDenseState(Mat X, PetscObjectState *state)
+{
+  PetscObjectState own = 0;
+  Mat              local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)X, state));
+  PetscCall(MatDenseGetLocalMatrix(X, &local));
+  if (local != X) PetscCall(PetscObjectStateGet((PetscObject)local, &own));
+  *state += own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUSampledLRKeyGet(const AIJTCUSampledLR *lr, AIJTCUSampledLRKey *key)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUPatternKeyGet(lr->of[0], &key->pattern));
-  for (int i = 0; i < 3; i++) PetscCall(PetscObjectStateGet((PetscObject)lr->of[i], &key->state[i]));
+  PetscCall(AIJTCUOperandKeyGet(lr->of[0], &key->s));
+  PetscCall(AIJTCUSampledDenseState(lr->of[1], &key->x));
+  PetscCall(AIJTCUSampledDenseState(lr->of[2], &key->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscBool AIJTCUSampledLRKeyEqual(const AIJTCUSampledLRKey *a, const AIJTCUSampledLRKey *b)
 {
-  for (int i = 0; i < 3; i++) {
-    if (a->state[i] != b->state[i]) return PETSC_FALSE;
-  }
-  return AIJTCUPatternKeyEqual(&a->pattern, &b->pattern);
+  return (PetscBool)(AIJTCUPatternKeyEqual(&a->s.pattern, &b->s.pattern) && a->s.values == b->s.values && a->s.plan == b->s.plan && a->x == b->x && a->y == b->y);
 }
 
 /* Whether there are no values of S, X and Y as they are. What has changed on one process has changed on all */
@@ -49,7 +61,7 @@ static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AI
 
   PetscFunctionBegin;
   stale[0] = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
-  stale[1] = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.pattern, &now->pattern));
+  stale[1] = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.s.pattern, &now->s.pattern));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)lr->of[0])));
   *values  = stale[0];
   *pattern = stale[1];
@@ -154,6 +166,26 @@ static PetscErrorCode MatGetDiagonal_SampledLR(Mat M, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A copy of the diagonal block, which is M's own: PETSc scales it where M is scaled. A solver takes it anew when it is
+   set up
+*/
+static PetscErrorCode MatGetDiagonalBlock_SampledLR(Mat M, Mat *block)
+{
+  static const char key[] = "MatSampledLR diagonal block";
+  AIJTCUSampledLR  *lr;
+  Mat               diagonal, copy;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSampledLRGet(M, &lr));
+  PetscCall(MatGetDiagonalBlock(lr->C, &diagonal));
+  PetscCall(MatDuplicate(diagonal, MAT_COPY_VALUES, &copy));
+  PetscCall(PetscObjectCompose((PetscObject)M, key, (PetscObject)copy));
+  *block = copy;
+  PetscCall(MatDestroy(&copy)); /* M has it */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* R = M Z, or M^T Z */
 static PetscErrorCode AIJTCUSampledLRMultiply(Mat M, PetscBool transposed, Mat Z, Mat R)
 {
@@ -233,6 +265,7 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
   PetscCall(MatShellSetOperation(*M, MATOP_MULT, (PetscErrorCodeFn *)MatMult_SampledLR));
   PetscCall(MatShellSetOperation(*M, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_SampledLR));
   PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_SampledLR));
+  PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL_BLOCK, (PetscErrorCodeFn *)MatGetDiagonalBlock_SampledLR));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(dense); i++) {
     PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
     PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
@@ -257,13 +290,14 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
   Level: intermediate
 
   Notes:
-  `MatMult()`, `MatMultTranspose()`, `MatGetDiagonal()`, and `MatMatMult()` and `MatTransposeMatMult()` with dense
-  matrices work with `M`, and so do solvers that want these. Products are those of the type of `S`: of `MATAIJTCU` on a
-  device, for example.
+  `MatMult()`, `MatMultTranspose()`, `MatGetDiagonal()`, `MatGetDiagonalBlock()`, and `MatMatMult()` and
+  `MatTransposeMatMult()` with dense matrices work with `M`, and so do solvers that want these. Products are those of the
+  type of `S`: of `MATAIJTCU` on a device, for example.
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
   `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a
-  copy of `S`.
+  copy of `S`. A solver that was set up with `M` does not see such a change by itself: call `MatAssemblyBegin()` and
+  `MatAssemblyEnd()` with `M` after it, and its preconditioner is made anew.
 
   The first `MatMatMult()` after a change may do without the values: where a sequential `MATAIJTCU` and the dense
   matrices are on a device, and bricks suit, it is made in one pass, with up to 64 columns of `X` and of the other
@@ -287,6 +321,7 @@ PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
   PetscValidLogicalCollectiveBool(S, scale, 4);
   PetscAssertPointer(M, 5);
   *M = NULL;
+  PetscCall(AIJTCUSampledCheckOperands(S, X, Y));
   PetscCall(AIJTCUSampledLRNew(S, X, Y, scale, &lr));
   ierr = AIJTCUSampledLRShell(S, lr, &owned, M);
   if (ierr) {
@@ -322,14 +357,17 @@ static PetscErrorCode AIJTCUSampledLRContext(Mat M, AIJTCUSampledLR **lr)
 
   Level: intermediate
 
-  Note:
+  Notes:
   `MatSampledSoftmax()` says what softmax is. `MatMatMult()` with this operator is the attention of graph networks.
+
+  Copies that `MatDuplicate()` has made of the operator stay as they are.
 
 .seealso: `MATAIJTCU`, `MatCreateSampledLR()`, `MatSampledLRGetSoftmax()`, `MatSampledSoftmax()`
 @*/
 PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
 {
-  AIJTCUSampledLR *lr;
+  AIJTCUSampledLR *lr, *own;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(M, MAT_CLASSID, 1);
@@ -337,10 +375,12 @@ PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
   PetscCall(AIJTCUSampledLRContext(M, &lr));
   PetscCheck(!softmax || !PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)M), PETSC_ERR_SUP, "Complex numbers have no order");
   if (lr->softmax == softmax) PetscFunctionReturn(PETSC_SUCCESS);
-  lr->softmax = softmax;
-  lr->fused   = PETSC_FALSE;
-  lr->whole   = PETSC_FALSE;
-  PetscCall(MatDestroy(&lr->C));
+  PetscCall(AIJTCUSampledLRNew(lr->of[0], lr->of[1], lr->of[2], lr->scale, &own)); /* copies of M share lr with it */
+  own->softmax = softmax;
+  ierr         = MatShellSetContext(M, own);
+  if (ierr) (void)AIJTCUSampledLRDestroy((void *)&own);
+  PetscCall(ierr);
+  PetscCall(MatShellSetContextDestroy(M, AIJTCUSampledLRDestroy));
   PetscCall(PetscObjectStateIncrease((PetscObject)M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

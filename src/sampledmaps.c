@@ -5,6 +5,7 @@
    A matrix on a device is mapped there, and its values stay there.
 */
 #include "sampled.h"
+#include <math.h>
 #include <sample/sample.h>
 
 /*
@@ -28,7 +29,7 @@ typedef struct {
 
 static void AIJTCUMapRow(const AIJTCUMap *m, const AIJTCUMapArrays *a, PetscInt row)
 {
-  PetscReal   most = PETSC_NINFINITY;
+  PetscReal   most = -(PetscReal)INFINITY; /* PETSC_NINFINITY is a number */
   PetscScalar sum  = 0;
 
   for (int b = 0; b < 2 && m->out[b]; b++) {
@@ -178,6 +179,7 @@ static PetscErrorCode AIJTCUMapMatrix(AIJTCUMap m, Mat in, Mat out)
   if (device) PetscCall(AIJTCUMapOnDevice(&m));
 #endif
   if (!device) PetscCall(AIJTCUMapOnHost(&m));
+  PetscCall(AIJTCUSampledForget(out));
   if (in) PetscCall(AIJTCUSampledRemember(in, out));
   if (m.out[1]) PetscCall(PetscObjectStateIncrease((PetscObject)out));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +235,8 @@ PetscErrorCode MatSampledApply(Mat C, MatSampledFn fn, void *ctx)
 
   Notes:
   An entry c becomes exp(c - m)/s. m is the largest entry of its row, and s makes the row add up to one. Stored zeros
-  are entries. Rows without entries stay empty. A row with NaN or positive Inf becomes NaN.
+  are entries. Rows without entries stay empty. A row with NaN or positive Inf becomes NaN, and so does a row that has
+  nothing but negative Inf.
 
   A matrix on a device is mapped there. The result has the same bits on every run.
 

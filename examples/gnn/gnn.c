@@ -190,6 +190,20 @@ int main(int argc, char **args)
          nsize: 2
          args: -mat_type aijtcu -use_gpu_aware_mpi 0
 
+   testset: # two rings: a graph that was found to be symmetric, as those of files are
+      requires: double
+      args: -check_gradient -f rings -dropout 0 -network {{gcn agnn gat}}
+      output_file: output/empty.out
+      localrunfiles: rings.graph.mtx rings.features.mtx rings.labels.txt
+      test:
+         suffix: gradient_files
+         nsize: {{1 2}}
+         args: -mat_type {{aij aijtcu}}
+      test:
+         suffix: gradient_files_cuda
+         requires: cuda
+         args: -mat_type {{aijcusparse aijtcu}} -use_gpu_aware_mpi 0
+
    testset: # the same numbers on any number of processes
       requires: double
       args: -test_output -nodes 120 -epochs 40 -network gcn

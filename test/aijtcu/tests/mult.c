@@ -54,7 +54,7 @@ static PetscReal Value(const Case *c, PetscInt i, PetscInt j)
 static PetscReal X(const Case *c, PetscInt j)
 {
   if (c->special && j == 40) return (PetscReal)NAN;
-  if (c->special && j == 77) return PETSC_INFINITY;
+  if (c->special && j == 77) return (PetscScalar)INFINITY;
   return (PetscReal)((j * 37 + 11) % 101 - 50) / 64;
 }
 

@@ -113,6 +113,12 @@ static PetscErrorCode TestErrors(Mat S, PetscInt m, PetscInt n)
   PetscCall(MatAssemblyBegin(Z, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(Z, MAT_FINAL_ASSEMBLY));
   PetscCall(MustFail(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_REUSE_MATRIX, &Z), PETSC_ERR_ARG_INCOMP, "another pattern"));
+  PetscCall(MatDestroy(&Z));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &Z));
+  PetscCall(MatSetSizes(Z, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(Z, MATAIJ));
+  PetscCall(MatSetFromOptions(Z));
+  PetscCall(MustFail(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_REUSE_MATRIX, &Z), PETSC_ERR_ARG_WRONGSTATE, "a C without entries"));
   PetscCall(PetscPopErrorHandler());
   PetscCall(Check(S, C, 4, PETSC_TRUE, 0, -1)); /* errors left nothing behind */
   PetscCall(MatDestroy(&Z));
@@ -141,6 +147,66 @@ static PetscErrorCode TestNewValues(Mat S, PetscInt m, PetscInt n)
   if (norm != 0 || size == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "new values of S are not taken: %g of %g\n", (double)norm, (double)size));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
+  PetscCall(MatDestroy(&X));
+  PetscCall(MatDestroy(&Y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A^T D is the transpose of A times D, whatever A was before */
+static PetscErrorCode CheckTransposed(Mat A, Mat D, const char what[])
+{
+  Mat       T, P, Q;
+  PetscReal norm, size;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &T));
+  PetscCall(MatTransposeMatMult(A, D, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &P));
+  PetscCall(MatMatMult(T, D, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &Q));
+  PetscCall(MatNorm(Q, NORM_FROBENIUS, &size));
+  PetscCall(MatAXPY(Q, -1, P, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(Q, NORM_FROBENIUS, &norm));
+  if (norm > 100 * PETSC_MACHINE_EPSILON * size || size == 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: the product with the transpose differs by %g of %g\n", what, (double)norm, (double)size));
+  PetscCall(MatDestroy(&T));
+  PetscCall(MatDestroy(&P));
+  PetscCall(MatDestroy(&Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A symmetric matrix gets values that are not: those of a sampled product, or of a softmax */
+static PetscErrorCode TestSymmetry(PetscInt m)
+{
+  Mat      S, X, Y, C;
+  PetscInt r0, r1, N;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &S));
+  PetscCall(MatSetSizes(S, m, m, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(S, MATAIJ));
+  PetscCall(MatSetFromOptions(S));
+  PetscCall(MatSetUp(S));
+  PetscCall(MatGetSize(S, &N, NULL));
+  PetscCall(MatGetOwnershipRange(S, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt j = PetscMax(i - 2, 0); j < PetscMin(i + 3, N); j++) PetscCall(MatSetValue(S, i, j, (PetscScalar)((i + j) % 5 + 1), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(S, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSetOption(S, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(S, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscCall(Dense(m, 5, PETSC_FALSE, 0, -1, &X));
+  PetscCall(Dense(m, 5, PETSC_TRUE, 0, -1, &Y));
+  PetscCall(MatDuplicate(S, MAT_COPY_VALUES, &C));
+  PetscCall(CheckTransposed(C, X, "before"));
+  PetscCall(MatSampledMatTransposeMult(S, X, Y, PETSC_TRUE, MAT_REUSE_MATRIX, &C));
+  PetscCall(CheckTransposed(C, X, "a sampled product"));
+  PetscCall(MatDestroy(&C));
+  if (!PetscDefined(USE_COMPLEX)) {
+    PetscCall(MatDuplicate(S, MAT_COPY_VALUES, &C));
+    PetscCall(MatSampledSoftmax(C));
+    PetscCall(CheckTransposed(C, X, "a softmax"));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscCall(MatDestroy(&S));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -224,6 +290,7 @@ int main(int argc, char **argv)
       PetscCall(MatDestroy(&Y));
     }
   }
+  PetscCall(TestSymmetry(m));
   PetscCall(TestBound(S, m, n)); /* before entries of S change */
   PetscCall(TestErrors(S, m, n));
   PetscCall(TestNewValues(S, m, n));

@@ -131,8 +131,8 @@ static PetscErrorCode Check(Mat M, Mat E, Mat Z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* M x = b by a method that wants products and the diagonal */
-static PetscErrorCode Solve(Mat M)
+/* M x = b by a method that wants products, and the diagonal or its block */
+static PetscErrorCode Solve(Mat M, PCType type)
 {
   KSP                ksp;
   PC                 pc;
@@ -148,13 +148,13 @@ static PetscErrorCode Solve(Mat M)
   PetscCall(KSPSetOperators(ksp, M, M));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(PCSetType(pc, type));
   PetscCall(KSPSetTolerances(ksp, PetscSqrtReal(PETSC_MACHINE_EPSILON), PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(VecShift(x, -1));
   PetscCall(VecNorm(x, NORM_INFINITY, &error));
-  if (reason < 0 || error > 1e-2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve: %s, error %g\n", KSPConvergedReasons[reason], (double)error));
+  if (reason < 0 || error > 1e-2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "solve with %s: %s, error %g\n", type, KSPConvergedReasons[reason], (double)error));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -215,6 +215,44 @@ static PetscErrorCode CheckTransposed(Mat S, Mat X, Mat Y, Mat Z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Blocks of S and of a dense matrix that are written alone, and a duplicate that becomes a softmax */
+static PetscErrorCode CheckFollows(Mat S, Mat X, Mat Y, Mat Z)
+{
+  Mat             M, N, E, block, off;
+  const PetscInt *garray;
+  PetscMPIInt     size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
+  PetscCall(Explicit(S, COLUMNS, 0, 1, PETSC_TRUE, PETSC_FALSE, &E));
+  PetscCall(Check(M, E, Z));
+  PetscCall(MatDenseGetLocalMatrix(Y, &block));
+  PetscCall(MatScale(block, 2));
+  PetscCall(MatScale(E, 2));
+  PetscCall(Check(M, E, Z));
+  PetscCall(MatScale(block, 0.5));
+  PetscCall(MatDestroy(&E));
+  if (size > 1) PetscCall(MatMPIAIJGetSeqAIJ(S, &block, &off, &garray));
+  else block = S;
+  PetscCall(MatScale(block, 2));
+  PetscCall(Explicit(S, COLUMNS, 0, 1, PETSC_TRUE, PETSC_FALSE, &E));
+  PetscCall(Check(M, E, Z));
+  if (!PetscDefined(USE_COMPLEX)) {
+    PetscCall(MatDuplicate(M, MAT_COPY_VALUES, &N));
+    PetscCall(MatSampledLRSetSoftmax(N, PETSC_TRUE));
+    PetscCall(Check(M, E, Z));
+    PetscCall(MatDestroy(&E));
+    PetscCall(Explicit(S, COLUMNS, 0, 1, PETSC_TRUE, PETSC_TRUE, &E));
+    PetscCall(Check(N, E, Z));
+    PetscCall(MatDestroy(&N));
+  }
+  PetscCall(MatScale(block, 0.5));
+  PetscCall(MatDestroy(&E));
+  PetscCall(MatDestroy(&M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat      S, X, Y, Z, M, E;
@@ -241,6 +279,9 @@ int main(int argc, char **argv)
   PetscCall(Dense(type, COLUMNS, 1, &Y));
   PetscCall(Dense(type, 5, 2, &Z));
   PetscCall(CheckTransposed(S, X, Y, Z));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  if (MatCreateSampledLR(S, X, Z, PETSC_TRUE, &M) != PETSC_ERR_ARG_SIZ || M) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "operands that do not fit are no error\n"));
+  PetscCall(PetscPopErrorHandler());
   PetscCall(MatCreateSampledLR(S, X, Y, PETSC_TRUE, &M));
   for (PetscInt round = 0; round < 2; round++) { /* another X the second time */
     if (round) PetscCall(Fill(X, 3));
@@ -256,8 +297,15 @@ int main(int argc, char **argv)
   PetscCall(CheckFused(S, 4));
   PetscCall(MatDestroy(&M));
   PetscCall(MatCreateSampledLR(S, X, X, PETSC_TRUE, &M)); /* a dominant diagonal */
-  PetscCall(Solve(M));
+  for (PetscInt scaled = 0; scaled < 2; scaled++) { /* PETSc scales the block that M gives it */
+    PetscCall(Solve(M, PCJACOBI));
+    PetscCall(Solve(M, PCBJACOBI));
+    PetscCall(Solve(M, PCBJACOBI));
+    PetscCall(MatScale(M, 3));
+  }
   PetscCall(MatDestroy(&M));
+  PetscCall(Fill(X, 0));
+  PetscCall(CheckFollows(S, X, Y, Z));
   PetscCall(MatDestroy(&S));
   PetscCall(MatDestroy(&X));
   PetscCall(MatDestroy(&Y));

@@ -1,6 +1,7 @@
 static char help[] = "Maps of rows, softmax and leaky ReLU, against sums on the host, and their gradients against differences. Prints on error only.\n\n";
 
 #include <petscaijtcu.h>
+#include <math.h>
 #if PetscDefined(HAVE_CUDA)
   #include <petscdevice_cuda.h>
 #endif
@@ -195,6 +196,62 @@ static PetscErrorCode CheckApply(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Rows that have entries which are not finite: one is negative infinity, one positive infinity, one NaN, all are
+   negative infinity. And one with finite numbers that are far from zero
+*/
+static PetscErrorCode CheckNotFinite(void)
+{
+  enum {
+    ROWS = 5,
+    COLS = 3
+  };
+  const PetscReal inf = (PetscReal)INFINITY, nan = (PetscReal)NAN, far = PETSC_MAX_REAL / 2;
+  const PetscReal c[ROWS][COLS] = {
+    {1,    -inf, 1   },
+    {1,    inf,  2   },
+    {1,    nan,  2   },
+    {-inf, -inf, -inf},
+    {-far, -far, -far * 2}
+  };
+  const PetscReal p[ROWS][COLS] = {
+    {0.5,  0,    0.5 },
+    {nan,  nan,  nan },
+    {nan,  nan,  nan },
+    {nan,  nan,  nan },
+    {0.5,  0.5,  0   }
+  };
+  PetscInt r0, r1, wrong = 0;
+  Mat      C;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &C));
+  PetscCall(MatSetSizes(C, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS));
+  PetscCall(MatSetType(C, MATAIJ));
+  PetscCall(MatSetFromOptions(C));
+  PetscCall(MatSetUp(C));
+  PetscCall(MatGetOwnershipRange(C, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    for (PetscInt j = 0; j < COLS; j++) PetscCall(MatSetValue(C, i, j, c[i][j], INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatSampledSoftmax(C));
+  for (PetscInt i = r0; i < r1; i++) {
+    const PetscScalar *v;
+    const PetscInt    *j;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(C, i, &n, &j, &v));
+    for (PetscInt e = 0; e < n; e++) wrong += PetscIsNanReal(p[i][j[e]]) ? !PetscIsNanScalar(v[e]) : PetscRealPart(v[e]) != p[i][j[e]];
+    wrong += n != COLS;
+    PetscCall(MatRestoreRow(C, i, &n, &j, &v));
+  }
+  if (wrong) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " wrong entries in rows that are not finite\n", wrong));
+  PetscCall(MatDestroy(&C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat C, D;
@@ -224,6 +281,7 @@ int main(int argc, char **argv)
   PetscCall(MatDestroy(&D));
   PetscCall(CheckApply());
   PetscCall(Differences());
+  PetscCall(CheckNotFinite());
   PetscCall(PetscFinalize());
   return 0;
 }
