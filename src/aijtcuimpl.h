@@ -53,6 +53,8 @@ typedef struct {
   PetscObjectId    id;
   PetscObjectState nonzerostate;
   const void      *data;
+  PetscObjectId    block[2]; /* of a parallel matrix: other blocks may leave its own state as it was */
+  PetscObjectState block_nonzerostate[2];
 } AIJTCUPatternKey;
 
 /*

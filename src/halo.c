@@ -34,7 +34,6 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
   PetscFunctionBegin;
   ierr = AIJTCUHaloSupports(plan, &here);
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &block, &ghosts));
-  PetscCall(PetscObjectGetId((PetscObject)block, &h->block));
   h->nlocal  = A->cmap->n;
   h->nghosts = block->cmap->n;
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)A), &h->sf));
@@ -197,13 +196,9 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, Pets
   AIJTCUHalo             *h      = &plan->halo;
   const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo, device);
   const AIJTCUHaloPlace   place  = AIJTCUHaloPlaceOf(engine, device);
-  Mat                     block;
-  PetscObjectId           id;
 
   PetscFunctionBegin;
-  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &block, NULL));
-  PetscCall(PetscObjectGetId((PetscObject)block, &id));
-  if (h->state == AIJTCU_EMPTY || h->block != id) PetscCall(AIJTCUHaloCreate(A, plan, h));
+  if (h->state == AIJTCU_EMPTY) PetscCall(AIJTCUHaloCreate(A, plan, h));
   if (h->engine != engine || h->place != place) {
     AIJTCUHaloFree(h);
     h->failed = 0;

@@ -89,8 +89,7 @@ typedef struct {
 } AIJTCUHaloTargets;
 
 struct _n_AIJTCUHalo {
-  AIJTCUState   state;
-  PetscObjectId block; /* the off-diagonal block that it was found for */
+  AIJTCUState state;
 
   PetscSF           sf; /* the graph: a root for each local row of B, a leaf for each ghost */
   AIJTCUHaloSide    side[2];

@@ -13,7 +13,16 @@
 
 PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
 {
+  Mat block[2];
+
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(key, sizeof(*key)));
+  PetscCall(AIJTCULocalBlocks(A, block, NULL));
+  for (int b = 0; b < 2; b++) {
+    if (!block[b] || block[b] == A) continue;
+    PetscCall(PetscObjectGetId((PetscObject)block[b], &key->block[b]));
+    key->block_nonzerostate[b] = block[b]->nonzerostate;
+  }
   PetscCall(PetscObjectGetId((PetscObject)A, &key->id));
   key->mat          = A;
   key->nonzerostate = A->nonzerostate;
@@ -23,6 +32,9 @@ PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
 
 PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
 {
+  for (int k = 0; k < 2; k++) {
+    if (a->block[k] != b->block[k] || a->block_nonzerostate[k] != b->block_nonzerostate[k]) return PETSC_FALSE;
+  }
   return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
 }
 
@@ -91,6 +103,7 @@ static PetscErrorCode AIJTCUPlanTune(Mat, AIJTCUPlan *, SpmmOp, PetscInt);
 static PetscErrorCode AIJTCUPlanFetch(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *d)
 {
   PetscFunctionBegin;
+  PetscCheck(A->assembled, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "The matrix must be assembled");
   plan->answer.known = PETSC_FALSE;
   switch (d->need) {
   case AIJTCU_NEED_SURVEY:

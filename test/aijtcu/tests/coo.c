@@ -1,0 +1,104 @@
+static char help[] = "A parallel matrix whose new pattern PETSc gives the state of the old one. Prints on error only.\n\n";
+
+#include "sameproduct.h"
+
+#include <petscaijtcu.h>
+
+#define ROWS 16
+
+/* Rows with the diagonal, and with so many neighbours from so far on. Both blocks of A are new ones */
+static PetscErrorCode SetPattern(Mat A, PetscInt from, PetscInt neighbours)
+{
+  PetscInt    r0, r1, n = 0, i[ROWS * 8], j[ROWS * 8];
+  PetscScalar v[ROWS * 8];
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt r = r0; r < r1; r++) {
+    for (PetscInt k = -1; k < neighbours; k++) {
+      i[n]   = r;
+      j[n]   = k < 0 ? r : (r + from + k) % ROWS;
+      v[n++] = 1 + (PetscReal)r / 2 + k;
+    }
+  }
+  PetscCall(MatSetPreallocationCOO(A, n, i, j));
+  PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt from[] = {3, 7, 12, 2};
+  Mat            A, B, C = NULL, S = NULL, M = NULL;
+
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, 4, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(from); k++) {
+    Mat D, R, E;
+    Vec x, y, right;
+
+    PetscCall(SetPattern(A, from[k], k + 1));
+    PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &R));
+    PetscCall(MatMatMult(A, B, C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+    PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &D));
+    PetscCall(SameAsProduct(&D, R, B, "a product that is reused"));
+    if (S) {
+      PetscErrorCode ierr;
+
+      PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+      ierr = MatSampledMatTransposeMult(A, B, B, PETSC_TRUE, MAT_REUSE_MATRIX, &S);
+      PetscCall(PetscPopErrorHandler());
+      if (ierr != PETSC_ERR_ARG_INCOMP) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a sampled product of another pattern: error %d\n", (int)ierr));
+    } else PetscCall(MatSampledMatTransposeMult(A, B, B, PETSC_TRUE, MAT_INITIAL_MATRIX, &S));
+    if (!M) PetscCall(MatCreateSampledLR(A, B, B, PETSC_TRUE, &M));
+    PetscCall(MatSampledMatTransposeMult(A, B, B, PETSC_TRUE, MAT_INITIAL_MATRIX, &E));
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(VecDuplicate(y, &right));
+    PetscCall(VecSet(x, 1));
+    PetscCall(MatMult(M, x, y));
+    PetscCall(MatMult(E, x, right));
+    {
+      PetscReal difference, norm;
+
+      PetscCall(VecNorm(right, NORM_2, &norm));
+      PetscCall(VecAXPY(y, -1, right));
+      PetscCall(VecNorm(y, NORM_2, &difference));
+      PetscCall(SameNorms(difference, norm, "MatCreateSampledLR()", "M x"));
+    }
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(VecDestroy(&right));
+    PetscCall(MatDestroy(&E));
+    PetscCall(MatDestroy(&R));
+  }
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/empty.out
+
+    test:
+      nsize: {{1 3}}
+      args: -mat_aijtcu_path {{auto cusparse}}
+
+    test:
+      suffix: cuda
+      requires: cuda
+      nsize: {{1 3}}
+      args: -mat_aijtcu_path {{auto csr}} -use_gpu_aware_mpi 0
+
+TEST*/
