@@ -110,6 +110,7 @@ static void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
     if (AIJTCUGetOp(A->ops, op) == op->own) AIJTCUSetOp(A->ops, op, AIJTCUGetOp(&plan->parent, op));
   }
   if (A->ops->view == cls->view) A->ops->view = plan->parent.view;
+  if (A->ops->viewnative == cls->view) A->ops->viewnative = plan->parent.view; /* behind a view operation of the user */
   AIJTCUGiveDestroyBack(A, MatDestroy_AIJTCU);
 }
 

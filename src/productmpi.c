@@ -250,7 +250,7 @@ static PetscErrorCode AIJTCUHaloTakes(Mat C, const AIJTCUPlan *plan, PetscBool *
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C->product->B, MATMPIDENSE, &mpidense));
   if (AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) why = "as set";
-  else if (!mpidense || !C->product->A->assembled) why = "the operands are not parallel and assembled";
+  else if (!mpidense) why = "the dense operand is not parallel";
   else {
     PetscCall(AIJTCUIsAtHome(C->product->A, plan, &home));
     if (!home) why = "the matrix is bound to the host";

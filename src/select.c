@@ -27,7 +27,8 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   C->ops->productsymbolic = NULL;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));
-  if (plan[0] && (dense || transposed)) {
+  /* what follows from the pattern is asked for when it is there */
+  if (plan[0] && operand[0]->assembled && (dense || transposed)) {
     if (plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0], transposed));
     else PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
   }

@@ -100,14 +100,32 @@ static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   A matrix whose values are still collected in a hash table has no pattern to copy. PETSc puts the operations of such a
+   matrix aside when it is set up, so the new one has ours before that
+*/
+static PetscErrorCode AIJTCUDuplicateHash(Mat A, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetLayouts(*B, A->rmap, A->cmap));
+  PetscCall(MatSetType(*B, ((PetscObject)A)->type_name));
+  PetscCall(MatSetOption(*B, MAT_STRUCTURE_ONLY, A->structure_only));
+  PetscCall(MatSetUp(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
 {
   AIJTCUPlan *plan, *bplan;
+  PetscBool   ours;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
-  if (plan->owner || plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS); /* the parent wants its own type */
+  ours = (PetscBool)(!plan->owner && !plan->view_depth); /* otherwise the parent wants its own type */
+  if (A->hash_active && ours && plan->own_name) PetscCall(AIJTCUDuplicateHash(A, B));
+  else AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
   bplan->options = plan->options;

@@ -331,6 +331,31 @@ static PetscErrorCode TestName(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Quiet(Mat A, PetscViewer viewer)
+{
+  (void)A, (void)viewer;
+  return PETSC_SUCCESS;
+}
+
+/* PETSc puts a view operation of the user before ours, which is the native one from then on. It goes with the type */
+static PetscErrorCode TestNativeView(void)
+{
+  Mat         A;
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 20, 20, &A));
+  PetscCall(MatSetOperation(A, MATOP_VIEW, (PetscErrorCodeFn *)Quiet));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A));
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_NATIVE));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerPopFormat(viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt m = 90, n = 90;
@@ -341,6 +366,7 @@ int main(int argc, char **argv)
   PetscCall(TestFactor());
   PetscCall(TestOwnDestroy(m));
   PetscCall(TestName());
+  PetscCall(TestNativeView());
   PetscCall(PetscFinalize());
   return 0;
 }
