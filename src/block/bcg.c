@@ -321,16 +321,35 @@ static PetscErrorCode AIJTCUNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
     PetscReal sum = 0;
 
     for (PetscInt i = 0; i < N; i++) sum += PetscSqr(PetscRealPart(b->next[j * N + i]));
-    c->norm[j]  = PetscSqrtReal(sum);
-    b->known[j] = (PetscBool)(b->lost[j] <= 0.01 * c->norm[j]);
+    c->norm[j]  = ksp->normtype == KSP_NORM_NONE ? 0 : PetscSqrtReal(sum);
+    b->known[j] = (PetscBool)(ksp->normtype == KSP_NORM_NONE || b->lost[j] <= 0.01 * c->norm[j]);
   }
-  if (ksp->normtype == KSP_NORM_NATURAL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->normtype == KSP_NORM_NATURAL || ksp->normtype == KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSmallTimes(N, b->norms, b->C, b->temp));
   for (PetscInt j = 0; j < N; j++) {
     PetscReal sum = 0;
 
     for (PetscInt i = 0; i < N; i++) sum += PetscRealPart(b->C[j * N + i] * b->temp[j * N + i]);
     c->norm[j] = PetscSqrtReal(PetscMax(sum, 0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Norms of the residual that the iteration begins with: its columns are not mixed yet. So they are known before any
+   factorization, and a column that is solved ends even if that breaks down
+*/
+static PetscErrorCode AIJTCUFirstNormsBCG(KSP ksp, AIJTCUBlockKSP *s)
+{
+  AIJTCUBCG         *b       = (AIJTCUBCG *)s->data;
+  AIJTCUColumns     *c       = &s->columns;
+  const PetscBool    natural = (PetscBool)(ksp->normtype == KSP_NORM_NATURAL);
+  const PetscScalar *norms   = natural ? b->G : b->norms;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < b->N; j++) {
+    c->norm[j]  = ksp->normtype == KSP_NORM_NONE ? 0 : PetscSqrtReal(PetscAbsScalar(norms[j * b->N + j]));
+    b->known[j] = PETSC_TRUE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -438,13 +457,13 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     PetscCall(AIJTCUFetchBCG(ksp, s, *its, Qn[0], Z, first ? NULL : S[0], X));
     if (first) PetscCall(AIJTCUStopNaNs(ksp, s, *its, &again));
     if (again) break;
-    if (c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
+    if (!first && c->nactive) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (!c->nactive) break;
-    for (PetscInt j = 0; j < N; j++) c->norm[j] = 0;
-    if (ksp->normtype != KSP_NORM_NONE) PetscCall(AIJTCUNormsBCG(ksp, s));
-    for (PetscInt j = 0; j < N; j++) b->known[j] = (PetscBool)(b->known[j] || first || ksp->normtype == KSP_NORM_NONE);
+    if (first) PetscCall(AIJTCUFirstNormsBCG(ksp, s));
+    else PetscCall(AIJTCUNormsBCG(ksp, s));
     PetscCall(AIJTCUTestBCG(ksp, s, *its, b->known, &again));
     if (again) break;
+    if (first) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));
     if (!c->nactive) break;

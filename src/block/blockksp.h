@@ -75,9 +75,8 @@ typedef struct {
   PetscInt nsquares; /* matrices with as many rows and columns as the block has columns, behind the scalars */
 } AIJTCUBlockNeeds;
 
-/* Where the blocks of the last solve were: of B and X */
+/* Where the blocks of the last solve were: of B and X. All processes have the same answer */
 typedef struct {
-  PetscObjectId    id[2];
   PetscBool        given_device[2], bound[2];
   PetscBool        device; /* where A works */
   AIJTCUBlockNeeds needs;
@@ -139,6 +138,7 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCDiagonal(KSP, AIJTCUBlockKSP *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP, AIJTCUBlockKSP *, PetscInt *, Vec *);
+PETSC_INTERN PetscErrorCode AIJTCUBlockSmoothed(KSP, AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockBAorAB(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockResidual(KSP, AIJTCUBlockKSP *, PetscBool, Mat, Mat, Mat, Mat *);
 
