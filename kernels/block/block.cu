@@ -610,36 +610,14 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
   return HRPB_SUCCESS;
 }
 
-/* Copies in two dimensions are limited in the distance of the columns */
-static bool InTwoDimensions(int64_t ld)
-{
-  return ld <= (int64_t)(INT32_MAX / sizeof(HrpbScalar));
-}
-
 static HrpbError Copy(const BlockShape *s, BlockIn X, BlockOut Y)
 {
-  const size_t size = sizeof(HrpbScalar);
-
-  if (IsEmpty(s) || X.array == Y.array) return HRPB_SUCCESS;
-  if (InTwoDimensions(std::max(X.ld, Y.ld))) {
-    HrpbCallCuda(cudaMemcpy2DAsync(Y.array, size * Y.ld, X.array, size * X.ld, size * s->n, s->N, cudaMemcpyDeviceToDevice, s->stream));
-    return HRPB_SUCCESS;
-  }
-  for (int64_t j = 0; j < s->N; j++) HrpbCallCuda(cudaMemcpyAsync(Y.array + j * Y.ld, X.array + j * X.ld, size * s->n, cudaMemcpyDeviceToDevice, s->stream));
-  return HRPB_SUCCESS;
+  return IsEmpty(s) || X.array == Y.array ? HRPB_SUCCESS : HrpbCopyColumns(Y.array, Y.ld, X.array, X.ld, s->n, s->N, s->stream);
 }
 
 static HrpbError Zero(const BlockShape *s, BlockOut Y)
 {
-  const size_t size = sizeof(HrpbScalar);
-
-  if (IsEmpty(s)) return HRPB_SUCCESS;
-  if (InTwoDimensions(Y.ld)) {
-    HrpbCallCuda(cudaMemset2DAsync(Y.array, size * Y.ld, 0, size * s->n, s->N, s->stream));
-    return HRPB_SUCCESS;
-  }
-  for (int64_t j = 0; j < s->N; j++) HrpbCallCuda(cudaMemsetAsync(Y.array + j * Y.ld, 0, size * s->n, s->stream));
-  return HRPB_SUCCESS;
+  return IsEmpty(s) ? HRPB_SUCCESS : HrpbZeroColumns(Y.array, Y.ld, s->n, s->N, s->stream);
 }
 
 static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *to, BlockIn X, BlockOut Y)
@@ -672,10 +650,14 @@ static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar
 
 static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
 {
+  enum {
+    MOST = 1 << 15 /* numbers of entries are 32 bits */
+  };
   const size_t     bytes = sizeof(HrpbScalar) * (size_t)(s->N * s->N + s->N);
   const InvertArgs a     = {*t, s->N, bytes <= SHARED};
 
   if (s->N == 0) return HRPB_SUCCESS;
+  if (s->N > MOST) return HRPB_ERR_UNSUPPORTED;
   if (s->N <= HRPB_LANES) InvertFewKernel<<<1, THREADS, 0, s->stream>>>(a);
   else InvertKernel<<<1, THREADS, a.shared ? bytes : 0, s->stream>>>(a);
   HrpbCallCuda(cudaGetLastError());

@@ -131,7 +131,7 @@ typedef struct {
 
   /*
      Invert a positive definite matrix. It is one if all pivots are positive; those behind the rank are one. With any
-     other, inverse and step are zero, and pivots end with one that is not positive or NaN
+     other, inverse and step are zero, and one of the pivots is not positive, or NaN. At most 32768 rows
   */
   HrpbError (*invert)(const BlockShape *, const BlockInvert *);
 

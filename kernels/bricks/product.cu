@@ -51,10 +51,7 @@ HrpbError ProductOf(const SpmmMatrix *A, const SpmmOperands *o, void *work, cuda
 
 HrpbError ProductWithoutBricks(const Product *p)
 {
-  const size_t  size = sizeof(HrpbScalar);
   const int64_t rows = p->h->nrows;
 
-  if (p->crow == 1) HrpbCallCuda(cudaMemset2DAsync(p->C, size * p->ldc, 0, size * rows, p->N, p->stream));
-  else HrpbCallCuda(cudaMemset2DAsync(p->C, size * p->crow, 0, size * p->N, rows, p->stream));
-  return HRPB_SUCCESS;
+  return p->crow == 1 ? HrpbZeroColumns(p->C, p->ldc, rows, p->N, p->stream) : HrpbZeroColumns(p->C, p->crow, p->N, rows, p->stream);
 }

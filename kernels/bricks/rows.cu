@@ -39,7 +39,6 @@ static HrpbError WorkBytes(const SpmmMatrix *A, const SpmmOperands *o, size_t *b
 */
 static HrpbError MakeRows(const SpmmOperands *o, HrpbScalar *R, Product *p)
 {
-  const size_t  size = sizeof(HrpbScalar);
   const int32_t ldr  = LeadingDimension(o->N), nrows = p->h->ncols;
 
   p->ldb = 1;
@@ -51,8 +50,7 @@ static HrpbError MakeRows(const SpmmOperands *o, HrpbScalar *R, Product *p)
   p->brow   = ldr;
   p->behind = o->X.layout == SPMM_COLUMN_MAJOR;
   if (p->behind) return RowMajor(o->X.array, o->X.ld, nrows, p->N, R, nrows, ldr, p->stream);
-  HrpbCallCuda(cudaMemcpy2DAsync(R, size * ldr, o->X.array, size * o->X.ld, size * o->N, nrows, cudaMemcpyDeviceToDevice, p->stream));
-  return HRPB_SUCCESS;
+  return HrpbCopyColumns(R, ldr, o->X.array, o->X.ld, o->N, nrows, p->stream);
 }
 
 template <int P> static HrpbError Run(const Product *p, const SpmmDevice *device)

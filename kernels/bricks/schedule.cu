@@ -15,7 +15,7 @@
 #include "product.cuh"
 
 enum {
-  MANY = 2, /* the fewest parts of a panel that is cut because of its length alone */
+  FEWEST = 2, /* parts of a panel that is cut because of its length alone */
 
   /*
      What panels are cut for: 132 multiprocessors, as an H200 has, with up to three thread blocks each. It is so on
@@ -33,11 +33,11 @@ enum {
 };
 
 namespace {
-/* What becomes of panels: those of many blocks and more are cut into equal parts of at most part blocks */
+/* What becomes of panels: those of from blocks and more are cut into equal parts of at most part blocks */
 struct Cuts {
-  uint32_t many, part;
+  uint32_t from, part;
 
-  uint32_t Parts(uint32_t nblocks) const { return nblocks < many ? 1 : (nblocks + part - 1) / part; }
+  uint32_t Parts(uint32_t nblocks) const { return nblocks < from ? 1 : (nblocks + part - 1) / part; }
 };
 } // namespace
 
@@ -174,7 +174,7 @@ static uint64_t Busiest(const std::vector<uint32_t> &work, size_t ctas, bool lon
 static uint64_t TimeOf(const std::vector<uint32_t> &panels, const Cuts &cuts, uint64_t most)
 {
   const Work            work    = WorkOf(panels, cuts);
-  const uint64_t        combine = panels.size() > cuts.many ? COMBINE_BLOCKS : 0; /* the longest panel is cut */
+  const uint64_t        combine = panels.size() > cuts.from ? COMBINE_BLOCKS : 0; /* the longest panel is cut */
   std::vector<uint32_t> sorted;
   uint64_t              blocks = 0;
 
@@ -193,7 +193,7 @@ static uint64_t TimeOf(const std::vector<uint32_t> &panels, const Cuts &cuts, ui
 static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &panels)
 {
   const uint32_t most  = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
-  Cuts           best  = {MANY * most, most};
+  Cuts           best  = {FEWEST * most, most};
   uint64_t       least = TimeOf(panels, best, UINT64_MAX);
 
   for (uint32_t part = 3 * most / 2; part >= LEAST_PART; part = 3 * part / 4) {
@@ -230,7 +230,7 @@ static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   std::vector<uint32_t>   start, panels;
   std::vector<WorkItem>   items;
   std::vector<SplitPanel> split;
-  Cuts                    cuts = {MANY * most, most};
+  Cuts                    cuts = {FEWEST * most, most};
   bool                    longest_first = false;
 
   s->nitems = h->npanels;

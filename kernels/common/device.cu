@@ -27,6 +27,35 @@ HrpbError HrpbBring(void *to, const void *from, size_t bytes, HrpbStream stream)
   return HRPB_SUCCESS;
 }
 
+static bool InTwoDimensions(int64_t ld)
+{
+  return ld <= (int64_t)(INT32_MAX / sizeof(HrpbScalar));
+}
+
+HrpbError HrpbCopyColumns(HrpbScalar *to, int64_t ldto, const HrpbScalar *from, int64_t ldfrom, int64_t rows, int64_t columns, HrpbStream stream)
+{
+  const size_t size = sizeof(HrpbScalar);
+
+  if (!rows || !columns) return HRPB_SUCCESS;
+  if (InTwoDimensions(ldto > ldfrom ? ldto : ldfrom)) HrpbCallCuda(cudaMemcpy2DAsync(to, size * ldto, from, size * ldfrom, size * rows, columns, cudaMemcpyDeviceToDevice, stream));
+  else {
+    for (int64_t j = 0; j < columns; j++) HrpbCallCuda(cudaMemcpyAsync(to + j * ldto, from + j * ldfrom, size * rows, cudaMemcpyDeviceToDevice, stream));
+  }
+  return HRPB_SUCCESS;
+}
+
+HrpbError HrpbZeroColumns(HrpbScalar *to, int64_t ldto, int64_t rows, int64_t columns, HrpbStream stream)
+{
+  const size_t size = sizeof(HrpbScalar);
+
+  if (!rows || !columns) return HRPB_SUCCESS;
+  if (InTwoDimensions(ldto)) HrpbCallCuda(cudaMemset2DAsync(to, size * ldto, 0, size * rows, columns, stream));
+  else {
+    for (int64_t j = 0; j < columns; j++) HrpbCallCuda(cudaMemsetAsync(to + j * ldto, 0, size * rows, stream));
+  }
+  return HRPB_SUCCESS;
+}
+
 static __global__ void AnyKernel() { }
 
 static HrpbError Attribute(cudaDeviceAttr attribute, int device, int *x)

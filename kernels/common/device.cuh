@@ -92,6 +92,10 @@ static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
 /* Bring numbers from the device to the host. Waits for them, and so for all work before */
 HrpbError HrpbBring(void *to, const void *from, size_t bytes, HrpbStream stream);
 
+/* Copy, or set to zero, columns of so many rows, with any leading dimension. Copies in two dimensions are limited there */
+HrpbError HrpbCopyColumns(HrpbScalar *to, int64_t ldto, const HrpbScalar *from, int64_t ldfrom, int64_t rows, int64_t columns, HrpbStream stream);
+HrpbError HrpbZeroColumns(HrpbScalar *to, int64_t ldto, int64_t rows, int64_t columns, HrpbStream stream);
+
 /*
    a[i] = a[0] + ... + a[i - 1], i <= n: the last number is the sum of all, and need not be set before. The same for b
    with m, unless b is NULL. Short arrays take one launch, and no memory. See scan.cuh for other types

@@ -269,6 +269,15 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
     AddChunks(term, marks, length);
     __syncthreads();
   }
+  /*
+     Leave zeros behind. cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written: for
+     32 rows the place of the last of these. Where the word is not zero it may leave out a row. volatile, because nobody
+     here reads the zeros
+  */
+  const auto leave_zeros = [&]() {
+    for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) ((volatile HrpbInt *)rowptr)[i] = 0;
+  };
+
   if (s.slot >= 0) { /* parts of a row that CsrCombineRun() puts together */
     const int32_t n = (length + a.part_entries - 1) / a.part_entries;
 
@@ -279,6 +288,7 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
 
       if (i < n && lane == 0) a.partial[s.slot + i + blockIdx.y * a.ldpartial] = sum;
     }
+    leave_zeros();
     return;
   }
   for (int32_t first = 0; first < nrows; first += ROWS) {
@@ -292,12 +302,7 @@ template <Adding HOW> static __global__ void __launch_bounds__(DIRECT_THREADS, 8
     else cut[atomicAdd(&ncut, 1)] = {i, begin, end};
   }
   __syncthreads();
-  /*
-     Leave zeros behind. cusparseSpMV() of cuSPARSE 12.6 looks at a word of shared memory that it has not written: for
-     32 rows the place of the last of these. Where the word is not zero it may leave out a row. volatile, because nobody
-     here reads the zeros
-  */
-  for (int32_t i = thread; i <= nrows; i += DIRECT_THREADS) ((volatile HrpbInt *)rowptr)[i] = 0;
+  leave_zeros();
   if constexpr (HOW == BY_CHUNKS) {
     for (int32_t first = thread / HRPB_LANES * (HRPB_LANES / CSR_COMBINE_LANES); first < ncut; first += DIRECT_THREADS / CSR_COMBINE_LANES) {
       const int32_t    i   = first + thread % HRPB_LANES / CSR_COMBINE_LANES;

@@ -68,10 +68,11 @@ struct PanelRow {
 /* start: the first entry of all */
 static __device__ __forceinline__ PanelRow RowOfThread(const PanelA &a, int32_t panel, HrpbInt start)
 {
-  PanelRow r;
+  const int64_t row = (int64_t)panel * a.panel_rows + threadIdx.x;
+  PanelRow      r;
 
-  r.row     = panel * a.panel_rows + threadIdx.x;
-  r.in      = (int32_t)threadIdx.x < a.panel_rows && r.row < a.nrows;
+  r.row     = (int32_t)row;
+  r.in      = (int32_t)threadIdx.x < a.panel_rows && row < a.nrows;
   r.begin   = r.in ? __ldg(a.rowptr + r.row) : start;
   r.length  = r.in ? (int32_t)(__ldg(a.rowptr + r.row + 1) - r.begin) : 0;
   r.longest = __reduce_max_sync(HRPB_ALL_LANES, r.length);
@@ -186,7 +187,7 @@ static inline PanelA PanelAOf(const SpmmMatrix *A)
 
 static inline PanelB PanelBOf(const CsrSchedule *s, int64_t N, const HrpbScalar *B, int64_t ldb)
 {
-  return {B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, ldb, s->ncols, (s->nrows + s->panel_rows - 1) / s->panel_rows, (int32_t)N};
+  return {B, (const uint32_t *)s->run_ptr, (const CsrRun *)s->runs, ldb, s->ncols, (int32_t)(((int64_t)s->nrows + s->panel_rows - 1) / s->panel_rows), (int32_t)N};
 }
 
 /* Bytes of a column in shared memory, for the most rows of B that a panel needs */

@@ -186,8 +186,8 @@ static __global__ void __launch_bounds__(SCAN_THREADS) PlaceChildren(Search s, L
     if (threadIdx.x == 0) *next = *level;
     return;
   }
-  for (int32_t first = begin; first < end; first += SCAN_THREADS) {
-    const int32_t  at  = first + (int32_t)threadIdx.x;
+  for (int64_t first = begin; first < end; first += SCAN_THREADS) {
+    const int64_t  at  = first + threadIdx.x;
     const uint32_t own = at < end ? s.behind[at + 1] : 0, upto = HrpbWarpInclusiveSum(own);
     uint32_t       before = total + upto - own;
 
@@ -422,7 +422,8 @@ typedef struct {
 } Matrix;
 } // namespace
 
-static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix *m, cudaStream_t stream, HrpbReordered *c)
+/* The number of entries. Those of 64-bit indices may be too many */
+static HrpbError CountEntries(const HrpbInt *rowptr, cudaStream_t stream, HrpbReordered *c)
 {
   HrpbInt first, end;
 
@@ -430,6 +431,11 @@ static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix
   HrpbCall(HrpbBring(&end, rowptr + c->n, sizeof(end), stream));
   if (end - first > INT32_MAX) return HRPB_ERR_UNSUPPORTED;
   c->nnz = end - first;
+  return HRPB_SUCCESS;
+}
+
+static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix *m, cudaStream_t stream, HrpbReordered *c)
+{
   HrpbCall(HrpbAllocate(&c->rowptr, (int64_t)c->n + 1, stream));
   HrpbCall(HrpbAllocate(&c->colidx, c->nnz, stream));
   HrpbCall(HrpbAllocate(&c->entry, c->nnz, stream));
@@ -456,6 +462,7 @@ static HrpbError Reorder(const HrpbInt *rowptr, const HrpbInt *colidx, int32_t m
   err        = AllocateSearch(&s, stream);
   if (!err) err = FindOrder(&s, most_levels, &c->levels, stream);
   HrpbCall(HrpbFree(s.parent, err, stream));
+  if (sizeof(HrpbInt) == 4) HrpbCall(CountEntries(rowptr, stream, c)); /* a wait that most searches do without */
   err = MakeMatrix(rowptr, colidx, &m, stream, c);
   err = HrpbFree(m.renamed, err, stream);
   HrpbCall(HrpbFree(m.entry, err, stream));
@@ -472,7 +479,8 @@ HrpbError HrpbReorderDevice(int64_t n, const HrpbInt *rowptr, const HrpbInt *col
   if (n >= INT32_MAX) return HRPB_ERR_OVERFLOW;
   if (n == 0) return HRPB_ERR_UNSUPPORTED;
   c->n = (int32_t)n;
-  err  = Reorder(rowptr, colidx, most_levels, stream, c);
+  err  = sizeof(HrpbInt) > 4 ? CountEntries(rowptr, stream, c) : HRPB_SUCCESS;
+  if (!err) err = Reorder(rowptr, colidx, most_levels, stream, c);
   if (err) HrpbReorderDestroyDevice(c, stream);
   return err;
 }

@@ -35,46 +35,46 @@ template <int L> static __global__ void __launch_bounds__(MAP_THREADS) MapRows(S
   const int64_t row  = ((int64_t)blockIdx.x * MAP_THREADS + threadIdx.x) / L;
   const int     lane = threadIdx.x % L;
   HrpbScalar    most = -(HrpbScalar)INFINITY, sum = 0;
-  HrpbInt       begin[2] = {}, end[2] = {};
+  int64_t       begin[2] = {}, end[2] = {};
 
 #pragma unroll
   for (int b = 0; b < 2; b++) {
     if (row < r.nrows && r.rowptr[b]) {
-      begin[b] = r.rowptr[b][row] + lane;
+      begin[b] = (int64_t)r.rowptr[b][row] + lane;
       end[b]   = r.rowptr[b][row + 1];
     }
   }
   switch (map) {
   case SAMPLED_SOFTMAX:
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) most = r.out[b][e] > most ? r.out[b][e] : most;
+      for (int64_t e = begin[b]; e < end[b]; e += L) most = r.out[b][e] > most ? r.out[b][e] : most;
     }
     most = MostOfLanes<L>(most);
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) sum += r.out[b][e] = exp(r.out[b][e] - most);
+      for (int64_t e = begin[b]; e < end[b]; e += L) sum += r.out[b][e] = exp(r.out[b][e] - most);
     }
     sum = SumOfLanes<L>(sum);
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) r.out[b][e] /= sum;
+      for (int64_t e = begin[b]; e < end[b]; e += L) r.out[b][e] /= sum;
     }
     break;
   case SAMPLED_SOFTMAX_GRADIENT:
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) sum += r.in[b][e] * r.out[b][e];
+      for (int64_t e = begin[b]; e < end[b]; e += L) sum += r.in[b][e] * r.out[b][e];
     }
     sum = SumOfLanes<L>(sum);
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.in[b][e] * (r.out[b][e] - sum);
+      for (int64_t e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.in[b][e] * (r.out[b][e] - sum);
     }
     break;
   case SAMPLED_LEAKY_RELU:
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.out[b][e] > 0 ? r.out[b][e] : slope * r.out[b][e];
+      for (int64_t e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.out[b][e] > 0 ? r.out[b][e] : slope * r.out[b][e];
     }
     break;
   case SAMPLED_LEAKY_RELU_GRADIENT:
     for (int b = 0; b < 2; b++) {
-      for (HrpbInt e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.in[b][e] > 0 ? r.out[b][e] : slope * r.out[b][e];
+      for (int64_t e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.in[b][e] > 0 ? r.out[b][e] : slope * r.out[b][e];
     }
     break;
   }

@@ -423,13 +423,13 @@ HrpbError VectorPlanDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, 
   memset(v, 0, sizeof(*v));
   if (nrows < 0 || ncols < 0) return HRPB_ERR_CSR;
   if (nrows >= INT32_MAX || ncols >= INT32_MAX) return HRPB_ERR_OVERFLOW;
-  if (nrows == 0) return HRPB_SUCCESS;
-  HrpbCall(CheckKernels());
+  if (nrows) HrpbCall(CheckKernels());
   v->nrows = (int32_t)nrows;
   v->ncols = (int32_t)ncols;
-  err      = MakePlan(rowptr, &c, stream, v);
-  err      = HrpbFree(c.lengths, err, stream);
-  err      = HrpbFree(c.needs, err, stream);
+  if (nrows == 0) return HRPB_SUCCESS;
+  err = MakePlan(rowptr, &c, stream, v);
+  err = HrpbFree(c.lengths, err, stream);
+  err = HrpbFree(c.needs, err, stream);
   if (err) VectorPlanDestroyDevice(v, stream);
   return err;
 }

@@ -24,16 +24,22 @@ static __global__ void __launch_bounds__(HRPB_THREADS) ListEntries(const HrpbInt
   }
 }
 
-/* Columns of the transpose, and where its rows begin: rows behind the last sorted column, up to this one, begin here */
+/* Columns of the transpose, and where its rows begin */
 static __global__ void __launch_bounds__(HRPB_THREADS) MakeRows(const HrpbInt *rowptr, int32_t nrows, int32_t ncols, int64_t nnz, const uint32_t *sorted, const int32_t *map, HrpbInt *to_rowptr, HrpbInt *to_colidx)
 {
   const HrpbInt first = rowptr[0];
 
-  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k <= nnz; k += (int64_t)gridDim.x * HRPB_THREADS) {
-    const int64_t before = k > 0 ? (int64_t)sorted[k - 1] : -1, row = k < nnz ? (int64_t)sorted[k] : ncols;
+  for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to_colidx[k] = (HrpbInt)HrpbRowOfEntry(rowptr, nrows, first + map[k]);
+  for (int64_t r = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; r <= ncols; r += (int64_t)gridDim.x * HRPB_THREADS) {
+    int64_t begin = 0;
 
-    for (int64_t r = before + 1; r <= row; r++) to_rowptr[r] = (HrpbInt)k;
-    if (k < nnz) to_colidx[k] = (HrpbInt)HrpbRowOfEntry(rowptr, nrows, first + map[k]);
+    for (int64_t end = nnz; begin < end;) { /* the first entry of column r or behind it */
+      const int64_t middle = begin + (end - begin) / 2;
+
+      if (sorted[middle] < (uint32_t)r) begin = middle + 1;
+      else end = middle;
+    }
+    to_rowptr[r] = (HrpbInt)begin;
   }
 }
 
@@ -44,7 +50,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const HrpbScal
 
 static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sort *s, cudaStream_t stream, const VectorPlan *v, VectorTranspose *t)
 {
-  const unsigned grid = HrpbGrid(v->nnz + 1, HRPB_THREADS);
+  const unsigned grid = HrpbGrid(v->nnz > v->ncols ? v->nnz : v->ncols + (int64_t)1, HRPB_THREADS);
   int            bits = 1;
 
   while (bits < 31 && v->ncols > 1ll << bits) bits++;

@@ -102,7 +102,7 @@ static __device__ __forceinline__ void VectorStore(const VectorProduct &a, int32
 
     sum = 0;
 #pragma unroll 1
-    for (HrpbInt k = a.rowptr[row]; k < end; k++) sum = fma(a.values[k], a.x[a.colidx[k]], sum);
+    for (HrpbInt k = a.rowptr[row]; k < end && !isnan(sum); k++) sum = fma(a.values[k], a.x[a.colidx[k]], sum);
     if (isnan(sum)) sum = (HrpbScalar)NAN;
   }
   a.y[row] = a.y0 ? a.y0[row] + sum : sum;

@@ -203,6 +203,23 @@ static void TestTranspose(const Matrix *A, const VectorPlan *plan, const HrpbInt
   VectorTransposeDestroyDevice(&t, NULL);
 }
 
+/* The transpose of a matrix without rows has rows without entries */
+static void TestNoRows(void)
+{
+  const int64_t   ncols = 5;
+  HrpbInt        *rowptr = Upload(std::vector<HrpbInt>{0}), *colidx = Upload(std::vector<HrpbInt>());
+  VectorPlan      plan;
+  VectorTranspose t;
+
+  Check(VectorPlanDevice(0, ncols, rowptr, NULL, &plan));
+  Check(VectorTransposeDevice(rowptr, colidx, NULL, &plan, &t));
+  Report(plan.ncols == ncols && t.plan.nrows == ncols && Download(t.rowptr, ncols + 1) == std::vector<HrpbInt>(ncols + 1, 0), "wrong transpose", "no rows");
+  VectorTransposeDestroyDevice(&t, NULL);
+  VectorPlanDestroyDevice(&plan, NULL);
+  cudaFree(rowptr);
+  cudaFree(colidx);
+}
+
 enum Kind {
   PLAIN,
   NODES, /* rows come in nodes that pay */
@@ -445,6 +462,7 @@ int main(int argc, char **argv)
   if (argc > 1 && !small_run) return Times(argc, argv);
   TestRefused();
   TestStaged();
+  TestNoRows();
   TestMatrix(Make("band", 333, 333, Band), PLAIN);
   TestMatrix(Make("nothing", 40, 30, Nothing), NODES);
   TestMatrix(Grid("27 points, 3 unknowns", 4, 3, true), NODES, 5);
