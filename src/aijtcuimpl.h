@@ -163,6 +163,7 @@ typedef struct {
 PETSC_INTERN void           AIJTCUSetClass(const AIJTCUClass *);
 PETSC_INTERN PetscErrorCode AIJTCUGetPlan(Mat, AIJTCUPlan **); /* NULL where there is none */
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
+PETSC_INTERN PetscErrorCode AIJTCUComposedData(PetscObject, const char[], size_t, void **);
 PETSC_INTERN PetscErrorCode AIJTCUAttach(Mat, AIJTCUKind, PetscBool, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUDetach(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUInherit(Mat, Mat);
@@ -414,6 +415,8 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceEnd(struct CUstream_st *);
       PetscCall(ierr_); \
     } while (0)
 
+PETSC_INTERN PetscErrorCode AIJTCUAllocated(int, void **);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceRuns(PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMalloc(size_t, struct CUstream_st *, void **);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceList(const PetscInt[], PetscInt, struct CUstream_st *, PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUWorkspaceGet(size_t, struct CUstream_st *, void **);

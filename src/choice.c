@@ -203,7 +203,7 @@ HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
 {
   const MatAIJTCUFormat *s = &o->format;
 
-  if (!s->brick_rows) return (HrpbParams){8, 64, 32, 1};
+  if (!s->brick_rows) return HrpbReferenceParams();
   return (HrpbParams){(int32_t)s->brick_rows, (int32_t)s->panel_rows, (int32_t)s->block_cols, (int32_t)s->window_cols};
 }
 

@@ -122,9 +122,6 @@ typedef enum {
 
    A search for a reordering ends after order_levels levels. It also ends where neighbours share too little, unless the
    reordering is forced.
-
-   A tuning holds while precision and reorder are set as they were. Bricks have one format for all numbers of columns:
-   the first that won, zeros while none has.
 */
 typedef struct {
   PetscBool device;    /* its parent type is one of a device */

@@ -22,24 +22,11 @@ typedef struct {
   PetscObjectId    operand[3]; /* the operands then, 0 for one that is not there */
 } AIJTCUDelegated;
 
-static PetscErrorCode AIJTCUDelegatedDestroy(PetscCtxRt ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*(AIJTCUDelegated **)ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Ask again after each call of the parent: MatHeaderReplace() may have given C another header */
 static PetscErrorCode AIJTCUDelegatedGet(Mat C, AIJTCUDelegated **dp)
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)C, PRODUCT_KEY, (PetscObject *)&container));
-  if (!container) {
-    PetscCall(PetscNew(dp));
-    PetscCall(AIJTCUComposeData((PetscObject)C, PRODUCT_KEY, *dp, AIJTCUDelegatedDestroy));
-  } else PetscCall(PetscContainerGetPointer(container, dp));
+  PetscCall(AIJTCUComposedData((PetscObject)C, PRODUCT_KEY, sizeof(**dp), (void **)dp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

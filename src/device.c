@@ -6,6 +6,18 @@
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
+/* Whether the current device is one that the kernels run on */
+PetscErrorCode AIJTCUDeviceRuns(PetscBool *runs)
+{
+  const SpmmDevice *device;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  *runs = (PetscBool)(!err && device->code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;

@@ -16,24 +16,11 @@ typedef PetscErrorCode (*GetFactorFn)(Mat, MatFactorType, Mat *);
 static GetFactorFn         parent_getfactor[MAT_FACTOR_NUM_TYPES];
 static const MatFactorType ftypes[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
 
-static PetscErrorCode AIJTCUFactorDestroy(PetscCtxRt ctx)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*(struct _MatOps **)ctx));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The parent's operations of a factor, where ours are in their place */
 static PetscErrorCode AIJTCUFactorOps(Mat F, struct _MatOps **ops)
 {
-  PetscContainer container;
-
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)F, FACTOR_KEY, (PetscObject *)&container));
-  if (!container) {
-    PetscCall(PetscNew(ops));
-    PetscCall(AIJTCUComposeData((PetscObject)F, FACTOR_KEY, *ops, AIJTCUFactorDestroy));
-  } else PetscCall(PetscContainerGetPointer(container, ops));
+  PetscCall(AIJTCUComposedData((PetscObject)F, FACTOR_KEY, sizeof(**ops), (void **)ops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

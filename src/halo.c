@@ -12,7 +12,7 @@ static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supp
   PetscFunctionBegin;
   *supports = PETSC_TRUE;
   #if AIJTCU_HAVE_DEVICE
-  if (plan->device) PetscCall(AIJTCUHaloDeviceSupports(supports));
+  if (plan->device) PetscCall(AIJTCUDeviceRuns(supports));
   #else
   (void)plan;
   #endif

@@ -154,7 +154,6 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
 /*
    halodevice.c, where the library has kernels for a device
 
-   AIJTCUHaloDeviceSupports()  whether there are kernels for the current device
    AIJTCUHaloDeviceAllocate()  buffers of so many bytes on the device, or no memory for them
    AIJTCUHaloDeviceStage()     the same for those on the host, unless all neighbours lend each other memory
    AIJTCUHaloDeviceSums()      lets later work on the stream come after the last sums were taken
@@ -169,7 +168,6 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
    AIJTCUHaloDeviceCame()      copies what came to the host once more
    AIJTCUHaloDeviceSetSums()   copies sums for ghosts from the host
 */
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, const size_t[2], PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *, const size_t[2], PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSums(AIJTCUHalo *);

@@ -11,27 +11,6 @@
 #if AIJTCU_HAVE_HALO && AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
 
-PetscErrorCode AIJTCUHaloDeviceSupports(PetscBool *supports)
-{
-  const SpmmDevice *device;
-  HrpbError         err;
-
-  PetscFunctionBegin;
-  AIJTCUCallDevice(err, SpmmGetDevice(&device));
-  *supports = (PetscBool)(!err && device->code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What an allocation gave: NULL where there is not enough memory */
-static PetscErrorCode AIJTCUHaloAllocated(cudaError_t err, PetscScalar **p)
-{
-  PetscFunctionBegin;
-  if (err != cudaSuccess) *p = NULL;
-  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
-  else PetscCallCUDA(err);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What does not depend on the number of columns */
 static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
 {
@@ -57,7 +36,7 @@ static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, const size
   for (int i = 0; i < 2; i++) {
     AIJTCUHaloSide *s = &h->side[i];
 
-    PetscCall(AIJTCUHaloAllocated(cudaMalloc((void **)&s->device, bytes[i]), &s->device));
+    PetscCall(AIJTCUAllocated(cudaMalloc((void **)&s->device, bytes[i]), (void **)&s->device));
     if (h->place == AIJTCU_HALO_DEVICE) s->buffer = s->device;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,7 +61,7 @@ PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, const size_t bytes[2], Petsc
 
     s->messages = (PetscBool)(!h->direct || !AIJTCUHaloIsTaken(s, 0, AIJTCUHaloRows(s)));
     if (h->place == AIJTCU_HALO_DEVICE || !s->messages) continue;
-    PetscCall(AIJTCUHaloAllocated(cudaMallocHost((void **)&s->buffer, bytes[i]), &s->buffer));
+    PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&s->buffer, bytes[i]), (void **)&s->buffer));
     if (!s->buffer) *have = PETSC_FALSE;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

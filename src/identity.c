@@ -45,6 +45,17 @@ PetscErrorCode AIJTCUComposeData(PetscObject obj, const char key[], void *data, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is composed with an object under this key. If there is nothing, zeros are, which nobody need destroy */
+PetscErrorCode AIJTCUComposedData(PetscObject obj, const char key[], size_t bytes, void **data)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery(obj, key, data));
+  if (*data) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscCalloc(bytes, data));
+  PetscCall(AIJTCUComposeData(obj, key, *data, PetscCtxDestroyDefault));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscBool AIJTCUApplies(const AIJTCUPlan *plan, int where)
 {
   if ((where & AIJTCU_FOR_OWN) && !plan->own_name) return PETSC_FALSE;

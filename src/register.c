@@ -124,8 +124,24 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
 @*/
 PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
 {
-  const PetscLogEvent *const events[] = {&MAT_AIJTCU_Analyse, &MAT_AIJTCU_Build, &MAT_AIJTCU_Reorder, &MAT_AIJTCU_Tune, &MAT_AIJTCU_Refresh, &MAT_AIJTCU_Tcu, &MAT_AIJTCU_CSR, &MAT_AIJTCU_CuSPARSE, &MAT_AIJTCU_Sampled, &MAT_AIJTCU_Pack, &MAT_AIJTCU_Exchange, &MAT_AIJTCU_OffDiagonal};
-  PetscErrorCode (*create)(Mat)       = NULL;
+  static const struct {
+    const char    *name;
+    PetscLogEvent *event;
+  } events[] = {
+    {"MatTCUAnalyse",  &MAT_AIJTCU_Analyse    },
+    {"MatTCUBuild",    &MAT_AIJTCU_Build      },
+    {"MatTCUReorder",  &MAT_AIJTCU_Reorder    },
+    {"MatTCUTune",     &MAT_AIJTCU_Tune       },
+    {"MatTCURefresh",  &MAT_AIJTCU_Refresh    },
+    {"MatTCUBricks",   &MAT_AIJTCU_Tcu        },
+    {"MatTCUCSR",      &MAT_AIJTCU_CSR        },
+    {"MatTCUCuSPARSE", &MAT_AIJTCU_CuSPARSE   },
+    {"MatTCUSampled",  &MAT_AIJTCU_Sampled    },
+    {"MatTCUPack",     &MAT_AIJTCU_Pack       },
+    {"MatTCUExchange", &MAT_AIJTCU_Exchange   },
+    {"MatTCUOffDiag",  &MAT_AIJTCU_OffDiagonal}
+  };
+  PetscErrorCode (*create)(Mat) = NULL;
   PetscBool attach, view_choice;
 
   PetscFunctionBegin;
@@ -141,20 +157,11 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
   PetscCall(AIJTCUBlockRegister());
-  PetscCall(PetscLogEventRegister("MatTCUAnalyse", MAT_CLASSID, &MAT_AIJTCU_Analyse));
-  PetscCall(PetscLogEventRegister("MatTCUBuild", MAT_CLASSID, &MAT_AIJTCU_Build));
-  PetscCall(PetscLogEventRegister("MatTCUReorder", MAT_CLASSID, &MAT_AIJTCU_Reorder));
-  PetscCall(PetscLogEventRegister("MatTCUTune", MAT_CLASSID, &MAT_AIJTCU_Tune));
-  PetscCall(PetscLogEventRegister("MatTCURefresh", MAT_CLASSID, &MAT_AIJTCU_Refresh));
-  PetscCall(PetscLogEventRegister("MatTCUBricks", MAT_CLASSID, &MAT_AIJTCU_Tcu));
-  PetscCall(PetscLogEventRegister("MatTCUCSR", MAT_CLASSID, &MAT_AIJTCU_CSR));
-  PetscCall(PetscLogEventRegister("MatTCUCuSPARSE", MAT_CLASSID, &MAT_AIJTCU_CuSPARSE));
-  PetscCall(PetscLogEventRegister("MatTCUSampled", MAT_CLASSID, &MAT_AIJTCU_Sampled));
-  PetscCall(PetscLogEventRegister("MatTCUPack", MAT_CLASSID, &MAT_AIJTCU_Pack));
-  PetscCall(PetscLogEventRegister("MatTCUExchange", MAT_CLASSID, &MAT_AIJTCU_Exchange));
-  PetscCall(PetscLogEventRegister("MatTCUOffDiag", MAT_CLASSID, &MAT_AIJTCU_OffDiagonal));
   /* Not all processes have something to send, or a block that is not empty: with -log_sync they must not wait here */
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(events); i++) PetscCall(PetscLogEventSetCollective(*events[i], PETSC_FALSE));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(events); i++) {
+    PetscCall(PetscLogEventRegister(events[i].name, MAT_CLASSID, events[i].event));
+    PetscCall(PetscLogEventSetCollective(*events[i].event, PETSC_FALSE));
+  }
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
   /* This comes last and tells a further call that all is done. After an error that call begins again */

@@ -27,23 +27,12 @@ typedef struct {
   AIJTCUPatternKey s, c;
 } AIJTCUSampledSeen;
 
-static PetscErrorCode AIJTCUSampledSeenDestroy(PetscCtxRt seen)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscFree(*(void **)seen));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode AIJTCUSampledRemember(Mat S, Mat C)
 {
   AIJTCUSampledSeen *seen;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery((PetscObject)C, SAMPLED_KEY, &seen));
-  if (!seen) {
-    PetscCall(PetscNew(&seen));
-    PetscCall(AIJTCUComposeData((PetscObject)C, SAMPLED_KEY, seen, AIJTCUSampledSeenDestroy));
-  }
+  PetscCall(AIJTCUComposedData((PetscObject)C, SAMPLED_KEY, sizeof(*seen), (void **)&seen));
   PetscCall(AIJTCUPatternKeyGet(S, &seen->s));
   PetscCall(AIJTCUPatternKeyGet(C, &seen->c));
   PetscFunctionReturn(PETSC_SUCCESS);

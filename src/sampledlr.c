@@ -26,7 +26,7 @@ typedef struct {
   AIJTCUSampledLRKey once;
 } AIJTCUSampledLR;
 
-/* The state of a dense matrix and of its local one, which may be written alone. States only grow, and so does the sum */
+/* The states of a dense matrix and of its local one, which may be written alone. They only grow, and so does the sum */
 static PetscErrorCode AIJTCUSampledDenseState(Mat X, PetscObjectState *state)
 {
   PetscObjectState own = 0;
@@ -249,6 +249,8 @@ static PetscErrorCode AIJTCUSampledLRNew(Mat S, Mat X, Mat Y, PetscBool scale, A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatDuplicate_SampledLR(Mat, MatDuplicateOption, Mat *);
+
 /* The shell of lr. owned says whether it destroys lr */
 static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool *owned, Mat *M)
 {
@@ -265,11 +267,46 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
   PetscCall(MatShellSetOperation(*M, MATOP_MULT, (PetscErrorCodeFn *)MatMult_SampledLR));
   PetscCall(MatShellSetOperation(*M, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_SampledLR));
   PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_SampledLR));
+  PetscCall(MatShellSetOperation(*M, MATOP_DUPLICATE, (PetscErrorCodeFn *)MatDuplicate_SampledLR));
   PetscCall(MatShellSetOperation(*M, MATOP_GET_DIAGONAL_BLOCK, (PetscErrorCodeFn *)MatGetDiagonalBlock_SampledLR));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(dense); i++) {
     PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AB, NULL, MatMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
     PetscCall(MatShellSetMatProductOperation(*M, MATPRODUCT_AtB, NULL, MatTransposeMatMultNumeric_SampledLR, NULL, dense[i], dense[i]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSampledLRCreate(const Mat of[3], PetscBool scale, PetscBool softmax, Mat *M)
+{
+  AIJTCUSampledLR *lr    = NULL;
+  PetscBool        owned = PETSC_FALSE;
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  *M = NULL;
+  PetscCall(AIJTCUSampledLRNew(of[0], of[1], of[2], scale, &lr));
+  lr->softmax = softmax;
+  ierr        = AIJTCUSampledLRShell(of[0], lr, &owned, M);
+  if (ierr) {
+    (void)MatDestroy(M);
+    if (!owned) (void)AIJTCUSampledLRDestroy((void *)&lr);
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's duplicates share what is behind a shell. Ours may become a softmax, or be one no more. Scaling is copied */
+static PetscErrorCode MatDuplicate_SampledLR(Mat M, MatDuplicateOption op, Mat *N)
+{
+  AIJTCUSampledLR *lr;
+  PetscErrorCode   ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(M, &lr));
+  PetscCall(AIJTCUSampledLRCreate(lr->of, lr->scale, lr->softmax, N));
+  if (op == MAT_COPY_VALUES) ierr = MatCopy(M, *N, SAME_NONZERO_PATTERN);
+  if (ierr) (void)MatDestroy(N);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,8 +328,8 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
 
   Notes:
   `MatMult()`, `MatMultTranspose()`, `MatGetDiagonal()`, `MatGetDiagonalBlock()`, and `MatMatMult()` and
-  `MatTransposeMatMult()` with dense matrices work with `M`, and so do solvers that want these. Products are those of the
-  type of `S`: of `MATAIJTCU` on a device, for example.
+  `MatTransposeMatMult()` with dense matrices work with `M`, and so do solvers that want these. Products are those of
+  the type of `S`: of `MATAIJTCU` on a device, for example.
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
   `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a
@@ -310,9 +347,7 @@ static PetscErrorCode AIJTCUSampledLRShell(Mat S, AIJTCUSampledLR *lr, PetscBool
 @*/
 PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
 {
-  AIJTCUSampledLR *lr    = NULL;
-  PetscBool        owned = PETSC_FALSE;
-  PetscErrorCode   ierr;
+  const Mat of[3] = {S, X, Y};
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(S, MAT_CLASSID, 1);
@@ -322,13 +357,7 @@ PetscErrorCode MatCreateSampledLR(Mat S, Mat X, Mat Y, PetscBool scale, Mat *M)
   PetscAssertPointer(M, 5);
   *M = NULL;
   PetscCall(AIJTCUSampledCheckOperands(S, X, Y));
-  PetscCall(AIJTCUSampledLRNew(S, X, Y, scale, &lr));
-  ierr = AIJTCUSampledLRShell(S, lr, &owned, M);
-  if (ierr) {
-    (void)MatDestroy(M);
-    if (!owned) (void)AIJTCUSampledLRDestroy((void *)&lr);
-  }
-  PetscCall(ierr);
+  PetscCall(AIJTCUSampledLRCreate(of, scale, PETSC_FALSE, M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,17 +386,14 @@ static PetscErrorCode AIJTCUSampledLRContext(Mat M, AIJTCUSampledLR **lr)
 
   Level: intermediate
 
-  Notes:
+  Note:
   `MatSampledSoftmax()` says what softmax is. `MatMatMult()` with this operator is the attention of graph networks.
-
-  Copies that `MatDuplicate()` has made of the operator stay as they are.
 
 .seealso: `MATAIJTCU`, `MatCreateSampledLR()`, `MatSampledLRGetSoftmax()`, `MatSampledSoftmax()`
 @*/
 PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
 {
-  AIJTCUSampledLR *lr, *own;
-  PetscErrorCode   ierr;
+  AIJTCUSampledLR *lr;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(M, MAT_CLASSID, 1);
@@ -375,12 +401,10 @@ PetscErrorCode MatSampledLRSetSoftmax(Mat M, PetscBool softmax)
   PetscCall(AIJTCUSampledLRContext(M, &lr));
   PetscCheck(!softmax || !PetscDefined(USE_COMPLEX), PetscObjectComm((PetscObject)M), PETSC_ERR_SUP, "Complex numbers have no order");
   if (lr->softmax == softmax) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUSampledLRNew(lr->of[0], lr->of[1], lr->of[2], lr->scale, &own)); /* copies of M share lr with it */
-  own->softmax = softmax;
-  ierr         = MatShellSetContext(M, own);
-  if (ierr) (void)AIJTCUSampledLRDestroy((void *)&own);
-  PetscCall(ierr);
-  PetscCall(MatShellSetContextDestroy(M, AIJTCUSampledLRDestroy));
+  lr->softmax = softmax;
+  lr->fused   = PETSC_FALSE;
+  lr->whole   = PETSC_FALSE;
+  PetscCall(MatDestroy(&lr->C));
   PetscCall(PetscObjectStateIncrease((PetscObject)M));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

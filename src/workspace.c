@@ -62,16 +62,21 @@ static void AIJTCUTransfersFree(AIJTCUTransfers *t)
   memset(t, 0, sizeof(*t));
 }
 
+/* What a call of CUDA has allocated: NULL where there is not enough memory. err is a cudaError_t */
+PetscErrorCode AIJTCUAllocated(int err, void **p)
+{
+  PetscFunctionBegin;
+  if (err != cudaSuccess) *p = NULL;
+  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
+  else PetscCallCUDA((cudaError_t)err);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Device memory from the driver's pool, in the order of the stream. NULL where there is not enough */
 PetscErrorCode AIJTCUDeviceMalloc(size_t bytes, cudaStream_t stream, void **p)
 {
-  cudaError_t err;
-
   PetscFunctionBegin;
-  err = cudaMallocAsync(p, PetscMax(bytes, 1), stream);
-  if (err != cudaSuccess) *p = NULL;
-  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
-  else PetscCallCUDA(err);
+  PetscCall(AIJTCUAllocated(cudaMallocAsync(p, PetscMax(bytes, 1), stream), p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

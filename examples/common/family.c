@@ -4,7 +4,7 @@
 static const PetscInt sizes[] = {[GENERATE_ELASTICITY] = 64, [GENERATE_POISSON7] = 128, [GENERATE_STENCIL27] = 96, [GENERATE_DOF8] = 40, [GENERATE_BANDED] = 1 << 19, [GENERATE_RANDOM] = 1 << 19, [GENERATE_RMAT] = 1 << 19, [GENERATE_ARROW] = 1000000, [GENERATE_TETRA] = 64, [GENERATE_BLOCKARROW] = 1 << 19, [GENERATE_POWERLAW] = 1 << 19};
 
 /* "elasticity", or "elasticity-permuted" */
-PetscErrorCode FamilyFind(const char name[], GenerateKind *kind, PetscBool *permuted)
+static PetscErrorCode FamilyFind(const char name[], GenerateKind *kind, PetscBool *permuted)
 {
   char      base[64], *end;
   PetscBool found;

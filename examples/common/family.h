@@ -5,7 +5,6 @@
 
 #include "generate.h"
 
-PETSC_EXTERN PetscErrorCode FamilyFind(const char[], GenerateKind *, PetscBool *);
 PETSC_EXTERN PetscErrorCode FamilyCheck(PetscInt, char *const[]);
 PETSC_EXTERN PetscErrorCode FamilyStarts(const char[], PetscReal, PetscInt, PetscInt, PetscInt[]);
 PETSC_EXTERN PetscErrorCode FamilyRowsOf(const char[], PetscReal, PetscInt, PetscInt, PetscInt, GenerateCSR *);

@@ -13,7 +13,10 @@ struct WorkItem {
   int32_t  slot; /* -1 for a whole panel */
 };
 
-/* A panel that was cut. Its parts have the slots first, first + 1, ..., and its counters, one for each strip, come behind those of index panels */
+/*
+   A panel that was cut. Its parts have the slots first, first + 1, ... Its counters, one for each strip, come behind
+   those of index panels
+*/
 struct alignas(16) SplitPanel {
   int32_t panel, index, first, nslots;
 };

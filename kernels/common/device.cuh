@@ -92,7 +92,7 @@ static inline HrpbError HrpbFree(void *p, HrpbError before, HrpbStream stream)
 /* Bring numbers from the device to the host. Waits for them, and so for all work before */
 HrpbError HrpbBring(void *to, const void *from, size_t bytes, HrpbStream stream);
 
-/* Copy, or set to zero, columns of so many rows, with any leading dimension. Copies in two dimensions are limited there */
+/* Copy columns of so many rows, or zero them, with any leading dimension. Copies in two dimensions are limited there */
 HrpbError HrpbCopyColumns(HrpbScalar *to, int64_t ldto, const HrpbScalar *from, int64_t ldfrom, int64_t rows, int64_t columns, HrpbStream stream);
 HrpbError HrpbZeroColumns(HrpbScalar *to, int64_t ldto, int64_t rows, int64_t columns, HrpbStream stream);
 

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /*
-   rowptr and colidx have nrows rows and ncols columns, and rowptr begins with 0. Entry k of the transpose, to_rowptr [ncols + 1] and to_colidx,
-   is entry map[k] of the matrix. Columns ascend in its rows if no entry comes twice
+   rowptr and colidx have nrows rows and ncols columns, and rowptr begins with 0. Entry k of the transpose, to_rowptr
+   [ncols + 1] and to_colidx, is entry map[k] of the matrix. Columns ascend in its rows if no entry comes twice
 */
 void CsrTransposeHost(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *to_rowptr, HrpbInt *to_colidx, HrpbInt *map);
 

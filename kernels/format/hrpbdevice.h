@@ -87,8 +87,9 @@ enum {
 
 /*
    The formats that suit the kernels. Columns in runs: staged, or short where there are few panels. Columns that the
-   rows of a panel share, wherever they are: rows. Scattered columns: gathered
+   rows of a panel share, wherever they are: rows. Scattered columns: gathered. On the host bricks are a reference
 */
+HrpbParams HrpbReferenceParams(void);
 HrpbParams HrpbStagedParams(void);
 HrpbParams HrpbShortParams(void);
 HrpbParams HrpbRowsParams(void);

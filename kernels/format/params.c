@@ -3,6 +3,11 @@
 */
 #include "../spmm.h"
 
+HrpbParams HrpbReferenceParams(void)
+{
+  return (HrpbParams){8, 64, 32, 1};
+}
+
 HrpbParams HrpbStagedParams(void)
 {
   return (HrpbParams){16, 128, HRPB_STAGED_COLS, 8};

@@ -11,11 +11,6 @@
 
 static const SpmmModel *const models[] = {&h200, &h100};
 
-const SpmmModel *SpmmModelGet(int i)
-{
-  return i >= 0 && i < (int)(sizeof(models) / sizeof(models[0])) ? models[i] : NULL;
-}
-
 /* From 0, of the same, to 1, of numbers that have nothing to do with each other; 0 where one is not known */
 static double Apart(double x, double y)
 {
@@ -27,8 +22,8 @@ const SpmmModel *SpmmNearestModel(const char name[], int32_t cc, int32_t nsm, do
   const SpmmModel *nearest = NULL;
   double           least   = 0;
 
-  for (int i = 0; SpmmModelGet(i); i++) {
-    const SpmmModel *m = SpmmModelGet(i);
+  for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+    const SpmmModel *m = models[i];
     /*
        ten of compute capability are a generation; another name counts for less than one step of it, and more than all
        else

@@ -101,8 +101,6 @@ typedef struct {
   bool narrow_windows_save;
 } SpmmModel;
 
-const SpmmModel *SpmmModelGet(int i); /* NULL behind the last */
-
 /*
    The model of the device: compute capability comes first, then the name, then memory and multiprocessors. Never NULL
 */

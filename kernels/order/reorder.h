@@ -37,8 +37,9 @@ HrpbError HrpbSharedNeighboursDevice(int64_t n, const HrpbInt *rowptr, const Hrp
    neighbour in the level before, and rows with the same columns are side by side. The order follows from the CSR alone.
    The CSR is trusted, and its rows are sorted. Its pattern need not be symmetric.
 
-   Waits for the stream after 2, 4, 8, 16 levels and then after each 32. HRPB_ERR_UNSUPPORTED: there are more than most_levels, which is known
-   soon, or 2^31 entries. c is zeroed on any error. While it works it needs twice as much memory again as it keeps.
+   Waits for the stream after 2, 4, 8, 16 levels and then after each 32. HRPB_ERR_UNSUPPORTED: there are more than
+   most_levels, which is known soon, or 2^31 entries. c is zeroed on any error. While it works it needs twice as much
+   memory again as it keeps.
 */
 HrpbError HrpbReorderDevice(int64_t n, const HrpbInt *rowptr, const HrpbInt *colidx, int32_t most_levels, HrpbStream stream, HrpbReordered *c);
 void      HrpbReorderDestroyDevice(HrpbReordered *c, HrpbStream stream);

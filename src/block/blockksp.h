@@ -138,7 +138,6 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockMatMult(KSP, AIJTCUBlockKSP *, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCApply(KSP, Mat, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockPCDiagonal(KSP, AIJTCUBlockKSP *, Vec *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP, AIJTCUBlockKSP *, PetscInt *, Vec *);
-PETSC_INTERN PetscErrorCode AIJTCUBlockSmoothed(KSP, AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockBAorAB(KSP, AIJTCUBlockKSP *, Mat, Mat, Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUBlockResidual(KSP, AIJTCUBlockKSP *, PetscBool, Mat, Mat, Mat, Mat *);
 
@@ -156,6 +155,7 @@ PETSC_INTERN PetscErrorCode AIJTCUColumnsTest(KSP, AIJTCUBlockKSP *, PetscInt, P
 PETSC_INTERN PetscErrorCode AIJTCUColumnStop(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, KSPConvergedReason);
 PETSC_INTERN PetscErrorCode AIJTCUColumnStopNaN(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsStop(KSP, AIJTCUBlockKSP *, PetscInt, KSPConvergedReason);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsSmoothed(KSP, AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsEnd(KSP, AIJTCUBlockKSP *, Mat);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFree(AIJTCUColumns *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnByColumn(KSP, AIJTCUBlockKSP *, Mat, Mat);

@@ -115,7 +115,7 @@ static PetscErrorCode AIJTCUSmoothChebyshev(KSP ksp, AIJTCUBlockKSP *s, const AI
     if (known) PetscCall(AIJTCUBlockMatMult(ksp, s, from, W));
     PetscCall(AIJTCUBlockSmooth(s->ctx, to, known > 1 ? 1 - omega : 0, before, known ? omega : 0, from, omega * scale, dblock, D, B, known ? W : NULL));
   }
-  PetscCall(AIJTCUBlockSmoothed(ksp, s, X));
+  PetscCall(AIJTCUColumnsSmoothed(ksp, s, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -189,6 +189,18 @@ PetscErrorCode AIJTCUColumnsStop(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, KSPCo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   The end of a smoother whose steps are AIJTCUBlockSmooth(). If the preconditioner has failed on this process, X is
+   infinite, as by AIJTCUBlockResidual()
+*/
+PetscErrorCode AIJTCUColumnsSmoothed(KSP ksp, AIJTCUBlockKSP *s, Mat X)
+{
+  PetscFunctionBegin;
+  if (ksp->reason == KSP_DIVERGED_PC_FAILED) PetscCall(MatFlag(X, 1));
+  PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What a column ends with whose numbers are not finite any more: the same on all processes */
 static PetscErrorCode AIJTCUReasonNaN(KSP ksp, KSPConvergedReason *reason)
 {

@@ -87,9 +87,9 @@ static PetscErrorCode AIJTCUBlockRangeOnly(KSP ksp, AIJTCUBlockKSP *s, Mat *B)
 
 /*
    Whether the last solve had its B and X in the same places. Then everything is there, and no process need ask the
-   others: a smoother solves with like blocks again and again. Which blocks these are does not matter, and processes need
-   not agree about it: where a preconditioner has failed on one, its residual is another one. fits says whether work
-   blocks as large were there
+   others: a smoother solves with like blocks again and again. Which blocks these are does not matter, and processes
+   need not agree about it: where a preconditioner has failed on one, its residual is another one. fits says whether
+   work blocks as large were there
 */
 static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2], PetscBool device, AIJTCUBlockNeeds needs, PetscBool *same, PetscBool *fits)
 {
@@ -326,23 +326,14 @@ PetscErrorCode AIJTCUBlockPCDiagonal(KSP ksp, AIJTCUBlockKSP *s, Vec *D)
 
 /*
    What a smoother multiplies with, whose steps are AIJTCUBlockSmooth(). D is NULL where there are norms, which need the
-   residual, or no steps. Not so where the preconditioner has failed, which one process may know alone: all make the same
-   steps, and AIJTCUBlockSmoothed() follows
+   residual, or no steps. Not so where the preconditioner has failed, which one process may know alone: all make the
+   same steps, and AIJTCUColumnsSmoothed() follows
 */
 PetscErrorCode AIJTCUBlockSmootherDiagonal(KSP ksp, AIJTCUBlockKSP *s, PetscInt *dblock, Vec *D)
 {
   PetscFunctionBegin;
   *D = NULL;
   if (ksp->normtype == KSP_NORM_NONE && ksp->max_it > 0) PetscCall(AIJTCUBlockPCBlocks(ksp, s, dblock, D));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The end of such a smoother. If the preconditioner has failed on this process, X is infinite, as by AIJTCUBlockResidual() */
-PetscErrorCode AIJTCUBlockSmoothed(KSP ksp, AIJTCUBlockKSP *s, Mat X)
-{
-  PetscFunctionBegin;
-  if (ksp->reason == KSP_DIVERGED_PC_FAILED) PetscCall(MatFlag(X, 1));
-  PetscCall(AIJTCUColumnsStop(ksp, s, ksp->max_it, KSP_CONVERGED_ITS));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -144,7 +144,7 @@ static PetscErrorCode AIJTCUSmoothRichardson(KSP ksp, AIJTCUBlockKSP *s, PetscIn
     if (!zero) PetscCall(AIJTCUBlockMatMult(ksp, s, X, W));
     PetscCall(AIJTCUBlockSmooth(s->ctx, X, 0, NULL, zero ? 0 : 1, X, rich->scale, dblock, D, B, zero ? NULL : W));
   }
-  PetscCall(AIJTCUBlockSmoothed(ksp, s, X));
+  PetscCall(AIJTCUColumnsSmoothed(ksp, s, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

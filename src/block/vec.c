@@ -97,19 +97,6 @@ static void AIJTCUBlockLeaveDevice(AIJTCUBlockCtx ctx)
   ctx->scalars = NULL;
 }
 
-/* Page-locked memory, or NULL where there is none */
-static PetscErrorCode AIJTCUBlockMallocHost(size_t bytes, PetscScalar **p)
-{
-  cudaError_t err;
-
-  PetscFunctionBegin;
-  err = cudaMallocHost((void **)p, bytes);
-  if (err != cudaSuccess) *p = NULL;
-  if (err == cudaErrorMemoryAllocation) (void)cudaGetLastError();
-  else PetscCallCUDA(err);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Memory for scalars and their buffer on the host, and workspace for as many sums: all that functions will need. have
    says whether there is enough
@@ -122,7 +109,7 @@ static PetscErrorCode AIJTCUBlockMallocOnStream(AIJTCUBlockCtx ctx, size_t bytes
   PetscFunctionBegin;
   if (!ctx->scalars) {
     PetscCallCUDA(cudaEventCreateWithFlags(&ctx->copied, cudaEventDisableTiming));
-    PetscCall(AIJTCUBlockMallocHost(bytes, &ctx->host));
+    PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&ctx->host, bytes), (void **)&ctx->host));
     if (ctx->host) PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&ctx->scalars));
   }
   *have = (PetscBool)(ctx->scalars != NULL);
@@ -141,18 +128,6 @@ static PetscErrorCode AIJTCUBlockMallocDevice(AIJTCUBlockCtx ctx, size_t bytes, 
 
   PetscFunctionBegin;
   AIJTCUCallOnStream(stream, AIJTCUBlockMallocOnStream(ctx, bytes, stream, have));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The device is one that the kernels run on */
-static PetscErrorCode AIJTCUBlockDeviceRuns(PetscBool *runs)
-{
-  const SpmmDevice *device;
-  HrpbError         err;
-
-  PetscFunctionBegin;
-  AIJTCUCallDevice(err, SpmmGetDevice(&device));
-  *runs = (PetscBool)(!err && device->code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif
@@ -273,7 +248,7 @@ static PetscErrorCode AIJTCUBlockFind(Mat X, PetscBool *device, PetscBool *usabl
   #if AIJTCU_HAVE_DEVICE
   if (PetscMemTypeCUDA(mem)) {
     *device = PETSC_TRUE;
-    PetscCall(AIJTCUBlockDeviceRuns(usable));
+    PetscCall(AIJTCUDeviceRuns(usable));
   }
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1011,7 +986,7 @@ static PetscErrorCode AIJTCUBlockScaleOnDevice(Vec D, Mat X, Mat Y, PetscBool *d
   PetscCall(PetscObjectTypeCompareAny((PetscObject)Y, &y, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
   *device = (PetscBool)(*device && x && y);
   #if AIJTCU_HAVE_DEVICE
-  if (*device) PetscCall(AIJTCUBlockDeviceRuns(device));
+  if (*device) PetscCall(AIJTCUDeviceRuns(device));
   #else
   *device = PETSC_FALSE;
   #endif

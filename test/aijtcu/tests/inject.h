@@ -229,8 +229,8 @@ static const Function calls[MAX_IMPORTS] = {ALL(NAME)};
 /* Whether calls of a function come by here, and what kind of answer it has */
 static PetscBool KindOf(const char *name, Kind *kind)
 {
-  /* These return no error codes */
-  const char *const answers[]   = {"PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL};
+  /* These return no error codes, or are called by PETSc */
+  const char *const answers[]   = {"PetscCtxDestroyDefault", "PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL};
   const char *const memory[]    = {"malloc", "calloc", "aligned_alloc", NULL};
   const char *const questions[] = {"cudaGetLastError", "cudaPeekAtLastError", NULL};
   const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", NULL};
