@@ -82,13 +82,6 @@ static __device__ __forceinline__ HrpbScalar Coefficient(const HrpbScalar *a, in
   return a ? a[j] : (HrpbScalar)1;
 }
 
-static __device__ __forceinline__ HrpbScalar WarpSum(HrpbScalar x)
-{
-#pragma unroll
-  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
-  return x;
-}
-
 /* The sum of x y over the entries of a warp, in all lanes */
 static __device__ __forceinline__ HrpbScalar WarpDot(const HrpbScalar x[ENTRIES], const HrpbScalar y[ENTRIES])
 {
@@ -96,7 +89,7 @@ static __device__ __forceinline__ HrpbScalar WarpDot(const HrpbScalar x[ENTRIES]
 
 #pragma unroll
   for (int e = 0; e < ENTRIES; e++) sum += x[e] * y[e];
-  return WarpSum(sum);
+  return HrpbSumOfLanes(sum);
 }
 
 /* The sum that a warp has for block i */
@@ -127,7 +120,7 @@ static __global__ void __launch_bounds__(THREADS) SumTiles(const HrpbScalar *par
   HrpbWaitForKernelBefore();
   if (k >= nsums) return;
   for (int64_t t = threadIdx.x % HRPB_LANES; t < ntiles; t += HRPB_LANES) sum += parts[k * ntiles + t];
-  sum = WarpSum(sum);
+  sum = HrpbSumOfLanes(sum);
   if (threadIdx.x % HRPB_LANES == 0) sums[k] = sum;
 }
 

@@ -151,10 +151,18 @@ static __device__ inline uint32_t HrpbWarpInclusiveSum(uint32_t x)
   return x;
 }
 
-static __device__ inline unsigned long long HrpbWarpSum(unsigned long long x)
+/* The sum over groups of lanes that follow each other, in all of them; the maximum over a warp */
+template <int LANES = HRPB_LANES, typename T> static __device__ __forceinline__ T HrpbSumOfLanes(T x)
 {
 #pragma unroll
-  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
+  for (int distance = LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
+  return x;
+}
+
+template <typename T> static __device__ __forceinline__ T HrpbMostOfLanes(T x)
+{
+#pragma unroll
+  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) x = max(x, __shfl_xor_sync(HRPB_ALL_LANES, x, distance));
   return x;
 }
 

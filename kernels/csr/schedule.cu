@@ -121,9 +121,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureMatrix(const HrpbI
     needs->first = rowptr[0];
     needs->end   = rowptr[nrows];
   }
-#pragma unroll
-  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
-  whole = __reduce_max_sync(HRPB_ALL_LANES, whole);
+  longest = HrpbMostOfLanes(longest);
+  whole   = __reduce_max_sync(HRPB_ALL_LANES, whole);
   if (threadIdx.x % HRPB_LANES == 0 && longest) atomicMax(&needs->longest, longest);
   if (threadIdx.x % HRPB_LANES == 0 && whole) atomicMax(&needs->longest_whole, whole);
 }

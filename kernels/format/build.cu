@@ -165,10 +165,10 @@ static __global__ void __launch_bounds__(HRPB_THREADS) SumStrips(Hrpb h, uint32_
     t.max_pattern = max(t.max_pattern, pattern);
     t.max_values  = max(t.max_values, values);
   }
-  t.nbricks     = HrpbWarpSum(t.nbricks);
-  t.nbrick_cols = HrpbWarpSum(t.nbrick_cols);
-  t.pattern     = HrpbWarpSum(t.pattern);
-  t.values      = HrpbWarpSum(t.values);
+  t.nbricks     = HrpbSumOfLanes(t.nbricks);
+  t.nbrick_cols = HrpbSumOfLanes(t.nbrick_cols);
+  t.pattern     = HrpbSumOfLanes(t.pattern);
+  t.values      = HrpbSumOfLanes(t.values);
   t.max_pattern = __reduce_max_sync(HRPB_ALL_LANES, t.max_pattern);
   t.max_values  = __reduce_max_sync(HRPB_ALL_LANES, t.max_values);
   if (threadIdx.x % HRPB_LANES == 0 && t.nbricks) {

@@ -58,8 +58,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MergeStrips(HrpbSegments 
       }
     }
   }
-  count8  = HrpbWarpSum(count8);
-  count16 = HrpbWarpSum(count16);
+  count8  = HrpbSumOfLanes(count8);
+  count16 = HrpbSumOfLanes(count16);
   if (lane == 0 && count16) {
     atomicAdd(&totals->count8, count8);
     atomicAdd(&totals->count16, count16);

@@ -52,7 +52,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckColumns(int64_t nrow
 
     if (k > begin && k < rowptr[i + 1] && colidx[k] <= colidx[k - 1]) descents--;
   }
-  descents = (long long)HrpbWarpSum((unsigned long long)descents);
+  descents = (long long)HrpbSumOfLanes((unsigned long long)descents);
   if (threadIdx.x % HRPB_LANES == 0 && descents) atomicAdd(&findings->descents, (unsigned long long)descents);
 }
 

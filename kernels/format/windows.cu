@@ -36,9 +36,9 @@ static __global__ void __launch_bounds__(HRPB_THREADS) SumPanels(HrpbSegments g,
     t.nblocks += blocks;
     t.most = max(t.most, groups);
   }
-  t.nwindows = HrpbWarpSum(t.nwindows);
-  t.ngroups  = HrpbWarpSum(t.ngroups);
-  t.nblocks  = HrpbWarpSum(t.nblocks);
+  t.nwindows = HrpbSumOfLanes(t.nwindows);
+  t.ngroups  = HrpbSumOfLanes(t.ngroups);
+  t.nblocks  = HrpbSumOfLanes(t.nblocks);
   t.most     = __reduce_max_sync(HRPB_ALL_LANES, t.most);
   if (threadIdx.x % HRPB_LANES == 0 && t.nwindows) {
     atomicAdd(&totals->nwindows, t.nwindows);

@@ -32,7 +32,7 @@ static __device__ bool HasColumn(const HrpbInt *colidx, HrpbInt begin, HrpbInt e
 
 static __device__ void AddFeature(int64_t *feature, unsigned long long x)
 {
-  x = HrpbWarpSum(x);
+  x = HrpbSumOfLanes(x);
   if (threadIdx.x % HRPB_LANES == 0 && x) atomicAdd((unsigned long long *)feature, x);
 }
 

@@ -22,13 +22,6 @@ template <int L> static __device__ __forceinline__ HrpbScalar MostOfLanes(HrpbSc
   return x;
 }
 
-template <int L> static __device__ __forceinline__ HrpbScalar SumOfLanes(HrpbScalar x)
-{
-#pragma unroll
-  for (int distance = L / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(HRPB_ALL_LANES, x, distance);
-  return x;
-}
-
 /* L: lanes of a group. All lanes of a warp come to the shuffles together, also those beyond the last row */
 template <int L> static __global__ void __launch_bounds__(MAP_THREADS) MapRows(SampledMap map, SampledRows r, HrpbScalar slope)
 {
@@ -53,7 +46,7 @@ template <int L> static __global__ void __launch_bounds__(MAP_THREADS) MapRows(S
     for (int b = 0; b < 2; b++) {
       for (int64_t e = begin[b]; e < end[b]; e += L) sum += r.out[b][e] = exp(r.out[b][e] - most);
     }
-    sum = SumOfLanes<L>(sum);
+    sum = HrpbSumOfLanes<L>(sum);
     for (int b = 0; b < 2; b++) {
       for (int64_t e = begin[b]; e < end[b]; e += L) r.out[b][e] /= sum;
     }
@@ -62,7 +55,7 @@ template <int L> static __global__ void __launch_bounds__(MAP_THREADS) MapRows(S
     for (int b = 0; b < 2; b++) {
       for (int64_t e = begin[b]; e < end[b]; e += L) sum += r.in[b][e] * r.out[b][e];
     }
-    sum = SumOfLanes<L>(sum);
+    sum = HrpbSumOfLanes<L>(sum);
     for (int b = 0; b < 2; b++) {
       for (int64_t e = begin[b]; e < end[b]; e += L) r.out[b][e] = r.in[b][e] * (r.out[b][e] - sum);
     }

@@ -23,7 +23,7 @@ template <int BIN> static __device__ __forceinline__ void MultiplyBin(const Vect
   const int32_t    row    = is ? __ldg(a.order + i) : 0;
   const HrpbInt    begin  = is ? __ldg(a.rowptr + row) : 0;
   const int32_t    length = is ? (int32_t)(__ldg(a.rowptr + row + 1) - begin) : 0;
-  const HrpbScalar sum    = VectorAddLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
+  const HrpbScalar sum    = HrpbSumOfLanes<LANES>(VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, length, a.x, threadIdx.x % LANES));
 
   if (is && threadIdx.x % LANES == 0) VectorStore(a, row, sum);
 }

@@ -33,7 +33,7 @@ template <int LANES, int TURNS, bool SHORT> static __global__ void __launch_boun
 
   if (SHORT && base >= 0) sum = VectorSumOfLane<LANES, TURNS>(a.columns + begin, a.values + begin, whole ? length : 0, a.x + base, lane);
   else sum = VectorSumOfLane<LANES, TURNS>(a.colidx + begin, a.values + begin, whole ? length : 0, a.x, lane);
-  sum = VectorAddLanes<LANES>(sum);
+  sum = HrpbSumOfLanes<LANES>(sum);
   if (row < a.nrows && whole && lane == 0) VectorStore(a, (int32_t)row, sum);
 }
 
@@ -87,20 +87,7 @@ template <bool SHORT> static HrpbError Run(const SpmmMatrix *A, const SpmmOperan
   VectorProduct p;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
-  switch (A->vector->lanes) {
-  case 1:
-    return Launch<1, SHORT>(&p, turns, stream);
-  case 2:
-    return Launch<2, SHORT>(&p, turns, stream);
-  case 4:
-    return Launch<4, SHORT>(&p, turns, stream);
-  case 8:
-    return Launch<8, SHORT>(&p, turns, stream);
-  case 16:
-    return Launch<16, SHORT>(&p, turns, stream);
-  default:
-    return Launch<32, SHORT>(&p, turns, stream);
-  }
+  return VectorWithLanes(A->vector->lanes, [&](auto lanes) { return Launch<decltype(lanes)::value, SHORT>(&p, turns, stream); });
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)

@@ -77,7 +77,7 @@ template <int LANES, int ROWS, bool SHORT> static __global__ void __launch_bound
 
 #pragma unroll
     for (int r = first; r < ROWS && r < first + LANES; r++) {
-      const HrpbScalar all = VectorAddLanes<LANES>(sum[r]);
+      const HrpbScalar all = HrpbSumOfLanes<LANES>(sum[r]);
 
       if (lane == r - first) mine = all;
     }
@@ -104,20 +104,7 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, Hrp
   VectorProduct p;
 
   HrpbCall(VectorProductOf(A, o, work, &p));
-  switch (A->vector->lanes) {
-  case 1:
-    return LaunchRows<1>(&p, rows, stream);
-  case 2:
-    return LaunchRows<2>(&p, rows, stream);
-  case 4:
-    return LaunchRows<4>(&p, rows, stream);
-  case 8:
-    return LaunchRows<8>(&p, rows, stream);
-  case 16:
-    return LaunchRows<16>(&p, rows, stream);
-  default:
-    return LaunchRows<32>(&p, rows, stream);
-  }
+  return VectorWithLanes(A->vector->lanes, [&](auto lanes) { return LaunchRows<decltype(lanes)::value>(&p, rows, stream); });
 }
 
 static bool Takes(const SpmmFacts *facts, const HrpbParams *, const SpmmOperands *o, const SpmmDevice *)

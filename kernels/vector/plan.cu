@@ -86,8 +86,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureRows(const HrpbInt
     atomicAdd(&lengths->rows[threadIdx.x], rows[threadIdx.x]);
     atomicAdd(&lengths->entries[threadIdx.x], entries[threadIdx.x]);
   }
-#pragma unroll
-  for (int distance = HRPB_LANES / 2; distance > 0; distance /= 2) longest = max(longest, __shfl_xor_sync(HRPB_ALL_LANES, longest, distance));
+  longest  = HrpbMostOfLanes(longest);
   nonempty = __reduce_add_sync(HRPB_ALL_LANES, nonempty);
   if (threadIdx.x % HRPB_LANES == 0 && longest) atomicMax(&lengths->longest, longest);
   if (threadIdx.x % HRPB_LANES == 0 && nonempty) atomicAdd(&lengths->nonempty, nonempty);
@@ -122,7 +121,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CountNeeds(const HrpbInt 
     CountCut(&needs->cut, PartsOf(length, long_entries));
     CountCut(&needs->cut_bins, PartsOf(length, VectorBinEntries(VECTOR_BINS - 1)));
   }
-  turns = HrpbWarpSum(turns);
+  turns = HrpbSumOfLanes(turns);
   if (threadIdx.x % HRPB_LANES == 0 && turns) atomicAdd(&needs->turns, turns);
   for (int b = 0; b < VECTOR_BINS; b++) {
     const int32_t all = __reduce_add_sync(HRPB_ALL_LANES, rows[b]);

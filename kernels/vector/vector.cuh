@@ -3,6 +3,8 @@
 */
 #pragma once
 
+#include <type_traits>
+
 #include "../spmm.h"
 #include "../common/device.cuh"
 #include "../common/launch.cuh"
@@ -55,12 +57,23 @@ template <typename T> static __device__ __forceinline__ T VectorReadOnce(const T
   return __ldcs(p);
 }
 
-/* Add over LANES neighbouring lanes of a warp, pairwise. All lanes of the warp call it, and all get the sum */
-template <int LANES> static __device__ __forceinline__ HrpbScalar VectorAddLanes(HrpbScalar sum)
+/* Call f with the lanes of a row, a number that the compiler knows */
+template <typename F> static HrpbError VectorWithLanes(int32_t lanes, F f)
 {
-#pragma unroll
-  for (int distance = LANES / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(HRPB_ALL_LANES, sum, distance);
-  return sum;
+  switch (lanes) {
+  case 1:
+    return f(std::integral_constant<int, 1>());
+  case 2:
+    return f(std::integral_constant<int, 2>());
+  case 4:
+    return f(std::integral_constant<int, 4>());
+  case 8:
+    return f(std::integral_constant<int, 8>());
+  case 16:
+    return f(std::integral_constant<int, 16>());
+  default:
+    return f(std::integral_constant<int, 32>());
+  }
 }
 
 /*
@@ -116,7 +129,7 @@ static __device__ __forceinline__ void VectorMultiplyPart(const VectorProduct &a
   };
   __shared__ HrpbScalar warp_sum[WARPS];
   const VectorPart      p   = a.parts[i];
-  HrpbScalar            sum = VectorAddLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_PART_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
+  HrpbScalar            sum = HrpbSumOfLanes<HRPB_LANES>(VectorSumOfLane<VECTOR_THREADS, VECTOR_PART_TURNS>(a.colidx + p.begin, a.values + p.begin, p.length, a.x, threadIdx.x));
 
   if (threadIdx.x % HRPB_LANES == 0) warp_sum[threadIdx.x / HRPB_LANES] = sum;
   __syncthreads();
