@@ -152,6 +152,7 @@ PETSC_INTERN PetscErrorCode AIJTCUColumnsFetchEnd(AIJTCUBlockKSP *, PetscInt, Pe
 PETSC_INTERN PetscErrorCode AIJTCUColumnsFetch(AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscScalar **);
 PETSC_INTERN PetscErrorCode AIJTCUColumnTest(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, PetscReal, KSPConvergedReason *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsTest(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscReal[]);
+PETSC_INTERN PetscErrorCode AIJTCUColumnsTestAgain(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, const PetscReal[], PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUColumnStop(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt, KSPConvergedReason);
 PETSC_INTERN PetscErrorCode AIJTCUColumnStopNaN(KSP, AIJTCUBlockKSP *, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUColumnsStop(KSP, AIJTCUBlockKSP *, PetscInt, KSPConvergedReason);

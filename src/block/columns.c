@@ -257,8 +257,19 @@ PetscErrorCode AIJTCUColumnTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt j, PetscInt
 */
 PetscErrorCode AIJTCUColumnsTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt n, PetscInt its, const PetscReal norm[])
 {
-  AIJTCUColumns *c     = &s->columns;
-  PetscReal      worst = c->largest;
+  PetscReal worst;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUColumnsTestAgain(ksp, s, n, its, norm, &worst));
+  PetscCall(KSPLogResidualHistory(ksp, worst));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same for an iteration that is in the history already. worst, which may be NULL, gets the largest norm */
+PetscErrorCode AIJTCUColumnsTestAgain(KSP ksp, AIJTCUBlockKSP *s, PetscInt n, PetscInt its, const PetscReal norm[], PetscReal *worst)
+{
+  AIJTCUColumns *c       = &s->columns;
+  PetscReal      largest = c->largest;
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < c->N; j++) {
@@ -269,9 +280,9 @@ PetscErrorCode AIJTCUColumnsTest(KSP ksp, AIJTCUBlockKSP *s, PetscInt n, PetscIn
       PetscCall(AIJTCUColumnTest(ksp, s, j, n, norm[j], &reason));
       if (reason) PetscCall(AIJTCUColumnStop(ksp, s, j, its, reason));
     }
-    if (c->rnorm[j] > worst) worst = c->rnorm[j];
+    if (c->rnorm[j] > largest) largest = c->rnorm[j];
   }
-  PetscCall(KSPLogResidualHistory(ksp, worst));
+  if (worst) *worst = largest;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

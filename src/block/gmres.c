@@ -273,7 +273,8 @@ static PetscErrorCode AIJTCUBeginCycle(KSP ksp, AIJTCUBlockKSP *s, PetscInt its,
       if (!norm[j]) PetscCall(AIJTCUColumnStop(ksp, s, j, its, KSP_CONVERGED_ATOL));
     }
   }
-  PetscCall(AIJTCUColumnsTest(ksp, s, its, its, norm));
+  if (its) PetscCall(AIJTCUColumnsTestAgain(ksp, s, its, its, norm, NULL));
+  else PetscCall(AIJTCUColumnsTest(ksp, s, its, its, norm));
   if (its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, its, KSP_DIVERGED_ITS));
   if (!c->nactive) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt j = 0; j < c->N; j++) g->given[j] = 1 / norm[j];

@@ -357,13 +357,18 @@ PetscErrorCode AIJTCUBlockBAorAB(KSP ksp, AIJTCUBlockKSP *s, Mat X, Mat W, Mat Z
 }
 
 /*
-   *r is B - A X, in R, or B itself for a zero X. If the preconditioner failed on some processes, it is infinite there,
-   and the first norm tells the others. R is the result of a product.
+   *r is B - A X, in R, or B itself for a zero X on one process. If the preconditioner failed on some processes, it is
+   infinite there, and the first norm tells the others. R is the result of a product. Several processes go on with the
+   same matrix, because the first use of one may be collective, as that of a column vector is.
 */
 PetscErrorCode AIJTCUBlockResidual(KSP ksp, AIJTCUBlockKSP *s, PetscBool zero, Mat B, Mat X, Mat R, Mat *r)
 {
+  PetscMPIInt size;
+
   PetscFunctionBegin;
-  *r = zero ? B : R;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  *r = zero && size == 1 ? B : R;
+  if (zero && size > 1) PetscCall(AIJTCUBlockCopy(s->ctx, B, R));
   if (!zero) {
     PetscCall(AIJTCUBlockMatMult(ksp, s, X, R));
     PetscCall(AIJTCUBlockAXPBY(s->ctx, R, NULL, B, AIJTCUBlockScalars(s->ctx, AIJTCU_SCALARS_MINUS)));

@@ -81,6 +81,7 @@ typedef struct {
   PetscErrorCode (*reset)(PC);
   PetscErrorCode (*destroy)(PC);
   PetscErrorCode (*matapply)(PC, Mat, Mat);
+  PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
   PetscErrorCode (*matapplyrichardson)(PC, Mat, Mat, Mat, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
   PetscBool  taken;   /* block solves are: on a device, or always */
   PetscInt   nlevels; /* of what is kept */
@@ -819,6 +820,7 @@ static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_AIJTCU_MG : s->matapplyrichardson;
   pc->ops->matapply           = plan ? PCMatApply_AIJTCU_MG : s->matapply;
+  pc->ops->matapplytranspose  = plan ? NULL : s->matapplytranspose; /* PETSc's is an error: column by column it is done */
   if (!plan) PetscCall(MultigridDrop(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -863,6 +865,7 @@ static PetscErrorCode Wrap(PC pc, PetscErrorCode (*create)(PC))
   s->destroy  = pc->ops->destroy;
   s->matapply = pc->ops->matapply;
 
+  s->matapplytranspose  = pc->ops->matapplytranspose;
   s->matapplyrichardson = pc->ops->matapplyrichardson;
   PetscCall(AIJTCUComposeData((PetscObject)pc, MG_KEY, s, MultigridFree));
   pc->ops->setup   = PCSetUp_AIJTCU_MG;
