@@ -278,11 +278,13 @@ build/docs/html/index.html: $(DOCS_SRC) src/config/docs src/config/manualpages.p
 PREFIX  ?= /usr/local
 VERSION := $(shell sed -n 's/^\#define PETSCAIJTCU_VERSION_[A-Z]* *//p' include/petscaijtcu.h | paste -sd.)
 install: $(LIBRARY) docs
+	@case '$(PREFIX)' in /*|'') ;; *) echo "PREFIX='$(PREFIX)' must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/share/man/man3'
 	install -m 755 $(LIBRARY) '$(DESTDIR)$(PREFIX)/lib/'
 	install -m 644 include/petscaijtcu.h '$(DESTDIR)$(PREFIX)/include/'
 	install -m 644 build/docs/man/man3/*.3 '$(DESTDIR)$(PREFIX)/share/man/man3/'
 	sed -e 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#; s#@PETSC@#$(PETSC_VERSION_RANGE)#' src/config/petscaijtcu.pc.in >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
+	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
 
 env: $(LIBRARY)
 	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' src/config/env $(LIBRARY)

@@ -30,12 +30,25 @@ PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Whether a matrix has the blocks and the state that it had. All processes have the same answer. A block that changes
+   on one process alone has a plan of its own
+*/
+static PetscBool AIJTCUPatternKeySame(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
+{
+  for (int k = 0; k < 2; k++) {
+    if (a->block[k] != b->block[k]) return PETSC_FALSE;
+  }
+  return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
+}
+
+/* Whether the pattern is the same on this process */
 PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
 {
   for (int k = 0; k < 2; k++) {
-    if (a->block[k] != b->block[k] || a->block_nonzerostate[k] != b->block_nonzerostate[k]) return PETSC_FALSE;
+    if (a->block_nonzerostate[k] != b->block_nonzerostate[k]) return PETSC_FALSE;
   }
-  return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
+  return AIJTCUPatternKeySame(a, b);
 }
 
 PetscErrorCode AIJTCUOperandKeyGet(Mat A, AIJTCUOperandKey *key)
@@ -89,7 +102,7 @@ PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUPatternKeyGet(A, &key));
-  if (AIJTCUPatternKeyEqual(&key, &plan->pattern_key)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCUPatternKeySame(&key, &plan->pattern_key)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPlanReset(plan));
   plan->pattern_key = key;
   PetscFunctionReturn(PETSC_SUCCESS);

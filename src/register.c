@@ -148,6 +148,8 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(AIJTCUCheckPetsc());
   PetscCall(MatInitializePackage());
   PetscCall(PetscFunctionListFind(MatList, MATSEQAIJTCU, &create));
+  PetscCheck(!create || create == MatCreate_SeqAIJTCU, PETSC_COMM_SELF, PETSC_ERR_LIB,
+    "Another copy of libpetscaijtcu was loaded before this one. A program that links the library needs no -dll_append: unset PETSC_OPTIONS, or name the same file there");
   if (create) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatRegisterRootName(MATAIJTCU, MATSEQAIJTCU, MATMPIAIJTCU));
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));

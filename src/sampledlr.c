@@ -82,6 +82,12 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscCall(AIJTCUSampledLRIsStale(p, &now, &values, &pattern));
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
   p->whole = PETSC_FALSE;
+  if (!pattern) { /* S may be of another type now */
+    PetscBool same;
+
+    PetscCall(PetscObjectTypeCompare((PetscObject)p->C, ((PetscObject)p->of[0])->type_name, &same));
+    pattern = (PetscBool)!same;
+  }
   if (pattern) PetscCall(MatDestroy(&p->C));
   PetscCall(MatSampledMatTransposeMult(p->of[0], p->of[1], p->of[2], p->scale, p->C ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &p->C));
   if (p->softmax) PetscCall(MatSampledSoftmax(p->C));
@@ -329,7 +335,8 @@ static PetscErrorCode MatDuplicate_SampledLR(Mat M, MatDuplicateOption op, Mat *
   Notes:
   `MatMult()`, `MatMultTranspose()`, `MatGetDiagonal()`, `MatGetDiagonalBlock()`, and `MatMatMult()` and
   `MatTransposeMatMult()` with dense matrices work with `M`, and so do solvers that want these. Products are those of
-  the type of `S`: of `MATAIJTCU` on a device, for example.
+  the type of `S`: of `MATAIJTCU` on a device, for example. `MatScale()` and `MatShift()` of `M` hold for these, but
+  PETSc 3.26.1 leaves a shift out of the products with dense matrices.
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
   `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a

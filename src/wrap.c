@@ -129,6 +129,7 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
   PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
   bplan->options = plan->options;
+  (*B)->num_ass  = A->num_ass; /* what is known of its values, such as symmetry, ends with its next assembly */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

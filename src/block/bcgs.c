@@ -55,7 +55,9 @@ static PetscErrorCode AIJTCUTestBCGS(KSP ksp, AIJTCUBlockKSP *s, PetscInt i, con
     c->norm[j] = ksp->normtype == KSP_NORM_NONE ? 0 : PetscSqrtReal(PetscRealPart(square[j]));
     if (c->reason[j]) continue;
     if (PetscIsInfOrNanScalar(d1[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, i));
-    else if (d1[j] == 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i, !i && rho[j] == 0.0 ? KSP_CONVERGED_ATOL : KSP_DIVERGED_BREAKDOWN)); /* nothing is to be solved */
+    /* a column of zeros */
+    else if (d1[j] == 0.0 && !i && rho[j] == 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i, KSP_CONVERGED_ATOL));
+    else if (d1[j] == 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i, KSP_DIVERGED_BREAKDOWN));
     else if (tt[j] == 0.0 && square[j] != 0.0) PetscCall(AIJTCUColumnStop(ksp, s, j, i, KSP_DIVERGED_BREAKDOWN));
     else if (tt[j] == 0.0) { /* x + alpha p is the solution */
       c->rnorm[j] = 0;

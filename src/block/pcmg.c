@@ -820,7 +820,7 @@ static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_AIJTCU_MG : s->matapplyrichardson;
   pc->ops->matapply           = plan ? PCMatApply_AIJTCU_MG : s->matapply;
-  pc->ops->matapplytranspose  = plan ? NULL : s->matapplytranspose; /* PETSc's is an error: column by column it is done */
+  pc->ops->matapplytranspose  = plan ? NULL : s->matapplytranspose; /* PETSc's is an error */
   if (!plan) PetscCall(MultigridDrop(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-static char help[] = "A parallel matrix whose new pattern PETSc gives the state of the old one. Prints on error only.\n\n";
+static char help[] = "A parallel matrix with a new pattern: PETSc gives it the state of the old one, or one process alone has it. Prints on error only.\n\n";
 
 #include "sameproduct.h"
 
@@ -23,6 +23,41 @@ static PetscErrorCode SetPattern(Mat A, PetscInt from, PetscInt neighbours)
   }
   PetscCall(MatSetPreallocationCOO(A, n, i, j));
   PetscCall(MatSetValuesCOO(A, v, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One process alone drops an entry, after a product */
+static PetscErrorCode DropOnOneProcess(Mat B)
+{
+  Mat         A, C, D, R;
+  PetscInt    r0, r1;
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  for (PetscInt r = r0; r < r1; r++) {
+    PetscCall(MatSetValue(A, r, r, 1 + (PetscReal)r, INSERT_VALUES));
+    PetscCall(MatSetValue(A, r, (r + 1) % ROWS, rank || r > r0 ? 2 : 0, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatEliminateZeros(A, PETSC_FALSE));
+  PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &R));
+  PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &D));
+  PetscCall(SameAsProduct(&D, R, B, "a product that is reused where one process dropped an entry"));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(SameAsProduct(&C, R, B, "a new product where one process dropped an entry"));
+  PetscCall(MatDestroy(&R));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,6 +112,7 @@ int main(int argc, char **argv)
     PetscCall(MatDestroy(&E));
     PetscCall(MatDestroy(&R));
   }
+  PetscCall(DropOnOneProcess(B));
   PetscCall(MatDestroy(&M));
   PetscCall(MatDestroy(&S));
   PetscCall(MatDestroy(&C));
