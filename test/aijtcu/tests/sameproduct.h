@@ -1,5 +1,5 @@
 /*
-   Whether the products of two matrices agree. Differences are printed.
+   Whether the products of two matrices agree, with dense matrices or with vectors. Differences are printed.
 */
 #pragma once
 
@@ -10,6 +10,19 @@ static inline PetscErrorCode SameNorms(PetscReal difference, PetscReal norm, con
 {
   PetscFunctionBegin;
   if (!(difference <= 10 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s differs by %g\n", what, result, (double)difference));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Check that a vector is what it should be. computed gets the difference */
+static inline PetscErrorCode SameVectors(Vec computed, Vec right, const char what[], const char result[])
+{
+  PetscReal difference, norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecAXPY(computed, -1, right));
+  PetscCall(VecNorm(computed, NORM_2, &difference));
+  PetscCall(VecNorm(right, NORM_2, &norm));
+  PetscCall(SameNorms(difference, norm, what, result));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,18 +7,6 @@ static char help[] = "The life of a MATAIJTCU: creation, conversions, copies, op
 #include <math.h>
 #include <petsc/private/petscimpl.h> /* PetscObjectStateGet() */
 
-static PetscErrorCode Agree(Vec computed, Vec right, const char what[], const char product[])
-{
-  PetscReal diff, norm;
-
-  PetscFunctionBegin;
-  PetscCall(VecAXPY(computed, -1, right));
-  PetscCall(VecNorm(computed, NORM_2, &diff));
-  PetscCall(VecNorm(right, NORM_2, &norm));
-  PetscCall(SameNorms(diff, norm, what, product));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Check that A x, A^T y and A B are those of R. A must be an aijtcu, unless it may not be one */
 static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
 {
@@ -46,13 +34,13 @@ static PetscErrorCode Same(Mat A, Mat R, PetscBool aijtcu, const char what[])
     PetscCall(MatMult(R, x, y));
     if (aijtcu || !kind) PetscCall(MatMult(A, x, z));
     else PetscCall(VecCopy(y, z));
-    PetscCall(Agree(z, y, what, "A x"));
+    PetscCall(SameVectors(z, y, what, "A x"));
     if (aijtcu) {
       PetscCall(VecDestroy(&z));
       PetscCall(VecDuplicate(x, &z));
       PetscCall(MatMultTranspose(R, y, x));
       PetscCall(MatMultTranspose(A, y, z));
-      PetscCall(Agree(z, x, what, "A^T y"));
+      PetscCall(SameVectors(z, x, what, "A^T y"));
     }
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
@@ -167,7 +155,7 @@ static PetscErrorCode TestSweeps(PetscInt m)
     PetscCall(VecCopy(x, y));
     PetscCall(MatSOR(R, b, 1, flags[i / 2], 0, 3, 1, x));
     PetscCall(MatSOR(A, b, 1, flags[i / 2], 0, 3, 1, y));
-    PetscCall(Agree(y, x, "as created", "MatSOR()"));
+    PetscCall(SameVectors(y, x, "as created", "MatSOR()"));
     PetscCall(VecDestroy(&b));
     PetscCall(VecDestroy(&x));
     PetscCall(VecDestroy(&y));
