@@ -10,6 +10,7 @@
 #pragma once
 
 #include "staged.cuh"
+#include "strip.cuh"
 #include "seconds.h"
 
 /* How B lies in memory */
@@ -50,8 +51,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
 {
   typedef typename Mma<P>::Scalar Scalar;
   constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
-  constexpr int BRICKS = Mma<P>::BRICKS;
-  constexpr bool ROWS  = LAYOUT == B_ROWS;
+  constexpr bool ROWS = LAYOUT == B_ROWS, CHUNKS = HasChunks(P, BM);
   constexpr int BYTES  = StagedBytes(BM, NB, ROWS);
   /* bytes from a row of B in a stage to the next, and from a column */
   constexpr uint32_t ROW = ROWS ? RowPitch(NB) : sizeof(Scalar), COLUMN = ROWS ? sizeof(Scalar) : Pitch(BM);
@@ -73,51 +73,31 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
     return;
   }
 
-  const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4, k = lane % 4;
+  const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4;
   const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
   for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
-    Scalar sum[NT][SUMS] = {};
+    Scalar   sum[NT][SUMS] = {}, total[NT][SUMS] = {};
+    uint32_t chunk = 0; /* bricks that sum has and total has not */
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, ItemOf(w, a.ntiles))); nblocks > 0; nblocks--) {
-      const uint32_t base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
-      const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + BYTES, b = base + (n_warp + g) * COLUMN;
+      const uint32_t    base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
+      const StagedBlock block = {run + (uint32_t)HrpbOffsetBricks(f.strips), base + BYTES, base + (n_warp + g) * COLUMN};
 
       RingWaitFull(ring, at);
-      const uint32_t last = ReadShared16(start + 2);
+      const uint32_t first = ReadShared16(start), last = ReadShared16(start + 2);
 
-#pragma unroll 1
-      for (uint32_t brick = ReadShared16(start); brick < last; brick += BRICKS) {
-        Scalar        slots[BRICKS][BM / 8];
-        uint32_t      x[BRICKS]; /* rows of B */
-        Bricks<P, BM> step;
-
-#pragma unroll
-        for (int u = 0; u < BRICKS; u++) {
-          const bool        in = brick + u < last;
-          const PackedBrick packed(bricks + (in ? brick + u : brick) * (uint32_t)sizeof(HrpbBrick));
-
-          packed.Decode<BM>(in, values, lane, slots[u]);
-          x[u] = b + packed.Column(k) * ROW;
-        }
-        step.Set(slots[0], slots[BRICKS - 1]);
-#pragma unroll
-        for (int t = 0; t < NT; t++) {
-          const bool second = !HALF || t < NT - 1;
-          Scalar     y[BRICKS][2];
-
-#pragma unroll
-          for (int u = 0; u < BRICKS; u++) {
-            y[u][0] = ReadShared(x[u] + (16 * t) * COLUMN);
-            y[u][1] = second ? ReadShared(x[u] + (16 * t + 8) * COLUMN) : 0;
-          }
-          Step<P>(sum[t], step, y, second);
-        }
-      }
+      MultiplyStrip<P, BM, NT, HALF, ROW, COLUMN, StepsAtATime(P, BM, NT)>(block, first, last, lane, sum);
       RingLeave(ring, at);
       at.Next(a.nstages);
+      chunk += last - first;
+      if (CHUNKS && chunk >= CHUNK_BRICKS) {
+        EndChunk(sum, total);
+        chunk = 0;
+      }
     }
-    FinishItem<BM, false, ROWS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
+    if (CHUNKS) EndChunk(sum, total);
+    FinishItem<BM, false, ROWS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, CHUNKS ? total : sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
   }
 }
 

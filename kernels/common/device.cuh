@@ -98,7 +98,7 @@ HrpbError HrpbZeroColumns(HrpbScalar *to, int64_t ldto, int64_t rows, int64_t co
 
 /*
    a[i] = a[0] + ... + a[i - 1], i <= n: the last number is the sum of all, and need not be set before. The same for b
-   with m, unless b is NULL. Short arrays take one launch, and no memory. See scan.cuh for other types
+   with m, unless b is NULL. Short arrays take one launch, and no memory. See cub.cuh for other types
 */
 HrpbError HrpbSumsBefore(uint32_t *a, int64_t n, uint32_t *b, int64_t m, HrpbStream stream);
 

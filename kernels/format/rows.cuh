@@ -47,7 +47,7 @@ static __device__ inline int32_t HrpbRowOfEntry(const HrpbInt *rowptr, int32_t n
 }
 
 /* The first of the entries begin to end - 1 of a row whose column is column or more, or end */
-static __device__ inline int64_t HrpbLowerBound(const HrpbInt *colidx, int64_t begin, int64_t end, int64_t column)
+template <typename Column> static __device__ inline int64_t HrpbLowerBound(const Column *colidx, int64_t begin, int64_t end, int64_t column)
 {
   while (begin < end) {
     const int64_t middle = begin + (end - begin) / 2;

@@ -11,7 +11,7 @@
 
 #include "reorder.h"
 #include "../format/rows.cuh"
-#include "../common/scan.cuh"
+#include "../common/cub.cuh"
 
 enum {
   SAMPLE     = 4096, /* rows, */

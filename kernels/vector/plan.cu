@@ -6,8 +6,8 @@
 #include <cub/device/device_select.cuh>
 
 #include "vector.cuh"
+#include "../common/cub.cuh"
 #include "../common/launch.cuh"
-#include "../common/scan.cuh"
 
 enum {
   MOST_BLOCKS    = 1024,    /* the most thread blocks that end with atomic operations on the same number */

@@ -5,8 +5,8 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "vector.cuh"
+#include "../common/cub.cuh"
 #include "../common/launch.cuh"
-#include "../common/scan.cuh"
 #include "../format/rows.cuh"
 
 namespace {
@@ -30,17 +30,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MakeRows(const HrpbInt *r
   const HrpbInt first = rowptr[0];
 
   for (int64_t k = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; k < nnz; k += (int64_t)gridDim.x * HRPB_THREADS) to_colidx[k] = (HrpbInt)HrpbRowOfEntry(rowptr, nrows, first + map[k]);
-  for (int64_t r = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; r <= ncols; r += (int64_t)gridDim.x * HRPB_THREADS) {
-    int64_t begin = 0;
-
-    for (int64_t end = nnz; begin < end;) { /* the first entry of column r or behind it */
-      const int64_t middle = begin + (end - begin) / 2;
-
-      if (sorted[middle] < (uint32_t)r) begin = middle + 1;
-      else end = middle;
-    }
-    to_rowptr[r] = (HrpbInt)begin;
-  }
+  for (int64_t r = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; r <= ncols; r += (int64_t)gridDim.x * HRPB_THREADS) to_rowptr[r] = (HrpbInt)HrpbLowerBound(sorted, 0, nnz, r);
 }
 
 static __global__ void __launch_bounds__(HRPB_THREADS) TakeValues(const HrpbScalar *values, int64_t nnz, const int32_t *map, HrpbScalar *to)

@@ -437,6 +437,39 @@ static double PlainError(const Matrix *A, int64_t N, const HrpbScalar *B)
   return worst;
 }
 
+/*
+   In double bricks of 8 rows add long sums in chunks. With terms of one sign the largest error is then far below that of
+   a loop over the entries
+*/
+static void TestChunks(void)
+{
+  const int64_t           N = 40;
+  const Matrix            A = [] {
+    Matrix a = Make("long sums", 128, 700, Dense);
+
+    for (HrpbScalar &v : a.values) v = (HrpbScalar)fabs(v);
+    return a;
+  }();
+  std::vector<HrpbScalar> B((size_t)(A.ncols * N)), C((size_t)(A.nrows * N));
+  HrpbScalar             *dB, *dC;
+
+  if (sizeof(HrpbScalar) != 8) return;
+  for (HrpbScalar &b : B) b = (HrpbScalar)fabs(Uniform());
+  dB = Upload(B);
+  dC = Upload(C);
+  for (const HrpbParams &params : {HrpbShortParams(), HrpbRowsParams()}) {
+    WithBricks(&A, params, NULL, [&](const char *kernel, HrpbPrecision, const auto &multiply) {
+      double worst = 0;
+
+      multiply(N, dB, A.ncols, dC, A.nrows);
+      Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
+      Report(Compare(&A, N, B.data(), A.ncols, C.data(), A.nrows, 1, &worst) && 2 * worst < PlainError(&A, N, B.data()), "sums have the error of a loop", kernel);
+    });
+  }
+  cudaFree(dB);
+  cudaFree(dC);
+}
+
 /* Errors of ours, of cuSPARSE and of a plain loop: the largest over all entries */
 static void Accuracy(const Matrix *A, bool positive)
 {
@@ -538,6 +571,7 @@ int main(int argc, char **argv)
   }
   TestHeavyPanels();
   if (!small_run) {
+    TestChunks();
     TestLongRow();
     TestSlices();
     TestFarApart(&matrices[0]);

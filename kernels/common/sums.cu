@@ -1,4 +1,4 @@
-#include "scan.cuh"
+#include "cub.cuh"
 
 enum {
   SUMMED  = 65536,      /* the most numbers that one thread block adds up */
