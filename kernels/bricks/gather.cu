@@ -89,7 +89,8 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   typedef GatherStage<P, BM, NT>        Stage;
   typedef GatherRing<P, BM, NT, STAGES> Ring;
   extern __shared__ __align__(16) uint8_t shared[];
-  constexpr int         CHUNKS = Stage::BYTES / 16; /* of a row */
+  constexpr int         PIECES = Stage::BYTES / 16; /* of a row, 16 bytes each */
+  constexpr bool        CHUNKS = HasChunks(P, BM);
   const Format<Scalar> &f     = a.f;
   const uint32_t        lane  = threadIdx.x % 32;
   const int64_t         w     = (int64_t)blockIdx.x * GATHER_WARPS + threadIdx.x / 32;
@@ -99,7 +100,17 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   const int32_t         tiles = (a.columns - n0) / 16; /* of the NT, those that exist */
   Ring                 &ring  = ((Ring *)shared)[threadIdx.x / 32];
   uint32_t              put = 0, got = 0, nput = 0; /* next stage to fill, next to multiply, number of full ones */
-  Scalar                sum[NT][BM / 2] = {};
+  Scalar                sum[NT][BM / 2] = {}, total[NT][BM / 2] = {};
+  uint32_t              chunk = 0, ends = 0; /* bricks since the last chunk; bit i: a chunk ends with stage i */
+  const auto            multiply = [&] {
+    MultiplyStage(ring.stages[got], lane, tiles, sum);
+    if (CHUNKS && ends >> got & 1) {
+      EndChunk(sum, total);
+      ends ^= 1u << got;
+    }
+    got = got + 1 < STAGES ? got + 1 : 0;
+    nput--;
+  };
 
   if (at >= f.nitems) return;
   const WorkItem item = GetItem(f, at);
@@ -110,10 +121,10 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
     const PackedBlock p(f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT, f.strips);
     const Scalar     *values  = f.values + (size_t)f.value_ptr[block] * HRPB_VALUE_UNIT;
     const int32_t    *windows = f.windows + first;
-    const uint32_t    last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
+    const uint32_t    begin   = DIRECT ? 0 : p.strip_start[strip], last = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
 
     /* a lane has a brick: its pattern, first value and rows */
-    for (uint32_t group = DIRECT ? 0 : p.strip_start[strip]; group < last; group += 32) {
+    for (uint32_t group = begin; group < last; group += 32) {
       const uint32_t    n = min(last - group, 32u), mine = group + min(lane, n - 1);
       const PackedBrick own = p.brick[mine];
       uint32_t          pattern[BM / 8];
@@ -147,32 +158,33 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
           }
         }
 #pragma unroll
-        for (uint32_t i = 0; i < Stage::ROWS * CHUNKS; i += 32) {
-          const uint32_t r = (i + lane) / CHUNKS, chunk = (i + lane) % CHUNKS;
+        for (uint32_t i = 0; i < Stage::ROWS * PIECES; i += 32) {
+          const uint32_t r = (i + lane) / PIECES, piece = (i + lane) % PIECES;
 
-          if (r < Stage::ROWS && (int32_t)(chunk * (16 / sizeof(Scalar))) < a.columns - n0)
-            CopyAsync<16>(SharedAddress(s.rows + r * Stage::PITCH + chunk * 16), a.R + (int64_t)((const int32_t *)ring.rows)[HRPB_BRICK_COLS * brick + r] * a.ldr + n0 + chunk * (16 / sizeof(Scalar)));
+          if (r < Stage::ROWS && (int32_t)(piece * (16 / sizeof(Scalar))) < a.columns - n0)
+            CopyAsync<16>(SharedAddress(s.rows + r * Stage::PITCH + piece * 16), a.R + (int64_t)((const int32_t *)ring.rows)[HRPB_BRICK_COLS * brick + r] * a.ldr + n0 + piece * (16 / sizeof(Scalar)));
         }
         CopyAsyncCommit();
         put = put + 1 < STAGES ? put + 1 : 0;
         if (++nput == STAGES) {
           CopyAsyncWait<STAGES - 1>();
           __syncwarp();
-          MultiplyStage(ring.stages[got], lane, tiles, sum);
+          multiply();
           __syncwarp();
-          got = got + 1 < STAGES ? got + 1 : 0;
-          nput--;
         }
       }
+    }
+    chunk += last - begin;
+    if (CHUNKS && chunk >= CHUNK_BRICKS) { /* the last brick is in the last stage that was filled */
+      ends |= 1u << (put ? put - 1 : STAGES - 1);
+      chunk = 0;
     }
   }
   CopyAsyncWait<0>();
   __syncwarp();
-  for (; nput > 0; nput--) {
-    MultiplyStage(ring.stages[got], lane, tiles, sum);
-    got = got + 1 < STAGES ? got + 1 : 0;
-  }
-  FinishItem<BM, true, false, false>(f, a.d, item, strip, lane, sum, n0);
+  while (nput > 0) multiply();
+  if (CHUNKS) EndChunk(sum, total);
+  FinishItem<BM, true, false, false>(f, a.d, item, strip, lane, CHUNKS ? total : sum, n0);
 }
 
 /* Columns of a row of the copy of B */

@@ -6,6 +6,32 @@
 #include "brick.cuh"
 
 /*
+   In double a long sum of bricks of 8 rows is added in chunks, because in one go it has a larger error. With 16 rows
+   there are no registers for a second set of sums. In single each step of a tensor core is a sum of its own
+*/
+enum {
+  CHUNK_BRICKS = 8 /* a chunk has so many bricks of a strip, or more: it ends with a block */
+};
+
+static constexpr __device__ bool HasChunks(int precision, int brick_rows)
+{
+  return precision == HRPB_FP64 && brick_rows == 8;
+}
+
+/* total += sum, and sum = 0 */
+template <int NT, int SUMS, typename Scalar> static __device__ __forceinline__ void EndChunk(Scalar (&sum)[NT][SUMS], Scalar (&total)[NT][SUMS])
+{
+#pragma unroll
+  for (int t = 0; t < NT; t++) {
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) {
+      total[t][i] += sum[t][i];
+      sum[t][i] = 0;
+    }
+  }
+}
+
+/*
    The column of a tile of 16 that lane group g loads as its first (which = 0) or second. Where B is row-major, a load
    brings both: they are neighbours. Otherwise they are eight apart, in separate columns anyway
 */

@@ -4,23 +4,11 @@
    A brick is a chain of reads that wait for each other: its head, then its values and rows of B, then the tensor core.
    Where a warp has few tiles it goes through the chains of several bricks at the same time. They are added in the same
    order as one by one, so the bits are the same.
-
-   In double, sums of 8 rows are added in chunks, as a long sum in one go has a larger error. With 16 rows there are no
-   registers for a second set of sums.
 */
 #pragma once
 
 #include "mma.cuh"
 #include "../format/packed.cuh"
-
-enum {
-  CHUNK_BRICKS = 8 /* a chunk has so many bricks of a strip, or more: it ends with a block */
-};
-
-static constexpr __device__ bool HasChunks(int precision, int brick_rows)
-{
-  return precision == HRPB_FP64 && brick_rows == 8;
-}
 
 /*
    Steps of a tensor core that a warp with nt tiles takes at a time: a power of two. More lose, or have no registers. In
@@ -89,17 +77,4 @@ template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int S
 #pragma unroll 1
   for (; STEPS == 1 ? brick < last : brick + BRICKS <= last; brick += BRICKS) MultiplySteps<P, BM, NT, HALF, ROW, COLUMN, STEPS>(block, brick, last, lane, sum);
   if constexpr (STEPS > 1) MultiplyStrip<P, BM, NT, HALF, ROW, COLUMN, STEPS / 2>(block, brick, last, lane, sum);
-}
-
-/* total += sum, and sum = 0 */
-template <int NT, int SUMS, typename Scalar> static __device__ __forceinline__ void EndChunk(Scalar (&sum)[NT][SUMS], Scalar (&total)[NT][SUMS])
-{
-#pragma unroll
-  for (int t = 0; t < NT; t++) {
-#pragma unroll
-    for (int i = 0; i < SUMS; i++) {
-      total[t][i] += sum[t][i];
-      sum[t][i] = 0;
-    }
-  }
 }
