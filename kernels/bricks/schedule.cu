@@ -68,46 +68,24 @@ static HrpbError ZeroCounts(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
   return HRPB_SUCCESS;
 }
 
-static uint32_t BlocksOf(const Hrpb *h, int32_t panel)
+/* The items of work, panel by panel. split gets the panel of each part */
+static std::vector<WorkItem> CutPanels(const std::vector<uint32_t> &start, const Cuts &cuts, std::vector<SplitPanel> *split)
 {
-  return h->panel_blocks[panel + 1] - h->panel_blocks[panel];
-}
+  std::vector<WorkItem> items;
+  int32_t               index = 0;
 
-/* Part number i of nparts of a panel, which begin where begin does */
-static WorkItem PartOf(const Hrpb *h, int32_t panel, uint32_t i, uint32_t nparts, int32_t slot)
-{
-  const uint32_t begin = h->panel_blocks[panel], n = BlocksOf(h, panel);
+  items.reserve(start.size());
+  split->clear();
+  for (size_t p = 0; p + 1 < start.size(); p++) {
+    const uint32_t n = start[p + 1] - start[p], nparts = cuts.Parts(n);
+    const int32_t  first = (int32_t)split->size();
 
-  return {panel, begin + (uint32_t)((uint64_t)n * i / nparts), begin + (uint32_t)((uint64_t)n * (i + 1) / nparts), slot};
-}
-
-/* Call take() for each item of work: parts of panels first, then whole panels */
-template <typename F> static void ForItems(const Hrpb *h, const Cuts &cuts, bool any_cut, F take)
-{
-  int32_t slot = 0;
-
-  for (int32_t p = 0; any_cut && p < h->npanels; p++) {
-    const uint32_t nparts = cuts.Parts(BlocksOf(h, p));
-
-    for (uint32_t i = 0; nparts > 1 && i < nparts; i++) take(PartOf(h, p, i, nparts, slot++));
+    for (uint32_t i = 0; i < nparts; i++) {
+      items.push_back({(int32_t)p, start[p] + (uint32_t)((uint64_t)n * i / nparts), start[p] + (uint32_t)((uint64_t)n * (i + 1) / nparts), nparts > 1 ? first + (int32_t)i : -1});
+    }
+    if (nparts > 1) split->insert(split->end(), nparts, {(int32_t)p, index++, first, (int32_t)nparts});
   }
-  for (int32_t p = 0; p < h->npanels; p++) {
-    if (cuts.Parts(BlocksOf(h, p)) == 1) take(PartOf(h, p, 0, 1, -1));
-  }
-}
-
-/* The panel of each part */
-static std::vector<SplitPanel> PanelsOfParts(const Hrpb *h, const Cuts &cuts)
-{
-  std::vector<SplitPanel> split;
-  int32_t                 index = 0;
-
-  for (int32_t p = 0; p < h->npanels; p++) {
-    const uint32_t nparts = cuts.Parts(BlocksOf(h, p));
-
-    if (nparts > 1) split.insert(split.end(), nparts, {p, index++, (int32_t)split.size(), (int32_t)nparts});
-  }
-  return split;
+  return items;
 }
 
 /* Each panel of split once, behind it: those with many parts, whose number is returned, and then the others */
@@ -124,12 +102,12 @@ static int32_t ListCutPanels(std::vector<SplitPanel> *split)
 }
 
 /* How many panels there are of each number of blocks, up to that of the longest */
-static std::vector<uint32_t> PanelsByBlocks(const Hrpb *h)
+static std::vector<uint32_t> PanelsByBlocks(const std::vector<uint32_t> &start)
 {
   std::vector<uint32_t> panels;
 
-  for (int32_t p = 0; p < h->npanels; p++) {
-    const uint32_t n = BlocksOf(h, p);
+  for (size_t p = 0; p + 1 < start.size(); p++) {
+    const uint32_t n = start[p + 1] - start[p];
 
     if (n >= panels.size()) panels.resize(n + 1);
     panels[n]++;
@@ -162,52 +140,31 @@ static Work WorkOf(const std::vector<uint32_t> &panels, const Cuts &cuts)
   return work;
 }
 
-namespace {
-/*
-   Items are dealt to thread blocks, of which so many share a multiprocessor, as bricks-staged does: in turn, or forth
-   and back where the longest come first
-*/
-struct Deal {
-  const size_t nslots;
-  const bool   longest_first;
-  size_t       next = 0;
-  bool         back = false;
-  uint64_t     slot[(int)SLOTS * HRPB_MOST_CTAS] = {}; /* the work of each thread block */
-
-  Deal(size_t ctas, bool longest) : nslots(SLOTS * ctas), longest_first(longest) { }
-  void Put(uint64_t work)
-  {
-    slot[back ? nslots - 1 - next : next] += work;
-    if (++next == nslots) { /* no division for each item */
-      next = 0;
-      back = longest_first && !back;
-    }
-  }
-  /* the work of the thread block that has most of it */
-  uint64_t Busiest(void) const { return *std::max_element(slot, slot + nslots); }
-};
-} // namespace
-
-static uint64_t BusiestLongestFirst(const Work &work, size_t ctas)
+static std::vector<uint32_t> LargestFirst(const Work &work)
 {
-  Deal deal(ctas, true);
+  std::vector<uint32_t> sorted;
 
-  for (size_t w = work.items.size(); w-- > 0;) {
-    for (uint32_t i = 0; i < work.items[w]; i++) deal.Put(w);
-  }
-  return deal.Busiest();
+  sorted.reserve(work.n);
+  for (size_t w = work.items.size(); w-- > 0;) sorted.insert(sorted.end(), work.items[w], (uint32_t)w);
+  return sorted;
 }
 
-static uint64_t BusiestInTurn(const Hrpb *h, const Cuts &cuts, size_t ctas)
+/*
+   The work of the thread block that has most of it, where so many share a multiprocessor. Items are dealt as in
+   bricks-staged: in turn, or forth and back where the longest come first
+*/
+static uint64_t Busiest(const std::vector<uint32_t> &work, size_t ctas, bool longest_first)
 {
-  Deal deal(ctas, false);
+  const size_t          nslots = SLOTS * ctas;
+  std::vector<uint64_t> slot(nslots);
 
-  for (int32_t p = 0; p < h->npanels; p++) {
-    const uint32_t n = BlocksOf(h, p), nparts = cuts.Parts(n);
+  for (size_t first = 0, turn = 0; first < work.size(); first += nslots, turn++) { /* no division for each item */
+    const size_t n    = std::min(nslots, work.size() - first);
+    const bool   back = longest_first && turn % 2;
 
-    for (uint32_t i = 0; i < nparts; i++) deal.Put((uint64_t)n * (i + 1) / nparts - (uint64_t)n * i / nparts + (nparts > 1 ? PARTIAL_BLOCKS : STORE_BLOCKS));
+    for (size_t i = 0; i < n; i++) slot[back ? nslots - 1 - i : i] += work[first + i];
   }
-  return deal.Busiest();
+  return *std::max_element(slot.begin(), slot.end());
 }
 
 /*
@@ -216,14 +173,16 @@ static uint64_t BusiestInTurn(const Hrpb *h, const Cuts &cuts, size_t ctas)
 */
 static uint64_t TimeOf(const std::vector<uint32_t> &panels, const Cuts &cuts, uint64_t most)
 {
-  const Work     work    = WorkOf(panels, cuts);
-  const uint64_t combine = panels.size() > cuts.from ? COMBINE_BLOCKS : 0; /* the longest panel is cut */
-  uint64_t       blocks  = 0;
+  const Work            work    = WorkOf(panels, cuts);
+  const uint64_t        combine = panels.size() > cuts.from ? COMBINE_BLOCKS : 0; /* the longest panel is cut */
+  std::vector<uint32_t> sorted;
+  uint64_t              blocks = 0;
 
   for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * ((work.sum + SLOTS * ctas - 1) / (SLOTS * ctas) + combine);
   if (blocks >= most) return most;
+  sorted = LargestFirst(work);
   blocks = 0;
-  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * (BusiestLongestFirst(work, ctas) + combine);
+  for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) blocks += ctas * (Busiest(sorted, ctas, true) + combine);
   return blocks;
 }
 
@@ -249,68 +208,52 @@ static Cuts ChooseCuts(const Hrpb *h, const std::vector<uint32_t> &panels)
 }
 
 /* For each number of thread blocks on a multiprocessor, whether the longest items come first. True where any do */
-static bool ChooseSequence(const Hrpb *h, const Work &work, const Cuts &cuts, bool longest_first[HRPB_MOST_CTAS])
+static bool ChooseSequence(const std::vector<WorkItem> &items, const std::vector<uint32_t> &panels, const Cuts &cuts, bool longest_first[HRPB_MOST_CTAS])
 {
-  bool any = false;
+  const std::vector<uint32_t> sorted = LargestFirst(WorkOf(panels, cuts));
+  std::vector<uint32_t>       in_turn;
+  bool                        any = false;
 
+  in_turn.reserve(items.size());
+  for (const WorkItem &i : items) in_turn.push_back(i.end - i.begin + (i.slot >= 0 ? PARTIAL_BLOCKS : STORE_BLOCKS));
   for (size_t ctas = 1; ctas <= HRPB_MOST_CTAS; ctas++) {
-    longest_first[ctas - 1] = LEAST_GAIN * BusiestLongestFirst(work, ctas) < (LEAST_GAIN - 1) * BusiestInTurn(h, cuts, ctas);
+    longest_first[ctas - 1] = LEAST_GAIN * Busiest(sorted, ctas, true) < (LEAST_GAIN - 1) * Busiest(in_turn, ctas, false);
     any |= longest_first[ctas - 1];
   }
   return any;
 }
 
-/* The items of work, those with most blocks first, and otherwise as ForItems() has them. No panel has more than most */
-static std::vector<WorkItem> LongestFirst(const Hrpb *h, const Cuts &cuts, bool any_cut, int32_t nitems, size_t most)
-{
-  std::vector<WorkItem> items((size_t)nitems);
-  std::vector<uint32_t> place(most + 1); /* how many items have so many blocks; then where the next one of them comes */
-  uint32_t              before = 0;
-
-  ForItems(h, cuts, any_cut, [&](const WorkItem &i) { place[i.end - i.begin]++; });
-  for (size_t n = place.size(); n-- > 0;) {
-    const uint32_t count = place[n];
-
-    place[n] = before;
-    before += count;
-  }
-  ForItems(h, cuts, any_cut, [&](const WorkItem &i) { items[place[i.end - i.begin]++] = i; });
-  return items;
-}
-
-static HrpbError UploadParts(const Hrpb *h, const Cuts &cuts, cudaStream_t stream, HrpbSchedule *s)
-{
-  std::vector<WorkItem>   items;
-  std::vector<SplitPanel> split = PanelsOfParts(h, cuts);
-
-  s->nslots = (int32_t)split.size();
-  s->nmany  = ListCutPanels(&split);
-  s->nsplit = (int32_t)split.size() - s->nslots;
-  items.reserve((size_t)s->nitems);
-  ForItems(h, cuts, true, [&](const WorkItem &i) { items.push_back(i); });
-  HrpbCall(Upload(items, stream, &s->items, &s->bytes));
-  HrpbCall(Upload(split, stream, &s->split, &s->bytes));
-  return ZeroCounts(h, stream, s);
-}
-
 static HrpbError Schedule(const Hrpb *h, cudaStream_t stream, HrpbSchedule *s)
 {
-  const uint32_t              most   = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
-  const bool                  few    = h->npanels <= MOST_PANELS && HrpbSharesRows(&h->params);
-  const std::vector<uint32_t> panels = PanelsByBlocks(h);
-  Cuts                        cuts   = {FEWEST * most, most};
-  Work                        work;
-  bool                        any_cut, longest_first;
+  const uint32_t          most = (uint32_t)std::max(HRPB_PART_COLS / h->params.block_cols, 1);
+  const bool              few  = h->npanels <= MOST_PANELS && HrpbSharesRows(&h->params);
+  std::vector<uint32_t>   start, panels;
+  std::vector<WorkItem>   items;
+  std::vector<SplitPanel> split;
+  Cuts                    cuts = {FEWEST * most, most};
+  bool                    longest_first = false;
 
   s->nitems = h->npanels;
   if (!h->nblocks) return HRPB_SUCCESS;
+  start.assign(h->panel_blocks, h->panel_blocks + h->npanels + 1);
+  if (few) panels = PanelsByBlocks(start);
   if (few) cuts = ChooseCuts(h, panels);
-  work          = WorkOf(panels, cuts);
-  any_cut       = work.n > (uint64_t)h->npanels;
-  longest_first = few && ChooseSequence(h, work, cuts, s->longest_first);
-  s->nitems     = (int32_t)work.n;
-  if (any_cut) HrpbCall(UploadParts(h, cuts, stream, s));
-  if (longest_first) HrpbCall(Upload(LongestFirst(h, cuts, any_cut, s->nitems, panels.size() - 1), stream, &s->longest, &s->bytes));
+  items     = CutPanels(start, cuts, &split);
+  s->nitems = (int32_t)items.size();
+  s->nslots = (int32_t)split.size();
+  s->nmany  = ListCutPanels(&split);
+  s->nsplit = (int32_t)split.size() - s->nslots;
+  if (few) longest_first = ChooseSequence(items, panels, cuts, s->longest_first);
+  if (!split.empty()) {
+    std::stable_partition(items.begin(), items.end(), [](const WorkItem &i) { return i.slot >= 0; });
+    HrpbCall(Upload(items, stream, &s->items, &s->bytes));
+    HrpbCall(Upload(split, stream, &s->split, &s->bytes));
+    HrpbCall(ZeroCounts(h, stream, s));
+  }
+  if (longest_first) {
+    std::stable_sort(items.begin(), items.end(), [](const WorkItem &a, const WorkItem &b) { return a.end - a.begin > b.end - b.begin; });
+    HrpbCall(Upload(items, stream, &s->longest, &s->bytes));
+  }
   return HRPB_SUCCESS;
 }
 
