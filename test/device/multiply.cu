@@ -438,8 +438,8 @@ static double PlainError(const Matrix *A, int64_t N, const HrpbScalar *B)
 }
 
 /*
-   In double bricks of 8 rows add long sums in chunks. With terms of one sign the largest error is then far below that of
-   a loop over the entries
+   In double bricks of 8 rows add long sums in chunks. With terms of one sign the largest error is then far below that
+   of a loop over the entries
 */
 static void TestChunks(void)
 {
