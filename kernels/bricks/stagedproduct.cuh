@@ -9,9 +9,9 @@
 */
 #pragma once
 
-#include "staged.cuh"
-#include "strip.cuh"
 #include "seconds.h"
+#include "staged.cuh"
+#include "steps.cuh"
 
 /* How B lies in memory */
 enum {
@@ -50,12 +50,11 @@ template <int BM, int NB, int NR, typename Scalar> struct CopiesOf<BM, NB, NR, B
 template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF> static __global__ void __launch_bounds__((STAGED_STRIPS * WN + NP) * 32, CTAS) Staged(const __grid_constant__ StagedArgs<typename Mma<P>::Scalar> a)
 {
   typedef typename Mma<P>::Scalar Scalar;
-  constexpr int NB     = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
   constexpr bool ROWS = LAYOUT == B_ROWS, CHUNKS = HasChunks(P, BM);
-  constexpr int BYTES  = StagedBytes(BM, NB, ROWS);
+  constexpr int  NB   = 16 * NT * WN - (HALF ? 8 : 0); /* columns of the tile */
+  constexpr int  SUMS = BM / 2, BYTES = StagedBytes(BM, NB, ROWS);
   /* bytes from a row of B in a stage to the next, and from a column */
   constexpr uint32_t ROW = ROWS ? RowPitch(NB) : sizeof(Scalar), COLUMN = ROWS ? sizeof(Scalar) : Pitch(BM);
-  constexpr int SUMS   = BM / 2;
   typedef typename CopiesOf<BM, NB, NP == 1 ? 1 : NP - 1, LAYOUT, Scalar>::Type COPIES;
   extern __shared__ __align__(STAGE_ALIGN) uint8_t shared[];
   const Format<Scalar> &f = a.f;

@@ -570,8 +570,8 @@ int main(int argc, char **argv)
     cudaFree(d);
   }
   TestHeavyPanels();
+  TestChunks();
   if (!small_run) {
-    TestChunks();
     TestLongRow();
     TestSlices();
     TestFarApart(&matrices[0]);
