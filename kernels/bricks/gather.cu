@@ -88,9 +88,14 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   typedef typename Mma<P>::Scalar       Scalar;
   typedef GatherStage<P, BM, NT>        Stage;
   typedef GatherRing<P, BM, NT, STAGES> Ring;
+  static_assert(STAGES > 1 && STAGES <= 32); /* bits of ends */
   extern __shared__ __align__(16) uint8_t shared[];
   constexpr int         PIECES = Stage::BYTES / 16; /* of a row, 16 bytes each */
-  constexpr bool        CHUNKS = HasChunks(P, BM);
+  /*
+     Panels of one strip are for this kernel alone, so their sums may have bits of their own. A second set of sums would
+     leave room for fewer warps
+  */
+  constexpr bool        CHUNKS = HasChunks(P, BM) && !DIRECT;
   const Format<Scalar> &f     = a.f;
   const uint32_t        lane  = threadIdx.x % 32;
   const int64_t         w     = (int64_t)blockIdx.x * GATHER_WARPS + threadIdx.x / 32;
@@ -101,7 +106,7 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   Ring                 &ring  = ((Ring *)shared)[threadIdx.x / 32];
   uint32_t              put = 0, got = 0, nput = 0; /* next stage to fill, next to multiply, number of full ones */
   Scalar                sum[NT][BM / 2] = {}, total[NT][BM / 2] = {};
-  uint32_t              chunk = 0, ends = 0; /* bricks since the last chunk; bit i: a chunk ends with stage i */
+  uint32_t              in_chunk = 0, ends = 0; /* bricks of the strip since the last chunk ended; bit i: a chunk ends with stage i */
   const auto            multiply = [&] {
     MultiplyStage(ring.stages[got], lane, tiles, sum);
     if (CHUNKS && ends >> got & 1) {
@@ -121,7 +126,8 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
     const PackedBlock p(f.pattern + (size_t)f.pattern_ptr[block] * HRPB_PATTERN_UNIT, f.strips);
     const Scalar     *values  = f.values + (size_t)f.value_ptr[block] * HRPB_VALUE_UNIT;
     const int32_t    *windows = f.windows + first;
-    const uint32_t    begin   = DIRECT ? 0 : p.strip_start[strip], last = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
+    const uint32_t    begin   = DIRECT ? 0 : p.strip_start[strip];
+    const uint32_t    last    = DIRECT ? (nwindows + HRPB_BRICK_COLS - 1) / HRPB_BRICK_COLS : p.strip_start[strip + 1];
 
     /* a lane has a brick: its pattern, first value and rows */
     for (uint32_t group = begin; group < last; group += 32) {
@@ -174,10 +180,11 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
         }
       }
     }
-    chunk += last - begin;
-    if (CHUNKS && chunk >= CHUNK_BRICKS) { /* the last brick is in the last stage that was filled */
+    in_chunk += last - begin;
+    if (CHUNKS && in_chunk >= CHUNK_BRICKS) {
+      /* the stage that was filled last has the last brick. It is multiplied when others have been filled */
       ends |= 1u << (put ? put - 1 : STAGES - 1);
-      chunk = 0;
+      in_chunk = 0;
     }
   }
   CopyAsyncWait<0>();

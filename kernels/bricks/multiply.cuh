@@ -1,5 +1,5 @@
 /*
-   What the kernels on bricks share: the way from accumulators to C.
+   What the kernels on bricks share: long sums in chunks, and the way from accumulators to C.
 */
 #pragma once
 
@@ -10,7 +10,7 @@
    there are no registers for a second set of sums. In single each step of a tensor core is a sum of its own
 */
 enum {
-  CHUNK_BRICKS = 8 /* a chunk has so many bricks of a strip, or more: it ends with a block */
+  CHUNK_BRICKS = 8 /* a chunk but the last has so many bricks of a strip, or more: it ends with a block */
 };
 
 static constexpr __device__ bool HasChunks(int precision, int brick_rows)

@@ -77,7 +77,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
 
   for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
     Scalar   sum[NT][SUMS] = {}, total[NT][SUMS] = {};
-    uint32_t chunk = 0; /* bricks that sum has and total has not */
+    uint32_t in_chunk = 0; /* bricks of the strip since the last chunk ended */
 
     for (uint32_t nblocks = CountBlocks(GetItem(f, ItemOf(w, a.ntiles))); nblocks > 0; nblocks--) {
       const uint32_t    base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
@@ -89,10 +89,10 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       MultiplyStrip<P, BM, NT, HALF, ROW, COLUMN, StepsAtATime(P, BM, NT)>(block, first, last, lane, sum);
       RingLeave(ring, at);
       at.Next(a.nstages);
-      chunk += last - first;
-      if (CHUNKS && chunk >= CHUNK_BRICKS) {
+      in_chunk += last - first;
+      if (CHUNKS && in_chunk >= CHUNK_BRICKS) {
         EndChunk(sum, total);
-        chunk = 0;
+        in_chunk = 0;
       }
     }
     if (CHUNKS) EndChunk(sum, total);

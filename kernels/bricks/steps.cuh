@@ -26,8 +26,9 @@ struct StagedBlock {
 };
 
 /*
-   sum += STEPS steps of bricks, from number brick on, times NT tiles. The strip ends before number last. HALF: the last
-   tile has eight columns. ROW, COLUMN: bytes from a row of B to the next, and from a column
+   sum += STEPS steps of bricks, from number brick on, times NT tiles. The strip ends before number last: it has all of
+   these bricks, but in single the second one of a single step may be missing. HALF: the last tile has eight columns.
+   ROW, COLUMN: bytes from a row of B to the next, and from a column
 */
 template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int STEPS, typename Scalar> static __device__ __forceinline__ void MultiplySteps(const StagedBlock &block, uint32_t brick, uint32_t last, uint32_t lane, Scalar (&sum)[NT][BM / 2])
 {
@@ -73,7 +74,6 @@ template <int P, int BM, int NT, bool HALF, uint32_t ROW, uint32_t COLUMN, int S
 {
   constexpr uint32_t BRICKS = STEPS * Mma<P>::BRICKS;
 
-  /* only the last one may have an empty place */
 #pragma unroll 1
   for (; STEPS == 1 ? brick < last : brick + BRICKS <= last; brick += BRICKS) MultiplySteps<P, BM, NT, HALF, ROW, COLUMN, STEPS>(block, brick, last, lane, sum);
   if constexpr (STEPS > 1) MultiplyStrip<P, BM, NT, HALF, ROW, COLUMN, STEPS / 2>(block, brick, last, lane, sum);

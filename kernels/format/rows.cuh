@@ -46,13 +46,13 @@ static __device__ inline int32_t HrpbRowOfEntry(const HrpbInt *rowptr, int32_t n
   return begin;
 }
 
-/* The first of the entries begin to end - 1 of a row whose column is column or more, or end */
-template <typename Column> static __device__ inline int64_t HrpbLowerBound(const Column *colidx, int64_t begin, int64_t end, int64_t column)
+/* The first of begin to end - 1 whose column is column or more, or end. Columns are sorted there */
+template <typename Column> static __device__ inline int64_t HrpbLowerBound(const Column *columns, int64_t begin, int64_t end, int64_t column)
 {
   while (begin < end) {
     const int64_t middle = begin + (end - begin) / 2;
 
-    if (colidx[middle] < column) begin = middle + 1;
+    if (columns[middle] < column) begin = middle + 1;
     else end = middle;
   }
   return begin;
