@@ -106,7 +106,8 @@ template <int P, int BM, int NT, int STAGES, bool DIRECT> static __global__ void
   Ring                 &ring  = ((Ring *)shared)[threadIdx.x / 32];
   uint32_t              put = 0, got = 0, nput = 0; /* next stage to fill, next to multiply, number of full ones */
   Scalar                sum[NT][BM / 2] = {}, total[NT][BM / 2] = {};
-  uint32_t              in_chunk = 0, ends = 0; /* bricks of the strip since the last chunk ended; bit i: a chunk ends with stage i */
+  uint32_t              in_chunk = 0; /* bricks of the strip since the last chunk ended */
+  uint32_t              ends     = 0; /* bit i: a chunk ends with stage i */
   const auto            multiply = [&] {
     MultiplyStage(ring.stages[got], lane, tiles, sum);
     if (CHUNKS && ends >> got & 1) {
