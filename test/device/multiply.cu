@@ -28,22 +28,30 @@ static HrpbScalar *BuildOnDevice(const Matrix *A, const HrpbParams *params, cons
   return packed;
 }
 
+/* The product by a kernel, in a workspace that is as long as the product says */
+static void RunKernel(const SpmmKernel *k, const SpmmMatrix *A, const SpmmOperands &o)
+{
+  size_t bytes;
+  void  *work = NULL;
+
+  Check(SpmmWork(k, A, &o, &bytes));
+  if (bytes) Check(cudaMalloc(&work, bytes));
+  if (bytes) Check(cudaMemset(work, 0xff, bytes)); /* NaN: a read of what was not written shows */
+  Check(SpmmRun(k, A, &o, work, NULL));
+  Check(cudaDeviceSynchronize());
+  cudaFree(work);
+}
+
 /* C = A B on the device for columns [first, first + N), with B and C where they are */
 static void Multiply(const Hrpb *h, const HrpbScalar *values, HrpbPrecision precision, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *C, int64_t ldc)
 {
-  HrpbSchedule     s;
-  const SpmmMatrix A = BricksMatrix(h, &s, values, precision);
-  size_t           bytes;
-  void            *work;
+  HrpbSchedule       s;
+  const SpmmMatrix   A = BricksMatrix(h, &s, values, precision);
+  const SpmmOperands o = SpmmPlain(N, B, ldb, C, ldc);
 
   Check(HrpbScheduleDevice(h, NULL, &s));
-  Check(WorkFor(&A, N, &bytes));
-  Check(cudaMalloc(&work, bytes + 1));
-  Check(cudaMemset(work, 0xff, bytes + 1)); /* NaN: a read of what was not written shows */
-  Check(MultiplyPlain(&A, N, B, ldb, C, ldc, work));
-  Check(cudaDeviceSynchronize());
+  RunKernel(KernelFor(&A, &o), &A, o);
   HrpbScheduleDestroyDevice(&s, NULL);
-  cudaFree(work);
 }
 
 static double Bound(HrpbPrecision precision)
@@ -162,19 +170,11 @@ struct Cut {
   HrpbPrecision precision;
 };
 
-/* The workspace is as long as the product says */
 static void MultiplyCut(const Cut &cut, const HrpbSchedule *s, const SpmmOperands &o)
 {
   const SpmmMatrix A = BricksMatrix(&cut.h, s, cut.values, cut.precision);
-  size_t           bytes;
-  void            *work = NULL;
 
-  Check(SpmmWork(KernelFor(&A, &o), &A, &o, &bytes));
-  if (bytes) Check(cudaMalloc(&work, bytes));
-  if (bytes) Check(cudaMemset(work, 0xff, bytes));
-  Check(SpmmRun(KernelFor(&A, &o), &A, &o, work, NULL));
-  Check(cudaDeviceSynchronize());
-  cudaFree(work);
+  RunKernel(KernelFor(&A, &o), &A, o);
 }
 
 /* The schedule's parts number k, each as if it were a whole panel */
@@ -498,18 +498,13 @@ static void TestKernelsAgree(void)
 
         for (int i = 0; SpmmKernelGet(i); i++) {
           const SpmmKernel *k = SpmmKernelGet(i);
-          size_t            bytes;
-          void             *work;
 
           if (k->op != SPMM_OP_PRODUCT || k->format != SPMM_BRICKS || k->host || !k->takes(&facts, &h.params, &o, device)) continue;
-          Check(SpmmWork(k, &M, &o, &bytes));
-          Check(cudaMalloc(&work, bytes + 1));
-          Check(SpmmRun(k, &M, &o, work, NULL));
+          RunKernel(k, &M, o);
           const std::vector<HrpbScalar> C = Download(dC, A.nrows * N);
 
           if (kernels++ == 0) first = C;
           else Report(!memcmp(first.data(), C.data(), sizeof(HrpbScalar) * C.size()), "not the bits of another kernel", k->name);
-          cudaFree(work);
         }
         Report(kernels > 1, "one kernel alone", params.window_cols > 1 ? "windows" : "single columns");
       }
