@@ -35,8 +35,8 @@ template <typename Scalar> struct StagedArgs {
   Format<Scalar>    f;
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
-  int32_t           ntiles, nstages;
-  bool              back;    /* see PairAfter() */
+  int32_t           nstages;
+  bool              back;    /* see Turns */
   bool              sectors; /* a column-major B: whether all its columns begin where a sector does */
   /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
   uint32_t          pattern_at, stage_bytes;
@@ -67,47 +67,48 @@ static constexpr __host__ __device__ int StagedBytes(int brick_rows, int nb, boo
   return rows ? StagedCols(brick_rows) * RowPitch(nb) : Pitch(brick_rows) * nb;
 }
 
-/*
-   The pair that a thread block takes after pair number w. The first is that of its own number. Where pairs become
-   shorter they are dealt forth and back, so that whoever had the longest of one turn has the shortest of the next
-*/
-static __device__ __forceinline__ uint32_t PairAfter(uint32_t w, bool back)
-{
-  return back ? w + 2 * (gridDim.x - w % gridDim.x) - 1 : w + gridDim.x;
-}
-
-/* The item of a pair. A division takes some thirty instructions */
-static __device__ __forceinline__ uint32_t ItemOf(uint32_t w, uint32_t ntiles)
-{
-  return ntiles == 1 ? w : w / ntiles;
-}
-
 namespace {
-/* What a thread block has to do: pairs of an item and a tile of columns, the tiles of an item one after the other */
+/*
+   The numbers of the items that a thread block takes. It takes those of one tile of columns, which is blockIdx.x: there
+   are gridDim.y thread blocks for each tile. Where items become shorter they are dealt forth and back, so that whoever
+   had the longest of one turn has the shortest of the next
+*/
+struct Turns {
+  uint32_t i, step; /* the number, and how far it is to the next one */
+
+  __device__ __forceinline__ explicit Turns(bool back) : i(blockIdx.y), step(back ? 2 * (gridDim.y - blockIdx.y) - 1 : gridDim.y) { }
+  __device__ __forceinline__ void Next(void)
+  {
+    i += step;
+    step = 2 * gridDim.y - step;
+  }
+};
+
+/* The items themselves */
 template <typename Scalar> struct Work {
   const Format<Scalar> &f;
-  const uint32_t        ntiles;
-  const bool            back;
-  uint32_t              i, tile; /* the item's number, and its tile */
-  WorkItem              item;    /* the item itself, still on its way from memory: do not read it early */
+  Turns                 turns;
+  WorkItem              item; /* still on its way from memory: do not read it early */
 
-  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), ntiles(a.ntiles), back(a.back) { Get(blockIdx.x); }
-  __device__ __forceinline__ bool Left(void) const { return i < (uint32_t)f.nitems; }
-  __device__ __forceinline__ void Next(void) { Get(PairAfter(i * ntiles + tile, back)); }
+  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), turns(a.back) { Get(); }
+  __device__ __forceinline__ bool Left(void) const { return turns.i < (uint32_t)f.nitems; }
+  __device__ __forceinline__ void Next(void)
+  {
+    turns.Next();
+    Get();
+  }
 
 private:
-  __device__ __forceinline__ void Get(uint32_t w)
+  __device__ __forceinline__ void Get(void)
   {
-    i    = ItemOf(w, ntiles);
-    tile = w - i * ntiles;
-    if (Left()) item = GetItem(f, i);
+    if (Left()) item = GetItem(f, turns.i);
   }
 };
 
 /* The blocks that a thread block multiplies, one after the other, in groups of 1 to 32 */
 template <typename Scalar> struct Blocks {
   Work<Scalar> work; /* the work after these blocks */
-  uint32_t     tile, begin, end;
+  uint32_t     begin, end;
 
   __device__ __forceinline__ explicit Blocks(const StagedArgs<Scalar> &a) : work(a) { Open(); }
   __device__ __forceinline__ bool     Left(void) const { return begin < end; }
@@ -123,7 +124,6 @@ private:
   {
     begin = end = 0;
     while (work.Left() && begin == end) {
-      tile  = work.tile;
       begin = work.item.begin;
       end   = work.item.end;
       work.Next();
@@ -221,6 +221,7 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
   static constexpr uint32_t SIZE = sizeof(Scalar), PITCH = Pitch(BM);
   static constexpr bool     WIDE = NB * SIZE > 128, MIXED = !ALIGNED && WIDE, APART = ALIGNED && WIDE && SIZE == 8;
   static constexpr int      CHUNK = 16 / SIZE, CLASSES = MIXED ? CHUNK : 1;
+  static constexpr bool     BEHIND = false;
   static_assert(StagedCols(BM) <= 32 * CHUNK);
   static_assert(NB % CLASSES == 0); /* a column has the same class in its tile as in B */
 
@@ -237,11 +238,15 @@ template <int BM, int NB, int NR, bool ALIGNED, typename Scalar> struct Copies {
 
   __device__ __forceinline__ Copies(const Format<Scalar> &f, uint32_t w, uint32_t l) : warp(w), lane(l), shift(f.window_shift), mine(Part<CHUNK>(0) >> shift), in_window(Part<CHUNK>(0) & ((1u << shift) - 1)) { }
 
-  /* The following blocks are multiplied by N columns of B from n0 on */
+  /* Blocks are multiplied by N columns of B from n0 on */
   __device__ __forceinline__ void Open(const StagedArgs<Scalar> &a, int32_t n0)
   {
     B = a.d.B + n0 * a.d.ldb;
     N = min(NB, a.d.N - n0);
+    if (!WIDE) { /* little time for each block */
+      HrpbKeep(B);
+      HrpbKeep(N);
+    }
   }
 
   /* The next block is known: ask for its window */
@@ -348,22 +353,33 @@ template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
   static constexpr uint32_t CHUNK = 16 / sizeof(Scalar), CHUNKS = NB / CHUNK;
   static constexpr uint32_t LANES = PowerOfTwo(CHUNKS), ROWS = 32 / LANES; /* for a row, and rows at a time */
   static constexpr uint32_t HELD  = StagedCols(BM) / 32;                   /* windows of a lane */
+  static constexpr bool     BEHIND = true; /* B may be a copy that is still being made */
   static_assert(NB % CHUNK == 0 && CHUNKS <= 32 && StagedCols(BM) % 32 == 0 && 32 % (ROWS * NR) == 0);
 
-  const uint32_t warp, lane;
+  const uint32_t lane;
+  uint32_t       mine, place;                  /* the lane's first row in a stage, and its part of that row */
+  uint32_t       first        = 0;             /* that row, or more than any where the lane has no part */
   uint32_t       row_bytes    = 0;             /* of B */
-  const Scalar  *B            = NULL;          /* the lane's part of the first row; NULL: it has none */
+  const Scalar  *B            = NULL;          /* the lane's part of the first row */
   int32_t        window[HELD] = {}, row[HELD]; /* of the next block, on their way from memory, and of this one */
 
-  __device__ __forceinline__ RowCopies(const Format<Scalar> &, uint32_t w, uint32_t l) : warp(w), lane(l) { }
+  __device__ __forceinline__ RowCopies(const Format<Scalar> &, uint32_t warp, uint32_t l) : lane(l), mine(warp * ROWS + l / LANES), place(mine * RowPitch(NB) + l % LANES * 16)
+  {
+    HrpbKeep(mine);
+    HrpbKeep(place);
+  }
 
-  /* The following blocks are multiplied by N columns of B from n0 on. Up to 16 bytes of a row may be read beyond */
+  /* Blocks are multiplied by N columns of B from n0 on. Up to 16 bytes of a row may be read beyond */
   __device__ __forceinline__ void Open(const StagedArgs<Scalar> &a, int32_t n0)
   {
     const uint32_t chunk = lane % LANES * CHUNK;
 
+    first     = chunk < (uint32_t)min(NB, a.d.N - n0) ? mine : StagedCols(BM);
     row_bytes = (uint32_t)(a.d.brow * sizeof(Scalar));
-    B         = chunk < (uint32_t)min(NB, a.d.N - n0) ? a.d.B + n0 + chunk : NULL;
+    B         = a.d.B + n0 + chunk;
+    HrpbKeep(first);
+    HrpbKeep(row_bytes);
+    HrpbKeep(B);
   }
 
   __device__ __forceinline__ void Seek(const Format<Scalar> &f, const BlockRuns &next)
@@ -382,9 +398,8 @@ template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
 
   __device__ __forceinline__ void Copy(const StagedArgs<Scalar> &, uint32_t nrows, uint32_t stage) const
   {
-    constexpr uint32_t BATCH = 8 * ROWS * NR; /* rows of so many copies are looked for together */
-    const uint32_t     mine = warp * ROWS + lane / LANES, to = stage + mine * RowPitch(NB) + lane % LANES * 16;
-    const int32_t      left = B ? (int32_t)(nrows - mine) : 0; /* rows from the lane's first on */
+    constexpr uint32_t BATCH = 8 * ROWS * NR;            /* rows of so many copies are looked for together */
+    const int32_t      left  = (int32_t)(nrows - first); /* rows from the lane's first on */
 
 #pragma unroll
     for (uint32_t begin = 0; begin < StagedCols(BM); begin += BATCH) {
@@ -393,7 +408,7 @@ template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
       for (uint32_t r = begin; r < begin + BATCH && r < StagedCols(BM); r += ROWS * NR) {
         const uint32_t from = (uint32_t)__shfl_sync(HRPB_ALL_LANES, row[r / 32], (r + mine) % 32);
 
-        CopyAsyncIf((int32_t)r < left, to + r * RowPitch(NB), (const uint8_t *)B + (uint64_t)from * row_bytes);
+        CopyAsyncIf((int32_t)r < left, stage + place + r * RowPitch(NB), (const uint8_t *)B + (uint64_t)from * row_bytes);
       }
     }
   }
@@ -401,6 +416,8 @@ template <int BM, int NB, int NR, typename Scalar> struct RowCopies {
 
 /* How a warp copies that brings packed blocks alone */
 template <typename Scalar> struct NoCopies {
+  static constexpr bool BEHIND = false;
+
   __device__ __forceinline__ NoCopies(const Format<Scalar> &, uint32_t, uint32_t) { }
   __device__ __forceinline__ void Open(const StagedArgs<Scalar> &, int32_t) { }
   __device__ __forceinline__ void Seek(const Format<Scalar> &, const BlockRuns &) { }
@@ -430,11 +447,12 @@ template <int BM, int NB, typename COPIES, int RUNS, int BYTES = StagedBytes(BM,
   BlockRuns             block   = FirstRuns(next, lengths);
   RingPlace             at;
 
+  copies.Open(a, (int32_t)blockIdx.x * NB);
   copies.Seek(f, block);
+  if (COPIES::BEHIND) HrpbWaitForKernelBefore(); /* the copy of B */
   while (blocks.Left()) {
     const uint32_t n = blocks.Count();
 
-    copies.Open(a, (int32_t)blocks.tile * NB);
     blocks.Next(); /* fetch what comes after these blocks while they are copied */
     next = GetPlace(f, blocks.begin + lane, blocks.end);
     for (uint32_t i = 0; i < n; i++) {

@@ -65,7 +65,6 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
 
   RingInit(ring, a.nstages, 32 * NP + RUN_ARRIVALS, nconsumers);
   if (warp >= nconsumers) {
-    if (ROWS) HrpbWaitForKernelBefore(); /* the copy of B */
     if (NP == 1) Produce<BM, NB, COPIES, BOTH_RUNS, BYTES>(a, ring, 0, lane);
     else if (warp == nconsumers) ProduceApart<BM, NB, NoCopies<Scalar>, BOTH_RUNS, BYTES>(a, ring, 0, lane);
     else ProduceApart<BM, NB, COPIES, NO_RUN, BYTES>(a, ring, warp - nconsumers - 1, lane);
@@ -73,13 +72,13 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
   }
 
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4;
-  const uint32_t nwork  = (uint32_t)f.nitems * a.ntiles;
 
-  for (uint32_t w = blockIdx.x; w < nwork; w = PairAfter(w, a.back)) { /* read again: its registers are for blocks */
+  /* an item is read again at its end: registers are for its blocks */
+  for (Turns turns(a.back); turns.i < (uint32_t)f.nitems; turns.Next()) {
     Scalar   sum[NT][SUMS] = {}, total[NT][SUMS] = {};
     uint32_t in_chunk = 0; /* bricks of the strip since the last chunk ended */
 
-    for (uint32_t nblocks = CountBlocks(GetItem(f, ItemOf(w, a.ntiles))); nblocks > 0; nblocks--) {
+    for (uint32_t nblocks = CountBlocks(GetItem(f, turns.i)); nblocks > 0; nblocks--) {
       const uint32_t    base = begin + at.stage * a.stage_bytes, run = base + a.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * strip;
       const StagedBlock block = {run + (uint32_t)HrpbOffsetBricks(f.strips), base + BYTES, base + (n_warp + g) * COLUMN};
 
@@ -96,7 +95,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
       }
     }
     if (CHUNKS) EndChunk(sum, total);
-    FinishItem<BM, false, ROWS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, ItemOf(w, a.ntiles)), strip, lane, CHUNKS ? total : sum, (int32_t)(w - ItemOf(w, a.ntiles) * a.ntiles) * NB + (int32_t)n_warp);
+    FinishItem<BM, false, ROWS, NT * WN <= NARROW_TILES>(f, a.d, GetItem(f, turns.i), strip, lane, CHUNKS ? total : sum, (int32_t)(blockIdx.x * NB + n_warp));
   }
 }
 
@@ -159,7 +158,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool HALF> static
   const auto    kernel = Staged<P, BM, NT, WN, LAYOUT, CTAS, NP, HALF>;
   const int     strips = p->h->params.panel_rows / BM;
 
-  return LaunchRing(kernel, device, (int64_t)a->f.nitems * a->ntiles, t->ctas, (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a, p->behind);
+  return LaunchRing(kernel, dim3(t->ntiles, RingGrid(device, a->f.nitems, t->ctas, t->ntiles)), (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a, p->behind);
 }
 
 template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
@@ -224,7 +223,6 @@ static Tiling StagedArgsOf(const Product *p, const SpmmDevice *device, bool rows
   a.f       = FormatOf(p->h, p->schedule, p->values);
   a.d       = DenseArgsOf(p);
   a.ncols   = p->h->ncols;
-  a.ntiles  = t.ntiles;
   a.nstages = t.nstages;
   a.back    = IsLongestFirst(p, device, t.ctas);
   a.sectors = IsAligned(p->B, p->ldb, HRPB_SECTOR);

@@ -129,12 +129,19 @@ static __device__ __forceinline__ void HrpbLetNextKernelCome()
 #endif
 }
 
+/* Have x in registers of its own. The compiler may otherwise compute it anew wherever it is needed */
+template <typename T> static __device__ __forceinline__ void HrpbKeep(T &x)
+{
+  if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(x));
+  else asm volatile("" : "+r"(x));
+}
+
 /* The matrix row that is row i of a panel, or -1 beyond the last one */
 static __device__ inline int32_t HrpbRowOfPanel(const int32_t *order, int32_t nrows, int32_t panel_rows, int64_t panel, int32_t i)
 {
-  const int64_t k = panel * panel_rows + i;
+  const uint32_t k = (uint32_t)panel * (uint32_t)panel_rows + (uint32_t)i; /* fewer than 2^31 rows and a panel */
 
-  if (k >= nrows) return -1;
+  if (k >= (uint32_t)nrows) return -1;
   return order ? order[k] : (int32_t)k;
 }
 

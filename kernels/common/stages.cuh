@@ -11,6 +11,8 @@
 */
 #pragma once
 
+#include <algorithm>
+
 #include "copy.cuh"
 #include "launch.cuh"
 
@@ -98,13 +100,27 @@ enum {
   RUN_ARRIVALS = HAVE_COPY_ENGINE
 };
 
+#if HAVE_COPY_ENGINE
+/*
+   Whether this is the one lane of its warp that does something for all. With a condition on the lane's number in its
+   place, the compiler puts a loop around each bulk copy
+*/
+static __device__ __forceinline__ bool IsElected(void)
+{
+  uint32_t is;
+
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p,0xffffffff;\nselp.u32 %0,1,0,p;\n}" : "=r"(is));
+  return is;
+}
+#endif
+
 /*
    All lanes of a warp copy a run, whose addresses and bytes are multiples of 16. BarrierArriveAfterCopies() must follow
 */
 static __device__ __forceinline__ void CopyRun(uint32_t to, const uint8_t *from, uint32_t bytes, uint32_t barrier, uint32_t lane)
 {
 #if HAVE_COPY_ENGINE
-  if (lane == 0) {
+  if (IsElected()) {
     BarrierArriveExpect(barrier, bytes);
     CopyBulk(to, from, bytes, barrier);
   }
@@ -121,7 +137,7 @@ static __device__ __forceinline__ void CopyRun(uint32_t to, const uint8_t *from,
 static __device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *from0, uint32_t bytes0, uint32_t to1, const uint8_t *from1, uint32_t bytes1, uint32_t barrier, uint32_t lane)
 {
 #if HAVE_COPY_ENGINE
-  if (lane == 0) {
+  if (IsElected()) {
     BarrierArriveExpect(barrier, bytes0 + bytes1);
     CopyBulk(to0, from0, bytes0, barrier);
     CopyBulk(to1, from1, bytes1, barrier);
@@ -139,12 +155,12 @@ static __device__ __forceinline__ void CopyRuns(uint32_t to0, const uint8_t *fro
    once, and the barrier waits for all these bytes. Whoever waits for it also sees what the lanes wrote to the stage
    themselves.
 */
-static __device__ __forceinline__ void ArriveExpectAll(uint32_t barrier, uint32_t nitems, uint32_t bytes, uint32_t lane)
+static __device__ __forceinline__ void ArriveExpectAll(uint32_t barrier, uint32_t nitems, uint32_t bytes)
 {
   const uint32_t all = __reduce_add_sync(HRPB_ALL_LANES, nitems);
 
   __syncwarp();
-  if (lane == 0) BarrierArriveExpect(barrier, all * bytes);
+  if (IsElected()) BarrierArriveExpect(barrier, all * bytes);
   __syncwarp();
 }
 #endif
@@ -183,16 +199,24 @@ static inline int ShareStages(const SpmmDevice *device, int most, int stage_byte
 }
 
 /*
-   Launch a kernel whose thread blocks take one item of work after the other. There are ctas of them for each
-   multiprocessor, or one for each item where that is fewer. bytes are those of dynamic shared memory. after: it calls
-   HrpbWaitForKernelBefore(), and is launched behind another kernel of ours
+   Thread blocks that take one of n items after the other: ctas for each multiprocessor, or as many as there are items.
+   For each of several tiles of columns there are so many
 */
-template <typename Args> static HrpbError LaunchRing(void (*kernel)(Args), const SpmmDevice *device, int64_t nitems, int ctas, int threads, int bytes, cudaStream_t stream, const Args &a, bool after = false)
+static inline unsigned RingGrid(const SpmmDevice *device, int64_t n, int ctas, int tiles = 1)
+{
+  return HrpbGrid(n, 1, std::max((int64_t)device->nsm * ctas / tiles, (int64_t)1));
+}
+
+/*
+   Launch a kernel with a ring. bytes are those of dynamic shared memory. after: it calls HrpbWaitForKernelBefore(), and
+   is launched behind another kernel of ours
+*/
+template <typename Args> static HrpbError LaunchRing(void (*kernel)(Args), dim3 grid, int threads, int bytes, cudaStream_t stream, const Args &a, bool after = false)
 {
   cudaFuncAttributes now;
 
   /* never lowered: a CUDA graph of another product may launch the same kernel with more */
   HrpbCallCuda(cudaFuncGetAttributes(&now, kernel));
   if (now.maxDynamicSharedSizeBytes < bytes) HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  return LaunchAs(!after, kernel, dim3(HrpbGrid(nitems, 1, (int64_t)device->nsm * ctas)), threads, bytes, stream, a);
+  return LaunchAs(!after, kernel, grid, threads, bytes, stream, a);
 }

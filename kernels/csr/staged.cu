@@ -143,7 +143,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   return LaunchWithShape<COLUMN_AT_MOST>(A->csr, p.ldb, [&](auto shape) {
     typedef decltype(shape) Shape;
 
-    return LaunchRing(CsrStaged<Shape>, device, args.b.npanels, 1, PANEL_THREADS, Shape::STAGES * Shape::STAGE_BYTES, p.stream, args);
+    return LaunchRing(CsrStaged<Shape>, RingGrid(device, args.b.npanels, 1), PANEL_THREADS, Shape::STAGES * Shape::STAGE_BYTES, p.stream, args);
   });
 }
 

@@ -139,7 +139,7 @@ template <typename Shape> static __device__ __forceinline__ void ProducePanels(c
         scalars += BulkScalars(b, r, n);
         if (EndsB(b, r, n)) CopyRest(b, r, n, to);
       }
-      ArriveExpectAll(ready, scalars, sizeof(HrpbScalar), lane);
+      ArriveExpectAll(ready, scalars, sizeof(HrpbScalar));
       for (uint32_t k = own; k < last; k += RUNS) {
         const CsrRun   r     = k < RUNS ? mine : b.runs[first + k];
         const uint32_t bytes = BulkScalars(b, r, n) * (uint32_t)sizeof(HrpbScalar);

@@ -130,15 +130,16 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
     return;
   }
 
-  WorkItem next = blockIdx.x < (uint32_t)f.nitems ? GetItem(f, blockIdx.x) : WorkItem{};
+  Turns    turns(a.b.back);
+  WorkItem next = turns.i < (uint32_t)f.nitems ? GetItem(f, turns.i) : WorkItem{};
 
-  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems;) {
+  while (turns.i < (uint32_t)f.nitems) {
     const WorkItem item = next;
     HrpbInt        entry[2]; /* the next of each of the lane's two rows of products */
     Tile           left[NT];
 
-    w = PairAfter(w, a.b.back);
-    if (w < (uint32_t)f.nitems) next = GetItem(f, w);
+    turns.Next();
+    if (turns.i < (uint32_t)f.nitems) next = GetItem(f, turns.i);
     if (item.begin == item.end) continue;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
@@ -207,7 +208,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED> static HrpbError Lau
   constexpr int CTAS = SharingFor(BM, NT), NP = 4 - CTAS;
   const int     ctas = ShareStages(device, CTAS, (int)a->b.stage_bytes, &a->b.nstages);
 
-  return LaunchRing(SampleBricks<P, BM, NT, ALIGNED, SCALED, CTAS, NP>, device, a->b.f.nitems, ctas, (a->b.f.strips + NP) * 32, a->b.nstages * (int)a->b.stage_bytes + RING_BARRIERS, stream, *a);
+  return LaunchRing(SampleBricks<P, BM, NT, ALIGNED, SCALED, CTAS, NP>, dim3(1, RingGrid(device, a->b.f.nitems, ctas)), (a->b.f.strips + NP) * 32, a->b.nstages * (int)a->b.stage_bytes + RING_BARRIERS, stream, *a);
 }
 
 template <int P, int BM, int NT, bool ALIGNED> static HrpbError Launch(SampleBricksArgs *a, const SpmmDevice *device, cudaStream_t stream)
@@ -259,7 +260,6 @@ template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperan
 
   a.b.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.b.ncols   = A->hrpb->ncols;
-  a.b.ntiles  = 1;
   a.b.sectors = IsAligned(o->X.array, o->X.ld, HRPB_SECTOR);
   a.s         = SampleArgsOf(A, o);
   a.scaled    = o->update == SPMM_SCALE;

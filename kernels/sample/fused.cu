@@ -276,17 +276,18 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
     return;
   }
 
-  WorkItem next = blockIdx.x < (uint32_t)f.nitems ? GetItem(f, blockIdx.x) : WorkItem{};
+  Turns    turns(false);
+  WorkItem next = turns.i < (uint32_t)f.nitems ? GetItem(f, turns.i) : WorkItem{};
 
-  for (uint32_t w = blockIdx.x; w < (uint32_t)f.nitems;) {
+  while (turns.i < (uint32_t)f.nitems) {
     const WorkItem   item = next;
     RowState<Scalar> row  = {{-(Scalar)INFINITY, -(Scalar)INFINITY}, {}};
     Scalar           sum[NT][4] = {};
     Tile             left[KT];
 
     LoadLeft<P, FUSED_ROWS, KT>(left, f, item.panel, warp, g, k, s.left, s.ldleft, K);
-    w = PairAfter(w, false);
-    if (w < (uint32_t)f.nitems) next = GetItem(f, w);
+    turns.Next();
+    if (turns.i < (uint32_t)f.nitems) next = GetItem(f, turns.i);
     for (uint32_t block = item.begin; block < item.end; block++) {
       const uint32_t base = begin + at.stage * a.x.stage_bytes, run = base + a.x.pattern_at, start = run + (uint32_t)HrpbOffsetStripStart() + 2 * warp;
       const uint32_t bricks = run + (uint32_t)HrpbOffsetBricks(f.strips), values = base + PITCH * ALL, right = base + PITCH * NB + Tile::NEXT * k * PITCH, zrows = base + g * PITCH;
@@ -383,7 +384,7 @@ template <int P, int KT, int NT, bool SAME> static HrpbError LaunchFused(FusedAr
   const int     ctas = ShareStages(device, CTAS, (int)a->x.stage_bytes, &a->x.nstages);
 
   a->z.nstages = a->x.nstages;
-  return LaunchRing(a->softmax ? Fused<P, KT, NT, SAME, true, CTAS, NP> : Fused<P, KT, NT, SAME, false, CTAS, NP>, device, a->x.f.nitems, ctas, (a->x.f.strips + NP) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
+  return LaunchRing(a->softmax ? Fused<P, KT, NT, SAME, true, CTAS, NP> : Fused<P, KT, NT, SAME, false, CTAS, NP>, dim3(1, RingGrid(device, a->x.f.nitems, ctas)), (a->x.f.strips + NP) * 32, a->x.nstages * (int)a->x.stage_bytes + RING_BARRIERS, stream, *a);
 }
 
 template <int P, int KT> static HrpbError LaunchFor(bool same, int nt, FusedArgs *a, const SpmmDevice *device, cudaStream_t stream)
@@ -414,7 +415,6 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   a.z_aligned = IsAligned(o->Z.array, o->Z.ld, 16);
   a.x.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.x.ncols   = A->hrpb->ncols;
-  a.x.ntiles  = 1;
   GetFusedStage(A->hrpb->max_pattern, A->hrpb->max_values, o, &a.x);
   a.z         = a.x;
   a.x.sectors = IsAligned(o->X.array, o->X.ld, HRPB_SECTOR);

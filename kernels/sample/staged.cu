@@ -150,7 +150,7 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStr
   return LaunchWithShape<LONGEST>(A->csr, o->X.ld, [&](auto shape) {
     typedef decltype(shape) Shape;
 
-    return LaunchRing(SampleStaged<Shape>, device, args.b.npanels, 1, PANEL_THREADS, Shape::STAGES * Shape::STAGE_BYTES + STORE_BYTES, stream, args);
+    return LaunchRing(SampleStaged<Shape>, RingGrid(device, args.b.npanels, 1), PANEL_THREADS, Shape::STAGES * Shape::STAGE_BYTES + STORE_BYTES, stream, args);
   });
 }
 

@@ -116,6 +116,16 @@ static void TestFormats(const Matrix *A, const int32_t *order)
   }
 }
 
+/* More columns than a slice has */
+static void TestManyColumns(void)
+{
+  const Matrix A = Make("many columns", 300, 90, Sparse);
+
+  WithKernels(&A, [&](const char *kernel, HrpbPrecision precision, const auto &multiply) {
+    TestProduct(&A, kernel, multiply, SLICE_COLUMNS + SLICE_COLUMNS / 4 + 21, 3, 0, 0, Bound(precision), precision != HRPB_FP64);
+  });
+}
+
 /* Panels of 128 rows, whose chains of blocks are of very different length */
 static bool Uneven(int64_t i, int64_t j, const Matrix *) { return llabs(i - j) < 3 || (i % 128 < 40 && j % 2 == i % 2 && j < (i / 128 * 5 % 7) * (i / 128 * 5 % 7) * 120); }
 
@@ -620,6 +630,7 @@ int main(int argc, char **argv)
   TestKernelsAgree();
   if (sizeof(HrpbScalar) == 8) TestChunks();
   if (!small_run) {
+    TestManyColumns();
     TestLongRow();
     TestSlices();
     TestFarApart(&matrices[0]);

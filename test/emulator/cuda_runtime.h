@@ -278,6 +278,10 @@ void ptx_cp_async_commit(void);
 void ptx_cp_async_wait(int groups);
 void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier);
 static inline void ptx_fence(void) { }
+static inline void ptx_elect(uint32_t &is)
+{
+  is = threadIdx.x % 32 == 0;
+}
 static inline void ptx_atomic_inc(uint32_t &before, uint32_t *p, uint32_t most)
 {
   before = EmulatedUpdate(p, [=](uint32_t x) { return x < most ? x + 1 : 0; });
