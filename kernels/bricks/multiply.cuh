@@ -71,7 +71,7 @@ template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint
   }
 }
 
-/* Two neighbours, read or written together */
+/* Two neighbours, read together */
 template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
   Scalar x, y;
 };

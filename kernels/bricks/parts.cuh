@@ -18,10 +18,9 @@
 #include "multiply.cuh"
 
 enum {
-  SLICE_COLUMNS     = 2048, /* of a slice of B at most */
-  PART_COLUMNS      = 512,  /* the same where panels are cut. A narrow rest may join it: */
+  PART_COLUMNS      = 512, /* of a slice where panels are cut. A narrow rest may join it: */
   MOST_PART_COLUMNS = PART_COLUMNS + PART_COLUMNS / 4,
-  ADD_SUMS          = 4     /* sums of a lane that are added at a time */
+  ADD_SUMS          = 4    /* sums of a lane that are added at a time */
 };
 
 static constexpr __host__ __device__ int64_t TilesOf(int64_t N)

@@ -64,13 +64,12 @@ HrpbError AddPartsRun(const Product *, bool neighbours);
 HrpbError ProductWithoutBricks(const Product *);
 
 /*
-   run() for slices of most columns, one after the other, or fewer. A narrow rest joins the last one. Thread blocks keep
-   their tile, so a slice should not have as many tiles as a device has thread blocks. Where panels are cut it has no
-   more columns than there is workspace for. Slices do not change bits
+   run() for slices of most columns, one after the other. A rest of up to a quarter of that joins the last one. Where
+   panels are cut a slice has no more columns than there is workspace for. Slices do not change bits
 */
 template <typename F> static HrpbError RunSlices(const Product *all, int32_t most, F run)
 {
-  const int32_t columns = std::min(most, (int32_t)(all->schedule->nsplit ? PART_COLUMNS : SLICE_COLUMNS));
+  const int32_t columns = all->schedule->nsplit ? std::min(most, (int32_t)PART_COLUMNS) : most;
   Product       p       = *all;
 
   for (int32_t n = 0; n < all->N; n += p.N) {

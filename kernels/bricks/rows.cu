@@ -77,7 +77,7 @@ static HrpbError RunProduct(const SpmmMatrix *A, const SpmmOperands *o, void *wo
   }
   if (!A->hrpb->nblocks) return ProductWithoutBricks(&p);
   HrpbCall(MakeRows(o, R, &p));
-  return RunSlices(&p, p.N, [&](const Product *slice, int32_t) {
+  return RunSlices(&p, LaunchColumns(device), [&](const Product *slice, int32_t) {
     HrpbCallPrecision(slice->precision, Run, slice, device);
     return HRPB_SUCCESS;
   });

@@ -31,14 +31,14 @@ static bool IsBeyondCache(const Hrpb *h, int64_t N, const SpmmDevice *device)
 }
 
 /*
-   Columns of B that are multiplied at a time: all, those of the widest tile, or those of the model, whose rows in use
+   Columns of B that are multiplied at a time: those of a launch, of the widest tile, or of the model, whose rows in use
    L2 holds. A is read again for each slice
 */
 static int32_t SliceColumns(const Product *p, const SpmmDevice *device)
 {
   const int32_t wide = std::min(p->N, (int32_t)WIDE_TILES * (int32_t)TILE_COLS);
 
-  if (!IsBeyondCache(p->h, p->N, device)) return p->N;
+  if (!IsBeyondCache(p->h, p->N, device)) return LaunchColumns(device);
   return IsBeyondCache(p->h, wide, device) ? device->model->slice_columns : wide;
 }
 

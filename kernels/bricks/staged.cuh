@@ -36,7 +36,8 @@ template <typename Scalar> struct StagedArgs {
   DenseArgs<Scalar> d;
   int32_t           ncols; /* of the matrix */
   int32_t           nstages;
-  bool              back;    /* see Turns */
+  uint32_t          full;    /* see Turns */
+  bool              back;    /* the same */
   bool              sectors; /* a column-major B: whether all its columns begin where a sector does */
   /* where the pattern run begins in a stage, behind the rows of B and the values; bytes of a stage */
   uint32_t          pattern_at, stage_bytes;
@@ -69,19 +70,24 @@ static constexpr __host__ __device__ int StagedBytes(int brick_rows, int nb, boo
 
 namespace {
 /*
-   The numbers of the items that a thread block takes. It takes those of one tile of columns, which is blockIdx.x: there
-   are gridDim.y thread blocks for each tile. Where items become shorter they are dealt forth and back, so that whoever
-   had the longest of one turn has the shortest of the next
+   The numbers of the items that a thread block takes. It takes those of one tile of columns, which is blockIdx.x. The
+   first tiles, so many as full says, have gridDim.y thread blocks, and the others one less. Where items become shorter
+   they are dealt forth and back, so that whoever had the longest of one turn has the shortest of the next
 */
 struct Turns {
-  uint32_t i, step; /* the number, and how far it is to the next one */
+  const uint32_t full;
+  uint32_t       i, step; /* the number, and how far it is to the next one */
 
-  __device__ __forceinline__ explicit Turns(bool back) : i(blockIdx.y), step(back ? 2 * (gridDim.y - blockIdx.y) - 1 : gridDim.y) { }
+  __device__ __forceinline__ Turns(bool back, uint32_t full_) : full(full_), i(blockIdx.y < Count() ? blockIdx.y : UINT32_MAX), step(back ? 2 * (Count() - blockIdx.y) - 1 : Count()) { }
   __device__ __forceinline__ void Next(void)
   {
     i += step;
-    step = 2 * gridDim.y - step;
+    step = 2 * Count() - step;
   }
+
+private:
+  /* Thread blocks of the tile */
+  __device__ __forceinline__ uint32_t Count(void) const { return gridDim.y - (blockIdx.x >= full); }
 };
 
 /* The items themselves */
@@ -90,7 +96,7 @@ template <typename Scalar> struct Work {
   Turns                 turns;
   WorkItem              item; /* still on its way from memory: do not read it early */
 
-  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), turns(a.back) { Get(); }
+  __device__ __forceinline__ explicit Work(const StagedArgs<Scalar> &a) : f(a.f), turns(a.back, a.full) { Get(); }
   __device__ __forceinline__ bool Left(void) const { return turns.i < (uint32_t)f.nitems; }
   __device__ __forceinline__ void Next(void)
   {

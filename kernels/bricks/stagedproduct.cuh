@@ -74,7 +74,7 @@ template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, int NP, bool HALF
   const uint32_t strip = warp / WN, n_warp = warp % WN * (16 * NT), g = lane / 4;
 
   /* an item is read again at its end: registers are for its blocks */
-  for (Turns turns(a.back); turns.i < (uint32_t)f.nitems; turns.Next()) {
+  for (Turns turns(a.back, a.full); turns.i < (uint32_t)f.nitems; turns.Next()) {
     Scalar   sum[NT][SUMS] = {}, total[NT][SUMS] = {};
     uint32_t in_chunk = 0; /* bricks of the strip since the last chunk ended */
 
@@ -152,13 +152,44 @@ static Tiling ChooseTiling(const Product *p, const SpmmDevice *device, bool rows
   }
 }
 
+/*
+   Thread blocks of each tile: those that the device has room for are dealt to tiles, so some tiles may have one more
+   than others. Each has one at least, and no more than there are items
+*/
+static int64_t Room(const SpmmDevice *device, const Tiling *t)
+{
+  return std::max((int64_t)device->nsm * t->ctas, (int64_t)t->ntiles);
+}
+
+static dim3 TileGrid(const SpmmDevice *device, const Tiling *t, int32_t nitems)
+{
+  return dim3(t->ntiles, HrpbGrid(Room(device, t), t->ntiles, std::max(nitems, 1)));
+}
+
+/* How many tiles have a thread block in the last row of that grid */
+static uint32_t FullTiles(const SpmmDevice *device, const Tiling *t, int32_t nitems)
+{
+  const dim3 grid = TileGrid(device, t, nitems);
+
+  return (uint32_t)std::min(Room(device, t) - (int64_t)(grid.y - 1) * t->ntiles, (int64_t)t->ntiles);
+}
+
+/*
+   Columns of B that one launch multiplies at most. Tiles of so many columns as there can be then have eight thread
+   blocks or more, and one more or less makes little difference
+*/
+static int32_t LaunchColumns(const SpmmDevice *device)
+{
+  return std::max(device->nsm / 8, 1) * (int32_t)WIDE_TILES * (int32_t)TILE_COLS;
+}
+
 template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS, bool HALF> static HrpbError LaunchKernel(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
 {
   constexpr int NP     = 4 - CTAS; /* the more thread blocks, the fewer of their warps bring data */
   const auto    kernel = Staged<P, BM, NT, WN, LAYOUT, CTAS, NP, HALF>;
   const int     strips = p->h->params.panel_rows / BM;
 
-  return LaunchRing(kernel, dim3(t->ntiles, RingGrid(device, a->f.nitems, t->ctas, t->ntiles)), (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a, p->behind);
+  return LaunchRing(kernel, TileGrid(device, t, a->f.nitems), (strips * WN + NP) * 32, t->nstages * t->stage_bytes + RING_BARRIERS, p->stream, *a, p->behind);
 }
 
 template <int P, int BM, int NT, int WN, int LAYOUT, int CTAS> static HrpbError Launch(const Product *p, const SpmmDevice *device, const Tiling *t, const StagedArgs<HrpbScalar> *a)
@@ -224,6 +255,7 @@ static Tiling StagedArgsOf(const Product *p, const SpmmDevice *device, bool rows
   a.d       = DenseArgsOf(p);
   a.ncols   = p->h->ncols;
   a.nstages = t.nstages;
+  a.full    = FullTiles(device, &t, a.f.nitems);
   a.back    = IsLongestFirst(p, device, t.ctas);
   a.sectors = IsAligned(p->B, p->ldb, HRPB_SECTOR);
   if (a.back) a.f.items = (const WorkItem *)p->schedule->longest;

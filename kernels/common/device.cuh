@@ -111,8 +111,9 @@ static inline unsigned int HrpbGrid(int64_t n, int64_t per_block, int64_t most =
 }
 
 /*
-   All threads of a kernel that LaunchAfter() launches call this before they read what the kernel before it writes. The
-   compiler may move reads by __ldg() to before the call: use them only for what no kernel of ours has written
+   A kernel that LaunchAfter() launches calls this before it reads what the kernel before it writes, in the threads that
+   read or in others for which these wait. The compiler may move reads by __ldg() to before the call: use them only for
+   what no kernel of ours has written
 */
 static __device__ __forceinline__ void HrpbWaitForKernelBefore()
 {

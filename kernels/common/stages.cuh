@@ -11,8 +11,6 @@
 */
 #pragma once
 
-#include <algorithm>
-
 #include "copy.cuh"
 #include "launch.cuh"
 
@@ -198,13 +196,10 @@ static inline int ShareStages(const SpmmDevice *device, int most, int stage_byte
   }
 }
 
-/*
-   Thread blocks that take one of n items after the other: ctas for each multiprocessor, or as many as there are items.
-   For each of several tiles of columns there are so many
-*/
-static inline unsigned RingGrid(const SpmmDevice *device, int64_t n, int ctas, int tiles = 1)
+/* Thread blocks that take one of n items after the other: ctas for each multiprocessor, or one for each item */
+static inline unsigned RingGrid(const SpmmDevice *device, int64_t n, int ctas)
 {
-  return HrpbGrid(n, 1, std::max((int64_t)device->nsm * ctas / tiles, (int64_t)1));
+  return HrpbGrid(n, 1, (int64_t)device->nsm * ctas);
 }
 
 /*

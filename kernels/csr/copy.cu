@@ -107,6 +107,9 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
     length = stores ? (int32_t)entries : 0;
   }
   longest = __reduce_max_sync(HRPB_ALL_LANES, length);
+  HrpbLetNextKernelCome();
+  /* The copy of B does not let this kernel come early: with two columns that took 1.28 times as long */
+  HrpbWaitForKernelBefore();
 
   const HrpbInt    *colidx = a.colidx + begin;
   /* a lane beyond the end of the row reads what the first lane of the tile does */
@@ -115,9 +118,6 @@ template <int G, int K, int W, int U, bool ADD> static __global__ void __launch_
   const int32_t     last   = n0 + (K - 1) * G * W < a.ldr ? (K - 1) * G * W : 0;
 
   ReadEntries<G>(colidx, values, 0, length, a.ncols, lane, col, value);
-  HrpbLetNextKernelCome();
-  /* The copy of B does not let this kernel come early: with two columns that took 1.28 times as long */
-  HrpbWaitForKernelBefore();
 #pragma unroll 1
   for (int32_t first = 0; first < longest; first += CSR_CHUNK) {
     int32_t    next_col[CSR_CHUNK / G];

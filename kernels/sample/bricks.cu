@@ -130,7 +130,7 @@ template <int P, int BM, int NT, bool ALIGNED, bool SCALED, int CTAS, int NP> st
     return;
   }
 
-  Turns    turns(a.b.back);
+  Turns    turns(a.b.back, a.b.full);
   WorkItem next = turns.i < (uint32_t)f.nitems ? GetItem(f, turns.i) : WorkItem{};
 
   while (turns.i < (uint32_t)f.nitems) {
@@ -260,6 +260,7 @@ template <int P> static HrpbError RunTiles(const SpmmMatrix *A, const SpmmOperan
 
   a.b.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.b.ncols   = A->hrpb->ncols;
+  a.b.full    = 1; /* tile */
   a.b.sectors = IsAligned(o->X.array, o->X.ld, HRPB_SECTOR);
   a.s         = SampleArgsOf(A, o);
   a.scaled    = o->update == SPMM_SCALE;

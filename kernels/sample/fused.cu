@@ -276,7 +276,7 @@ template <int P, int KT, int NT, bool SAME, bool SOFTMAX, int CTAS, int NP> stat
     return;
   }
 
-  Turns    turns(false);
+  Turns    turns(false, a.x.full);
   WorkItem next = turns.i < (uint32_t)f.nitems ? GetItem(f, turns.i) : WorkItem{};
 
   while (turns.i < (uint32_t)f.nitems) {
@@ -415,6 +415,7 @@ template <int P> static HrpbError RunFused(const SpmmMatrix *A, const SpmmOperan
   a.z_aligned = IsAligned(o->Z.array, o->Z.ld, 16);
   a.x.f       = FormatOf(A->hrpb, A->schedule, A->brick_values);
   a.x.ncols   = A->hrpb->ncols;
+  a.x.full    = 1; /* tile */
   GetFusedStage(A->hrpb->max_pattern, A->hrpb->max_values, o, &a.x);
   a.z         = a.x;
   a.x.sectors = IsAligned(o->X.array, o->X.ld, HRPB_SECTOR);
