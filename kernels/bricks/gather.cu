@@ -43,6 +43,11 @@ template <int P, int BM, int NT, int STAGES> struct GatherRing {
   GatherStage<P, BM, NT> stages[STAGES];
   int4                   rows[32]; /* rows of B for the next bricks */
 };
+
+/* Two neighbours, read together */
+template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
+  Scalar x, y;
+};
 } // namespace
 
 /* sum += the bricks of a stage times its rows, for as many of the tiles as there are */

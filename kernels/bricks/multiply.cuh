@@ -71,11 +71,6 @@ template <int BM, bool NEIGHBOURS> __device__ __forceinline__ void SumPlace(uint
   }
 }
 
-/* Two neighbours, read together */
-template <typename Scalar> struct alignas(2 * sizeof(Scalar)) ScalarPair {
-  Scalar x, y;
-};
-
 /* Write two neighbours at once. The compiler may take two instructions for a struct */
 static __device__ __forceinline__ void WritePair(double *to, double x, double y)
 {
