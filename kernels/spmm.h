@@ -140,6 +140,9 @@ bool SpmmColumnsRun(const HrpbSurvey *);
 */
 bool SpmmPanelsShareRows(const HrpbSurvey *);
 
+/* Whether panels of another order of rows and columns may need far fewer rows of B: columns do not run, or panels need many */
+bool SpmmOrderMayHelp(const SpmmFacts *);
+
 typedef struct {
   char             name[256];  /* as CUDA has it */
   int              cc;         /* compute capability, 90 for 9.0 */

@@ -352,8 +352,8 @@ static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt level
 
 /*
    Whether bricks on a device are to be of the reordered matrix, if there is a reordering. Rows and columns get the
-   same order. By itself the model reorders where columns are scattered. Once bricks of the original matrix have won a
-   tuning, nothing is reordered any more: otherwise bricks would be rebuilt from product to product.
+   same order. Once bricks of the original matrix have won a tuning, nothing is reordered any more: otherwise bricks
+   would be rebuilt from product to product.
 */
 static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
 {
@@ -361,7 +361,7 @@ static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
   if (IsForced(q->o)) return PETSC_TRUE;
   if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !IsFree(q->o) || FormatTuned(q)) return PETSC_FALSE;
   if (LacksSurvey(q, d)) return PETSC_FALSE;
-  return (PetscBool)!SpmmColumnsRun(&q->f->matrix.survey);
+  return (PetscBool)SpmmOrderMayHelp(&q->f->matrix);
 }
 
 /* Whether there is a reordering that the option allows. A forced one may be left from another value of the option. */

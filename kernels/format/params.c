@@ -39,6 +39,20 @@ bool SpmmPanelsShareRows(const HrpbSurvey *survey)
   return SpmmColumnsRun(survey) || 3 * survey->needed_rows <= 2 * survey->nnz;
 }
 
+/*
+   Panels in a good order need up to 13 rows of B for each of their rows (28 real matrices). Columns run in bad orders,
+   too: where nodes have many unknowns, and where a small matrix has many entries in a row
+*/
+bool SpmmOrderMayHelp(const SpmmFacts *facts)
+{
+  enum {
+    MANY_ROWS = 16
+  };
+  const HrpbSurvey *s = &facts->survey;
+
+  return !SpmmColumnsRun(s) || s->needed_rows > MANY_ROWS * facts->nrows;
+}
+
 /* Shorter panels are faster where there are fewer panels than multiprocessors and a quarter more */
 bool SpmmHasFewPanels(int64_t nrows, const SpmmDevice *device)
 {

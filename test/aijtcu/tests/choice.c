@@ -38,6 +38,9 @@ static const Matrix rmat       = {"R-MAT", 524288, 7969230, 7356496, 7045114, 31
 static const Matrix uniform    = {"uniform", 524288, 8388490, 8387584, 8386549, 66068408, 16296, 8372246, 16, 0, 0, 0, {0, 0, 0, 0}};
 static const Matrix permuted   = {"elasticity, permuted", 786432, 61731000, 61708944, 61684065, 464457416, 77984, 61338075, 81, 0, 0, 8, {16, 128, 64, 8}};
 
+/* Rows have so many entries that all windows of a panel have some: columns run, and yet an order helps */
+static const Matrix crowded = {"8 unknowns a node, permuted", 32768, 6229504, 6094832, 5960656, 8365536, 32744, 4378080, 216, 0, 0, 0, {16, 128, 64, 8}};
+
 /* Columns that do not run, and that the rows of a panel share. Such a matrix was not measured */
 static const Matrix shared = {"shared columns", 786432, 34511598, 12575931, 9909102, 24000000, 6000, 9000000, 45, 0, 0, 0, {8, 64, 64, 1}};
 
@@ -420,8 +423,8 @@ static PetscErrorCode TestProducts(void)
 
   PetscFunctionBegin;
   PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "tetrahedra, nobody said how many products"));
-  q.o.products = 50;
-  PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "tetrahedra, 50 products"));
+  q.o.products = 10;
+  PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER, "tetrahedra, 10 products"));
   q.o.products = 1000;
   PetscCall(CheckPath(&q, 8, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER, "tetrahedra, 1000 products"));
   q            = Ask(&elasticity);
@@ -630,6 +633,20 @@ static PetscErrorCode TestReordering(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Columns that run, and panels that need many rows of B. The limit is 16 for each row of A */
+static PetscErrorCode TestReorderingRuns(void)
+{
+  Question q = Ask(&crowded);
+
+  PetscFunctionBegin;
+  PetscCall(CheckNeed(&q, 32, AIJTCU_NEED_ORDER, crowded.name));
+  q.f.matrix.survey.staged_rows = q.f.matrix.survey.needed_rows = 16 * q.f.matrix.nrows + 1;
+  PetscCall(CheckNeed(&q, 128, AIJTCU_NEED_ORDER, "panels that need many rows"));
+  q.f.matrix.survey.staged_rows = --q.f.matrix.survey.needed_rows;
+  if (Decide(&q, 128).need) PetscCall(PetscPrintf(PETSC_COMM_SELF, "an order is sought for panels that need few rows\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A forced reordering is sought as far as possible, even after a shorter search */
 static PetscErrorCode TestForced(void)
 {
@@ -824,6 +841,7 @@ int main(int argc, char **argv)
     PetscCall(TestWindows());
     PetscCall(TestSampled());
     PetscCall(TestReordering());
+    PetscCall(TestReorderingRuns());
     PetscCall(TestForced());
     PetscCall(TestTunedOrder());
     PetscCall(TestVariants());
