@@ -64,8 +64,8 @@
    Each right-hand side has the scalars, the iterations and the test of `KSPSolve()` for it alone;
    `MatAIJTCUKSPGetColumns()` says how it fared. `KSPRICHARDSON` has PETSc's one test for the whole block. The type
    "bcg" is added: block conjugate gradients with one Krylov space for all right-hand sides, and `KSPCG` otherwise. What
-   the block form lacks, such as monitors, other convergence tests and the transpose, is solved as by PETSc; `-info`
-   says why.
+   the block form lacks, such as monitors, other convergence tests, and the transpose with richardson, is solved as by
+   PETSc; `-info` says why.
 
    Errors:
    A wrong argument is a `PETSC_ERR_ARG_OUTOFRANGE`, tf32 in double precision a `PETSC_ERR_SUP`. A wrong value of an

@@ -140,7 +140,7 @@ bool SpmmColumnsRun(const HrpbSurvey *);
 */
 bool SpmmPanelsShareRows(const HrpbSurvey *);
 
-/* Whether panels of another order of rows and columns may need far fewer rows of B: columns do not run, or panels need many */
+/* Whether panels may need far fewer rows of B in another order: columns do not run, or panels need many */
 bool SpmmOrderMayHelp(const SpmmFacts *);
 
 typedef struct {

@@ -159,7 +159,7 @@ static bool AreSampled(const SpmmMatrix *A, const SpmmOperands *o)
   if (!Fits(o->X.ld, o->X.layout, A->ncols, o->N) || o->X.layout == SPMM_ROW_MAJOR || (o->X.layout == SPMM_ROW_MAJOR_PADDED && !IsPadded(&o->X))) return false;
   if (!Fits(o->B.ld, o->B.layout, A->nrows, o->N) || o->B.layout != SPMM_COLUMN_MAJOR) return false;
   if (o->Y.array == A->values && A->values) return false;
-  return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && (A->hrpb ? A->brick_values : A->values));
+  return o->update == SPMM_ASSIGN || (o->update == SPMM_SCALE && A->values && (!A->hrpb || A->brick_values));
 }
 
 /* Whether what lies between the first and the last number of two column-major operands is the same memory in part */

@@ -43,8 +43,9 @@ static PetscErrorCode AIJTCUOperandIds(Mat C, PetscObjectId id[3])
 }
 
 /*
-   Whether a product is A B with a dense B, or A^T B with A known to be symmetric as well. Kernels can do these. The
-   answer is the same on every process.
+   Whether a product is A B with a dense B, or A^T B with A symmetric for ever as well. Kernels can do these. Where A is
+   known to be symmetric now it need not be: PETSc keeps that after MatZeroRows(), MatCopy(), and MatAXPY() with the
+   same pattern. The answer is the same on every process.
 */
 PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
@@ -60,7 +61,7 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
 
     PetscCall(MatIsSymmetricKnown(A, &set, &symmetric));
     PetscCall(PetscLayoutCompare(A->rmap, A->cmap, &congruent));
-    *bysymmetry = *is = (PetscBool)(set && symmetric && congruent);
+    *bysymmetry = *is = (PetscBool)(set && symmetric && A->symmetry_eternal && congruent);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,10 +162,14 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat);
 static PetscErrorCode MatProductSymbolic_AIJTCU_Delegated(Mat C)
 {
   AIJTCUDelegated *dp;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDelegatedGet(C, &dp));
-  PetscCall(AIJTCUCallParents(C, dp->symbolic));
+  C->ops->productsymbolic = dp->symbolic; /* that of a scaled MATTRANSPOSEVIRTUAL looks for itself there */
+  ierr                    = AIJTCUCallParents(C, dp->symbolic);
+  C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Delegated;
+  PetscCall(ierr);
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   PetscCall(AIJTCUOperandKeyGet(C->product->A, &dp->key));
   PetscCall(AIJTCUOperandIds(C, dp->operand));
@@ -204,8 +209,8 @@ static PetscErrorCode AIJTCUSelect(Mat C)
   PetscCall(AIJTCUGetPlan(C->product->A, &plan));
   PetscCall(AIJTCUCallParents(C, plan && !plan->own_name ? AIJTCUComposedSetFromOptions : MatProductSetFromOptions));
   PetscCall(AIJTCUDelegatedGet(C, &dp));
-  dp->symbolic            = C->ops->productsymbolic;
-  C->ops->productsymbolic = dp->symbolic ? MatProductSymbolic_AIJTCU_Delegated : NULL;
+  if (C->ops->productsymbolic != MatProductSymbolic_AIJTCU_Delegated) dp->symbolic = C->ops->productsymbolic;
+  C->ops->productsymbolic = C->ops->productsymbolic ? MatProductSymbolic_AIJTCU_Delegated : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -310,6 +315,8 @@ PetscErrorCode AIJTCUDelegateNumeric(Mat C)
   product->destroy              = NULL;
   product->data                 = NULL;
   product->Dwork                = NULL;
+  product->alg                  = NULL;
+  PetscCall(PetscStrallocpy(lent.alg, &product->alg));
   product->setfromoptionscalled = PETSC_TRUE;
   ierr                          = AIJTCURestart(C);
   if (!ierr) ierr = (*C->ops->productnumeric)(C);
@@ -391,7 +398,7 @@ static PetscErrorCode AIJTCUSparseOperandsReplaced(Mat C, const AIJTCUPlan *plan
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
+static PetscErrorCode AIJTCUNumericDelegated(Mat C)
 {
   Mat              A = C->product->A;
   AIJTCUDelegated *dp;
@@ -419,5 +426,26 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
   if (dense && parallel) PetscCall(AIJTCUAttachBlocks(A)); /* A may have got new blocks since the symbolic phase */
   if (plan && dense && !parallel) PetscCall(AIJTCUCallNumericCounted(C, plan));
   else PetscCall(AIJTCUCallNumeric(C, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Where this is part of another numeric phase, as of a scaled MATTRANSPOSEVIRTUAL, that one stays C's, and the data of
+   the product are lent
+*/
+static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
+{
+  PetscErrorCode (*outer)(Mat) = C->ops->productnumeric;
+  const PetscBool nested = (PetscBool)(outer != MatProductNumeric_AIJTCU_Delegated), called = C->product->setfromoptionscalled;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  if (nested) C->product->setfromoptionscalled = PETSC_FALSE;
+  ierr = AIJTCUNumericDelegated(C);
+  if (nested) {
+    if (C->product) C->product->setfromoptionscalled = called;
+    C->ops->productnumeric = outer;
+  }
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,6 +3,15 @@
 */
 #include "aijtcuimpl.h"
 
+/* What PETSc reads as PETSC_DEFAULT */
+static PetscErrorCode IsDefault(const char word[], PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", is));
+  if (!*is) PetscCall(PetscStrcasecmp(word, "DEFAULT", is));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Check that an option, if set, has a value of its kind. PETSc's own message names neither the option nor the values
    allowed. PETSc also takes a whole number beyond PetscInt for another one, a missing number for none, and a missing
@@ -28,12 +37,12 @@ PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObj
     good = (PetscBool)(word[0] != 0);
     break;
   case AIJTCU_OPTION_WHOLE:
+    PetscCall(IsDefault(word, &good));
     whole = strtoll(word, &end, 10);
-    good  = (PetscBool)(end > word && !*end && whole >= -PETSC_INT_MAX && whole <= PETSC_INT_MAX);
+    good  = (PetscBool)(good || (end > word && !*end && whole >= -PETSC_INT_MAX && whole <= PETSC_INT_MAX));
     break;
   case AIJTCU_OPTION_REAL:
-    PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", &good));
-    if (!good) PetscCall(PetscStrcasecmp(word, "DEFAULT", &good));
+    PetscCall(IsDefault(word, &good));
     real = strtod(word, &end);
     good = (PetscBool)(good || (end > word && !*end && real == real)); /* no NaN */
     break;

@@ -306,8 +306,8 @@ PetscErrorCode MatAIJTCUGetPath(Mat A, MatAIJTCUPath *path)
   Bricks that exist are built anew at the next product.
 
   A device stages rows of the dense matrix in shared memory where blocks have up to 64 columns (128 in single precision
-  with bricks of 16 rows), windows 16 bytes or more, and panels 8 strips at most. Bricks of other formats gather single
-  rows from a copy of the dense matrix.
+  with bricks of 16 rows), panels 8 strips at most, and windows 16 bytes or more. Windows may also be single columns,
+  with panels of 2 strips at least. Bricks of other formats gather single rows from a copy of the dense matrix.
 
   Numbers that are not allowed (see `MatAIJTCUFormat`) are a `PETSC_ERR_ARG_OUTOFRANGE`.
 

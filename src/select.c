@@ -12,15 +12,18 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
 {
   Mat         operand[3] = {C->product->A, C->product->B, C->product->C};
   AIJTCUPlan *plan[3]    = {NULL, NULL, NULL};
-  PetscBool   dense, bysymmetry, transposed;
+  PetscBool   dense, bysymmetry, transposed, inside = PETSC_FALSE, outside = PETSC_FALSE;
 
   PetscFunctionBegin;
   for (int i = 0; i < 3; i++) {
     if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan[i]));
-    if (plan[i] && plan[i]->view_depth) {
-      PetscCall(AIJTCUDelegateInView(C, MatProductSetFromOptions_AIJTCU));
-      PetscFunctionReturn(PETSC_SUCCESS);
-    }
+    if (plan[i] && plan[i]->view_depth) inside = PETSC_TRUE;
+    else if (plan[i] && plan[i]->own_name) outside = PETSC_TRUE;
+  }
+  if (inside) {
+    if (outside) PetscCall(AIJTCUDelegate(C));
+    else PetscCall(AIJTCUDelegateInView(C, MatProductSetFromOptions_AIJTCU));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCheck(plan[0] || plan[1] || plan[2], PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB,
     "A function of aijtcu was copied to a matrix without a plan");

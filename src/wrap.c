@@ -129,7 +129,6 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
   PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
   bplan->options = plan->options;
-  (*B)->num_ass  = A->num_ass; /* what is known of its values, such as symmetry, ends with its next assembly */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,8 +358,9 @@ static const AIJTCUOp ops[] = {
    Products of an aijtcu are found under a key for any type. Products of a matrix that keeps the parent's name are
    found under the keys of the parent's products.
 */
-#define CONVERSION (AIJTCU_FOR_OWN | AIJTCU_ADDED)
-#define PRODUCT    (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)
+#define CONVERSION     (AIJTCU_FOR_OWN | AIJTCU_ADDED)
+#define ON_ONE_PROCESS (CONVERSION | AIJTCU_FOR_SEQ) /* of a parallel matrix: PETSc asks a sequential one */
+#define PRODUCT        (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)
 static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
   [AIJTCU_SET_PREALLOCATION_COO] = {"MatSetPreallocationCOO_C",                    (AIJTCUFn)MatSetPreallocationCOO_AIJTCU,   0                                                 },
   [AIJTCU_SET_VALUES_COO]        = {"MatSetValuesCOO_C",                           (AIJTCUFn)MatSetValuesCOO_AIJTCU,          AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
@@ -372,11 +372,14 @@ static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
   [AIJTCU_CONVERT + 1]           = {"MatConvert_%saij_%saijtcu_C",                 (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
   [AIJTCU_CONVERT + 2]           = {"MatConvert_%saijcusparse_%saijcusparsetcu_C", (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
   [AIJTCU_CONVERT + 3]           = {"MatConvert_%saijcusparse_%saijtcu_C",         (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 4]           = {"MatConvert_mpiaij_mpiaijtcu_C",               (AIJTCUFn)MatConvert_AIJ_AIJTCU,           ON_ONE_PROCESS                                    },
+  [AIJTCU_CONVERT + 5]           = {"MatConvert_mpiaijcusparse_mpiaijtcu_C",       (AIJTCUFn)MatConvert_AIJ_AIJTCU,           ON_ONE_PROCESS                                    },
   [AIJTCU_CONVERT_LAST]          = {"MatConvert_%saijcusparsetcu_%saijtcu_C",      (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
   [AIJTCU_PRODUCT_DENSE]         = {"MatProductSetFromOptions_%s_%sdense_C",       (AIJTCUFn)MatProductSetFromOptions_AIJTCU, PRODUCT                                           },
   [AIJTCU_PRODUCT_DENSECUDA]     = {"MatProductSetFromOptions_%s_%sdensecuda_C",   (AIJTCUFn)MatProductSetFromOptions_AIJTCU, PRODUCT                                           }
 };
 #undef CONVERSION
+#undef ON_ONE_PROCESS
 #undef PRODUCT
 
 static PetscErrorCode AIJTCUPlanInitialize(AIJTCUPlan *plan)

@@ -463,9 +463,11 @@ static HrpbError Workspace(const SpmmMatrix *A, const SpmmOperands *o, size_t *b
 
 static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *work, HrpbStream stream)
 {
+  const SpmmFacts   facts = SpmmFactsOf(A);
   const SpmmDevice *device;
 
   HrpbCall(SampleDevice(A, &device));
+  if (!Takes(&facts, &A->hrpb->params, o, device)) return HRPB_ERR_UNSUPPORTED;
   if (!A->hrpb->nblocks) {
     for (int64_t n = 0; n < o->N; n++) HrpbCallCuda(cudaMemsetAsync(o->Y.array + n * o->Y.ld, 0, sizeof(HrpbScalar) * (size_t)A->nrows, stream));
     return HRPB_SUCCESS;

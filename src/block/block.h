@@ -87,5 +87,8 @@ PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);
 
 /* pcmg.c: PCMG and PCGAMG of a block */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
+
+/* pcasm.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterSchwarz(void);
 PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);
 #endif

@@ -25,6 +25,7 @@ PetscErrorCode AIJTCUBlockRegister(void)
   }
   PetscCall(AIJTCURegisterJacobi());
   PetscCall(AIJTCURegisterMG());
+  PetscCall(AIJTCURegisterSchwarz());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #else

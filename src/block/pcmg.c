@@ -314,7 +314,7 @@ static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
     Operators          *op    = &s->operators[l];
 
     PetscCall(GivenSet(&op->A, level->A, OPERATOR));
-    PetscCall(TransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->cmap->N != fine), type));
+    PetscCall(TransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->rmap->N == fine), type));
     PetscCall(TransferSet(&op->up, level->interpolate, (PetscBool)(level->interpolate->rmap->N != fine), type));
   }
   s->nlevels = nlevels; /* last: after an error all is made anew */
@@ -361,7 +361,26 @@ static PetscErrorCode FactorOf(KSP ksp, Mat *F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The coarse solve of the identity, as a sparse matrix, for products with blocks like X. NULL if the solve fails */
+/*
+   Whether a product with the inverse of A has about the digits that a solve has. That of a shifted factor of a singular
+   matrix has entries so large that all digits cancel
+*/
+static PetscErrorCode InverseIsAccurate(Mat A, Mat inverse, PetscBool *is)
+{
+  const PetscReal most = (PetscReal)(1e-3 / PETSC_MACHINE_EPSILON);
+  PetscReal       norm, inverse_norm;
+
+  PetscFunctionBegin;
+  PetscCall(MatNorm(A, NORM_FROBENIUS, &norm));
+  PetscCall(MatNorm(inverse, NORM_FROBENIUS, &inverse_norm));
+  *is = (PetscBool)(norm * inverse_norm <= most); /* not with NaN */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The coarse solve of the identity, as a sparse matrix, for products with blocks like X. NULL if the solve fails, or if
+   digits are lost
+*/
 static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, Mat *coarse)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)A);
@@ -381,6 +400,9 @@ static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, M
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &solved, 1, MPI_C_BOOL, MPI_LAND, comm));
   if (solved) {
     PetscCall(MatConvert(inverse, MATDENSE, MAT_INPLACE_MATRIX, &inverse));
+    PetscCall(InverseIsAccurate(A, inverse, &solved));
+  }
+  if (solved) {
     PetscCall(MatConvert(inverse, MATAIJ, MAT_INITIAL_MATRIX, coarse));
     PetscCall(MatConvert(*coarse, type, MAT_INPLACE_MATRIX, coarse));
   }

@@ -209,6 +209,46 @@ static PetscErrorCode TestRestriction(PC pc, Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A level with as many rows as the next one: restriction is the transpose of the interpolation there, too */
+static PetscErrorCode TestSquare(Mat A, MatType type)
+{
+  PetscInt n, N, r0, r1;
+  Mat      P;
+  KSP      ksp, smoother;
+  PC       pc, jacobi;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &P));
+  PetscCall(MatSetSizes(P, n, n, N, N));
+  PetscCall(MatSetType(P, MATAIJTCU));
+  PetscCall(MatSetUp(P));
+  for (PetscInt i = r0; i < r1; i++) {
+    PetscCall(MatSetValue(P, i, i, 1, INSERT_VALUES));
+    if (i + 1 < N) PetscCall(MatSetValue(P, i, i + 1, 0.5, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, 2, NULL));
+  PetscCall(PCMGSetGalerkin(pc, PC_MG_GALERKIN_BOTH));
+  PetscCall(PCMGSetInterpolation(pc, 1, P));
+  PetscCall(PCMGGetSmoother(pc, 1, &smoother));
+  PetscCall(KSPSetType(smoother, KSPRICHARDSON));
+  PetscCall(KSPGetPC(smoother, &jacobi));
+  PetscCall(PCSetType(jacobi, PCJACOBI));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(CompareWidths(pc, A, type, "a square interpolation"));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Other values, other operators, and other types */
 static PetscErrorCode TestOperators(DM da, KSP ksp, PC pc, Mat A, MatType type)
 {
@@ -254,7 +294,7 @@ static PetscErrorCode Operators(KSP ksp, Mat A, Mat P, void *ctx)
 int main(int argc, char **argv)
 {
   char      dense[32]   = MATDENSE;
-  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE, device;
+  PetscBool restriction = PETSC_FALSE, interpolation = PETSC_FALSE, from_dm = PETSC_FALSE, steady = PETSC_FALSE, square = PETSC_FALSE, device;
   PetscInt  dof = 1, products = 0;
   DM        da;
   KSP       ksp;
@@ -274,6 +314,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-interpolation", "Scale the interpolations, too", NULL, interpolation, &interpolation, NULL));
   PetscCall(PetscOptionsBool("-steady", "Look for objects that are made in each application", NULL, steady, &steady, NULL));
   PetscCall(PetscOptionsBool("-restriction", "Set a restriction, too", NULL, restriction, &restriction, NULL));
+  PetscCall(PetscOptionsBool("-square", "A level with as many rows as the next one, too", NULL, square, &square, NULL));
   PetscCall(PetscOptionsBool("-from_dm", "The DM makes the operators of all levels", NULL, from_dm, &from_dm, NULL));
   PetscOptionsEnd();
   PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, NX, NY, PETSC_DECIDE, PETSC_DECIDE, dof, 1, NULL, NULL, &da));
@@ -308,6 +349,7 @@ int main(int argc, char **argv)
   else PetscCall(TestOperators(da, ksp, pc, A, dense));
   if (interpolation) PetscCall(TestInterpolation(pc, A, dense));
   if (restriction) PetscCall(TestRestriction(pc, A, dense));
+  if (square) PetscCall(TestSquare(A, dense));
   if (products) PetscCall(CountProducts(pc, A, dense, products));
   PetscCall(PCSetType(pc, PCJACOBI));
   if (!from_dm) PetscCall(Compare(pc, A, dense, 2, "after PCSetType()"));
@@ -350,7 +392,7 @@ int main(int argc, char **argv)
 
     test:
       suffix: grid
-      args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation
+      args: -pc_type mg -pc_mg_levels 3 -pc_mg_galerkin both -restriction -interpolation -square
 
     test:
       suffix: blocks

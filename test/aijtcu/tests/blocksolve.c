@@ -1050,6 +1050,21 @@ int main(int argc, char **argv)
       args: -ksp_type gmres -pc_type {{none gamg}} -with_nan
 
     test:
+      suffix: asm
+      nsize: {{1 2}}
+      args: -ksp_type {{cg gmres}} -pc_type asm -pc_asm_local_blocks 3 -sub_pc_type lu
+
+    test:
+      suffix: gasm
+      nsize: {{1 2}}
+      args: -ksp_type gmres -pc_type gasm -pc_gasm_total_subdomains 4 -sub_pc_type lu
+
+    test:
+      suffix: singular_gamg
+      nsize: {{1 2}}
+      args: -ksp_type {{cg gmres}} -pc_type gamg -shape singular -ksp_max_it 12
+
+    test:
       suffix: gmres_right
       nsize: 2
       args: -ksp_type gmres -ksp_pc_side right -pc_type bjacobi -nonzero {{0 1}} -with_nan

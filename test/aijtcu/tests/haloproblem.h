@@ -121,7 +121,10 @@ static inline PetscErrorCode CreateA(Problem *p, Mat *A)
   PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
   PetscCall(MatGetOwnershipRange(*A, &p->first, NULL));
   PetscCall(Fill(p, *A));
-  if (p->symmetric) PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  if (p->symmetric) {
+    PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+    PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  }
   PetscCall(MatGetVecType(*A, &vectype));
   PetscCall(PetscStrcmp(vectype, VECSTANDARD, &host));
   if (!dense_type[0]) PetscCall(PetscStrncpy(dense_type, host ? MATMPIDENSE : MATMPIDENSECUDA, sizeof(dense_type)));

@@ -198,6 +198,82 @@ static PetscErrorCode TestSubMatrix(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = C x of a product with the transpose of D, which is not made, times a number; thrice, and after D has changed */
+static PetscErrorCode VirtualProduct(Mat A, Mat D, PetscScalar scale, PetscBool first, MatProductType type, Vec y[2], PetscBool *have)
+{
+  Mat            T, C;
+  Vec            x;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateTranspose(D, &T));
+  if (scale != 1.) PetscCall(MatScale(T, scale));
+  PetscCall(MatProductCreate(first ? T : A, first ? A : T, NULL, &C));
+  PetscCall(MatProductSetType(C, type));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatProductSetFromOptions(C);
+  if (!ierr) ierr = MatProductSymbolic(C);
+  PetscCall(PetscPopErrorHandler());
+  *have = (PetscBool)!ierr;
+  for (int k = 0; k < 2 && *have; k++) {
+    for (int i = 0; i < 3; i++) PetscCall(MatProductNumeric(C));
+    PetscCall(MatCreateVecs(C, &x, &y[k]));
+    PetscCall(VecSet(x, 1));
+    PetscCall(MatMult(C, x, y[k]));
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatScale(D, 2));
+  }
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&T));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same products of ours and of aij, where PETSc has them */
+static PetscErrorCode TestVirtual(PetscScalar scale)
+{
+  const struct {
+    MatProductType type;
+    PetscBool      first; /* whether the transpose is the first factor */
+  } products[] = {
+    {MATPRODUCT_AB, PETSC_FALSE},
+    {MATPRODUCT_AB, PETSC_TRUE},
+    {MATPRODUCT_AtB, PETSC_TRUE},
+    {MATPRODUCT_ABt, PETSC_FALSE},
+    {MATPRODUCT_PtAP, PETSC_FALSE},
+    {MATPRODUCT_RARt, PETSC_FALSE}};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(products); i++) {
+    for (int ours = 1; ours < 4; ours++) { /* A, D or both */
+      Mat       A[2], D[2];
+      Vec       y[2][2];
+      PetscBool have[2] = {PETSC_FALSE, PETSC_FALSE};
+
+      for (int k = 0; k < 2; k++) {
+        PetscCall(Create(k && ours & 1 ? MATAIJTCU : MATAIJ, 20, 20, &A[k]));
+        PetscCall(Create(k && ours & 2 ? MATAIJTCU : MATAIJ, 20, 20, &D[k]));
+        if (!k || have[0]) PetscCall(VirtualProduct(A[k], D[k], scale, products[i].first, products[i].type, y[k], &have[k]));
+        PetscCall(MatDestroy(&A[k]));
+        PetscCall(MatDestroy(&D[k]));
+      }
+      if (have[0] && !have[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s with a virtual transpose (%d, %d): aij has it\n", MatProductTypes[products[i].type], (int)products[i].first, ours));
+      for (int j = 0; j < 2 && have[0]; j++) {
+        PetscReal norm, diff;
+
+        if (have[1]) {
+          PetscCall(VecNorm(y[0][j], NORM_2, &norm));
+          PetscCall(VecAXPY(y[1][j], -1, y[0][j]));
+          PetscCall(VecNorm(y[1][j], NORM_2, &diff));
+          if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s with a virtual transpose (%d, %d), values %d: differs by %g of %g\n", MatProductTypes[products[i].type], (int)products[i].first, ours, j, (double)diff, (double)norm));
+          PetscCall(VecDestroy(&y[1][j]));
+        }
+        PetscCall(VecDestroy(&y[0][j]));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat         A, P, Q, aij;
@@ -249,6 +325,10 @@ int main(int argc, char **argv)
   if (size == 1 || !device) PetscCall(TestPtAP(A, aij, "MatPtAP() with an aij"));
   PetscCall(TestTranspose(P));
   PetscCall(TestSubMatrix(A));
+  if (!device) { /* aijcusparse refuses some of them */
+    PetscCall(TestVirtual(1));
+    PetscCall(TestVirtual(3));
+  }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&P));
   PetscCall(MatDestroy(&Q));

@@ -834,6 +834,28 @@ static PetscErrorCode IsFormat(Mat A, PetscInt brick_rows, PetscInt panel_rows, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On one process a parallel matrix stays one, as with the other types of an aij */
+static PetscErrorCode TestParallelOnOne(void)
+{
+  Mat       A, B, D;
+  PetscBool parallel;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATMPIAIJ, 12, 12, &A));
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_INITIAL_MATRIX, &B));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)B, MATMPIAIJ, &parallel));
+  if (!parallel) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a new matrix of an mpiaij is a %s\n", ((PetscObject)B)->type_name));
+  PetscCall(MatConvert(A, MATAIJTCU, MAT_INPLACE_MATRIX, &A));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
+  if (!parallel) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "an mpiaij becomes a %s\n", ((PetscObject)A)->type_name));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &D));
+  PetscCall(MatResetPreallocation(D)); /* PETSc leaves a duplicate alone that was never assembled */
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestSettings(void)
 {
   Mat              A, R, D;
@@ -1002,6 +1024,7 @@ static PetscErrorCode TestWrongOptions(void)
   Mat               A;
   const char *const format[]  = {"16", "16,64", "16,64,32", "16,64,32,", "16,64,32,1,", "16,64,32,1,5", ",64,32,1", "tall,64,32,1", "16,64.5,32,1", "16,64,32,1x", "4294967312,64,32,1" /* 2^32 + 16 */, "16-64,32,1", "", NULL};
   const char *const numbers4  = "four whole numbers brick,panel,block,window";
+  PetscInt          products;
 
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, 64, 64, &A));
@@ -1026,6 +1049,12 @@ static PetscErrorCode TestWrongOptions(void)
 #endif
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(numbers); i++) PetscCall(WrongOption(A, "-mat_aijtcu_synergy_threshold", numbers[i], "a fraction up to 1"));
   PetscCall(IsFormat(A, 16, 64, 32, 1, "a refused option left a trace"));
+  PetscCall(MatAIJTCUSetExpectedProducts(A, 7));
+  PetscCall(PetscOptionsSetValue(NULL, "-a_mat_aijtcu_products", "PETSC_DEFAULT"));
+  PetscCall(MatSetFromOptions(A));
+  PetscCall(PetscOptionsClearValue(NULL, "-a_mat_aijtcu_products"));
+  PetscCall(MatAIJTCUGetExpectedProducts(A, &products));
+  if (products != PETSC_DEFAULT) PetscCall(PetscPrintf(PETSC_COMM_SELF, "-mat_aijtcu_products PETSC_DEFAULT: %" PetscInt_FMT "\n", products));
   PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1085,6 +1114,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
   if (wrong) PetscCall(TestWrongOptions());
   PetscCall(TestConversions(m, n));
+  PetscCall(TestParallelOnOne());
   PetscCall(TestOperations(m, n));
   if (m == n) {
     PetscCall(TestSymmetric(m));
