@@ -1052,12 +1052,12 @@ int main(int argc, char **argv)
     test:
       suffix: asm
       nsize: {{1 2}}
-      args: -ksp_type {{cg gmres}} -pc_type asm -pc_asm_local_blocks 3 -sub_pc_type lu
+      args: -ksp_type gmres -ksp_norm_type none -ksp_max_it 3 -pc_type asm -pc_asm_local_blocks 3 -sub_pc_type lu
 
     test:
       suffix: gasm
       nsize: {{1 2}}
-      args: -ksp_type gmres -pc_type gasm -pc_gasm_total_subdomains 4 -sub_pc_type lu
+      args: -ksp_type gmres -ksp_norm_type none -ksp_max_it 3 -pc_type gasm -pc_gasm_total_subdomains 4 -sub_pc_type lu
 
     test:
       suffix: singular_gamg
