@@ -362,12 +362,12 @@ static PetscErrorCode FactorOf(KSP ksp, Mat *F)
 }
 
 /*
-   Whether a product with the inverse of A has about the digits that a solve has. That of a shifted factor of a singular
-   matrix has entries so large that all digits cancel
+   Whether a product with the inverse of A has digits: two thirds of them may cancel. Where A is singular, and its
+   factor was shifted, all do. The norms are over all rows; that of one row is smaller by the root of their number
 */
 static PetscErrorCode InverseIsAccurate(Mat A, Mat inverse, PetscBool *is)
 {
-  const PetscReal most = (PetscReal)(1e-3 / PETSC_MACHINE_EPSILON);
+  const PetscReal most = PetscSqrtReal((PetscReal)A->rmap->N) * PetscPowReal(PETSC_MACHINE_EPSILON, -2 / (PetscReal)3);
   PetscReal       norm, inverse_norm;
 
   PetscFunctionBegin;

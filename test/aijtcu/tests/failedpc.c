@@ -91,6 +91,7 @@ int main(int argc, char **argv)
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(IsForHost(&skip));
   if (skip) {
+    PetscCall(PetscOptionsClear(NULL)); /* nobody looks at them */
     PetscCall(PetscFinalize());
     return 0;
   }
