@@ -441,10 +441,11 @@ PetscErrorCode MatAIJTCUGetPrecision(Mat A, MatAIJTCUPrecision *precision)
   bricks are full. This happens once for a nonzero pattern. Each product then takes B to that order and C back. The
   matrix itself, B and C keep theirs. The entries of C are the same but for rounding.
 
-  By default a matrix is reordered where `auto` chooses the path, columns are scattered, rows share columns with their
-  neighbours, and a model of the times says that it pays within the products that are expected, 50 unless
-  `MatAIJTCUSetExpectedProducts()` says otherwise. `MAT_AIJTCU_REORDER_ALWAYS` holds for all bricks on a device. A
-  matrix of a long and thin graph (thousands of levels), or with 2^31 nonzeros, is not reordered.
+  By default a matrix is reordered where `auto` chooses the path, columns are scattered or panels of 128 rows need more
+  than 16 rows of B for each of their rows, rows share columns with their neighbours, and a model of the times says that
+  it pays within the products that are expected, 50 unless `MatAIJTCUSetExpectedProducts()` says otherwise.
+  `MAT_AIJTCU_REORDER_ALWAYS` holds for all bricks on a device. A matrix of a long and thin graph (thousands of levels),
+  or with 2^31 nonzeros, is not reordered.
 
   The order takes two whole numbers for each nonzero on the device, six while it is found. A product takes a copy of B
   and one of C. The order is kept until the pattern changes, or until bricks are used under `MAT_AIJTCU_REORDER_NEVER`.

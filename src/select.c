@@ -21,6 +21,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
     else if (plan[i] && plan[i]->own_name) outside = PETSC_TRUE;
   }
   if (inside) {
+    /* outside: in place of a MATTRANSPOSEVIRTUAL PETSc has put the matrix behind it, which is not in the view */
     if (outside) PetscCall(AIJTCUDelegate(C));
     else PetscCall(AIJTCUDelegateInView(C, MatProductSetFromOptions_AIJTCU));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -328,6 +328,32 @@ static void TestFusedOverlap(const Matrix *A, DeviceCsr *csr, const std::vector<
   cudaFree(all);
 }
 
+/*
+   Scaled products need A's own values, too: what is not finite is computed again from them. More than 64 columns are
+   not fused
+*/
+static void TestRefused(const Matrix *A, DeviceCsr *csr, const std::vector<DeviceBricks> &bricks)
+{
+  const int64_t m = A->nrows, n = A->ncols, K = 80;
+  HrpbScalar   *all = Upload(std::vector<HrpbScalar>((size_t)(K * (m + n)), (HrpbScalar)0.5)), *left = all, *right = left + K * m;
+
+  ForKernels(SPMM_OP_SAMPLED, SpmmSampled(4, left, m, right, n, true, NULL), csr, bricks, [&](const SpmmKernel *k, const SpmmMatrix &M, const char *format) {
+    const SpmmOperands o       = SpmmSampled(4, left, m, right, n, true, left);
+    SpmmMatrix         without = M;
+
+    without.values = NULL;
+    Report(SpmmRun(k, &without, &o, NULL, NULL) == HRPB_ERR_OPERANDS, "scaled without values", format);
+  });
+  ForKernels(SPMM_OP_FUSED, SpmmFused(4, left, m, right, n, false, false, 4, right, n, left, m), csr, bricks, [&](const SpmmKernel *k, const SpmmMatrix &M, const char *format) {
+    HrpbScalar        *y = Upload(std::vector<HrpbScalar>((size_t)(4 * m)));
+    const SpmmOperands o = SpmmFused(K, left, m, right, n, false, false, 4, right, n, y, m);
+
+    Report(SpmmRun(k, &M, &o, NULL, NULL) == HRPB_ERR_UNSUPPORTED, "more columns than are fused", format);
+    cudaFree(y);
+  });
+  cudaFree(all);
+}
+
 static void TestMatrix(const Matrix *A)
 {
   static const HrpbParams formats[] = {HrpbStagedParams(), HrpbShortParams(), {16, 128, 32, 4}, {8, 24, 8, 4}, {16, 32, 16, 16}};
@@ -373,6 +399,7 @@ static void TestMatrix(const Matrix *A)
   for (bool softmax : {false, true}) TestFused(A, &csr, bricks, {20, 17, 1, 0, true, softmax, false, 1});
   TestFused(A, &csr, bricks, {12, 17, 1, 0, true, false, false, 2});
   if (A->nrows > 1) TestFusedOverlap(A, &csr, bricks);
+  if (A->nrows > 1) TestRefused(A, &csr, bricks);
   for (DeviceBricks &b : bricks) BricksDestroy(&b);
   CsrDestroy(&csr);
 }
