@@ -66,7 +66,7 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a product is A^T B with a dense B, and whether it is A B then, because A is known to be symmetric */
+/* Whether a product is A^T B with a dense B, and whether it is A B then, because A is symmetric for ever */
 static PetscErrorCode AIJTCUProductIsDenseAtB(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
   PetscBool dense;
@@ -79,7 +79,7 @@ static PetscErrorCode AIJTCUProductIsDenseAtB(Mat C, PetscBool *is, PetscBool *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a product is A^T B with a dense B, and A not known to be symmetric */
+/* Whether a product is A^T B with a dense B, and A not symmetric for ever */
 PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
 {
   PetscBool bysymmetry;
@@ -91,8 +91,8 @@ PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
 }
 
 /*
-   Whether what is known of A's symmetry has changed. A^T B may have been set up as A B, and A is not known to be
-   symmetric any more, or the other way round. Assembly drops what was known.
+   Whether what is known of A's symmetry has changed. A^T B may have been set up as A B, and A is not symmetric for ever
+   any more, or the other way round.
 */
 PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 {
@@ -293,16 +293,20 @@ static PetscErrorCode AIJTCURestart(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numeric phase in which the parent's product is set up anew */
-PetscErrorCode AIJTCUDelegateNumeric(Mat C)
+/*
+   Numeric phase in which the parent's product is set up anew. self is the numeric phase that asks for it. Where that is
+   part of another one, as of a scaled MATTRANSPOSEVIRTUAL, the product's data are lent by the other
+*/
+PetscErrorCode AIJTCUDelegateNumeric(Mat C, PetscErrorCode (*self)(Mat))
 {
   Mat_Product     *product = C->product, lent = *product;
   AIJTCUDelegated *dp, kept;
   PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
   PetscErrorCode ierr, end       = PETSC_SUCCESS;
+  char          *alg;
 
   PetscFunctionBegin;
-  if (!AIJTCUProductIsLent(product)) {
+  if (numeric == self && !AIJTCUProductIsLent(product)) {
     PetscCall(AIJTCURestart(C));
     PetscCall((*C->ops->productnumeric)(C));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -311,12 +315,12 @@ PetscErrorCode AIJTCUDelegateNumeric(Mat C)
      What is lent is given back as it was, also after an error, so that the next numeric phase is set up anew as well.
   */
   PetscCall(AIJTCUDelegatedGet(C, &dp));
+  PetscCall(PetscStrallocpy(lent.alg, &alg));
   kept                          = *dp;
   product->destroy              = NULL;
   product->data                 = NULL;
   product->Dwork                = NULL;
-  product->alg                  = NULL;
-  PetscCall(PetscStrallocpy(lent.alg, &product->alg));
+  product->alg                  = alg;
   product->setfromoptionscalled = PETSC_TRUE;
   ierr                          = AIJTCURestart(C);
   if (!ierr) ierr = (*C->ops->productnumeric)(C);
@@ -398,7 +402,7 @@ static PetscErrorCode AIJTCUSparseOperandsReplaced(Mat C, const AIJTCUPlan *plan
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUNumericDelegated(Mat C)
+static PetscErrorCode AIJTCUNumericDelegated(Mat C, PetscBool nested)
 {
   Mat              A = C->product->A;
   AIJTCUDelegated *dp;
@@ -418,8 +422,8 @@ static PetscErrorCode AIJTCUNumericDelegated(Mat C)
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   if (!dp->numeric) stale = PETSC_TRUE;
   if (!stale && plan) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, &stale));
-  if (stale && AIJTCUProductIsLent(C->product)) {
-    PetscCall(AIJTCUDelegateNumeric(C));
+  if (stale && (nested || AIJTCUProductIsLent(C->product))) {
+    PetscCall(AIJTCUDelegateNumeric(C, MatProductNumeric_AIJTCU_Delegated));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (stale) PetscCall(AIJTCURestart(C));
@@ -429,23 +433,16 @@ static PetscErrorCode AIJTCUNumericDelegated(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Where this is part of another numeric phase, as of a scaled MATTRANSPOSEVIRTUAL, that one stays C's, and the data of
-   the product are lent
-*/
+/* Where this is part of another numeric phase, see AIJTCUDelegateNumeric(), that one stays C's */
 static PetscErrorCode MatProductNumeric_AIJTCU_Delegated(Mat C)
 {
   PetscErrorCode (*outer)(Mat) = C->ops->productnumeric;
-  const PetscBool nested = (PetscBool)(outer != MatProductNumeric_AIJTCU_Delegated), called = C->product->setfromoptionscalled;
+  const PetscBool nested       = (PetscBool)(outer != MatProductNumeric_AIJTCU_Delegated);
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  if (nested) C->product->setfromoptionscalled = PETSC_FALSE;
-  ierr = AIJTCUNumericDelegated(C);
-  if (nested) {
-    if (C->product) C->product->setfromoptionscalled = called;
-    C->ops->productnumeric = outer;
-  }
+  ierr = AIJTCUNumericDelegated(C, nested);
+  if (nested) C->ops->productnumeric = outer;
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

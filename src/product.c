@@ -1,6 +1,6 @@
 /*
-   Our product C = A B of a sequential A with a dense B, or A^T B with a symmetric A: its set-up, its symbolic and its
-   numeric phase. On a device any A^T B is ours: a product with the transpose, which A's plan keeps.
+   Our product C = A B of a sequential A with a dense B, or A^T B with an A that is symmetric for ever: its set-up, its
+   symbolic and its numeric phase. On a device any A^T B is ours: a product with the transpose, which A's plan keeps.
 
    plan.c decides how the product is made, once when it is set up. The numeric phase has the plan prepare what the path
    needs, and calls a kernel. If bricks cannot be had, the CSR path takes their place. If that cannot be had either,
@@ -89,12 +89,12 @@ static PetscErrorCode AIJTCUCheckSizes(Mat C, PetscBool transposed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let the parent make the product if it was not done */
-static PetscErrorCode AIJTCUNumericEnd(Mat C, PetscBool done)
+/* Let the parent make the product if it was not done. self is the numeric phase that this ends */
+static PetscErrorCode AIJTCUNumericEnd(Mat C, PetscErrorCode (*self)(Mat), PetscBool done)
 {
   PetscFunctionBegin;
   if (!done) {
-    PetscCall(AIJTCUDelegateNumeric(C));
+    PetscCall(AIJTCUDelegateNumeric(C, self));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
@@ -103,7 +103,7 @@ static PetscErrorCode AIJTCUNumericEnd(Mat C, PetscBool done)
 }
 
 /* Numeric phase. The parent makes the product, too, if A or what is known of it changed since the product was set up */
-static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
+static PetscErrorCode AIJTCUNumeric(Mat C, PetscErrorCode (*self)(Mat), MatAIJTCUPath path)
 {
   Mat            A = C->product->A, B = C->product->B;
   AIJTCUDecision d = {.op = SPMM_OP_PRODUCT, .N = PetscMax(B->cmap->n, AIJTCUDecideColumns), .path = path};
@@ -115,21 +115,21 @@ static PetscErrorCode AIJTCUNumeric(Mat C, MatAIJTCUPath path)
   PetscCall(AIJTCUProductSymmetryChanged(C, &changed));
   PetscCall(AIJTCUCheckSizes(C, PETSC_FALSE));
   if (plan && !changed) PetscCall(AIJTCUMultiplyOr(A, plan, &d, B, C, &done));
-  PetscCall(AIJTCUNumericEnd(C, done));
+  PetscCall(AIJTCUNumericEnd(C, self, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductNumeric_AIJTCU_Bricks(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_TCU));
+  PetscCall(AIJTCUNumeric(C, MatProductNumeric_AIJTCU_Bricks, MAT_AIJTCU_PATH_TCU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatProductNumeric_AIJTCU_CSR(Mat C)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUNumeric(C, MAT_AIJTCU_PATH_CSR));
+  PetscCall(AIJTCUNumeric(C, MatProductNumeric_AIJTCU_CSR, MAT_AIJTCU_PATH_CSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,7 +212,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Transposed(Mat C)
     done = PETSC_FALSE;
     if (T) PetscCall(AIJTCUMultiplyOnce(T, B, C, &done));
   }
-  PetscCall(AIJTCUNumericEnd(C, done));
+  PetscCall(AIJTCUNumericEnd(C, MatProductNumeric_AIJTCU_Transposed, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -100,12 +100,14 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
 /* Whether M^T is S .* (Y X^T). Without scaling the pattern of S is enough */
 static PetscErrorCode AIJTCUSampledLRIsExchanged(const AIJTCUSampledLR *lr, PetscBool *is)
 {
+  const Mat S = lr->of[0];
   PetscBool known, symmetric;
 
   PetscFunctionBegin;
-  if (lr->scale) PetscCall(MatIsSymmetricKnown(lr->of[0], &known, &symmetric));
-  else PetscCall(MatIsStructurallySymmetricKnown(lr->of[0], &known, &symmetric));
-  *is = (PetscBool)(!lr->softmax && known && symmetric);
+  if (lr->scale) PetscCall(MatIsSymmetricKnown(S, &known, &symmetric));
+  else PetscCall(MatIsStructurallySymmetricKnown(S, &known, &symmetric));
+  /* what does not hold for ever may be stale: AIJTCUProductIsDense() */
+  *is = (PetscBool)(!lr->softmax && known && symmetric && (lr->scale ? S->symmetry_eternal : S->structural_symmetry_eternal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -181,13 +181,14 @@ static PetscErrorCode CheckTransposed(Mat S, Mat X, Mat Y, Mat Z)
 {
   const struct {
     PetscScalar a;
-    MatOption   known;
+    MatOption   known, eternal;
     PetscBool   scale, fused;
   } cases[] = {
-    {1, MAT_SYMMETRIC,              PETSC_TRUE,  PETSC_TRUE },
-    {2, MAT_STRUCTURALLY_SYMMETRIC, PETSC_FALSE, PETSC_TRUE },
-    {2, MAT_STRUCTURALLY_SYMMETRIC, PETSC_TRUE,  PETSC_FALSE},
-    {2, MAT_ROW_ORIENTED,           PETSC_FALSE, PETSC_FALSE}  /* nothing is known */
+    {1, MAT_SYMMETRIC,              MAT_SYMMETRY_ETERNAL,            PETSC_TRUE,  PETSC_TRUE },
+    {2, MAT_STRUCTURALLY_SYMMETRIC, MAT_STRUCTURAL_SYMMETRY_ETERNAL, PETSC_FALSE, PETSC_TRUE },
+    {2, MAT_STRUCTURALLY_SYMMETRIC, MAT_STRUCTURAL_SYMMETRY_ETERNAL, PETSC_TRUE,  PETSC_FALSE},
+    {1, MAT_SYMMETRIC,              MAT_ROW_ORIENTED,                PETSC_TRUE,  PETSC_FALSE}, /* it may be stale */
+    {2, MAT_ROW_ORIENTED,           MAT_ROW_ORIENTED,                PETSC_FALSE, PETSC_FALSE}  /* nothing is known */
   };
 
   PetscFunctionBegin;
@@ -198,6 +199,7 @@ static PetscErrorCode CheckTransposed(Mat S, Mat X, Mat Y, Mat Z)
     PetscCall(MatAXPY(T, cases[c].a, S, DIFFERENT_NONZERO_PATTERN));
     PetscCall(MatSetFromOptions(T));
     PetscCall(MatSetOption(T, cases[c].known, PETSC_TRUE));
+    PetscCall(MatSetOption(T, cases[c].eternal, PETSC_TRUE));
     PetscCall(MatCreateSampledLR(T, X, Y, cases[c].scale, &M));
     PetscCall(Explicit(T, COLUMNS, 0, 1, cases[c].scale, PETSC_FALSE, &E));
     PetscCall(MatTransposeMatMult(E, Z, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &right));

@@ -274,6 +274,52 @@ static PetscErrorCode TestVirtual(PetscScalar scale)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The same with a dense B: 3 T B or 3 T^T B, whose matrix becomes an aij between two numeric phases */
+static PetscErrorCode TestVirtualDense(MatAIJTCUPath path)
+{
+  PetscFunctionBegin;
+  for (int transposed = 0; transposed < 2; transposed++) {
+    Mat       D, R, T, B, C, E;
+    PetscInt  n;
+    PetscReal norm, diff;
+
+    PetscCall(Create(MATAIJTCU, 40, 40, &D));
+    PetscCall(MatAIJTCUSetPath(D, path));
+    PetscCall(Reference(D, &R));
+    PetscCall(MatCreateTranspose(D, &T));
+    PetscCall(MatScale(T, 3));
+    PetscCall(MatGetLocalSize(D, &n, NULL));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 40, 8, NULL, &B));
+    PetscCall(MatSetRandom(B, NULL));
+    PetscCall(MatProductCreate(T, B, NULL, &C));
+    PetscCall(MatProductSetType(C, transposed ? MATPRODUCT_AtB : MATPRODUCT_AB));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscCall(MatProductSymbolic(C));
+    if (transposed) PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &E));
+    else PetscCall(MatTransposeMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &E));
+    PetscCall(MatScale(E, 3));
+    PetscCall(MatNorm(E, NORM_FROBENIUS, &norm));
+    for (int k = 0; k < 4; k++) {
+      Mat F;
+
+      if (k == 2) PetscCall(MatConvert(D, MATAIJ, MAT_INPLACE_MATRIX, &D));
+      PetscCall(MatProductNumeric(C));
+      PetscCall(MatDuplicate(C, MAT_COPY_VALUES, &F));
+      PetscCall(MatAXPY(F, -1, E, SAME_NONZERO_PATTERN));
+      PetscCall(MatNorm(F, NORM_FROBENIUS, &diff));
+      if (!(diff <= 100 * PETSC_MACHINE_EPSILON * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a virtual transpose (%d) times a dense matrix, product %d: differs by %g of %g\n", transposed, k, (double)diff, (double)norm));
+      PetscCall(MatDestroy(&F));
+    }
+    PetscCall(MatDestroy(&C));
+    PetscCall(MatDestroy(&T));
+    PetscCall(MatDestroy(&D));
+    PetscCall(MatDestroy(&R));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&E));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat         A, P, Q, aij;
@@ -328,6 +374,8 @@ int main(int argc, char **argv)
   if (!device) { /* aijcusparse refuses some of them */
     PetscCall(TestVirtual(1));
     PetscCall(TestVirtual(3));
+    PetscCall(TestVirtualDense(MAT_AIJTCU_PATH_TCU));
+    PetscCall(TestVirtualDense(MAT_AIJTCU_PATH_CSR));
   }
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&P));
