@@ -440,7 +440,7 @@ PETSC_INTERN PetscErrorCode AIJTCUProductIsDense(Mat, PetscBool *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductIsTransposed(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductSymmetryChanged(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUDelegate(Mat);
-PETSC_INTERN PetscErrorCode AIJTCUDelegateNumeric(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUNumericEnd(Mat, PetscErrorCode (*)(Mat), PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCUDelegateInView(Mat, PetscErrorCode (*)(Mat));
 
 /* product.c */

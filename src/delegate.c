@@ -297,7 +297,7 @@ static PetscErrorCode AIJTCURestart(Mat C)
    Numeric phase in which the parent's product is set up anew. self is the numeric phase that asks for it. Where that is
    part of another one, as of a scaled MATTRANSPOSEVIRTUAL, the product's data are lent by the other
 */
-PetscErrorCode AIJTCUDelegateNumeric(Mat C, PetscErrorCode (*self)(Mat))
+static PetscErrorCode AIJTCUDelegateNumeric(Mat C, PetscErrorCode (*self)(Mat))
 {
   Mat_Product     *product = C->product, lent = *product;
   AIJTCUDelegated *dp, kept;
@@ -333,6 +333,21 @@ PetscErrorCode AIJTCUDelegateNumeric(Mat C, PetscErrorCode (*self)(Mat))
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   *dp = kept;
   PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   End of a numeric phase of ours, self. C is assembled if the product was done. Otherwise the parent makes the product
+*/
+PetscErrorCode AIJTCUNumericEnd(Mat C, PetscErrorCode (*self)(Mat), PetscBool done)
+{
+  PetscFunctionBegin;
+  if (!done) {
+    PetscCall(AIJTCUDelegateNumeric(C, self));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -89,19 +89,6 @@ static PetscErrorCode AIJTCUCheckSizes(Mat C, PetscBool transposed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let the parent make the product if it was not done. self is the numeric phase that this ends */
-static PetscErrorCode AIJTCUNumericEnd(Mat C, PetscErrorCode (*self)(Mat), PetscBool done)
-{
-  PetscFunctionBegin;
-  if (!done) {
-    PetscCall(AIJTCUDelegateNumeric(C, self));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Numeric phase. The parent makes the product, too, if A or what is known of it changed since the product was set up */
 static PetscErrorCode AIJTCUNumeric(Mat C, PetscErrorCode (*self)(Mat), MatAIJTCUPath path)
 {

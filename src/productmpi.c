@@ -207,12 +207,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
   if (done) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &done));
   if (done && transposed) PetscCall(AIJTCUPrepareTransposes(A, &plan->halo, &done));
   if (done) PetscCall(AIJTCUMultiplyInPieces(A, &plan->halo, transposed, B, C, &done));
-  if (!done) {
-    PetscCall(AIJTCUDelegateNumeric(C, MatProductNumeric_AIJTCU_Halo));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(AIJTCUNumericEnd(C, MatProductNumeric_AIJTCU_Halo, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

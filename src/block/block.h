@@ -82,13 +82,16 @@ PETSC_EXTERN PetscErrorCode AIJTCUBlockToHost(AIJTCUBlockCtx, PetscInt, const Pe
 PETSC_EXTERN PetscErrorCode AIJTCUBlockToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 PETSC_EXTERN PetscErrorCode AIJTCUBlockSumsToScalars(AIJTCUBlockCtx, PetscInt, const PetscScalar *, PetscScalar *);
 
+/* pcregister.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterPC(const char[], PetscErrorCode (*)(PC), PetscErrorCode (**)(PC));
+
 /* pcjacobi.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterJacobi(void);
+PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);
 
 /* pcmg.c: PCMG and PCGAMG of a block */
 PETSC_INTERN PetscErrorCode AIJTCURegisterMG(void);
 
-/* pcasm.c */
+/* pcasm.c: PCASM and PCGASM of a block */
 PETSC_INTERN PetscErrorCode AIJTCURegisterSchwarz(void);
-PETSC_INTERN PetscErrorCode AIJTCUJacobiGetDiagonal(PC, PetscInt *, Vec *);
 #endif

@@ -12,7 +12,6 @@
 
 /* PETSc's own functions of a type: the same for all its objects */
 typedef struct {
-  const char *type;
   PetscErrorCode (*subdomains)(PC, PetscInt *, IS *[], IS *[]); /* of this process; known within the set-up, too */
   PetscErrorCode (*create)(PC);
   PetscErrorCode (*setup)(PC);
@@ -20,8 +19,8 @@ typedef struct {
   PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
 } AIJTCUSchwarz;
 
-static AIJTCUSchwarz asmtype  = {.type = PCASM, .subdomains = PCASMGetLocalSubdomains};
-static AIJTCUSchwarz gasmtype = {.type = PCGASM, .subdomains = PCGASMGetSubdomains};
+static AIJTCUSchwarz asmtype  = {.subdomains = PCASMGetLocalSubdomains};
+static AIJTCUSchwarz gasmtype = {.subdomains = PCGASMGetSubdomains};
 
 static PetscErrorCode AIJTCUSchwarzSetUp(PC pc, const AIJTCUSchwarz *s)
 {
@@ -77,24 +76,11 @@ static PetscErrorCode PCCreate_GASM_AIJTCU(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSchwarzRegister(AIJTCUSchwarz *s, PetscErrorCode (*ours)(PC))
-{
-  PetscErrorCode (*create)(PC);
-
-  PetscFunctionBegin;
-  PetscCall(PetscFunctionListFind(PCList, s->type, &create));
-  if (!create || create == ours) PetscFunctionReturn(PETSC_SUCCESS);
-  s->create = create;
-  PetscCall(PCRegister(s->type, ours));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode AIJTCURegisterSchwarz(void)
 {
   PetscFunctionBegin;
-  PetscCall(PCInitializePackage());
-  PetscCall(AIJTCUSchwarzRegister(&asmtype, PCCreate_ASM_AIJTCU));
-  PetscCall(AIJTCUSchwarzRegister(&gasmtype, PCCreate_GASM_AIJTCU));
+  PetscCall(AIJTCURegisterPC(PCASM, PCCreate_ASM_AIJTCU, &asmtype.create));
+  PetscCall(AIJTCURegisterPC(PCGASM, PCCreate_GASM_AIJTCU, &gasmtype.create));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -29,12 +29,7 @@ typedef struct {
   PetscErrorCode (*settype)(PC, PCJacobiType); /* only PCJACOBI has it */
 } AIJTCUJacobi;
 
-static struct {
-  const char *type;
-  PetscErrorCode (*create)(PC); /* PETSc's */
-} original[] = {
-  {PCJACOBI, NULL},
-  {PCPBJACOBI, NULL}};
+static PetscErrorCode (*create_jacobi)(PC), (*create_pbjacobi)(PC); /* PETSc's */
 
 static PetscErrorCode AIJTCUJacobiGet(PC pc, AIJTCUJacobi **j)
 {
@@ -241,31 +236,22 @@ static PetscErrorCode AIJTCUJacobiCreate(PC pc, PetscErrorCode (*create)(PC))
 static PetscErrorCode PCCreate_Jacobi_AIJTCU(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUJacobiCreate(pc, original[0].create));
+  PetscCall(AIJTCUJacobiCreate(pc, create_jacobi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCCreate_PBJacobi_AIJTCU(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUJacobiCreate(pc, original[1].create));
+  PetscCall(AIJTCUJacobiCreate(pc, create_pbjacobi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCURegisterJacobi(void)
 {
-  PetscErrorCode (*const ours[])(PC) = {PCCreate_Jacobi_AIJTCU, PCCreate_PBJacobi_AIJTCU};
-
   PetscFunctionBegin;
-  PetscCall(PCInitializePackage());
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(original); i++) {
-    PetscErrorCode (*create)(PC);
-
-    PetscCall(PetscFunctionListFind(PCList, original[i].type, &create));
-    if (!create || create == ours[i]) continue;
-    original[i].create = create;
-    PetscCall(PCRegister(original[i].type, ours[i]));
-  }
+  PetscCall(AIJTCURegisterPC(PCJACOBI, PCCreate_Jacobi_AIJTCU, &create_jacobi));
+  PetscCall(AIJTCURegisterPC(PCPBJACOBI, PCCreate_PBJacobi_AIJTCU, &create_pbjacobi));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

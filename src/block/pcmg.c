@@ -912,15 +912,11 @@ static PetscErrorCode PCCreate_AIJTCU_GAMG(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called when the library is loaded; again if a later step failed */
 PetscErrorCode AIJTCURegisterMG(void)
 {
   PetscFunctionBegin;
-  PetscCall(PCInitializePackage());
-  if (!create_mg) PetscCall(PetscFunctionListFind(PCList, PCMG, &create_mg));
-  if (!create_gamg) PetscCall(PetscFunctionListFind(PCList, PCGAMG, &create_gamg));
-  PetscCall(PCRegister(PCMG, PCCreate_AIJTCU_MG));
-  PetscCall(PCRegister(PCGAMG, PCCreate_AIJTCU_GAMG));
+  PetscCall(AIJTCURegisterPC(PCMG, PCCreate_AIJTCU_MG, &create_mg));
+  PetscCall(AIJTCURegisterPC(PCGAMG, PCCreate_AIJTCU_GAMG, &create_gamg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
