@@ -88,7 +88,7 @@ LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
-LIB_SRC     := $(wildcard src/*.c src/block/*.c) $(HOST_SRC) $(DEVICE_SRC)
+LIB_SRC     := $(wildcard src/*/*.c) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>.c and examples/<name>/<name>.c are programs. Programs share the other sources there, except those of
 # tests
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
@@ -253,7 +253,7 @@ fuzz: $(FUZZERS)
 test-headers: INCLUDE += $(EXAMPLE_INCLUDE)
 test-headers: | need-slepc
 	@$(TEST_ENV) PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' HEADERS_CC='$(CC)' HEADERS_FLAGS='$(COMPILE_FLAGS)' \
-	  SOURCES='$(HOST_SRC) $(wildcard src/*.c src/block/*.c examples/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
+	  SOURCES='$(HOST_SRC) $(wildcard src/*/*.c examples/*.c examples/*/*.c test/aijtcu/tests/*.c)' test/headers
 
 test-matrix:
 	@env -u PETSC_DIR -u PETSC_ARCH -u SLEPC_DIR test/sum 'test SCALAR=complex' 'test INDEX=64' 'test PETSC_VERSION=3.24' 'test PETSC_VERSION=3.25' 'test DEBUG=1'
@@ -270,7 +270,7 @@ test-petsc test-slepc: test-%: $(LIBRARY)
 bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
 	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
-DOCS_SRC := include/petscaijtcu.h $(wildcard src/*.c src/block/*.c)
+DOCS_SRC := include/petscaijtcu.h $(wildcard src/*/*.c)
 docs: build/docs/html/index.html
 build/docs/html/index.html: $(DOCS_SRC) src/config/docs src/config/manualpages.py
 	@src/config/docs build/docs $(PETSC_DIR)/include $(DOCS_SRC)

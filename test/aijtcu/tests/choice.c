@@ -2,7 +2,7 @@ static char help[] = "Tests how a product is made: AIJTCUDecide() with facts of 
 Prints on error only.\n\n";
 
 #include <petscsys.h>
-#include <../src/choice.h>
+#include <../src/plan/choice.h>
 
 /* Times come from kernels for a device. The model knows the matrices below in double precision */
 #define HAVE_KERNELS (PetscDefined(HAVE_CUDA) && (!PETSC_VERSION_LT(3, 26, 0) || !PetscDefined(USE_64BIT_INDICES)))

@@ -1,0 +1,528 @@
+/*
+   Products on a GPU: from PETSc's device CSR and dense matrices to the kernels and back.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+/* Whether the current device is one that the kernels run on */
+PetscErrorCode AIJTCUDeviceRuns(PetscBool *runs)
+{
+  const SpmmDevice *device;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  *runs = (PetscBool)(!err && device->code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(csr->stream, (*f)(A, plan, csr, ctx, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &csr->values));
+  ierr = AIJTCUDeviceCallOnStream(A, plan, csr, f, ctx, err);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &csr->values));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Values on their way to the device are new to bricks and transposes: MatSeqAIJRestoreArrayWrite() does not increase
+   the state. An object's state is never zero
+*/
+void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
+{
+  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
+}
+
+/*
+   Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
+   after an error
+*/
+PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
+  const AIJTCUDeviceInt *i, *j;
+  PetscErrorCode         ierr;
+
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  if (plan) AIJTCUDeviceForgetValues(A, plan);
+  if (need == AIJTCU_CSR_NOTHING) {
+    PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
+  csr.rowptr = (const HrpbInt *)i;
+  csr.colidx = (const HrpbInt *)j;
+  if (need == AIJTCU_CSR_VALUES) ierr = AIJTCUDeviceCallWithValues(A, plan, &csr, f, ctx, err);
+  else ierr = AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Give memory that the pools keep back to the driver. Our memory comes from the driver's default pool. So does PETSc's
+   on any stream but the default one. A pool keeps what is freed, perhaps in pieces that are too small or of another
+   size.
+*/
+static PetscErrorCode AIJTCUTrimPool(void)
+{
+  cudaMemPool_t pool;
+  int           device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceAskOnStream(size_t bytes, cudaStream_t stream, PetscBool *have)
+{
+  void *p;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &p));
+  *have = (PetscBool)(p != NULL);
+  if (p) PetscCallCUDA(cudaFreeAsync(p, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device has so much memory. The pools keep nothing of it, so that it can also be had without them */
+PetscErrorCode AIJTCUDeviceAsk(size_t bytes, PetscBool *have)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTrimPool());
+  AIJTCUCallOnStream(stream, AIJTCUDeviceAskOnStream(bytes, stream, have));
+  PetscCall(AIJTCUTrimPool());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   AIJTCUDeviceCall() for work that needs memory. If memory is short, the pools give back what they can, and it is
+   called again.
+*/
+PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUTrimPool());
+    PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What multiplies: a kernel of the table, with the bricks of a plan or the matrix itself */
+typedef struct {
+  AIJTCUPlan       *plan;
+  const SpmmKernel *kernel; /* for all N columns */
+  PetscInt          N;
+  SpmmMatrix        A;
+  PetscBool         reordered;
+  SpmmLayout        blayout, clayout; /* one is row-major only if both are on the device */
+  SpmmUpdate        update;           /* SPMM_ADD: C += A B */
+  cudaStream_t      stream;
+} AIJTCUProduct;
+
+/* The matrix as the kernels see it, with what the plan has for the decision */
+static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUDeviceCSR *csr)
+{
+  const AIJTCUBricks *b      = &plan->bricks;
+  SpmmMatrix          matrix = {.nrows = A->rmap->n, .ncols = A->cmap->n};
+
+  if (d->kernel->format == SPMM_CSR) {
+    matrix.rowptr = csr->rowptr;
+    matrix.colidx = csr->colidx;
+    matrix.values = csr->values;
+    if (d->kernel->op == SPMM_OP_VECTOR) matrix.vector = &plan->vector.plan;
+    else matrix.csr = &plan->csr.schedule;
+  } else {
+    matrix.hrpb         = &b->hrpb;
+    matrix.schedule     = &b->schedule;
+    matrix.brick_values = b->values;
+    matrix.precision    = AIJTCUPrecision(AIJTCUGetOptions(plan));
+  }
+  return matrix;
+}
+
+static SpmmOperands AIJTCUOperandsOf(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
+{
+  SpmmOperands o = SpmmPlain(N, b, ldb, c, ldc);
+
+  o.X.layout = p->blayout;
+  o.Y.layout = p->clayout;
+  o.update   = p->update;
+  if (o.update == SPMM_ADD) o.Y0 = (SpmmIn){c, ldc, p->clayout};
+  return o;
+}
+
+/* Leading dimension of a buffer: whole units of 16 bytes */
+PetscInt AIJTCUDeviceLDA(PetscInt rows)
+{
+  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
+
+  return (PetscMax(rows, 1) + unit - 1) / unit * unit;
+}
+
+/*
+   The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few
+   columns, which needs less workspace. Bricks keep theirs. The decision's kernel is for plain products
+*/
+static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const SpmmKernel **kernel)
+{
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, 0, NULL, 0);
+  const SpmmFacts    facts    = SpmmFactsOf(&p->A);
+  const SpmmFormat   format   = p->kernel->format;
+  const SpmmDevice  *device;
+  HrpbError          err;
+
+  *kernel = p->kernel;
+  if (SpmmIsPlain(&operands) && (N == p->N || format != SPMM_CSR)) return HRPB_SUCCESS;
+  err = SpmmGetDevice(&device);
+  if (!err) *kernel = SpmmChooseKernel(p->kernel->op, format, PETSC_FALSE, &facts, format == SPMM_CSR ? NULL : &p->A.hrpb->params, &operands, device);
+  return !err && !*kernel ? HRPB_ERR_UNSUPPORTED : err;
+}
+
+static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
+{
+  const PetscInt     ldb = p->blayout == SPMM_ROW_MAJOR ? p->N : AIJTCUDeviceLDA((PetscInt)p->A.ncols), ldc = p->clayout == SPMM_ROW_MAJOR ? p->N : AIJTCUDeviceLDA((PetscInt)p->A.nrows);
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, ldb, NULL, ldc);
+  const SpmmKernel  *kernel;
+  HrpbError          err = AIJTCUKernelOfPiece(p, N, &kernel);
+
+  if (err) return err;
+  return p->reordered ? SpmmWorkReordered(kernel, &p->A, &p->plan->order.matrix, N, bytes) : SpmmWork(kernel, &p->A, &operands, bytes);
+}
+
+/*
+   The arrays of a product. Those on the host go through buffers behind the kernel's own workspace. There are two of
+   each: one is copied while the other is multiplied.
+*/
+typedef struct {
+  const AIJTCUDecision *decision;
+  const PetscScalar    *b;
+  PetscScalar          *c;
+  PetscInt              N, m, n, ldb, ldc;
+  PetscBool             bhost, chost;
+  SpmmLayout            blayout, clayout;
+  SpmmUpdate            update;
+  PetscInt              ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
+  size_t                bslot, cslot;     /* scalars of a buffer for one piece */
+} AIJTCUArrays;
+
+enum {
+  PIECES      = 4,      /* least number of pieces of large matrices on the host */
+  LEAST_PIECE = 1 << 22 /* scalars that each piece must have for such a cut */
+};
+
+/*
+   Workspace for pieces of width columns, and the part of it that the kernel needs for itself. A product in one piece
+   needs one buffer of each.
+*/
+static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
+{
+  const size_t unit = 256 / sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, AIJTCUKernelWork(p, width, kernel));
+  *kernel    = (*kernel + 255) / 256 * 256;
+  x->ldbslot = AIJTCUDeviceLDA(x->n);
+  x->ldcslot = AIJTCUDeviceLDA(x->m);
+  x->bslot   = x->bhost ? ((size_t)x->ldbslot * (size_t)width + unit - 1) / unit * unit : 0;
+  x->cslot   = x->chost ? ((size_t)x->ldcslot * (size_t)width + unit - 1) / unit * unit : 0;
+  *all       = *kernel + (width < x->N ? 2 : 1) * (x->bslot + x->cslot) * sizeof(PetscScalar);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copy columns of a dense matrix between host and device. A copy in two dimensions is limited in its pitch */
+PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, PetscBool todevice, cudaStream_t stream)
+{
+  const enum cudaMemcpyKind kind = todevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+  const size_t              size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
+
+  PetscFunctionBegin;
+  if (rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((size_t)PetscMax(ldto, ldfrom) <= most) PetscCallCUDA(cudaMemcpy2DAsync(to, size * (size_t)ldto, from, size * (size_t)ldfrom, size * (size_t)rows, (size_t)cols, kind, stream));
+  else {
+    for (PetscInt j = 0; j < cols; j++) PetscCallCUDA(cudaMemcpyAsync(to + (size_t)j * (size_t)ldto, from + (size_t)j * (size_t)ldfrom, size * (size_t)rows, kind, stream));
+  }
+  if (todevice) PetscCall(PetscLogCpuToGpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
+  else PetscCall(PetscLogGpuToCpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Choose the width of a piece and get its workspace: as many columns as the workspace allows. Large matrices of the
+   host are cut further, so that copies overlap with work.
+*/
+static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+{
+  size_t all = 0;
+
+  PetscFunctionBegin;
+  *work  = NULL;
+  *piece = PetscMin(x->N, HRPB_MAX_COLUMNS);
+  if ((x->bhost || x->chost) && (size_t)PetscMax(x->m, x->n) * (size_t)*piece / PIECES > LEAST_PIECE) *piece = PetscMin(*piece, (*piece / PIECES + 15) / 16 * 16);
+  for (;; *piece = (*piece / 2 + 15) / 16 * 16) {
+    PetscBool fits;
+
+    PetscCall(AIJTCUWorkBytes(p, x, *piece, kernel, &all, err));
+    if (*err || !all) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(AIJTCUWorkspaceFits(all, &fits));
+    if (fits || *piece <= 16) PetscCall(AIJTCUWorkspaceGet(all, p->stream, (void **)work));
+    if (*work) PetscFunctionReturn(PETSC_SUCCESS);
+    if (*piece <= 16) {
+      *err = HRPB_ERR_DEVICE_MEMORY;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+}
+
+/* Multiply one piece */
+static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
+{
+  const SpmmOperands operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
+  const SpmmKernel  *kernel;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, AIJTCUKernelOfPiece(p, N, &kernel));
+  if (!*err) PetscCall(AIJTCULaunch(p->plan, kernel, &p->A, p->reordered ? &p->plan->order.matrix : NULL, &operands, work, p->stream, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring the columns of C of a piece to the host, after its product */
+static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, PetscInt width, const PetscScalar *from, int slot, const AIJTCUTransfers *t)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaStreamWaitEvent(t->out, t->multiplied[slot], 0));
+  PetscCall(AIJTCUDeviceCopyColumns(x->c + (size_t)first * (size_t)x->ldc, x->ldc, from, x->ldcslot, x->m, width, PETSC_FALSE, t->out));
+  PetscCallCUDA(cudaEventRecord(t->left[slot], t->out));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Compute a product with at least one matrix on the host. The next columns of B come before the last ones of C go: a
+   copy of memory that is not page-locked keeps the host waiting until it is done.
+*/
+static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
+{
+  const cudaStream_t stream = p->stream;
+  PetscScalar       *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
+  PetscInt           first;
+  int                slot = 0;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) { /* both slots are free when earlier work is done */
+    PetscCallCUDA(cudaEventRecord(t->multiplied[i], stream));
+    PetscCallCUDA(cudaEventRecord(t->left[i], stream));
+  }
+  for (first = 0; first < x->N && !*err; first += piece, slot = !slot) {
+    const PetscInt     width = PetscMin(piece, x->N - first);
+    const PetscScalar *b     = x->b + (size_t)first * (size_t)x->ldb;
+    PetscScalar       *c     = x->c + (size_t)first * (size_t)x->ldc;
+    PetscInt           ldb = x->ldb, ldc = x->ldc;
+
+    if (x->bhost) {
+      PetscScalar *copy = bslot + (size_t)slot * x->bslot;
+
+      ldb = x->ldbslot;
+      PetscCallCUDA(cudaStreamWaitEvent(t->in, t->multiplied[slot], 0));
+      PetscCall(AIJTCUDeviceCopyColumns(copy, ldb, b, x->ldb, x->n, width, PETSC_TRUE, t->in));
+      PetscCallCUDA(cudaEventRecord(t->arrived[slot], t->in));
+      PetscCallCUDA(cudaStreamWaitEvent(stream, t->arrived[slot], 0));
+      b = copy;
+    }
+    if (x->chost) {
+      c   = cslot + (size_t)slot * x->cslot;
+      ldc = x->ldcslot;
+      PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
+    }
+    PetscCall(AIJTCUMultiplyPiece(p, width, b, ldb, c, ldc, work, err));
+    PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
+    if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
+  }
+  if (x->chost && first > 0 && !*err) PetscCall(AIJTCUBringPiece(x, first - piece, x->N - (first - piece), cslot + (size_t)!slot * x->cslot, !slot, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   When this returns, also after an error, no copy between these arrays and the device is under way. The caller may
+   free them next.
+*/
+static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
+{
+  AIJTCUTransfers *t;
+  PetscErrorCode   ierr;
+  cudaError_t      waited[3];
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetTransfers(&t));
+  ierr      = AIJTCUMultiplyPieces(p, x, piece, work, kernel, t, err);
+  waited[0] = cudaStreamSynchronize(p->stream);
+  waited[1] = cudaStreamSynchronize(t->in);
+  waited[2] = cudaStreamSynchronize(t->out);
+  PetscCall(ierr);
+  for (int i = 0; i < 3; i++) PetscCallCUDA(waited[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
+{
+  /* From one column to the next */
+  const size_t bcolumn = x->blayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldb, ccolumn = x->clayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldc;
+
+  PetscFunctionBegin;
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The kernel was chosen for all columns. It takes each piece of them, too */
+static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUArrays         *x = (AIJTCUArrays *)ctx;
+  const AIJTCUDecision *d = x->decision;
+  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .blayout = x->blayout, .clayout = x->clayout, .update = x->update, .stream = csr->stream};
+  PetscInt              piece;
+  size_t                kernel = 0;
+  char                 *work;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUChoosePiece(&p, x, &piece, &kernel, &work, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(&p, x, piece, work, kernel, err));
+  else PetscCall(AIJTCUMultiplyOnDevice(&p, x, piece, work, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Multiply with the arrays that x has */
+static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, x->decision->kernel->format == SPMM_CSR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With B's array in x, get the array of C as well */
+static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, Mat C, HrpbError *err)
+{
+  PetscMemType   mem;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &x->c, &mem));
+  x->chost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
+  ierr     = AIJTCUDeviceMultiplyIt(A, plan, x, err);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x->c));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compute C = A B with what AIJTCUPlanPrepare() made for the decision */
+PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, Mat C, HrpbError *err)
+{
+  AIJTCUArrays   x = {.decision = decision, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
+  PetscMemType   mem;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(B, &x.ldb));
+  PetscCall(MatDenseGetLDA(C, &x.ldc));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &mem));
+  x.bhost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
+  ierr    = AIJTCUDeviceMultiplyInto(A, plan, &x, C, err);
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compute C += A B with a row-major B of N columns. Its array is on the device, and so must C be */
+PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, const PetscScalar *b, PetscInt N, Mat C, HrpbError *err)
+{
+  AIJTCUArrays   x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .blayout = SPMM_ROW_MAJOR, .update = SPMM_ADD};
+  PetscMemType   mem;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(C, &x.ldc));
+  PetscCall(MatDenseGetArrayAndMemType(C, &x.c, &mem));
+  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &x.c));
+  PetscCall(ierr);
+  PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The result of a product on a device is on the host");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Compute the row-major C = A B, all on the device. Its array has N scalars for each row of A */
+PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, PetscScalar *c, HrpbError *err)
+{
+  AIJTCUArrays   x = {.decision = decision, .c = c, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n, .ldc = B->cmap->n, .clayout = SPMM_ROW_MAJOR};
+  PetscMemType   mem;
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(B, &x.ldb));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &mem));
+  if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
+  PetscCall(ierr);
+  PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The operand of a product on a device is on the host");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBringOnStream(PetscScalar *y, PetscInt ldy, const PetscScalar *x, PetscInt ldx, PetscInt m, PetscInt N, PetscBool todevice, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCopyColumns(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUBringArray(PetscScalar *y, PetscInt ldy, PetscMemType ymem, const PetscScalar *x, PetscInt ldx, PetscMemType xmem, PetscInt m, PetscInt N)
+{
+  const PetscBool todevice = PetscMemTypeDevice(ymem) ? PETSC_TRUE : PETSC_FALSE;
+  cudaStream_t    stream   = NULL;
+
+  PetscFunctionBegin;
+  PetscCheck(!PetscMemTypeDevice(xmem) == !!todevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Both matrices are on the host, or both on the device");
+  AIJTCUCallOnStream(stream, AIJTCUBringOnStream(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = X of dense matrices, one on the host and the other on the device. MatCopy() would go entry by entry */
+PetscErrorCode AIJTCUDeviceBring(Mat X, Mat Y)
+{
+  const PetscScalar *x;
+  PetscScalar       *y;
+  PetscInt           ldx, ldy;
+  PetscMemType       xmem, ymem;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(X, &ldx));
+  PetscCall(MatDenseGetLDA(Y, &ldy));
+  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &xmem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &y, &ymem));
+  ierr = AIJTCUBringArray(y, ldy, ymem, x, ldx, xmem, X->rmap->n, X->cmap->N);
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &y));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

@@ -1,0 +1,231 @@
+/*
+   Products that come again.
+
+   To launch a kernel takes the host some 3 microseconds, and each further one as long. One CUDA graph of all of them
+   takes 1.3. So a product that has come a few times, with the same operands, becomes a graph, and is launched as one
+   from then on. Solvers and eigensolvers multiply the same few blocks and vectors again and again.
+
+   What a kernel of the table launches follows from the numbers that it is given: those of the matrix, of its schedule,
+   of the operands, and addresses. They are the key of a graph. What lies at these addresses is read when the graph
+   runs. So new values of A, of B and of C need no new graph. If a schedule or bricks are built again, their numbers or
+   addresses differ, and there is a new graph. If they are the same, the old graph is right.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+enum {
+  LAUNCHES_BEFORE = 8, /* products before there is a graph: what so many save is about what it takes to make one */
+  LAUNCHES_KEPT   = 32 /* GMRES has 30 vectors between its restarts */
+};
+
+/* A product by a kernel of the table, of the reordered matrix if there is an order */
+typedef struct {
+  const SpmmKernel    *kernel;
+  const SpmmMatrix    *A;
+  const HrpbReordered *order;
+  const SpmmOperands  *operands;
+  void                *work;
+} Product;
+
+/* Everything that says what a product launches. It is compared byte by byte, so it is zeroed before it is filled */
+typedef struct {
+  const SpmmKernel *kernel;
+  void             *work;
+  int               device;
+  SpmmMatrix        A; /* without the pointers to what follows */
+  SpmmOperands      operands;
+  CsrSchedule       csr;
+  VectorPlan        vector;
+  Hrpb              hrpb;
+  HrpbSchedule      schedule;
+  HrpbReordered     order;
+} Key;
+
+typedef struct {
+  Key             key;
+  PetscInt        times; /* that it came before there was a graph */
+  cudaGraphExec_t graph;
+} Launch;
+
+struct _n_AIJTCULaunches {
+  PetscBool   refused; /* CUDA made no graph. It is not asked again */
+  PetscInt64  now;     /* products so far */
+  PetscInt64  last[LAUNCHES_KEPT];   /* when each came last; 0 for a place that nothing has */
+  const void *result[LAUNCHES_KEPT]; /* where it goes: tells most of them apart */
+  Launch      launch[LAUNCHES_KEPT];
+};
+
+/* Members one by one: an assignment of all may copy what pads them */
+static void CopyIn(SpmmIn *to, const SpmmIn *from)
+{
+  to->array  = from->array;
+  to->ld     = from->ld;
+  to->layout = from->layout;
+}
+
+static void CopyOperands(SpmmOperands *to, const SpmmOperands *from)
+{
+  to->N = from->N;
+  CopyIn(&to->X, &from->X);
+  to->Y.array  = from->Y.array;
+  to->Y.ld     = from->Y.ld;
+  to->Y.layout = from->Y.layout;
+  to->update   = from->update;
+  CopyIn(&to->Y0, &from->Y0);
+  CopyIn(&to->B, &from->B);
+  to->a      = from->a;
+  to->b      = from->b;
+  to->c      = from->c;
+  to->D      = from->D;
+  to->dblock = from->dblock;
+  to->K      = from->K;
+  CopyIn(&to->Z, &from->Z);
+  to->softmax = from->softmax;
+}
+
+static HrpbError KeyOf(const Product *p, Key *key)
+{
+  const SpmmMatrix *A = p->A;
+
+  memset(key, 0, sizeof(*key));
+  key->kernel         = p->kernel;
+  key->work           = p->work;
+  key->A.nrows        = A->nrows;
+  key->A.ncols        = A->ncols;
+  key->A.rowptr       = A->rowptr;
+  key->A.colidx       = A->colidx;
+  key->A.values       = A->values;
+  key->A.brick_values = A->brick_values;
+  key->A.precision    = A->precision;
+  CopyOperands(&key->operands, p->operands);
+  if (A->csr) memcpy(&key->csr, A->csr, sizeof(key->csr));
+  if (A->vector) memcpy(&key->vector, A->vector, sizeof(key->vector));
+  if (A->hrpb) memcpy(&key->hrpb, A->hrpb, sizeof(key->hrpb));
+  if (A->schedule) memcpy(&key->schedule, A->schedule, sizeof(key->schedule));
+  if (p->order) memcpy(&key->order, p->order, sizeof(key->order));
+  return AIJTCUForgetError(cudaGetDevice(&key->device)) ? HRPB_ERR_DEVICE : HRPB_SUCCESS;
+}
+
+/* What a product launches. A graph is captured of it */
+static HrpbError Run(void *product, cudaStream_t stream)
+{
+  const Product *p = (const Product *)product;
+
+  return p->order ? SpmmRunReordered(p->kernel, p->A, p->order, p->operands, p->work, stream) : SpmmRun(p->kernel, p->A, p->operands, p->work, stream);
+}
+
+/* A graph that is still running ends before it is gone */
+static void DropGraph(Launch *k)
+{
+  if (k->graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(k->graph));
+  k->graph = NULL;
+}
+
+/* The launch with this key, or the place of the one that has not come for longest */
+static Launch *Find(AIJTCULaunches l, const Key *key)
+{
+  int k = 0, oldest = 0;
+
+  while (k < LAUNCHES_KEPT && (l->result[k] != key->operands.Y.array || memcmp(&l->launch[k].key, key, sizeof(*key)))) {
+    if (l->last[k] < l->last[oldest]) oldest = k;
+    k++;
+  }
+  if (k == LAUNCHES_KEPT) {
+    k = oldest;
+    DropGraph(&l->launch[k]);
+    memset(&l->launch[k], 0, sizeof(l->launch[k]));
+    memcpy(&l->launch[k].key, key, sizeof(*key));
+    l->result[k] = key->operands.Y.array;
+  }
+  l->last[k] = ++l->now;
+  return &l->launch[k];
+}
+
+/* Whether a program captures its own work in this stream. A graph of ours cannot be launched there */
+static PetscBool IsCaptured(cudaStream_t stream)
+{
+  enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+
+  if (stream && AIJTCUForgetError(cudaStreamIsCapturing(stream, &status))) return PETSC_TRUE;
+  return (PetscBool)(status != cudaStreamCaptureStatusNone);
+}
+
+static void DropGraphs(AIJTCULaunches l)
+{
+  for (int k = 0; k < LAUNCHES_KEPT; k++) DropGraph(&l->launch[k]);
+}
+
+/* CUDA has no graph, or no memory for one: kernels are launched one by one from now on */
+static PetscErrorCode Refuse(AIJTCULaunches l, const SpmmKernel *kernel)
+{
+  PetscFunctionBegin;
+  l->refused = PETSC_TRUE;
+  DropGraphs(l);
+  PetscCall(PetscInfo(NULL, "aijtcu: CUDA has no graph for a product by %s: kernels are launched one by one\n", kernel->name));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The graph of a product that has come often enough, or NULL */
+static PetscErrorCode GraphOf(AIJTCULaunches l, Product *p, cudaStream_t stream, cudaGraphExec_t *graph)
+{
+  Key     key;
+  Launch *k;
+
+  PetscFunctionBegin;
+  *graph = NULL;
+  if (l->refused || IsCaptured(stream) || KeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
+  k = Find(l, &key);
+  if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!k->graph) k->graph = SpmmCapture(Run, p);
+  *graph = k->graph;
+  if (!*graph) PetscCall(Refuse(l, p->kernel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   SpmmRun(), or SpmmRunReordered() if there is an order, for a product of the plan's matrix on a device. A matrix may
+   have no plan: NULL
+*/
+PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
+{
+  Product         p     = {kernel, A, order, operands, work};
+  cudaGraphExec_t graph = NULL;
+  PetscBool       launched;
+
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  if (plan && !plan->launches) PetscCall(PetscNew(&plan->launches));
+  if (plan) PetscCall(GraphOf(plan->launches, &p, stream, &graph));
+  PetscCall(PetscLogGpuTimeBegin());
+  launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
+  if (!launched) *err = Run(&p, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  if (graph && !launched) PetscCall(Refuse(plan->launches, kernel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJTCULaunch() with workspace as the kernel wants it, which is there until AIJTCUDeviceEnd() */
+PetscErrorCode AIJTCULaunchWithWork(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *operands, cudaStream_t stream, HrpbError *err)
+{
+  size_t bytes;
+  void  *work = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, SpmmWork(kernel, A, operands, &bytes));
+  if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
+  if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
+  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, A, NULL, operands, work, stream, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *launches)
+{
+  PetscFunctionBegin;
+  if (*launches) DropGraphs(*launches);
+  PetscCall(PetscFree(*launches));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

@@ -1,0 +1,99 @@
+/*
+   The CSR of a matrix: the host's arrays, and the schedule of rows for the kernels that read the device's.
+*/
+#include "../aijtcuimpl.h"
+
+/* The host's row pointers and columns of the sequential matrix A */
+PetscErrorCode AIJTCUHostGetCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
+{
+  PetscInt  nrows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHostRestoreCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
+{
+  PetscInt  nrows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)ctx;
+  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr.schedule));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  plan->csr.state = AIJTCU_READY;
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Choose the kernel and cut long rows into parts. Values do not matter here */
+PetscErrorCode AIJTCUCsrCreate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUCsr         *c = &plan->csr;
+  const CsrSchedule *s = &c->schedule;
+
+  PetscFunctionBegin;
+  AIJTCUCsrDestroy(c);
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUCsrCreateOnDevice, NULL, &c->why));
+  if (c->why) {
+    c->state = AIJTCU_REFUSED;
+    PetscCall(PetscInfo(A, "aijtcu: no kernel for the CSR path, products are left to the parent: %s\n", HrpbErrorString(c->why)));
+  } else if (s->panel_rows)
+    PetscCall(PetscInfo(A, "aijtcu: panels of %d rows have the rows of B that they need, %d at most, in shared memory\n", (int)s->panel_rows,
+      (int)s->staged_rows));
+  else
+    PetscCall(PetscInfo(A, "aijtcu: %d rows of more than %d entries are multiplied in %d parts\n", (int)s->nlong, (int)s->part_entries,
+      (int)s->nparts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUCsrSeekPanelsOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  AIJTCUCallDevice(*err, CsrPanelsForSampledDevice(csr->rowptr, csr->colidx, csr->stream, &plan->csr.schedule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the panels that sampled products want, if there can be any. Without them other kernels make the product */
+PetscErrorCode AIJTCUCsrSeekPanels(Mat A, AIJTCUPlan *plan)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  plan->csr.panels_sought = PETSC_TRUE;
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUCsrSeekPanelsOnDevice, NULL, &err));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no panels for sampled products: %s\n", HrpbErrorString(err)));
+  else if (plan->csr.schedule.panel_rows) PetscCall(PetscInfo(A, "aijtcu: sampled products have panels of %d rows\n", (int)plan->csr.schedule.panel_rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+void AIJTCUCsrDestroy(AIJTCUCsr *c)
+{
+#if AIJTCU_HAVE_DEVICE
+  if (c->state == AIJTCU_READY) {
+    CsrScheduleDestroyDevice(&c->schedule, AIJTCUDeviceStreamBehind());
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  memset(c, 0, sizeof(*c));
+}
+
+/* Bytes of device memory */
+PetscInt64 AIJTCUCsrBytes(const AIJTCUCsr *c)
+{
+  return c->state == AIJTCU_READY ? c->schedule.bytes : 0;
+}

@@ -1,0 +1,152 @@
+/*
+   Facts: what is known of a matrix and of the device, gathered for a decision.
+
+   AIJTCUFactsGet() reads what is there and computes nothing, so a view may call it. plan.c fetches what a decision
+   lacks: the survey from this file, the others from csr.c and order.c.
+*/
+#include "../aijtcuimpl.h"
+
+/* Whether A is on a device at present, and there are kernels for it */
+PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoundToCPU(A, &bound));
+  *on = (PetscBool)(AIJTCU_HAVE_DEVICE && plan->device && !bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The part of a survey that alpha needs, on the host */
+static PetscErrorCode AIJTCUHostSurvey(Mat A, HrpbSurvey *survey, HrpbError *err)
+{
+  const PetscInt *rowptr, *colidx;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
+  *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 8, &survey->strip_cols8);
+  if (!*err) *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 16, &survey->strip_cols16);
+  survey->nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)plan;
+  AIJTCUCallDevice(*err, HrpbSurveyDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, (HrpbSurvey *)ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* Count what the model needs to know of bricks, where the matrix is. Nothing is built */
+PetscErrorCode AIJTCUSurveyCreate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUSurvey *s = &plan->survey;
+  PetscBool     device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  AIJTCUSurveyDestroy(s);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+#if AIJTCU_HAVE_DEVICE
+  if (device) PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUDeviceSurvey, &s->survey, &s->why));
+#endif
+  /* a survey of the host has all that a device without kernels can use */
+  if (!device || s->why == HRPB_ERR_UNSUPPORTED) PetscCall(AIJTCUHostSurvey(A, &s->survey, &s->why));
+  if (s->why) { /* alpha is zero, so the choice is the CSR path */
+    PetscCall(PetscInfo(A, "aijtcu: synergy is unknown: %s\n", HrpbErrorString(s->why)));
+    s->survey.strip_cols8 = s->survey.strip_cols16 = 0;
+  }
+  s->state  = s->why ? AIJTCU_REFUSED : AIJTCU_READY;
+  s->device = device;
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void AIJTCUSurveyDestroy(AIJTCUSurvey *s)
+{
+  memset(s, 0, sizeof(*s));
+}
+
+/* A survey of the host says nothing of staging. A device needs that, so it counts again */
+static PetscBool AIJTCUSurveyServes(const AIJTCUSurvey *s, PetscBool on_device)
+{
+  return (PetscBool)(s->state != AIJTCU_EMPTY && (s->device || !on_device));
+}
+
+/* What is known of A. The artifacts must be of its pattern: see AIJTCUPlanSync() */
+PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(f, sizeof(*f)));
+  f->device = plan->device;
+  PetscCall(MatBoundToCPU(A, &f->bound));
+  PetscCall(AIJTCUOnDevice(A, plan, &f->on_device));
+  f->matrix.nrows = A->rmap->n;
+  f->matrix.ncols = A->cmap->n;
+  if (AIJTCUSurveyServes(&plan->survey, f->on_device)) {
+    f->survey_state  = plan->survey.state;
+    f->matrix.survey = plan->survey.survey;
+    f->matrix.nnz    = plan->survey.survey.nnz;
+  }
+  f->csr_state     = plan->csr.state;
+  f->panels_sought = plan->csr.panels_sought;
+  if (f->csr_state == AIJTCU_READY) SpmmFactsOfCsr(&plan->csr.schedule, &f->matrix);
+#if AIJTCU_HAVE_DEVICE
+  f->vector_state = plan->vector.state == AIJTCU_READY && !plan->vector.plan.nnz ? AIJTCU_REFUSED : plan->vector.state;
+  AIJTCUVectorFacts(plan, &plan->vector.plan, &f->matrix);
+#endif
+  f->order_state        = plan->order.state;
+  f->order_levels       = plan->order.levels;
+  f->order_forced       = plan->order.forced;
+  f->order_shared       = plan->order.shared;
+  f->order_found        = plan->order.matrix.levels;
+  f->order_survey       = plan->order.survey;
+  f->bricks_state       = plan->bricks.device == f->on_device ? plan->bricks.state : AIJTCU_EMPTY;
+  f->bricks_format      = plan->bricks.format;
+  f->bricks_reordered   = plan->bricks.reordered;
+  f->bricks_max_pattern = plan->bricks.hrpb.max_pattern;
+  f->bricks_max_values  = plan->bricks.hrpb.max_values;
+  f->ntuned             = plan->tunings.n;
+  f->tuned              = plan->tunings.tuned;
+  f->tuned_format       = plan->tunings.format;
+  f->tuned_precision    = plan->tunings.precision;
+  f->tuned_reorder      = plan->tunings.reorder;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What is known of the device of the matrix; zeros for a matrix that stays on the host */
+PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *plan, AIJTCUDeviceFacts *device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(device, sizeof(*device)));
+#if AIJTCU_HAVE_DEVICE
+  if (plan->device) {
+    const HrpbPrecision precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
+    HrpbError           err;
+    bool                pays;
+
+    AIJTCUCallDevice(err, SpmmGetDevice(&device->device));
+    PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
+    AIJTCUCallDevice(err, HrpbSupportsDevice(precision, &pays));
+    device->pays[precision] = pays ? PETSC_TRUE : PETSC_FALSE;
+  }
+#else
+  (void)plan;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The threshold in force */
+PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
+{
+  AIJTCUDeviceFacts device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceFactsGet(plan, &device));
+  *threshold = AIJTCUThresholdInForce(AIJTCUGetOptions(plan), plan->device, &device);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,73 @@
+/*
+   The reordered matrix on a device. Its order brings together rows and columns that belong together. It is found once
+   for a pattern. choice.c says when to look for it.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUOrderCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUOrder   *o = &plan->order;
+  HrpbReordered *m = &o->matrix;
+  double         shared;
+
+  PetscFunctionBegin;
+  (void)ctx;
+  AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
+  o->shared = 100 * (PetscReal)shared;
+  if (*err || (!o->forced && o->shared < AIJTCU_LEAST_SHARED)) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(*err, HrpbReorderDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)o->levels, csr->stream, m));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  *err = HrpbSurveyDevice(m->n, m->n, m->rowptr, m->colidx, csr->stream, &o->survey);
+  if (*err) {
+    HrpbReorderDestroyDevice(m, csr->stream);
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *AIJTCUOrderWhyNot(const AIJTCUOrder *o)
+{
+  if (o->why == HRPB_ERR_UNSUPPORTED) return "too many levels, or 2^31 entries";
+  return o->why ? HrpbErrorString(o->why) : "neighbours share too little";
+}
+
+/* Search through at most this many levels. Unless forced, the search stops where neighbours share too few columns */
+PetscErrorCode AIJTCUOrderCreate(Mat A, AIJTCUPlan *plan, PetscInt levels, PetscBool forced)
+{
+  AIJTCUOrder *o = &plan->order;
+
+  PetscFunctionBegin;
+  AIJTCUOrderDestroy(o);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Reorder, A, 0, 0, 0));
+  o->levels = levels;
+  o->forced = forced;
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUOrderCreateOnDevice, NULL, &o->why));
+  o->state = o->matrix.n ? AIJTCU_READY : AIJTCU_REFUSED;
+  if (o->state == AIJTCU_READY)
+    PetscCall(PetscInfo(A, "aijtcu: reordered, through %" PetscInt_FMT " levels: strips of 16 rows have %" PetscInt64_FMT " columns\n",
+      (PetscInt)o->matrix.levels, (PetscInt64)o->survey.strip_cols16));
+  else PetscCall(PetscInfo(A, "aijtcu: not reordered: %s\n", AIJTCUOrderWhyNot(o)));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Reorder, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+void AIJTCUOrderDestroy(AIJTCUOrder *o)
+{
+#if AIJTCU_HAVE_DEVICE
+  if (o->matrix.n) { /* set also after an error that left the state as it was */
+    HrpbReorderDestroyDevice(&o->matrix, AIJTCUDeviceStreamBehind());
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  memset(o, 0, sizeof(*o));
+}
+
+/* Bytes of device memory */
+PetscInt64 AIJTCUOrderBytes(const AIJTCUOrder *o)
+{
+  return (PetscInt64)HrpbReorderedBytes(&o->matrix);
+}

@@ -1,0 +1,225 @@
+/*
+   -mat_aijtcu_view_choice: the products that were set up, in the order of their first set-up.
+
+   A product of a parallel matrix counts once. PETSc makes it of products of the blocks of each process, and sets those
+   up at every numeric phase. Those of the first process are listed below it, without a number.
+*/
+#include "../aijtcuimpl.h"
+
+struct _n_AIJTCUChoice {
+  char         *name;
+  PetscBool     transposed; /* the product is A^T B; rows and columns are of A, or of what is multiplied for a block */
+  PetscInt      rows, cols, N;
+  PetscInt64    times;
+  AIJTCUChoice *next;
+  /* count of a sequential matrix */
+  MatAIJTCUPath path;
+  const char   *reason;  /* a static string */
+  char         *options; /* options that replay what was tuned; empty where nothing was */
+  /* count of a parallel matrix */
+  PetscMPIInt   processes; /* 0 for a sequential matrix */
+  AIJTCUChoice *blocks;
+};
+static AIJTCUChoice *choices     = NULL;
+static PetscBool     view_choice = PETSC_FALSE;
+
+/* Options that replay what was tuned for N columns; empty where nothing was. The caller frees them */
+static PetscErrorCode AIJTCUReplay(Mat A, PetscInt N, char **text)
+{
+  PetscFunctionBegin;
+  *text = NULL;
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUPlan        *plan;
+  const AIJTCUTuned *tuned;
+
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUPlanTuned(A, plan, SPMM_OP_PRODUCT, N, &tuned));
+  if (tuned) PetscCall(AIJTCUTuningOptions(A, tuned, text));
+#else
+  (void)A;
+  (void)N;
+#endif
+  if (!*text) PetscCall(PetscStrallocpy("", text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUChoiceDestroy(AIJTCUChoice **c)
+{
+  PetscFunctionBegin;
+  while (*c) {
+    AIJTCUChoice *next = (*c)->next;
+
+    PetscCall(AIJTCUChoiceDestroy(&(*c)->blocks));
+    PetscCall(PetscFree((*c)->name));
+    PetscCall(PetscFree((*c)->options));
+    PetscCall(PetscFree(*c));
+    *c = next;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether two products are of matrices that the list does not tell apart */
+static PetscErrorCode AIJTCUChoiceIsOfSame(const AIJTCUChoice *a, const AIJTCUChoice *b, PetscBool *same)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(a->name, b->name, same));
+  *same = (PetscBool)(*same && a->transposed == b->transposed && a->rows == b->rows && a->cols == b->cols && a->processes == b->processes);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Count a product like c. If the list has none yet, add a copy of c */
+static PetscErrorCode AIJTCUChoiceCount(AIJTCUChoice **list, const AIJTCUChoice *c, AIJTCUChoice **counted)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  for (; *list; list = &(*list)->next) {
+    const AIJTCUChoice *l = *list;
+    PetscBool           same, replayed;
+
+    PetscCall(AIJTCUChoiceIsOfSame(l, c, &same));
+    PetscCall(PetscStrcmp(l->options, c->options, &replayed));
+    if (same && replayed && l->N == c->N && l->path == c->path && l->reason == c->reason) break;
+  }
+  if (!*list) {
+    AIJTCUChoice *added;
+
+    PetscCall(PetscNew(&added));
+    *added      = *c;
+    added->name = added->options = NULL;
+    ierr        = PetscStrallocpy(c->name, &added->name);
+    if (!ierr) ierr = PetscStrallocpy(c->options, &added->options);
+    if (ierr) PetscCall(AIJTCUChoiceDestroy(&added));
+    PetscCall(ierr);
+    *list = added;
+  }
+  (*list)->times++;
+  *counted = *list;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The product with N columns of the parallel matrix whose block A is. NULL if there is none, or if A is no block */
+static PetscErrorCode AIJTCUChoiceOfWhole(Mat A, PetscInt N, AIJTCUChoice **whole)
+{
+  AIJTCUPlan  *plan;
+  AIJTCUChoice like;
+
+  PetscFunctionBegin;
+  *whole = NULL;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (!plan->owner || !plan->owner->counted) PetscFunctionReturn(PETSC_SUCCESS);
+  *whole          = plan->owner->counted;
+  like            = **whole;
+  like.transposed = plan->is_transpose;
+  for (AIJTCUChoice *c = choices; c; c = c->next) {
+    PetscBool same;
+
+    PetscCall(AIJTCUChoiceIsOfSame(c, &like, &same));
+    if (same && c->N == N) *whole = c;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char *AIJTCUChoiceName(Mat A)
+{
+  return ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "(unnamed)";
+}
+
+/* A product of a sequential matrix with N columns was set up */
+PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const char reason[])
+{
+  AIJTCUChoice   c = {.rows = A->rmap->n, .cols = A->cmap->n, .N = N, .path = path, .reason = reason}, *whole, *counted;
+  AIJTCUPlan    *plan;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUChoiceOfWhole(A, N, &whole));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  c.name       = (char *)AIJTCUChoiceName(A); /* read only */
+  c.transposed = plan->is_transpose;
+  if (whole) c.name = (char *)(plan->off_diagonal ? "off-diagonal block" : "diagonal block");
+  /* The options as they are for this product. Later ones may differ, of another pattern for example */
+  PetscCall(AIJTCUReplay(A, N, &c.options));
+  ierr = AIJTCUChoiceCount(whole ? &whole->blocks : &choices, &c, &counted);
+  PetscCall(PetscFree(c.options));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product of a parallel matrix with N columns was set up */
+PetscErrorCode AIJTCURecordWhole(Mat A, PetscBool transposed, PetscInt N)
+{
+  AIJTCUChoice c = {.name = (char *)AIJTCUChoiceName(A), .transposed = transposed, .options = (char *)"", .rows = A->rmap->N, .cols = A->cmap->N, .N = N};
+  AIJTCUPlan  *plan;
+
+  PetscFunctionBegin;
+  if (!view_choice) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &c.processes));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUChoiceCount(&choices, &c, &plan->counted));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUChoicePrint(const AIJTCUChoice *c)
+{
+  const MPI_Comm comm = PETSC_COMM_WORLD;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(comm, "%s%s, %" PetscInt_FMT " x %" PetscInt_FMT, c->transposed ? "transpose of " : "", c->name, c->rows, c->cols));
+  if (c->processes) PetscCall(PetscPrintf(comm, " on %d process%s", (int)c->processes, c->processes == 1 ? "" : "es"));
+  PetscCall(PetscPrintf(comm, ", N = %" PetscInt_FMT ": %s", c->N, c->processes ? "in blocks" : MatAIJTCUPaths[c->path]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUChoicePrintReason(const AIJTCUChoice *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " (%s)%s%s", c->reason, c->options[0] ? ": " : "", c->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Print a product's line, and those of its blocks */
+static PetscErrorCode AIJTCUChoicePrintAll(const AIJTCUChoice *c)
+{
+  const MPI_Comm comm = PETSC_COMM_WORLD;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(comm, "  "));
+  PetscCall(AIJTCUChoicePrint(c));
+  PetscCall(PetscPrintf(comm, ", %" PetscInt64_FMT " time%s", c->times, c->times == 1 ? "" : "s"));
+  if (!c->processes) PetscCall(AIJTCUChoicePrintReason(c));
+  PetscCall(PetscPrintf(comm, "\n"));
+  for (const AIJTCUChoice *b = c->blocks; b; b = b->next) {
+    PetscCall(PetscPrintf(comm, "    "));
+    PetscCall(AIJTCUChoicePrint(b));
+    PetscCall(AIJTCUChoicePrintReason(b));
+    PetscCall(PetscPrintf(comm, "\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUViewChoice(void)
+{
+  PetscErrorCode ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aijtcu: products with dense matrices set up by the first process\n"));
+  if (!choices)
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none: a product of an aijtcu matrix with a dense one is counted (MatMatMult()), "
+                                            "a product with a vector is not (MatMult())\n"));
+  for (const AIJTCUChoice *c = choices; c && !ierr; c = c->next) ierr = AIJTCUChoicePrintAll(c);
+  PetscCall(AIJTCUChoiceDestroy(&choices));
+  view_choice = PETSC_FALSE;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called when the library is loaded, with the value of the option */
+PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool view)
+{
+  PetscFunctionBegin;
+  if (view && !view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
+  view_choice = view;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,252 @@
+/*
+   The transpose of a sequential matrix, as a matrix: for products A^T B with a block B.
+
+   It is multiplied like any other matrix: it has a plan, and reads the options of the matrix that it belongs to. So
+   A^T B has the same bits on every run, while cuSPARSE's transposed product adds with atomics. The pattern is
+   transposed once, on the host. New values are taken where those of the matrix are. A device without memory for it has
+   none: the parent makes the product.
+*/
+#include "../aijtcuimpl.h"
+#include <csr/transpose.h>
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+#endif
+
+#if AIJTCU_HAVE_BRICKS
+/* Transpose the pattern of A into arrays that the matrix refers to */
+static PetscErrorCode AIJTCUTransposedArrays(Mat A, const PetscInt rowptr[], const PetscInt colidx[], AIJTCUTransposed *t)
+{
+  PetscFunctionBegin;
+  t->nnz = A->rmap->n ? rowptr[A->rmap->n] : 0;
+  PetscCall(PetscMalloc1(A->cmap->n + 1, &t->rowptr));
+  PetscCall(PetscMalloc1(t->nnz, &t->colidx));
+  PetscCall(PetscMalloc1(t->nnz, &t->map));
+  PetscCall(PetscCalloc1(t->nnz, &t->values));
+  CsrTransposeHost(A->rmap->n, A->cmap->n, rowptr, colidx, t->rowptr, t->colidx, t->map);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedPattern(Mat A, AIJTCUTransposed *t)
+{
+  const PetscInt *rowptr, *colidx;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
+  ierr = AIJTCUTransposedArrays(A, rowptr, colidx, t);
+  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTransposed *t)
+{
+  const char *name = ((PetscObject)A)->name ? ((PetscObject)A)->name : ((PetscObject)A)->prefix;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTransposedPattern(A, t));
+  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, A->cmap->n, A->rmap->n, t->rowptr, t->colidx, t->values, &t->mat));
+  PetscCall(MatConvert(t->mat, plan->parent_type, MAT_INPLACE_MATRIX, &t->mat));
+  PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->owner ? plan->owner : plan));
+  if (name) PetscCall(PetscObjectSetName((PetscObject)t->mat, name)); /* for what lists products */
+  PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with blocks\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUTransposedMapOnStream(AIJTCUTransposed *t, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceList(t->map, t->nnz, stream, &t->dmap));
+  if (t->dmap) AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Have the map on the device, if there is memory for it */
+static PetscErrorCode AIJTCUTransposedMap(Mat A, AIJTCUTransposed *t)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  if (t->dmap) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallOnStream(stream, AIJTCUTransposedMapOnStream(t, stream));
+  if (!t->dmap) PetscCall(PetscInfo(A, "aijtcu: no map on the device, values of the transpose are taken on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedTakeOnStream(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to, cudaStream_t stream)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  err = CsrTakeDevice(t->nnz, t->dmap, from, to, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedTakeCalled(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(stream, AIJTCUTransposedTakeOnStream(t, from, to, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposedTake(AIJTCUTransposed *t, const PetscScalar *from)
+{
+  PetscScalar   *to;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSEGetArray(t->mat, &to));
+  ierr = AIJTCUTransposedTakeCalled(t, from, to);
+  AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSERestoreArray(t->mat, &to));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+static PetscErrorCode AIJTCUTransposedTakeHost(AIJTCUTransposed *t, const PetscScalar *from)
+{
+  PetscScalar *to;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetArray(t->mat, &to));
+  CsrTakeHost(t->nnz, t->map, from, to);
+  PetscCall(MatSeqAIJRestoreArray(t->mat, &to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let the transpose, which is where A is, have its values */
+static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, AIJTCUTransposed *t)
+{
+  const PetscScalar *values;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  if (!t->nnz) PetscFunctionReturn(PETSC_SUCCESS);
+  #if AIJTCU_HAVE_DEVICE
+  if (device) PetscCall(AIJTCUTransposedMap(A, t));
+  if (device && t->dmap) {
+    AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &values));
+    ierr = AIJTCUTransposedTake(t, values);
+    AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &values));
+    PetscCall(ierr);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #else
+  (void)device;
+  #endif
+  PetscCall(MatSeqAIJGetArrayRead(A, &values));
+  ierr = AIJTCUTransposedTakeHost(t, values);
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether there is memory for it where A is. PETSc ends a program that has none on a device */
+static PetscErrorCode AIJTCUTransposedFits(Mat A, AIJTCUPlan *plan, PetscBool *fits)
+{
+  PetscFunctionBegin;
+  *fits = PETSC_TRUE;
+  #if AIJTCU_HAVE_DEVICE
+  {
+    PetscBool device;
+    MatInfo   info;
+
+    PetscCall(AIJTCUOnDevice(A, plan, &device));
+    PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+    if (device) PetscCall(AIJTCUDeviceAsk((size_t)info.nz_used * (sizeof(PetscScalar) + sizeof(PetscInt)) + (size_t)(A->cmap->n + 1) * sizeof(PetscInt), fits));
+  }
+  if (!*fits) PetscCall(PetscInfo(A, "aijtcu: no transpose, the parent's product instead: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
+  #else
+  (void)A;
+  (void)plan;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make it, if there is none and there is memory for it. It reads the options of A's owner, which may have changed */
+static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *have)
+{
+  AIJTCUTransposed *t    = &plan->transposed;
+  PetscErrorCode    ierr = PETSC_SUCCESS;
+  AIJTCUPlan       *tplan;
+
+  PetscFunctionBegin;
+  *have = PETSC_TRUE;
+  if (!t->mat) {
+    PetscCall(AIJTCUTransposedFits(A, plan, have));
+    if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+    ierr = AIJTCUTransposedCreate(A, plan, t);
+    PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  }
+  if (ierr) AIJTCUTransposedDestroy(t);
+  PetscCall(ierr);
+  PetscCall(AIJTCUGetPlan(t->mat, &tplan));
+  tplan->owner        = plan->owner ? plan->owner : plan;
+  tplan->off_diagonal = plan->off_diagonal;
+  tplan->is_transpose = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Have the transpose where A is, and as A is, if there is memory for it. An object's state is never zero. Values can be
+   written on the host without a new state. Those of a matrix on a device are then on their way there: see
+   AIJTCUDeviceCall(). On the host nothing tells of them, so they are taken for each product
+*/
+PetscErrorCode AIJTCUTransposedUpdate(Mat A, AIJTCUPlan *plan, PetscBool *have)
+{
+  AIJTCUTransposed *t = &plan->transposed;
+  PetscObjectState  state;
+  PetscBool         device, bound, tbound, changed;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUTransposedHave(A, plan, have));
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  PetscCall(MatBoundToCPU(A, &bound));
+  PetscCall(MatBoundToCPU(t->mat, &tbound));
+  #if AIJTCU_HAVE_DEVICE
+  if (device) AIJTCUDeviceForgetValues(A, plan);
+  #endif
+  changed = (PetscBool)(!device || state != t->values_state || bound != tbound);
+  if (changed) {
+    t->values_state = 0;
+    if (bound != tbound) PetscCall(MatBindToCPU(t->mat, bound));
+    PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+    PetscCall(AIJTCUTransposedValues(A, device, t));
+    PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+    t->values_state = state;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* An error is not looked at: the rest of the plan must go, too */
+void AIJTCUTransposedDestroy(AIJTCUTransposed *t)
+{
+  (void)MatDestroy(&t->mat);
+#if AIJTCU_HAVE_DEVICE
+  if (t->dmap) {
+    (void)AIJTCUForgetError(cudaFreeAsync(t->dmap, AIJTCUDeviceStreamBehind()));
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  (void)PetscFree(t->rowptr);
+  (void)PetscFree(t->colidx);
+  (void)PetscFree(t->map);
+  (void)PetscFree(t->values);
+  memset(t, 0, sizeof(*t));
+}
+
+/* Bytes of device memory, beside those that the matrix has */
+PetscInt64 AIJTCUTransposedBytes(const AIJTCUTransposed *t)
+{
+  return t->dmap ? (PetscInt64)sizeof(PetscInt) * t->nnz : 0;
+}

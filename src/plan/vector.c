@@ -1,0 +1,201 @@
+/*
+   What products with one vector need of a pattern, what makes them faster, and the transpose.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+/*
+   After so many products with a pattern something is made that makes them faster: it takes as long as some products.
+   Matrices that are multiplied a few times, like those of coarse levels while a preconditioner is set up, do without
+*/
+enum {
+  PRODUCTS_BEFORE = 30
+};
+
+static PetscErrorCode AIJTCUVectorCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)ctx;
+  AIJTCUCallDevice(*err, VectorPlanDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->stream, &plan->vector.plan));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  plan->vector.state = AIJTCU_READY;
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What each product needs. It reads the row pointers once */
+PetscErrorCode AIJTCUVectorCreate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUVector     *v = &plan->vector;
+  const VectorPlan *p = &v->plan;
+
+  PetscFunctionBegin;
+  AIJTCUVectorDestroy(v);
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorCreateOnDevice, NULL, &v->why));
+  if (v->why) {
+    v->state = AIJTCU_REFUSED;
+    PetscCall(PetscInfo(A, "aijtcu: no products with one vector by our kernels, the parent makes them: %s\n", HrpbErrorString(v->why)));
+  } else
+    PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d lanes for a row (0: by its length); %d rows are cut into %d parts\n", (int)p->lanes, (int)p->nlong, (int)p->nparts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUVectorImproveOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  const MatAIJTCUMult mult = *(const MatAIJTCUMult *)ctx;
+  VectorPlan         *p    = &plan->vector.plan;
+
+  PetscFunctionBegin;
+  (void)A;
+  if (mult != MAT_AIJTCU_MULT_CSR16) AIJTCUCallDevice(*err, VectorNodesDevice(csr->rowptr, csr->colidx, csr->stream, p));
+  if (!*err && mult != MAT_AIJTCU_MULT_NODES) AIJTCUCallDevice(*err, VectorColumnsDevice(csr->rowptr, csr->colidx, csr->stream, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Look for nodes, and make short columns, or one of the two where that is set. This takes as long as a few products,
+   and is done once for what is set
+*/
+static PetscErrorCode AIJTCUVectorImprove(Mat A, AIJTCUPlan *plan, MatAIJTCUMult mult)
+{
+  AIJTCUVector     *v = &plan->vector;
+  const VectorPlan *p = &v->plan;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  if (v->improved && v->improved_for == mult) PetscFunctionReturn(PETSC_SUCCESS);
+  v->improved        = PETSC_TRUE;
+  v->improved_for    = mult;
+  plan->answer.known = PETSC_FALSE;
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUVectorImproveOnDevice, &mult, &err));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no nodes and short columns, products with one vector stay as they are: %s\n", HrpbErrorString(err)));
+  else
+    PetscCall(PetscInfo(A, "aijtcu: products with one vector have %d nodes of up to %d rows, and %s columns\n", (int)p->nnodes, (int)p->node_rows, p->columns ? "short" : "no short"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before a product with A itself: what makes it faster is made once it pays, or at once where it is set */
+PetscErrorCode AIJTCUVectorUse(Mat A, AIJTCUPlan *plan)
+{
+  const MatAIJTCUMult mult = AIJTCUGetOptions(plan)->mult;
+  AIJTCUVector       *v    = &plan->vector;
+
+  PetscFunctionBegin;
+  if (mult == MAT_AIJTCU_MULT_CSR) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mult != MAT_AIJTCU_MULT_AUTO || v->products >= PRODUCTS_BEFORE) PetscCall(AIJTCUVectorImprove(A, plan, mult));
+  else v->products++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the choice of a kernel needs to know of a VectorPlan. What was made for another setting stays, not used */
+void AIJTCUVectorFacts(const AIJTCUPlan *plan, const VectorPlan *v, SpmmFacts *facts)
+{
+  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
+  const SpmmMatrix    matrix = {.vector = v};
+  const SpmmFacts     found  = SpmmFactsOf(&matrix);
+
+  facts->bins          = found.bins;
+  facts->staged        = found.staged;
+  facts->nodes         = mult == MAT_AIJTCU_MULT_CSR || mult == MAT_AIJTCU_MULT_CSR16 ? 0 : found.nodes;
+  facts->short_columns = mult != MAT_AIJTCU_MULT_CSR && found.short_columns;
+}
+#endif
+
+void AIJTCUVectorDestroy(AIJTCUVector *v)
+{
+#if AIJTCU_HAVE_DEVICE
+  if (v->state == AIJTCU_READY) {
+    VectorPlanDestroyDevice(&v->plan, AIJTCUDeviceStreamBehind());
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  memset(v, 0, sizeof(*v));
+}
+
+/* Bytes of device memory */
+PetscInt64 AIJTCUVectorBytes(const AIJTCUVector *v)
+{
+  return v->state == AIJTCU_READY ? v->plan.bytes : 0;
+}
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUTransposeCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  AIJTCUCallDevice(*err, VectorTransposeDevice(csr->rowptr, csr->colidx, csr->stream, &plan->vector.plan, &t->matrix));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  t->state = AIJTCU_READY;
+  AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Make the transpose, without its values. What products need of the matrix itself must be there */
+PetscErrorCode AIJTCUTransposeCreate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
+  AIJTCUTransposeDestroy(t);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_PATTERN, AIJTCUTransposeCreateOnDevice, NULL, &t->why));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Analyse, A, 0, 0, 0));
+  if (t->why) {
+    t->state = AIJTCU_REFUSED;
+    PetscCall(PetscInfo(A, "aijtcu: no transpose, the parent makes its products with one vector: %s\n", HrpbErrorString(t->why)));
+  } else PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with one vector\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUTransposeUpdateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  (void)A;
+  (void)ctx;
+  PetscCall(PetscLogGpuTimeBegin());
+  *err = VectorTransposeValuesDevice(plan->vector.plan.first, csr->values, csr->stream, &plan->transpose.matrix);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(AIJTCUCheckDevice(*err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Let the transpose have the matrix's values. An object's state is never zero */
+PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+  PetscObjectState state;
+  HrpbError        err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  if (state == t->values_state && A->offloadmask != PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+  PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTransposeUpdateOnDevice, NULL, &err));
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(err));
+  t->values_state = state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+void AIJTCUTransposeDestroy(AIJTCUTranspose *t)
+{
+#if AIJTCU_HAVE_DEVICE
+  if (t->state == AIJTCU_READY) {
+    VectorTransposeDestroyDevice(&t->matrix, AIJTCUDeviceStreamBehind());
+    AIJTCUWorkspaceUser(PETSC_FALSE);
+  }
+#endif
+  memset(t, 0, sizeof(*t));
+}
+
+/* Bytes of device memory */
+PetscInt64 AIJTCUTransposeBytes(const AIJTCUTranspose *t)
+{
+  return t->state == AIJTCU_READY ? t->matrix.bytes : 0;
+}

@@ -1,0 +1,319 @@
+/*
+   Products with one vector: MatMult(), MatMultAdd() and their transposes.
+
+   On a device kernels of ours make A x and y + A x. All of them give the same bits, so nothing depends on which of them
+   it is. A^T x is A x where A is symmetric for ever. Otherwise the transpose is made, once the products of the
+   parent, which are slow, have taken as long as that takes. The parent makes everything else. A parallel matrix is
+   multiplied by the parent, which multiplies its two blocks: those come here.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+
+/* So many products with the transpose the parent makes before it is made: that takes as long as some of them */
+enum {
+  TRANSPOSES_BEFORE = 10
+};
+
+/* z = op(A) x, or z = y + op(A) x, which may be in place */
+typedef struct {
+  PetscBool          transposed;
+  const PetscScalar *x, *y;
+  PetscScalar       *z;
+} AIJTCUMultArrays;
+
+static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
+{
+  const AIJTCUMultArrays *a        = (const AIJTCUMultArrays *)ctx;
+  const VectorTranspose  *t        = &plan->transpose.matrix;
+  const SpmmMatrix        itself   = {.nrows = A->rmap->n, .ncols = A->cmap->n, .rowptr = csr->rowptr, .colidx = csr->colidx, .values = csr->values, .vector = &plan->vector.plan};
+  const SpmmMatrix        other    = {.nrows = A->cmap->n, .ncols = A->rmap->n, .rowptr = t->rowptr, .colidx = t->colidx, .values = t->values, .vector = &t->plan};
+  const SpmmMatrix        matrix   = a->transposed ? other : itself;
+  SpmmFacts               facts    = SpmmFactsOf(&matrix);
+  SpmmOperands            operands = SpmmPlain(1, a->x, matrix.ncols, a->z, matrix.nrows);
+  const SpmmKernel       *kernel;
+  const SpmmDevice       *device;
+
+  PetscFunctionBegin;
+  if (a->y) {
+    operands.update = SPMM_ADD;
+    operands.Y0     = (SpmmIn){a->y, matrix.nrows, SPMM_COLUMN_MAJOR};
+  }
+  AIJTCUCallDevice(*err, SpmmGetDevice(&device));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUVectorFacts(plan, matrix.vector, &facts);
+  kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
+  PetscCall(AIJTCULaunchWithWork(plan, kernel, &matrix, &operands, csr->stream, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With x's array in a, get those of y, which may be NULL, and z */
+static PetscErrorCode AIJTCUMultInto(Mat A, AIJTCUPlan *plan, AIJTCUMultArrays *a, Vec y, Vec z, HrpbError *err)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  if (y == z) {
+    PetscCall(VecCUDAGetArray(z, &a->z));
+    a->y = a->z;
+  } else {
+    if (y) PetscCall(VecCUDAGetArrayRead(y, &a->y));
+    PetscCall(VecCUDAGetArrayWrite(z, &a->z));
+  }
+  ierr = AIJTCUDeviceCall(A, plan, a->transposed ? AIJTCU_CSR_NOTHING : AIJTCU_CSR_VALUES, AIJTCUMultRun, a, err);
+  if (y == z) PetscCall(VecCUDARestoreArray(z, &a->z));
+  else {
+    PetscCall(VecCUDARestoreArrayWrite(z, &a->z));
+    if (y) PetscCall(VecCUDARestoreArrayRead(y, &a->y));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMultArraysOf(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, HrpbError *err)
+{
+  AIJTCUMultArrays a = {transposed, NULL, NULL, NULL};
+  PetscErrorCode   ierr;
+
+  PetscFunctionBegin;
+  PetscCall(VecCUDAGetArrayRead(x, &a.x));
+  ierr = AIJTCUMultInto(A, plan, &a, y, z, err);
+  PetscCall(VecCUDARestoreArrayRead(x, &a.x));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMultPrepareTranspose(Mat A, AIJTCUPlan *plan, PetscBool *usable)
+{
+  AIJTCUTranspose *t = &plan->transpose;
+
+  PetscFunctionBegin;
+  if (t->state == AIJTCU_EMPTY && (AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO || t->products++ >= TRANSPOSES_BEFORE)) PetscCall(AIJTCUTransposeCreate(A, plan));
+  *usable = (PetscBool)(t->state == AIJTCU_READY);
+  if (*usable) PetscCall(AIJTCUTransposeUpdate(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a kernel of ours can multiply: what it needs of the pattern is there then */
+static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *usable)
+{
+  const MatAIJTCUMult mult   = AIJTCUGetOptions(plan)->mult;
+  const Vec           all[3] = {x, y, z};
+  AIJTCUVector       *v      = &plan->vector;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOnDevice(A, plan, usable));
+  if (mult == MAT_AIJTCU_MULT_CUSPARSE || plan->kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
+  for (int i = 0; i < 3 && *usable; i++) {
+    if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], usable, VECSEQCUDA, VECMPICUDA, ""));
+  }
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUPlanSync(A, plan));
+  if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
+  *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
+  if (*usable && transposed) PetscCall(AIJTCUMultPrepareTranspose(A, plan, usable));
+  if (*usable && !transposed) PetscCall(AIJTCUVectorUse(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* z = op(A) x, or z = y + op(A) x if there is a y, by a kernel of ours. done says whether it was */
+static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, Vec z, PetscBool *done)
+{
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+#if AIJTCU_HAVE_DEVICE
+  AIJTCUPlan *plan;
+  HrpbError   err;
+
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUMultPrepare(A, plan, transposed, x, y, z, done));
+  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));
+  *done = (PetscBool)!err;
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no product with one vector by our kernels, the parent makes it: %s\n", HrpbErrorString(err)));
+  else PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(transposed ? plan->transpose.matrix.plan.nonempty : plan->vector.plan.nonempty))));
+#else
+  (void)A;
+  (void)transposed;
+  (void)x;
+  (void)y;
+  (void)z;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The blocks of a parallel matrix get their plans here, as for products with a dense matrix. Attaching takes as long as
+   a small product, so it is left out where it would change nothing
+*/
+static PetscErrorCode AIJTCUMultBlocks(Mat A)
+{
+  AIJTCUPlan *plan;
+  Mat         blocks[2];
+  PetscBool   attached = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->kind != AIJTCU_KIND_MPI || !plan->device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2; i++) {
+    AIJTCUPlan *block = NULL;
+
+    if (!blocks[i]) continue;
+    PetscCall(AIJTCUGetPlan(blocks[i], &block));
+    if (!block || block->owner != plan || blocks[i]->ops->mult != MatMult_AIJTCU) attached = PETSC_FALSE;
+  }
+  if (!attached) PetscCall(AIJTCUAttachBlocks(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_OnDevice(Mat A, const Vec v[])
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultOwn(A, PETSC_FALSE, v[0], NULL, v[1], &done));
+  if (!done) AIJTCUCallParentOp(A, mult, A, v[0], v[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_OnDevice(Mat A, const Vec v[])
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultOwn(A, PETSC_FALSE, v[0], v[1], v[2], &done));
+  if (!done) AIJTCUCallParentOp(A, multadd, A, v[0], v[1], v[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMult_AIJTCU(Mat A, Vec x, Vec y)
+{
+  const Vec v[] = {x, y};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, MatMult_OnDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
+{
+  const Vec v[] = {x, y, z};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, MatMultAdd_OnDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Sweeps of a parallel matrix multiply with its off-diagonal block in between. The diagonal block alone is a product of
+   its own. The blocks take vectors of the host when they have plans: see AIJTCUCallWithVecs()
+*/
+PetscErrorCode MatSOR_AIJTCU(Mat A, Vec b, PetscReal omega, MatSORType flag, PetscReal shift, PetscInt its, PetscInt lits, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  AIJTCUCallParentOp(A, sor, A, b, omega, flag, shift, its, lits, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMultDiagonalBlock_AIJTCU(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUMultBlocks(A));
+  AIJTCUCallParentOp(A, multdiagonalblock, A, x, y);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether A is its own transpose, and our kernels are not to be avoided. Only what is eternal is believed: other flags
+   outlive MatAXPY(), MatZeroRows() and arrays, and those of a block outlive MatDiagonalScale() of the whole matrix
+*/
+static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *is)
+{
+  AIJTCUPlan *plan;
+  PetscBool   congruent;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUOnDevice(A, plan, is));
+  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && A->symmetry_eternal && !plan->owner && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
+  if (*is) {
+    PetscCall(MatHasCongruentLayouts(A, &congruent));
+    *is = congruent;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x, and z = y + op(A) x, for a transpose. known says whether op(A) is A */
+#define MULT(op, name, known) \
+  static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
+  { \
+    PetscBool done; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], NULL, v[1], &done)); \
+    if (!done) AIJTCUCallParentOp(A, op, A, v[0], v[1]); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PetscErrorCode name(Mat A, Vec x, Vec y) \
+  { \
+    const Vec v[] = {x, y}; \
+    PetscBool own; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
+    if (own) PetscCall(MatMult_AIJTCU(A, x, y)); \
+    else { \
+      PetscCall(AIJTCUMultBlocks(A)); \
+      PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, name##_OnDevice)); \
+    } \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define MULTADD(op, name, known) \
+  static PetscErrorCode name##_OnDevice(Mat A, const Vec v[]) \
+  { \
+    PetscBool done; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUMultOwn(A, PETSC_TRUE, v[0], v[1], v[2], &done)); \
+    if (!done) { \
+      AIJTCUPlan *plan; \
+\
+      PetscCall(AIJTCUGetPlan(A, &plan)); \
+      AIJTCUCallParent(A, AIJTCUMultTransposeAddInPlace(A, plan->parent.op, v[0], v[1], v[2])); \
+    } \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  PetscErrorCode name(Mat A, Vec x, Vec y, Vec z) \
+  { \
+    const Vec v[] = {x, y, z}; \
+    PetscBool own; \
+\
+    PetscFunctionBegin; \
+    PetscCall(AIJTCUIsOwnTranspose(A, known, &own)); \
+    if (own) PetscCall(MatMultAdd_AIJTCU(A, x, y, z)); \
+    else { \
+      PetscCall(AIJTCUMultBlocks(A)); \
+      PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, name##_OnDevice)); \
+    } \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+/* The parent's products with the Hermitian transpose. cuSPARSE makes none in real arithmetic, see upstream.c */
+#if PetscDefined(USE_COMPLEX)
+  #define HERMITIAN     A->hermitian
+  #define HERMITIAN_OP  multhermitiantranspose
+  #define HERMITIAN_ADD multhermitiantransposeadd
+#else
+  #define HERMITIAN     A->symmetric
+  #define HERMITIAN_OP  multtranspose
+  #define HERMITIAN_ADD multtransposeadd
+#endif
+MULT(multtranspose, MatMultTranspose_AIJTCU, A->symmetric)
+MULT(HERMITIAN_OP, MatMultHermitianTranspose_AIJTCU, HERMITIAN)
+MULTADD(multtransposeadd, MatMultTransposeAdd_AIJTCU, A->symmetric)
+MULTADD(HERMITIAN_ADD, MatMultHermitianTransposeAdd_AIJTCU, HERMITIAN)

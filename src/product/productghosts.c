@@ -1,0 +1,165 @@
+/*
+   What the off-diagonal block A_o of a parallel matrix does in a product: C += A_o G with the ghosts G of B, and
+   G = A_o^T B with sums for ghosts. G is row-major, as the halo has it.
+
+   Both take the CSR path, unless bricks are set. What cannot be had on a device is made on the host.
+*/
+#include "../aijtcuimpl.h"
+
+#if AIJTCU_HAVE_HALO
+
+typedef struct {
+  Mat          A;     /* the block, or its transpose */
+  Mat          dense; /* C, or B */
+  PetscScalar *ghosts;
+  PetscInt     N;
+  PetscBool    sums; /* they are made: G = A B. Otherwise C += A G */
+  PetscBool    host;
+} Ghosts;
+
+/* On the host, where C or B is brought if need be */
+static PetscErrorCode OnHost(const Ghosts *g, const AIJTCUPlan *plan, const AIJTCUDecision *d, PetscScalar *ghosts, HrpbError *err)
+{
+  SpmmOperands       o = {.N = g->N};
+  const PetscScalar *b;
+  PetscScalar       *c;
+  PetscInt           ld;
+  PetscErrorCode     ierr;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetLDA(g->dense, &ld));
+  if (g->sums) {
+    PetscCall(MatDenseGetArrayRead(g->dense, &b));
+    o.X  = (SpmmIn){b, ld, SPMM_COLUMN_MAJOR};
+    o.Y  = (SpmmOut){ghosts, g->N, SPMM_ROW_MAJOR};
+    ierr = AIJTCUHostRun(g->A, plan, d, &o, err);
+    PetscCall(MatDenseRestoreArrayRead(g->dense, &b));
+  } else {
+    PetscCall(MatDenseGetArray(g->dense, &c));
+    o.update = SPMM_ADD;
+    o.X      = (SpmmIn){ghosts, g->N, SPMM_ROW_MAJOR};
+    o.Y      = (SpmmOut){c, ld, SPMM_COLUMN_MAJOR};
+    o.Y0     = (SpmmIn){c, ld, SPMM_COLUMN_MAJOR};
+    ierr     = AIJTCUHostRun(g->A, plan, d, &o, err);
+    PetscCall(MatDenseRestoreArray(g->dense, &c));
+  }
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As decided, if possible */
+static PetscErrorCode Multiply(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, HrpbError *err)
+{
+  const PetscBool tcu = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
+  PetscBool       usable;
+  PetscLogDouble  flops;
+  MatInfo         info;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPlanPrepare(g->A, plan, d, &usable));
+  *err = HRPB_SUCCESS;
+  if (d->reordered || (!usable && (tcu || !g->host))) { /* on the host CSR needs no preparation */
+    const HrpbError why = tcu ? plan->bricks.why : plan->csr.why;
+
+    *err = why && !usable ? why : HRPB_ERR_UNSUPPORTED;
+  } else if (g->host) PetscCall(OnHost(g, plan, d, g->ghosts, err));
+  #if AIJTCU_HAVE_DEVICE
+  else if (g->sums) PetscCall(AIJTCUDeviceToRows(g->A, plan, d, g->dense, g->ghosts, err));
+  else PetscCall(AIJTCUDeviceAdd(g->A, plan, d, g->ghosts, g->N, g->dense, err));
+  #endif
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (tcu) AIJTCUGetCounts(plan)->tcu++;
+  else AIJTCUGetCounts(plan)->csr++;
+  PetscCall(MatGetInfo(g->A, MAT_LOCAL, &info));
+  flops = 2 * info.nz_used * (PetscLogDouble)g->N;
+  if (g->host) PetscCall(PetscLogFlops(flops));
+  else PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+/* The same where there is no memory for it on the device */
+static PetscErrorCode MultiplyAnyway(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, HrpbError *err)
+{
+  PetscScalar   *ghosts;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscInfo(g->A, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
+  if (g->sums) PetscCall(PetscMalloc1((size_t)h->nghosts * (size_t)g->N, &ghosts));
+  else PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_ROWS, g->N, &ghosts));
+  ierr = OnHost(g, plan, d, ghosts, err);
+  if (!ierr && !*err && g->sums) ierr = AIJTCUHaloDeviceSetSums(h, g->N, ghosts);
+  PetscCall(PetscFree(ghosts));
+  PetscCall(ierr);
+  if (!*err) AIJTCUGetCounts(plan)->csr++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+/* By the path that is decided for it. After an error that is no error of PETSc C is as it was */
+static PetscErrorCode Run(const Ghosts *g, const AIJTCUHalo *h)
+{
+  AIJTCUPlan    *plan;
+  AIJTCUDecision d;
+  HrpbError      err;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(g->A, &plan));
+  d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), PetscMax(g->N, AIJTCUDecideColumns));
+  PetscCall(AIJTCURecordChoice(g->A, d.N, d.path, AIJTCUReasons[d.reason]));
+  PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, g->A, g->dense, 0, 0));
+  PetscCall(Multiply(g, plan, &d, &err));
+  if (err && d.path == MAT_AIJTCU_PATH_TCU) {
+    PetscCall(PetscInfo(g->A, "aijtcu: no product on the tcu path, the CSR path instead: %s\n", HrpbErrorString(err)));
+    d.path = MAT_AIJTCU_PATH_CSR;
+    PetscCall(Multiply(g, plan, &d, &err));
+  }
+  #if AIJTCU_HAVE_DEVICE
+  if (err && !g->host) PetscCall(MultiplyAnyway(g, plan, &d, h, &err));
+  #else
+  (void)h;
+  #endif
+  PetscCall(PetscLogEventEnd(MAT_AIJTCU_OffDiagonal, g->A, g->dense, 0, 0));
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_MEM, "Product of an off-diagonal block: %s", HrpbErrorString(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckBlock(Mat block, const AIJTCUHalo *h)
+{
+  PetscFunctionBegin;
+  PetscCheck(block->cmap->n == h->nghosts, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
+    block->cmap->n, h->nghosts);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C += A_o G, with the ghosts that the halo has */
+PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, Mat C)
+{
+  const AIJTCUHaloSide *s    = &h->side[AIJTCU_HALO_GHOSTS];
+  const PetscBool       host = (PetscBool)(h->place == AIJTCU_HALO_HOST);
+  const Ghosts          g    = {.A = block, .dense = C, .ghosts = host ? s->buffer : s->device, .N = C->cmap->n, .host = host};
+
+  PetscFunctionBegin;
+  PetscCall(CheckBlock(block, h));
+  if (h->nghosts && g.N) PetscCall(Run(&g, h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* G = A_o^T B, sums for the ghosts of the halo */
+PetscErrorCode AIJTCUSumGhosts(Mat block, AIJTCUHalo *h, Mat B)
+{
+  Ghosts      g = {.dense = B, .N = B->cmap->n, .sums = PETSC_TRUE, .host = (PetscBool)(h->place == AIJTCU_HALO_HOST)};
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(CheckBlock(block, h));
+  if (!h->nghosts || !g.N) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUHaloSums(h, &g.ghosts));
+  PetscCall(AIJTCUGetPlan(block, &plan));
+  PetscCall(AIJTCUPlanTransposed(block, plan, &g.A));
+  PetscCheck(g.A, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the transpose of an off-diagonal block");
+  PetscCall(Run(&g, h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

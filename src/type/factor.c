@@ -1,0 +1,134 @@
+/*
+   cuSPARSE factorizations of a MATSEQAIJTCU on a device.
+
+   PETSc finds them by the exact name of the parent type. In debug builds they also compare the name of the matrix that
+   they factor. So our entry replaces the parent's. It lets an aijtcu look like its parent while a factor is made,
+   analysed and computed, and passes everything else on. A factor takes vectors of the host, as its matrix does.
+*/
+#include "../aijtcuimpl.h"
+
+#if PetscDefined(HAVE_CUDA)
+
+typedef PetscErrorCode (*GetFactorFn)(Mat, MatFactorType, Mat *);
+
+  #define FACTOR_KEY "MatAIJTCUFactor"
+
+static GetFactorFn         parent_getfactor[MAT_FACTOR_NUM_TYPES];
+static const MatFactorType ftypes[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+
+/* The parent's operations of a factor, where ours are in their place */
+static PetscErrorCode AIJTCUFactorOps(Mat F, struct _MatOps **ops)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUComposedData((PetscObject)F, FACTOR_KEY, sizeof(**ops), (void **)ops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUFactorWrap(Mat, IS, IS);
+
+  /* r and c are the orders of rows and columns, NULL if they stay */
+  #define STEP(op, name, formal, actual, r, c) \
+    static PetscErrorCode name formal \
+    { \
+      struct _MatOps *ops; \
+\
+      PetscFunctionBegin; \
+      PetscCall(AIJTCUFactorOps(F, &ops)); \
+      AIJTCUCallParentBare(A, (*ops->op)actual); \
+      PetscCall(AIJTCUFactorWrap(F, r, c)); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    }
+STEP(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info), r, c)
+STEP(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, IS c, const MatFactorInfo *info), (F, A, r, c, info), r, c)
+STEP(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info), r, r)
+STEP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU, (Mat F, Mat A, IS r, const MatFactorInfo *info), (F, A, r, info), r, r)
+STEP(lufactornumeric, MatLUFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
+STEP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU, (Mat F, Mat A, const MatFactorInfo *info), (F, A, info), NULL, NULL)
+  #undef STEP
+
+  #define SOLVE(op, name) \
+    static PetscErrorCode name##_Parent(Mat F, const Vec v[]) \
+    { \
+      struct _MatOps *ops; \
+\
+      PetscFunctionBegin; \
+      PetscCall(AIJTCUFactorOps(F, &ops)); \
+      PetscCall((*ops->op)(F, v[0], v[1])); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    } \
+    static PetscErrorCode name(Mat F, Vec b, Vec x) \
+    { \
+      const Vec v[] = {b, x}; \
+\
+      PetscFunctionBegin; \
+      PetscCall(AIJTCUCallWithVecs(F, 1, 2, v, name##_Parent)); \
+      PetscFunctionReturn(PETSC_SUCCESS); \
+    }
+SOLVE(solve, MatSolve_AIJTCU)
+SOLVE(solvetranspose, MatSolveTranspose_AIJTCU)
+  #undef SOLVE
+
+/* Every step of the parent may set the operations of the next */
+static PetscErrorCode AIJTCUFactorWrap(Mat F, IS r, IS c)
+{
+  struct _MatOps *ops;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUFactorOps(F, &ops));
+  #define WRAP(op, own) \
+    if (F->ops->op && F->ops->op != own) { \
+      ops->op    = F->ops->op; \
+      F->ops->op = own; \
+    }
+  WRAP(lufactorsymbolic, MatLUFactorSymbolic_AIJTCU)
+  WRAP(ilufactorsymbolic, MatILUFactorSymbolic_AIJTCU)
+  WRAP(choleskyfactorsymbolic, MatCholeskyFactorSymbolic_AIJTCU)
+  WRAP(iccfactorsymbolic, MatICCFactorSymbolic_AIJTCU)
+  WRAP(lufactornumeric, MatLUFactorNumeric_AIJTCU)
+  WRAP(choleskyfactornumeric, MatCholeskyFactorNumeric_AIJTCU)
+  WRAP(solve, MatSolve_AIJTCU)
+  WRAP(solvetranspose, MatSolveTranspose_AIJTCU)
+  #undef WRAP
+  #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUMatSolveEnter(F, r, c));
+  #else
+  (void)r;
+  (void)c;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
+{
+  AIJTCUPlan *plan;
+  GetFactorFn getfactor = parent_getfactor[ftype];
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  /* The default of a host matrix is PETSc's own solver */
+  if (plan && !plan->device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
+  if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
+  else PetscCall((*getfactor)(A, ftype, F));
+  if (plan && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode AIJTCURegisterFactors(void)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(ftypes); i++) {
+    GetFactorFn getfactor;
+
+    PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], NULL, NULL, &getfactor));
+    if (!getfactor) continue;
+    if (getfactor != MatGetFactor_AIJTCU) parent_getfactor[ftypes[i]] = getfactor;
+    /* Found when cusparse is asked for */
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, ftypes[i], MatGetFactor_AIJTCU));
+    /* Found when no package is asked for */
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJTCU, ftypes[i], MatGetFactor_AIJTCU));
+  }
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,392 @@
+/*
+   The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. Where
+   PETSc is wrong and a wrapper must do more than call the parent, the work is in upstream.c.
+
+   On a device, an operation is called through the parent's view if its implementation compares the exact type name
+   somewhere. Some do so in debug builds of PETSc only. Operations that take vectors accept vectors of the host. On the
+   host next to nothing compares names, so little is wrapped except what must know the plan.
+*/
+#include "../aijtcuimpl.h"
+
+/* An operation of the parent, on vectors that are where A is */
+#define PARENT(op, name, ...) \
+  static PetscErrorCode name##_Parent(Mat A, const Vec v[]) \
+  { \
+    PetscFunctionBegin; \
+    AIJTCUCallParentOp(A, op, A, __VA_ARGS__); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+static PetscErrorCode MatScale_AIJTCU(Mat A, PetscScalar a)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, scale, A, a);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PARENT(diagonalscale, MatDiagonalScale_AIJTCU, v[0], v[1])
+static PetscErrorCode MatDiagonalScale_AIJTCU(Mat A, Vec l, Vec r)
+{
+  const Vec v[] = {l, r};
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCallWithVecs(A, 2, 2, v, MatDiagonalScale_AIJTCU_Parent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(Y, axpy, Y, a, X, str);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure str)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
+{
+  PetscBool done = PETSC_FALSE;
+
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  PetscCall(AIJTCUZeroOnHost(A, &done));
+#endif
+  if (!done) AIJTCUCallParentOp(A, zeroentries, A);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PARENT(getdiagonal, MatGetDiagonal_AIJTCU, v[0])
+static PetscErrorCode MatGetDiagonal_AIJTCU(Mat A, Vec d)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCallWithVecs(A, 0, 1, &d, MatGetDiagonal_AIJTCU_Parent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#undef PARENT
+
+static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, assemblyend, A, type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetOption_AIJTCU(Mat A, MatOption op, PetscBool flg)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, setoption, A, op, flg);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
+{
+  AIJTCUPlan      *plan;
+  AIJTCUPatternKey key;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUUnwrapComposed(A, plan)); /* the parent composes and removes these */
+  AIJTCUCallParentOp(A, bindtocpu, A, flg);
+  if (!flg && plan->device && plan->kind == AIJTCU_KIND_SEQ) {
+    PetscCall(AIJTCUPatternKeyGet(A, &key));
+    /* A new pattern of the host is not marked as newer than that on the device: a plan would be made of the old one */
+    if (!AIJTCUPatternKeyEqual(&key, &plan->pattern_key)) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
+  }
+  PetscCall(AIJTCUWrapComposed(A, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   A matrix whose values are still collected in a hash table has no pattern to copy. PETSc puts the operations of such a
+   matrix aside when it is set up, so the new one has ours before that
+*/
+static PetscErrorCode AIJTCUDuplicateHash(Mat A, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetLayouts(*B, A->rmap, A->cmap));
+  PetscCall(MatSetType(*B, ((PetscObject)A)->type_name));
+  PetscCall(MatSetOption(*B, MAT_STRUCTURE_ONLY, A->structure_only));
+  PetscCall(MatSetUp(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
+{
+  AIJTCUPlan *plan, *bplan;
+  PetscBool   ours;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  ours = (PetscBool)(!plan->owner && !plan->view_depth); /* otherwise the parent wants its own type */
+  if (A->hash_active && ours && plan->own_name) PetscCall(AIJTCUDuplicateHash(A, B));
+  else AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
+  PetscCall(AIJTCUGetPlan(*B, &bplan));
+  bplan->options = plan->options;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_AIJTCU(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->parent.setfromoptions) AIJTCUCallParentOp(A, setfromoptions, A, PetscOptionsObject);
+  PetscCall(AIJTCUSetFromOptions(A, plan, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan) {
+    AIJTCUCallParentOp(A, view, A, viewer);
+    PetscCall(AIJTCUView(A, viewer));
+  } else { /* MatDuplicate() copies this operation, also into a matrix of the parent type */
+    PetscUseTypeMethod(A, viewnative, viewer);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   LU in place puts a factor into the matrix's header, which is of the parent type from then on. PETSc's aij types have
+   two factorizations in place: this one and ILU.
+*/
+static PetscErrorCode MatLUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDetach(A));
+  PetscUseTypeMethod(A, lufactor, r, c, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo *info)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->device && info->levels == 0) PetscCall(AIJTCUILUFactorInPlace(A, r, c, info));
+  else AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc composes with a submatrix the data that it needs to fill it again */
+static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatrix)(A, rows, cols, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    PetscCall(AIJTCUConvertNew(A, B));
+    PetscCall(AIJTCUInherit(A, *B));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc makes the transpose by A's name, so only the options are left to do for B. In place A keeps its plan */
+static PetscErrorCode MatTranspose_AIJTCU(Mat A, MatReuse reuse, Mat *B)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUValuesToHost(*B, PETSC_TRUE));
+  PetscCall((*plan->parent.transpose)(A, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUInherit(A, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.permute)(A, rows, cols, B));
+  PetscCall(AIJTCUConvertNew(A, B));
+  PetscCall(AIJTCUInherit(A, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type */
+static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
+  if (reuse == MAT_INITIAL_MATRIX) {
+    for (PetscInt i = 0; i < n; i++) PetscCall(AIJTCUInherit(A, (*B)[i]));
+  } else if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSubMatricesFilled(n, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Submatrices of some processes each, as PCGASM has them */
+static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall((*plan->parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUSubMatricesFilled(n, *B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatEliminateZeros_AIJTCU(Mat A, PetscBool keep)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
+  AIJTCUCallParentOp(A, eliminatezeros, A, keep);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))plan->composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValuesCOO_AIJTCU(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))plan->composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const PetscInt idx[], PetscScalar v[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscScalar[]))plan->composed[AIJTCU_COPY_SUBARRAY])(A, n, idx, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
+  PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_STORE_VALUES])(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
+  PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_RETRIEVE_VALUES])(A));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The operations. Those without FOR_OWN are also for matrices that keep the parent's name: the blocks of a parallel
+   matrix, and matrices with a plan from -mat_aijtcu_attach. On a device three kinds are wrapped:
+
+   - operations that take vectors or values of the host
+   - the block diagonals, by which PETSc would find the name
+   - of a sequential matrix: operations that compare names
+*/
+static const AIJTCUOp ops[] = {
+  /* these three copy, compose or remove what we composed, or read options */
+  AIJTCU_OP(duplicate, MatDuplicate_AIJTCU, 0),
+  AIJTCU_OP(bindtocpu, MatBindToCPU_AIJTCU, 0),
+  AIJTCU_OP(setfromoptions, MatSetFromOptions_AIJTCU, AIJTCU_ADDED),
+  AIJTCU_OP(lufactor, MatLUFactor_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(ilufactor, MatILUFactor_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(productsetfromoptions, MatProductSetFromOptions_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(convert, MatConvert_AIJTCU_Any, AIJTCU_FOR_OWN | AIJTCU_ADDED),
+  AIJTCU_OP(transpose, MatTranspose_AIJTCU, 0),
+  AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),
+  AIJTCU_OP(createsubmatricesmpi, MatCreateSubMatricesMPI_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_MPI),
+  AIJTCU_OP(mult, MatMult_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multadd, MatMultAdd_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multtranspose, MatMultTranspose_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multtransposeadd, MatMultTransposeAdd_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multhermitiantranspose, MatMultHermitianTranspose_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(sor, MatSOR_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
+  AIJTCU_OP(multdiagonalblock, MatMultDiagonalBlock_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
+  AIJTCU_OP(getdiagonal, MatGetDiagonal_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(diagonalscale, MatDiagonalScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(eliminatezeros, MatEliminateZeros_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getblockdiagonal, AIJTCUGetBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
+  AIJTCU_OP(getvblockdiagonal, AIJTCUGetVBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
+  AIJTCU_OP(scale, MatScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  {0, NULL, 0}
+};
+
+/*
+   The composed functions. MatSetPreallocationCOO() makes blocks by the name of the whole, or sets the operations anew.
+   The other functions of values are here for the same reasons as operations.
+
+   Products of an aijtcu are found under a key for any type. Products of a matrix that keeps the parent's name are
+   found under the keys of the parent's products.
+*/
+#define CONVERSION     (AIJTCU_FOR_OWN | AIJTCU_ADDED)
+#define ON_ONE_PROCESS (CONVERSION | AIJTCU_FOR_SEQ) /* of a parallel matrix: PETSc asks a sequential one */
+#define PRODUCT        (AIJTCU_FOR_OTHERS | AIJTCU_ADDED | AIJTCU_BY_PARENT_TYPE)
+static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
+  [AIJTCU_SET_PREALLOCATION_COO] = {"MatSetPreallocationCOO_C",                    (AIJTCUFn)MatSetPreallocationCOO_AIJTCU,   0                                                 },
+  [AIJTCU_SET_VALUES_COO]        = {"MatSetValuesCOO_C",                           (AIJTCUFn)MatSetValuesCOO_AIJTCU,          AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
+  [AIJTCU_COPY_SUBARRAY]         = {"MatSeqAIJCopySubArray_C",                     (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU,    AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
+  [AIJTCU_STORE_VALUES]          = {"MatStoreValues_C",                            (AIJTCUFn)MatStoreValues_AIJTCU,           AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE                },
+  [AIJTCU_RETRIEVE_VALUES]       = {"MatRetrieveValues_C",                         (AIJTCUFn)MatRetrieveValues_AIJTCU,        AIJTCU_FOR_OWN                                    },
+  [AIJTCU_PRODUCT_ANY]           = {"MatProductSetFromOptions_anytype_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU, CONVERSION                                        },
+  [AIJTCU_CONVERT]               = {"MatConvert_%saij_%saijcusparsetcu_C",         (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 1]           = {"MatConvert_%saij_%saijtcu_C",                 (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 2]           = {"MatConvert_%saijcusparse_%saijcusparsetcu_C", (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 3]           = {"MatConvert_%saijcusparse_%saijtcu_C",         (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_CONVERT + 4]           = {"MatConvert_mpiaij_mpiaijtcu_C",               (AIJTCUFn)MatConvert_AIJ_AIJTCU,           ON_ONE_PROCESS                                    },
+  [AIJTCU_CONVERT + 5]           = {"MatConvert_mpiaijcusparse_mpiaijtcu_C",       (AIJTCUFn)MatConvert_AIJ_AIJTCU,           ON_ONE_PROCESS                                    },
+  [AIJTCU_CONVERT_LAST]          = {"MatConvert_%saijcusparsetcu_%saijtcu_C",      (AIJTCUFn)MatConvert_AIJ_AIJTCU,           CONVERSION                                        },
+  [AIJTCU_PRODUCT_DENSE]         = {"MatProductSetFromOptions_%s_%sdense_C",       (AIJTCUFn)MatProductSetFromOptions_AIJTCU, PRODUCT                                           },
+  [AIJTCU_PRODUCT_DENSECUDA]     = {"MatProductSetFromOptions_%s_%sdensecuda_C",   (AIJTCUFn)MatProductSetFromOptions_AIJTCU, PRODUCT                                           }
+};
+#undef CONVERSION
+#undef ON_ONE_PROCESS
+#undef PRODUCT
+
+static PetscErrorCode AIJTCUPlanInitialize(AIJTCUPlan *plan)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOptionsInitialize(&plan->options));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const AIJTCUClass AIJTCUWrappers = {ops, composed, MatView_AIJTCU, AIJTCUPlanInitialize, AIJTCUPlanReset};
