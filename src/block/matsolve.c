@@ -26,36 +26,36 @@ enum {
 typedef struct {
   int         *rowptr, *colidx;
   PetscScalar *values;
-} Transposed;
+} AIJTCUMatSolveTransposed;
 
 typedef struct {
   cusparseSpSMDescr_t analysis;
   void               *buffer; /* cusparseSpSM_solve() uses it without being given it */
-} Analysed;
+} AIJTCUMatSolveAnalysed;
 
 /* What is kept for blocks of N columns */
 typedef struct {
-  PetscInt     N; /* 0 where there is nothing */
-  PetscInt64   used;
-  Analysed     analysed[TRIANGLES];
-  PetscScalar *between;  /* what the first triangle gives */
-  PetscScalar *permuted; /* B in the order of the factor, then X. NULL where that is the order of the matrix */
-} Width;
+  PetscInt               N; /* 0 where there is nothing */
+  PetscInt64             used;
+  AIJTCUMatSolveAnalysed analysed[TRIANGLES];
+  PetscScalar           *between;  /* what the first triangle gives */
+  PetscScalar           *permuted; /* B in the order of the factor, then X. NULL where that is the order of the matrix */
+} AIJTCUMatSolveWidth;
 
 typedef struct {
-  IS                   rows, columns; /* the orders in which the matrix was factored, those of its transpose for that */
-  PetscBool            transpose;     /* solves with the transpose of LU */
-  PetscBool            ready, known;  /* what follows is that of the factor as it is; it can be worked with */
-  AIJTCUTriangles      factor;
-  PetscInt             m, nnz;
-  PetscInt             ld; /* of the work blocks */
-  cusparseHandle_t     handle;
-  Transposed           transposed;
-  cusparseSpMatDescr_t triangle[TRIANGLES];
-  int32_t             *order[2]; /* of B's rows, and of X's */
-  PetscInt64           solved;
-  Width                widths[WIDTHS];
-} MatSolveData;
+  IS                       rows, columns; /* the orders in which the matrix was factored, those of its transpose for that */
+  PetscBool                transpose;     /* solves with the transpose of LU */
+  PetscBool                ready, known;  /* what follows is that of the factor as it is; it can be worked with */
+  AIJTCUTriangles          factor;
+  PetscInt                 m, nnz;
+  PetscInt                 ld; /* of the work blocks */
+  cusparseHandle_t         handle;
+  AIJTCUMatSolveTransposed transposed;
+  cusparseSpMatDescr_t     triangle[TRIANGLES];
+  int32_t                 *order[2]; /* of B's rows, and of X's */
+  PetscInt64               solved;
+  AIJTCUMatSolveWidth      widths[WIDTHS];
+} AIJTCUMatSolve;
 
   #if PetscDefined(USE_REAL_SINGLE)
     #define SCALAR_TYPE CUDA_R_32F
@@ -66,48 +66,48 @@ typedef struct {
 static const PetscScalar one = 1;
 
 /* Errors are not reported where something is given back: nobody needs it any more */
-static void Free(void *p)
+static void AIJTCUMatSolveFree(void *p)
 {
   if (p) (void)AIJTCUForgetError(cudaFreeAsync(p, AIJTCUDeviceStreamBehind()));
 }
 
-static void WidthDrop(Width *width)
+static void AIJTCUMatSolveWidthDrop(AIJTCUMatSolveWidth *width)
 {
   for (int i = 0; i < TRIANGLES; i++) {
     if (width->analysed[i].analysis) (void)cusparseSpSM_destroyDescr(width->analysed[i].analysis);
-    Free(width->analysed[i].buffer);
+    AIJTCUMatSolveFree(width->analysed[i].buffer);
   }
-  Free(width->between);
-  Free(width->permuted);
+  AIJTCUMatSolveFree(width->between);
+  AIJTCUMatSolveFree(width->permuted);
   memset(width, 0, sizeof(*width));
 }
 
 /* Forget what was made for the factor as it was */
-static void Drop(MatSolveData *s)
+static void AIJTCUMatSolveDrop(AIJTCUMatSolve *s)
 {
-  for (int i = 0; i < WIDTHS; i++) WidthDrop(&s->widths[i]);
+  for (int i = 0; i < WIDTHS; i++) AIJTCUMatSolveWidthDrop(&s->widths[i]);
   for (int i = 0; i < TRIANGLES; i++) {
     if (s->triangle[i]) (void)cusparseDestroySpMat(s->triangle[i]);
     s->triangle[i] = NULL;
   }
-  Free(s->transposed.rowptr);
-  Free(s->transposed.colidx);
-  Free(s->transposed.values);
+  AIJTCUMatSolveFree(s->transposed.rowptr);
+  AIJTCUMatSolveFree(s->transposed.colidx);
+  AIJTCUMatSolveFree(s->transposed.values);
   memset(&s->transposed, 0, sizeof(s->transposed));
   for (int i = 0; i < 2; i++) {
-    Free(s->order[i]);
+    AIJTCUMatSolveFree(s->order[i]);
     s->order[i] = NULL;
   }
   s->ready = PETSC_FALSE;
 }
 
-static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
+static PetscErrorCode AIJTCUMatSolveDestroy(PetscCtxRt ctx)
 {
-  MatSolveData *s = *(MatSolveData **)ctx;
+  AIJTCUMatSolve *s = *(AIJTCUMatSolve **)ctx;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) {
-    Drop(&s[i]);
+    AIJTCUMatSolveDrop(&s[i]);
     if (s[i].handle) (void)cusparseDestroy(s[i].handle);
     PetscCall(ISDestroy(&s[i].rows));
     PetscCall(ISDestroy(&s[i].columns));
@@ -122,17 +122,17 @@ static PetscErrorCode MatSolveDestroy(PetscCtxRt ctx)
    indices only. cusparseSpSM_solve() could solve with the transpose of a matrix instead. But its analysis may then put
    entries in another order each time, and the bits of a solve depend on the order
 */
-static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveTransposeMake(AIJTCUMatSolve *s, cudaStream_t stream, PetscBool *have)
 {
-  const AIJTCUTriangles     *f       = &s->factor;
-  Transposed *const          t       = &s->transposed;
-  const cusparseAction_t     numeric = CUSPARSE_ACTION_NUMERIC;
-  const cusparseIndexBase_t  zero    = CUSPARSE_INDEX_BASE_ZERO;
-  const cusparseCsr2CscAlg_t ordered = CUSPARSE_CSR2CSC_ALG1; /* entries of a row are in the order of columns */
-  const int                  m = (int)s->m, nnz = (int)s->nnz;
-  size_t                     bytes;
-  void                      *work;
-  cusparseStatus_t           err;
+  const AIJTCUTriangles          *f       = &s->factor;
+  AIJTCUMatSolveTransposed *const t       = &s->transposed;
+  const cusparseAction_t          numeric = CUSPARSE_ACTION_NUMERIC;
+  const cusparseIndexBase_t       zero    = CUSPARSE_INDEX_BASE_ZERO;
+  const cusparseCsr2CscAlg_t      ordered = CUSPARSE_CSR2CSC_ALG1; /* entries of a row are in the order of columns */
+  const int                       m = (int)s->m, nnz = (int)s->nnz;
+  size_t                          bytes;
+  void                           *work;
+  cusparseStatus_t                err;
 
   PetscFunctionBegin;
   *have = PETSC_FALSE;
@@ -155,12 +155,12 @@ static PetscErrorCode TransposeMake(MatSolveData *s, cudaStream_t stream, PetscB
    A triangle of the factor's matrix, or of its transpose, in CSR. cuSPARSE keeps nothing of another product or solve
    for it
 */
-static PetscErrorCode TriangleCreate(const MatSolveData *s, PetscBool transposed, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseSpMatDescr_t *triangle)
+static PetscErrorCode AIJTCUMatSolveTriangleCreate(const AIJTCUMatSolve *s, PetscBool transposed, cusparseFillMode_t fill, cusparseDiagType_t diagonal, cusparseSpMatDescr_t *triangle)
 {
-  const AIJTCUTriangles    *f      = &s->factor;
-  const Transposed         *t      = &s->transposed;
-  const cusparseIndexType_t type   = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
-  const void               *rowptr = transposed ? t->rowptr : f->rowptr, *colidx = transposed ? t->colidx : f->colidx;
+  const AIJTCUTriangles          *f      = &s->factor;
+  const AIJTCUMatSolveTransposed *t      = &s->transposed;
+  const cusparseIndexType_t       type   = f->index_size == sizeof(int) ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+  const void                     *rowptr = transposed ? t->rowptr : f->rowptr, *colidx = transposed ? t->colidx : f->colidx;
 
   PetscFunctionBegin;
   PetscCallCUSPARSE(cusparseCreateCsr(triangle, s->m, s->m, s->nnz, (void *)rowptr, (void *)colidx, (void *)(transposed ? t->values : f->values), type, type, CUSPARSE_INDEX_BASE_ZERO, SCALAR_TYPE));
@@ -170,34 +170,34 @@ static PetscErrorCode TriangleCreate(const MatSolveData *s, PetscBool transposed
 }
 
 /* In the order in which they are solved with. have says whether they can be had */
-static PetscErrorCode TrianglesCreate(MatSolveData *s, cudaStream_t stream, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveTrianglesCreate(AIJTCUMatSolve *s, cudaStream_t stream, PetscBool *have)
 {
   const cusparseFillMode_t lower = CUSPARSE_FILL_MODE_LOWER, upper = CUSPARSE_FILL_MODE_UPPER;
   const cusparseDiagType_t ones = CUSPARSE_DIAG_TYPE_UNIT, any = CUSPARSE_DIAG_TYPE_NON_UNIT;
 
   PetscFunctionBegin;
   *have = PETSC_TRUE;
-  if (s->transpose || s->factor.kind != AIJTCU_FACTOR_LU) PetscCall(TransposeMake(s, stream, have));
+  if (s->transpose || s->factor.kind != AIJTCU_FACTOR_LU) PetscCall(AIJTCUMatSolveTransposeMake(s, stream, have));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   switch (s->factor.kind) {
   case AIJTCU_FACTOR_LU: /* U^T is lower, and L^T is upper */
-    PetscCall(TriangleCreate(s, s->transpose, lower, s->transpose ? any : ones, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, s->transpose, upper, s->transpose ? ones : any, &s->triangle[1]));
+    PetscCall(AIJTCUMatSolveTriangleCreate(s, s->transpose, lower, s->transpose ? any : ones, &s->triangle[0]));
+    PetscCall(AIJTCUMatSolveTriangleCreate(s, s->transpose, upper, s->transpose ? ones : any, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_LLT:
-    PetscCall(TriangleCreate(s, PETSC_FALSE, lower, any, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, PETSC_TRUE, upper, any, &s->triangle[1]));
+    PetscCall(AIJTCUMatSolveTriangleCreate(s, PETSC_FALSE, lower, any, &s->triangle[0]));
+    PetscCall(AIJTCUMatSolveTriangleCreate(s, PETSC_TRUE, upper, any, &s->triangle[1]));
     break;
   case AIJTCU_FACTOR_UTDU:
-    PetscCall(TriangleCreate(s, PETSC_TRUE, lower, ones, &s->triangle[0]));
-    PetscCall(TriangleCreate(s, PETSC_FALSE, upper, ones, &s->triangle[1]));
+    PetscCall(AIJTCUMatSolveTriangleCreate(s, PETSC_TRUE, lower, ones, &s->triangle[0]));
+    PetscCall(AIJTCUMatSolveTriangleCreate(s, PETSC_FALSE, upper, ones, &s->triangle[1]));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The number of entries is the last of the offsets of rows, which are on the device */
-static PetscErrorCode CountEntries(MatSolveData *s, cudaStream_t stream)
+static PetscErrorCode AIJTCUMatSolveCountEntries(AIJTCUMatSolve *s, cudaStream_t stream)
 {
   const AIJTCUTriangles *f    = &s->factor;
   const char            *last = (const char *)f->rowptr + (size_t)s->m * f->index_size;
@@ -212,7 +212,7 @@ static PetscErrorCode CountEntries(MatSolveData *s, cudaStream_t stream)
 }
 
 /* Bring an order of rows to the device, by way of to */
-static PetscErrorCode OrderCopy(IS order, PetscInt m, cudaStream_t stream, int32_t *to, int32_t *on_device)
+static PetscErrorCode AIJTCUMatSolveOrderCopy(IS order, PetscInt m, cudaStream_t stream, int32_t *to, int32_t *on_device)
 {
   const PetscInt *from;
 
@@ -226,7 +226,7 @@ static PetscErrorCode OrderCopy(IS order, PetscInt m, cudaStream_t stream, int32
 }
 
 /* An order of rows on the device; have says whether there is memory for it */
-static PetscErrorCode OrderCreate(IS order, PetscInt m, cudaStream_t stream, int32_t **on_device, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveOrderCreate(IS order, PetscInt m, cudaStream_t stream, int32_t **on_device, PetscBool *have)
 {
   int32_t       *to;
   PetscErrorCode ierr;
@@ -236,35 +236,35 @@ static PetscErrorCode OrderCreate(IS order, PetscInt m, cudaStream_t stream, int
   *have = (PetscBool)(*on_device != NULL);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(m, &to));
-  ierr = OrderCopy(order, m, stream, to, *on_device);
+  ierr = AIJTCUMatSolveOrderCopy(order, m, stream, to, *on_device);
   PetscCall(PetscFree(to));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OrdersCreate(MatSolveData *s, cudaStream_t stream, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveOrdersCreate(AIJTCUMatSolve *s, cudaStream_t stream, PetscBool *have)
 {
   IS             inverse;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(OrderCreate(s->rows, s->m, stream, &s->order[0], have));
+  PetscCall(AIJTCUMatSolveOrderCreate(s->rows, s->m, stream, &s->order[0], have));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ISInvertPermutation(s->columns, PETSC_DECIDE, &inverse));
-  ierr = OrderCreate(inverse, s->m, stream, &s->order[1], have);
+  ierr = AIJTCUMatSolveOrderCreate(inverse, s->m, stream, &s->order[1], have);
   PetscCall(ISDestroy(&inverse));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Look at the factor as it is now. known says whether it can be worked with */
-static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
+static PetscErrorCode AIJTCUMatSolvePrepare(Mat F, AIJTCUMatSolve *s, cudaStream_t stream)
 {
   const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
 
   PetscFunctionBegin;
   if (s->ready) PetscFunctionReturn(PETSC_SUCCESS);
-  Drop(s); /* what an error has left */
+  AIJTCUMatSolveDrop(s); /* what an error has left */
   PetscCall(AIJTCUFactorGet(F, &s->factor, &s->known));
   if (s->factor.permuted && (!s->rows || !s->columns)) s->known = PETSC_FALSE;
   if (F->rmap->n > PETSC_INT32_MAX) s->known = PETSC_FALSE;
@@ -272,18 +272,18 @@ static PetscErrorCode Prepare(Mat F, MatSolveData *s, cudaStream_t stream)
     s->m  = F->rmap->n;
     s->ld = (s->m + unit - 1) / unit * unit;
     if (!s->handle) PetscCallCUSPARSE(cusparseCreate(&s->handle));
-    PetscCall(CountEntries(s, stream));
+    PetscCall(AIJTCUMatSolveCountEntries(s, stream));
     PetscCallCUSPARSE(cusparseSetStream(s->handle, stream));
-    PetscCall(TrianglesCreate(s, stream, &s->known));
-    if (s->known && s->factor.permuted) PetscCall(OrdersCreate(s, stream, &s->known));
-    if (!s->known) Drop(s); /* no memory is held for what cannot be had */
+    PetscCall(AIJTCUMatSolveTrianglesCreate(s, stream, &s->known));
+    if (s->known && s->factor.permuted) PetscCall(AIJTCUMatSolveOrdersCreate(s, stream, &s->known));
+    if (!s->known) AIJTCUMatSolveDrop(s); /* no memory is held for what cannot be had */
   }
   s->ready = PETSC_TRUE; /* last: after an error all is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A triangular solve, by way of its two blocks. Forget() must follow, also after an error */
-static PetscErrorCode Describe(const MatSolveData *s, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cusparseDnMatDescr_t at[2])
+/* A triangular solve, by way of its two blocks. AIJTCUMatSolveForget() must follow, also after an error */
+static PetscErrorCode AIJTCUMatSolveDescribe(const AIJTCUMatSolve *s, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cusparseDnMatDescr_t at[2])
 {
   PetscFunctionBegin;
   at[0] = at[1] = NULL;
@@ -292,14 +292,14 @@ static PetscErrorCode Describe(const MatSolveData *s, PetscInt N, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void Forget(cusparseDnMatDescr_t at[2])
+static void AIJTCUMatSolveForget(cusparseDnMatDescr_t at[2])
 {
   for (int i = 0; i < 2; i++) {
     if (at[i]) (void)cusparseDestroyDnMat(at[i]);
   }
 }
 
-static PetscErrorCode AnalyseDescribed(const MatSolveData *s, cusparseSpMatDescr_t triangle, const cusparseDnMatDescr_t at[2], cudaStream_t stream, Analysed *a, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveAnalyseDescribed(const AIJTCUMatSolve *s, cusparseSpMatDescr_t triangle, const cusparseDnMatDescr_t at[2], cudaStream_t stream, AIJTCUMatSolveAnalysed *a, PetscBool *have)
 {
   size_t bytes;
 
@@ -312,20 +312,20 @@ static PetscErrorCode AnalyseDescribed(const MatSolveData *s, cusparseSpMatDescr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Analyse(const MatSolveData *s, cusparseSpMatDescr_t triangle, PetscInt N, PetscScalar *block, cudaStream_t stream, Analysed *a, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveAnalyse(const AIJTCUMatSolve *s, cusparseSpMatDescr_t triangle, PetscInt N, PetscScalar *block, cudaStream_t stream, AIJTCUMatSolveAnalysed *a, PetscBool *have)
 {
   cusparseDnMatDescr_t at[2];
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  ierr = Describe(s, N, block, s->ld, block, s->ld, at);
-  if (!ierr) ierr = AnalyseDescribed(s, triangle, at, stream, a, have);
-  Forget(at);
+  ierr = AIJTCUMatSolveDescribe(s, N, block, s->ld, block, s->ld, at);
+  if (!ierr) ierr = AIJTCUMatSolveAnalyseDescribed(s, triangle, at, stream, a, have);
+  AIJTCUMatSolveForget(at);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WidthCreate(MatSolveData *s, PetscInt N, cudaStream_t stream, Width *width, PetscBool *have)
+static PetscErrorCode AIJTCUMatSolveWidthCreate(AIJTCUMatSolve *s, PetscInt N, cudaStream_t stream, AIJTCUMatSolveWidth *width, PetscBool *have)
 {
   const size_t bytes = (size_t)s->ld * (size_t)N * sizeof(PetscScalar);
 
@@ -336,17 +336,17 @@ static PetscErrorCode WidthCreate(MatSolveData *s, PetscInt N, cudaStream_t stre
     PetscCall(AIJTCUDeviceMalloc(bytes, stream, (void **)&width->permuted));
     *have = (PetscBool)(width->permuted != NULL);
   }
-  for (int i = 0; i < TRIANGLES && *have; i++) PetscCall(Analyse(s, s->triangle[i], N, width->between, stream, &width->analysed[i], have));
+  for (int i = 0; i < TRIANGLES && *have; i++) PetscCall(AIJTCUMatSolveAnalyse(s, s->triangle[i], N, width->between, stream, &width->analysed[i], have));
   if (*have) width->N = N; /* last: after an error there is nothing */
-  else WidthDrop(width);
+  else AIJTCUMatSolveWidthDrop(width);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is kept for N columns, or made in place of what was used the longest ago. NULL if there is no memory */
-static PetscErrorCode WidthGet(MatSolveData *s, PetscInt N, cudaStream_t stream, Width **got)
+static PetscErrorCode AIJTCUMatSolveWidthGet(AIJTCUMatSolve *s, PetscInt N, cudaStream_t stream, AIJTCUMatSolveWidth **got)
 {
-  Width    *width = &s->widths[0];
-  PetscBool have  = PETSC_TRUE;
+  AIJTCUMatSolveWidth *width = &s->widths[0];
+  PetscBool            have  = PETSC_TRUE;
 
   PetscFunctionBegin;
   for (int i = 0; i < WIDTHS; i++) {
@@ -356,31 +356,31 @@ static PetscErrorCode WidthGet(MatSolveData *s, PetscInt N, cudaStream_t stream,
     if (s->widths[i].N == N) width = &s->widths[i];
   }
   if (width->N != N) {
-    WidthDrop(width);
-    PetscCall(WidthCreate(s, N, stream, width, &have));
+    AIJTCUMatSolveWidthDrop(width);
+    PetscCall(AIJTCUMatSolveWidthCreate(s, N, stream, width, &have));
   }
   width->used = ++s->solved;
   *got        = have ? width : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(const MatSolveData *s, const Width *width, int i, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx)
+static PetscErrorCode AIJTCUMatSolveRun(const AIJTCUMatSolve *s, const AIJTCUMatSolveWidth *width, int i, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx)
 {
   cusparseDnMatDescr_t at[2];
   cusparseStatus_t     err = CUSPARSE_STATUS_SUCCESS;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  ierr = Describe(s, width->N, b, ldb, x, ldx, at);
+  ierr = AIJTCUMatSolveDescribe(s, width->N, b, ldb, x, ldx, at);
   if (!ierr) err = cusparseSpSM_solve(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, s->triangle[i], at[0], at[1], SCALAR_TYPE, CUSPARSE_SPSM_ALG_DEFAULT, width->analysed[i].analysis);
-  Forget(at);
+  AIJTCUMatSolveForget(at);
   PetscCall(ierr);
   PetscCallCUSPARSE(err);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* X = B through the factor. All arrays are on the device */
-static PetscErrorCode SolveArrays(const MatSolveData *s, const Width *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream)
+static PetscErrorCode AIJTCUMatSolveArrays(const AIJTCUMatSolve *s, const AIJTCUMatSolveWidth *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream)
 {
   const BlockShape   shape   = {.n = s->m, .N = width->N, .stream = stream};
   const PetscScalar *right   = b;
@@ -395,28 +395,28 @@ static PetscErrorCode SolveArrays(const MatSolveData *s, const Width *width, con
     ldright = ldleft = s->ld;
     AIJTCUCallDevice(err, HrpbPermuteRowsDevice(s->order[0], s->m, width->N, b, ldb, width->permuted, s->ld, stream));
   }
-  PetscCall(Solve(s, width, 0, right, ldright, width->between, s->ld));
+  PetscCall(AIJTCUMatSolveRun(s, width, 0, right, ldright, width->between, s->ld));
   if (s->factor.diagonal) AIJTCUCallDevice(err, BlockOpsDevice.scale(&shape, s->factor.diagonal, 1, false, (BlockIn){width->between, s->ld}, (BlockOut){width->between, s->ld}));
-  PetscCall(Solve(s, width, 1, width->between, s->ld, left, ldleft));
+  PetscCall(AIJTCUMatSolveRun(s, width, 1, width->between, s->ld, left, ldleft));
   if (width->permuted) AIJTCUCallDevice(err, HrpbPermuteRowsDevice(s->order[1], s->m, width->N, width->permuted, s->ld, x, ldx, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* done says whether the factor can be worked with, and there is memory */
-static PetscErrorCode SolveOnStream(Mat F, MatSolveData *s, Mat B, Mat X, cudaStream_t stream, PetscBool *done)
+static PetscErrorCode AIJTCUMatSolveOnStream(Mat F, AIJTCUMatSolve *s, Mat B, Mat X, cudaStream_t stream, PetscBool *done)
 {
-  const PetscInt     N     = X->cmap->n;
-  Width             *width = NULL;
-  const PetscScalar *b;
-  PetscScalar       *x;
-  PetscInt           ldb, ldx;
-  PetscErrorCode     ierr;
+  const PetscInt       N     = X->cmap->n;
+  AIJTCUMatSolveWidth *width = NULL;
+  const PetscScalar   *b;
+  PetscScalar         *x;
+  PetscInt             ldb, ldx;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
-  PetscCall(Prepare(F, s, stream));
+  PetscCall(AIJTCUMatSolvePrepare(F, s, stream));
   if (s->known) {
     PetscCallCUSPARSE(cusparseSetStream(s->handle, stream));
-    PetscCall(WidthGet(s, N, stream, &width));
+    PetscCall(AIJTCUMatSolveWidthGet(s, N, stream, &width));
   }
   *done = (PetscBool)(width != NULL);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
@@ -425,7 +425,7 @@ static PetscErrorCode SolveOnStream(Mat F, MatSolveData *s, Mat B, Mat X, cudaSt
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
   PetscCall(MatDenseGetArrayWriteAndMemType(X, &x, NULL));
   PetscCall(PetscLogGpuTimeBegin());
-  ierr = SolveArrays(s, width, b, ldb, x, ldx, stream);
+  ierr = AIJTCUMatSolveArrays(s, width, b, ldb, x, ldx, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &x)); /* after an error, too */
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
@@ -434,7 +434,7 @@ static PetscErrorCode SolveOnStream(Mat F, MatSolveData *s, Mat B, Mat X, cudaSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OnDevice(Mat M, PetscBool *device)
+static PetscErrorCode AIJTCUMatSolveOnDevice(Mat M, PetscBool *device)
 {
   PetscBool bound;
 
@@ -449,26 +449,26 @@ static PetscErrorCode OnDevice(Mat M, PetscBool *device)
    Whether this is a single column, not what is left of a wider block: bits do not depend on the columns that leave. The
    transpose is always ours, because PETSc's is that of old values after a factor was computed anew
 */
-static PetscBool IsSingle(PetscBool transpose, Mat X)
+static PetscBool AIJTCUMatSolveIsSingle(PetscBool transpose, Mat X)
 {
   return (PetscBool)(!transpose && PetscMax(X->cmap->n, AIJTCUDecideColumns) == 1);
 }
 
 /* Solve with all columns at once, if that can be */
-static PetscErrorCode SolveAtOnce(Mat F, PetscBool transpose, Mat B, Mat X, PetscBool *done)
+static PetscErrorCode AIJTCUMatSolveAtOnce(Mat F, PetscBool transpose, Mat B, Mat X, PetscBool *done)
 {
-  MatSolveData *s;
-  PetscBool     device[2];
+  AIJTCUMatSolve *s;
+  PetscBool       device[2];
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
-  PetscCall(OnDevice(B, &device[0]));
-  PetscCall(OnDevice(X, &device[1]));
-  if (device[0] && device[1] && X->cmap->n && !IsSingle(transpose, X)) {
+  PetscCall(AIJTCUMatSolveOnDevice(B, &device[0]));
+  PetscCall(AIJTCUMatSolveOnDevice(X, &device[1]));
+  if (device[0] && device[1] && X->cmap->n && !AIJTCUMatSolveIsSingle(transpose, X)) {
     cudaStream_t stream = NULL;
 
-    AIJTCUCallOnStream(stream, SolveOnStream(F, &s[transpose], B, X, stream, done));
+    AIJTCUCallOnStream(stream, AIJTCUMatSolveOnStream(F, &s[transpose], B, X, stream, done));
   }
   PetscCall(PetscInfo(F, "aijtcu: %" PetscInt_FMT " right-hand sides through %s factor %s\n", X->cmap->n, transpose ? "the transpose of a" : "a", *done ? "at once" : "one after the other: there is one, they are on the host, there is no memory, or the factor of cuSPARSE is not as expected"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -480,7 +480,7 @@ static PetscErrorCode MatMatSolve_AIJTCU(Mat F, Mat B, Mat X)
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(SolveAtOnce(F, PETSC_FALSE, B, X, &done));
+  PetscCall(AIJTCUMatSolveAtOnce(F, PETSC_FALSE, B, X, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   F->ops->matsolve = NULL;
   ierr             = MatMatSolve(F, B, X);
@@ -497,7 +497,7 @@ static PetscErrorCode MatMatSolveTranspose_AIJTCU(Mat F, Mat B, Mat X)
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(SolveAtOnce(F, lu, B, X, &done));
+  PetscCall(AIJTCUMatSolveAtOnce(F, lu, B, X, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   F->ops->matsolvetranspose = NULL;
   ierr                      = MatMatSolveTranspose(F, B, X);
@@ -507,7 +507,7 @@ static PetscErrorCode MatMatSolveTranspose_AIJTCU(Mat F, Mat B, Mat X)
 }
 
 /* The orders in which a matrix was factored */
-static PetscErrorCode SetOrders(IS rows, IS columns, MatSolveData *s)
+static PetscErrorCode AIJTCUMatSolveSetOrders(IS rows, IS columns, AIJTCUMatSolve *s)
 {
   PetscFunctionBegin;
   if (rows) {
@@ -529,7 +529,7 @@ static PetscErrorCode SetOrders(IS rows, IS columns, MatSolveData *s)
 */
 PetscErrorCode AIJTCUMatSolveEnter(Mat F, IS rows, IS columns)
 {
-  MatSolveData *s;
+  AIJTCUMatSolve *s;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)F, MATSOLVE_KEY, &s));
@@ -537,11 +537,11 @@ PetscErrorCode AIJTCUMatSolveEnter(Mat F, IS rows, IS columns)
     PetscCall(PetscCalloc1(2, &s)); /* the factor, and its transpose */
     s[1].transpose = PETSC_TRUE;
     AIJTCUWorkspaceUser(PETSC_TRUE); /* work on its memory is in order, on any stream */
-    PetscCall(AIJTCUComposeData((PetscObject)F, MATSOLVE_KEY, s, MatSolveDestroy));
+    PetscCall(AIJTCUComposeData((PetscObject)F, MATSOLVE_KEY, s, AIJTCUMatSolveDestroy));
   }
-  for (int i = 0; i < 2; i++) Drop(&s[i]);
-  PetscCall(SetOrders(rows, columns, &s[0]));
-  PetscCall(SetOrders(columns, rows, &s[1]));
+  for (int i = 0; i < 2; i++) AIJTCUMatSolveDrop(&s[i]);
+  PetscCall(AIJTCUMatSolveSetOrders(rows, columns, &s[0]));
+  PetscCall(AIJTCUMatSolveSetOrders(columns, rows, &s[1]));
   if (F->boundtocpu || AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_OFF) PetscFunctionReturn(PETSC_SUCCESS);
   if (F->ops->solve && !F->ops->matsolve) F->ops->matsolve = MatMatSolve_AIJTCU;
   if (F->ops->solvetranspose && !F->ops->matsolvetranspose) F->ops->matsolvetranspose = MatMatSolveTranspose_AIJTCU;

@@ -20,7 +20,7 @@ enum {
   LEAST = 8 /* columns of a narrow block */
 };
 
-static PetscInt NarrowWidth(const AIJTCUColumns *c)
+static PetscInt AIJTCUNarrowWidth(const AIJTCUColumns *c)
 {
   PetscInt N = c->N;
 
@@ -29,7 +29,7 @@ static PetscInt NarrowWidth(const AIJTCUColumns *c)
 }
 
 /* Which columns stay, in ascending order: those that are worked on, and as many others as there is room for */
-static void ColumnsThatStay(const AIJTCUColumns *c, PetscInt N, PetscInt from[])
+static void AIJTCUColumnsThatStay(const AIJTCUColumns *c, PetscInt N, PetscInt from[])
 {
   PetscInt room = N - c->nactive, n = 0;
 
@@ -41,7 +41,7 @@ static void ColumnsThatStay(const AIJTCUColumns *c, PetscInt N, PetscInt from[])
 }
 
 /* What is known of each column, of those that stay */
-static void NarrowColumns(AIJTCUColumns *c, PetscInt N, const PetscInt from[])
+static void AIJTCUNarrowColumns(AIJTCUColumns *c, PetscInt N, const PetscInt from[])
 {
   for (PetscInt j = 0; j < c->N; j++) {
     if (c->reason[j] && c->rnorm[j] > c->largest) c->largest = c->rnorm[j];
@@ -60,7 +60,7 @@ static void NarrowColumns(AIJTCUColumns *c, PetscInt N, const PetscInt from[])
 }
 
 /* Let the narrow X be in its place among all columns */
-static PetscErrorCode LeaveX(AIJTCUBlockKSP *s)
+static PetscErrorCode AIJTCUNarrowLeaveX(AIJTCUBlockKSP *s)
 {
   AIJTCUColumns *c = &s->columns;
   Mat            X;
@@ -79,7 +79,7 @@ static PetscErrorCode LeaveX(AIJTCUBlockKSP *s)
 PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, PetscInt patience, Mat *X, PetscInt nkept, const PetscInt kept[], const PetscInt *from[])
 {
   AIJTCUColumns *c = &s->columns;
-  const PetscInt N = NarrowWidth(c);
+  const PetscInt N = AIJTCUNarrowWidth(c);
 
   PetscFunctionBegin;
   *from = NULL;
@@ -87,11 +87,11 @@ PetscErrorCode AIJTCUColumnsNarrow(KSP ksp, AIJTCUBlockKSP *s, PetscInt patience
   c->waited = 0;
   PetscCall(PetscInfo(ksp, "aijtcu: goes on with a block of %" PetscInt_FMT " right-hand sides in place of %" PetscInt_FMT "\n", N, c->N));
   PetscCall(AIJTCUColumnsSave(s));
-  if (c->narrow) PetscCall(LeaveX(s));
+  if (c->narrow) PetscCall(AIJTCUNarrowLeaveX(s));
   else s->whole = *X;
-  ColumnsThatStay(c, N, c->from);
+  AIJTCUColumnsThatStay(c, N, c->from);
   PetscCall(AIJTCUBlockCtxNarrow(s->ctx, N, c->from, nkept, kept));
-  NarrowColumns(c, N, c->from);
+  AIJTCUNarrowColumns(c, N, c->from);
   c->narrow           = PETSC_TRUE;
   AIJTCUDecideColumns = PetscMax(AIJTCUDecideColumns, s->whole->cmap->N);
   PetscCall(AIJTCUBlockWork(s->ctx, AIJTCU_BLOCK_X, X));
@@ -105,7 +105,7 @@ PetscErrorCode AIJTCUColumnsWiden(AIJTCUBlockKSP *s)
 {
   PetscFunctionBegin;
   if (!s->columns.narrow) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(LeaveX(s));
+  PetscCall(AIJTCUNarrowLeaveX(s));
   PetscCall(AIJTCUBlockCtxWiden(s->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -129,7 +129,7 @@ static PetscErrorCode AIJTCUJacobiFind(PC pc, AIJTCUJacobi *j)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCMatApply_AIJTCUJacobi(PC pc, Mat X, Mat Y)
+static PetscErrorCode PCMatApply_Jacobi_AIJTCU(PC pc, Mat X, Mat Y)
 {
   AIJTCUJacobi *j;
 
@@ -140,7 +140,7 @@ static PetscErrorCode PCMatApply_AIJTCUJacobi(PC pc, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCMatApplyTranspose_AIJTCUJacobi(PC pc, Mat X, Mat Y)
+static PetscErrorCode PCMatApplyTranspose_Jacobi_AIJTCU(PC pc, Mat X, Mat Y)
 {
   AIJTCUJacobi *j;
 
@@ -151,7 +151,7 @@ static PetscErrorCode PCMatApplyTranspose_AIJTCUJacobi(PC pc, Mat X, Mat Y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCDestroy_AIJTCUJacobi(PC pc)
+static PetscErrorCode PCDestroy_Jacobi_AIJTCU(PC pc)
 {
   AIJTCUJacobi *j;
   PetscErrorCode (*destroy)(PC);
@@ -164,7 +164,7 @@ static PetscErrorCode PCDestroy_AIJTCUJacobi(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSetUp_AIJTCUJacobi(PC pc)
+static PetscErrorCode PCSetUp_Jacobi_AIJTCU(PC pc)
 {
   AIJTCUJacobi *j;
   AIJTCUPlan   *plan;
@@ -175,21 +175,21 @@ static PetscErrorCode PCSetUp_AIJTCUJacobi(PC pc)
   pc->ops->matapply          = j->matapply;
   pc->ops->matapplytranspose = j->matapplytranspose;
   if (j->setup) PetscCall((*j->setup)(pc));
-  if (pc->ops->destroy != PCDestroy_AIJTCUJacobi) { /* that of PCPBJACOBI with a matrix of a device is another */
+  if (pc->ops->destroy != PCDestroy_Jacobi_AIJTCU) { /* that of PCPBJACOBI with a matrix of a device is another */
     j->destroy       = pc->ops->destroy;
-    pc->ops->destroy = PCDestroy_AIJTCUJacobi;
+    pc->ops->destroy = PCDestroy_Jacobi_AIJTCU;
   }
   j->matapply          = pc->ops->matapply;
   j->matapplytranspose = pc->ops->matapplytranspose;
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
-  pc->ops->matapply          = PCMatApply_AIJTCUJacobi;
-  pc->ops->matapplytranspose = PCMatApplyTranspose_AIJTCUJacobi;
+  pc->ops->matapply          = PCMatApply_Jacobi_AIJTCU;
+  pc->ops->matapplytranspose = PCMatApplyTranspose_Jacobi_AIJTCU;
   PetscCall(PetscInfo(pc, "aijtcu: %s takes all columns of a block at once\n", ((PetscObject)pc)->type_name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCReset_AIJTCUJacobi(PC pc)
+static PetscErrorCode PCReset_Jacobi_AIJTCU(PC pc)
 {
   AIJTCUJacobi *j;
 
@@ -225,9 +225,9 @@ static PetscErrorCode AIJTCUJacobiCreate(PC pc, PetscErrorCode (*create)(PC))
   j->matapply          = pc->ops->matapply;
   j->matapplytranspose = pc->ops->matapplytranspose;
   PetscCall(AIJTCUComposeData((PetscObject)pc, JACOBI_KEY, j, AIJTCUJacobiFree));
-  pc->ops->setup   = PCSetUp_AIJTCUJacobi;
-  pc->ops->reset   = PCReset_AIJTCUJacobi;
-  pc->ops->destroy = PCDestroy_AIJTCUJacobi;
+  pc->ops->setup   = PCSetUp_Jacobi_AIJTCU;
+  pc->ops->reset   = PCReset_Jacobi_AIJTCU;
+  pc->ops->destroy = PCDestroy_Jacobi_AIJTCU;
   PetscCall(PetscObjectQueryFunction((PetscObject)pc, "PCJacobiSetType_C", &j->settype));
   if (j->settype) PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCJacobiSetType_C", PCJacobiSetType_AIJTCU));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -267,7 +267,7 @@ PetscErrorCode AIJTCUJacobiGetDiagonal(PC pc, PetscInt *dblock, Vec *D)
   *D      = NULL;
   *dblock = 1;
   PetscCall(PCSetUp(pc));
-  if (pc->ops->matapply != PCMatApply_AIJTCUJacobi) PetscFunctionReturn(PETSC_SUCCESS);
+  if (pc->ops->matapply != PCMatApply_Jacobi_AIJTCU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUJacobiGet(pc, &j));
   PetscCall(AIJTCUJacobiFind(pc, j));
   *D      = j->D;

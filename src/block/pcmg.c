@@ -36,26 +36,26 @@ enum {
 typedef struct {
   Mat              mat;
   PetscObjectState state;
-} Given;
+} AIJTCUMGGiven;
 
 typedef enum { /* what such a matrix is for */
   OPERATOR,
   TRANSFER,
   FACTOR
-} What;
+} AIJTCUMGWhat;
 
 /* A transfer between two levels: what PCMG has, and what is multiplied with. That is the same, or a copy */
 typedef struct {
-  Given     given;
-  Mat       used;
-  PetscBool transposed; /* the transfer is the transpose of used */
-} Transfer;
+  AIJTCUMGGiven given;
+  Mat           used;
+  PetscBool     transposed; /* the transfer is the transpose of used */
+} AIJTCUMGTransfer;
 
 /* What level l has, and its transfers to and from level l - 1. The coarsest has nothing */
 typedef struct {
-  Given    A;
-  Transfer down, up;
-} Operators;
+  AIJTCUMGGiven    A;
+  AIJTCUMGTransfer down, up;
+} AIJTCUMGOperators;
 
 /*
    Blocks of a level. On the finest level b and x are the caller's. All but x are what a product makes:
@@ -66,15 +66,15 @@ typedef struct {
 */
 typedef struct {
   Mat b, x, r, e;
-} Blocks;
+} AIJTCUMGBlocks;
 
 typedef struct {
-  PetscBool  coarse; /* the coarse x is a product: s->coarse b */
-  Mat        finest; /* tells a width: r of the finest level. NULL where nothing is kept */
-  PetscInt   decide; /* AIJTCUDecideColumns */
-  PetscInt64 used;   /* when it was last used */
-  Blocks     level[PETSC_MG_MAXLEVELS];
-} Width;
+  PetscBool      coarse; /* the coarse x is a product: s->coarse b */
+  Mat            finest; /* tells a width: r of the finest level. NULL where nothing is kept */
+  PetscInt       decide; /* AIJTCUDecideColumns */
+  PetscInt64     used;   /* when it was last used */
+  AIJTCUMGBlocks level[PETSC_MG_MAXLEVELS];
+} AIJTCUMGWidth;
 
 typedef struct {
   PetscErrorCode (*setup)(PC); /* PETSc's functions behind ours */
@@ -83,17 +83,17 @@ typedef struct {
   PetscErrorCode (*matapply)(PC, Mat, Mat);
   PetscErrorCode (*matapplytranspose)(PC, Mat, Mat);
   PetscErrorCode (*matapplyrichardson)(PC, Mat, Mat, Mat, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
-  PetscBool  taken;   /* block solves are: on a device, or always */
-  PetscInt   nlevels; /* of what is kept */
-  PetscInt64 applied;
-  char       elsewhere[32]; /* type of blocks that are not where the products are made */
-  Operators  operators[PETSC_MG_MAXLEVELS];
-  Mat        coarse;    /* the coarse solve as a matrix, NULL if it is not made one */
-  Given      coarse_of; /* its factor */
-  Width      widths[WIDTHS];
-} Multigrid;
+  PetscBool         taken;   /* block solves are: on a device, or always */
+  PetscInt          nlevels; /* of what is kept */
+  PetscInt64        applied;
+  char              elsewhere[32]; /* type of blocks that are not where the products are made */
+  AIJTCUMGOperators operators[PETSC_MG_MAXLEVELS];
+  Mat               coarse;    /* the coarse solve as a matrix, NULL if it is not made one */
+  AIJTCUMGGiven     coarse_of; /* its factor */
+  AIJTCUMGWidth     widths[WIDTHS];
+} AIJTCUMG;
 
-static PetscErrorCode MultigridGet(PC pc, Multigrid **s)
+static PetscErrorCode AIJTCUMGGet(PC pc, AIJTCUMG **s)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectContainerQuery((PetscObject)pc, MG_KEY, s));
@@ -101,11 +101,11 @@ static PetscErrorCode MultigridGet(PC pc, Multigrid **s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode WidthDrop(Width *width)
+static PetscErrorCode AIJTCUMGWidthDrop(AIJTCUMGWidth *width)
 {
   PetscFunctionBegin;
   for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
-    Blocks *level = &width->level[l];
+    AIJTCUMGBlocks *level = &width->level[l];
 
     if (level->r) PetscCall(MatProductClear(level->r)); /* e of a product with r is an operand of that */
     PetscCall(MatDestroy(&level->b));
@@ -117,7 +117,7 @@ static PetscErrorCode WidthDrop(Width *width)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TransferDrop(Transfer *t)
+static PetscErrorCode AIJTCUMGTransferDrop(AIJTCUMGTransfer *t)
 {
   PetscFunctionBegin;
   PetscCall(MatDestroy(&t->given.mat));
@@ -125,11 +125,11 @@ static PetscErrorCode TransferDrop(Transfer *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CoarseDrop(Multigrid *s)
+static PetscErrorCode AIJTCUMGCoarseDrop(AIJTCUMG *s)
 {
   PetscFunctionBegin;
   if (s->coarse) { /* products with it */
-    for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(WidthDrop(&s->widths[i]));
+    for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(AIJTCUMGWidthDrop(&s->widths[i]));
   }
   PetscCall(MatDestroy(&s->coarse));
   PetscCall(MatDestroy(&s->coarse_of.mat));
@@ -137,32 +137,32 @@ static PetscErrorCode CoarseDrop(Multigrid *s)
 }
 
 /* Give back all that is kept. The products among it have references to PETSc's levels */
-static PetscErrorCode MultigridDrop(Multigrid *s)
+static PetscErrorCode AIJTCUMGDrop(AIJTCUMG *s)
 {
   PetscFunctionBegin;
-  PetscCall(CoarseDrop(s));
-  for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(WidthDrop(&s->widths[i]));
+  PetscCall(AIJTCUMGCoarseDrop(s));
+  for (PetscInt i = 0; i < WIDTHS; i++) PetscCall(AIJTCUMGWidthDrop(&s->widths[i]));
   for (PetscInt l = 0; l < PETSC_MG_MAXLEVELS; l++) {
     PetscCall(MatDestroy(&s->operators[l].A.mat));
-    PetscCall(TransferDrop(&s->operators[l].down));
-    PetscCall(TransferDrop(&s->operators[l].up));
+    PetscCall(AIJTCUMGTransferDrop(&s->operators[l].down));
+    PetscCall(AIJTCUMGTransferDrop(&s->operators[l].up));
   }
   s->nlevels      = 0;
   s->elsewhere[0] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MultigridFree(PetscCtxRt ctx)
+static PetscErrorCode AIJTCUMGFree(PetscCtxRt ctx)
 {
-  Multigrid **s = (Multigrid **)ctx;
+  AIJTCUMG **s = (AIJTCUMG **)ctx;
 
   PetscFunctionBegin;
-  PetscCall(MultigridDrop(*s));
+  PetscCall(AIJTCUMGDrop(*s));
   PetscCall(PetscFree(*s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ChangesRHS(KSP smoother, PetscBool *changes)
+static PetscErrorCode AIJTCUMGChangesRHS(KSP smoother, PetscBool *changes)
 {
   PC pc;
 
@@ -174,7 +174,7 @@ static PetscErrorCode ChangesRHS(KSP smoother, PetscBool *changes)
 }
 
 /* The interpolation of a DMDA with several unknowns a point is a MATMAIJ */
-static PetscErrorCode IsTransfer(Mat A, PetscBool *is)
+static PetscErrorCode AIJTCUMGIsTransfer(Mat A, PetscBool *is)
 {
   PetscFunctionBegin;
   *is = PETSC_FALSE;
@@ -184,7 +184,7 @@ static PetscErrorCode IsTransfer(Mat A, PetscBool *is)
 }
 
 /* As PCApply_MG_Internal() begins: a level has no operator where a DM makes it, or GAMG has made new levels */
-static PetscErrorCode CompleteLevels(PC_MG *mg)
+static PetscErrorCode AIJTCUMGCompleteLevels(PC_MG *mg)
 {
   PetscFunctionBegin;
   for (PetscInt l = 0; l < mg->levels[0]->levels; l++) {
@@ -198,7 +198,7 @@ static PetscErrorCode CompleteLevels(PC_MG *mg)
 }
 
 /* Why a cycle of this PCMG is not one of ours; NULL if it is. The same on all processes */
-static PetscErrorCode Lacks(PC pc, const char **why)
+static PetscErrorCode AIJTCUMGLacks(PC pc, const char **why)
 {
   PC_MG         *mg      = (PC_MG *)pc->data;
   PC_MG_Levels **levels  = mg->levels;
@@ -211,15 +211,15 @@ static PetscErrorCode Lacks(PC pc, const char **why)
   else if (mg->cyclesperpcapply < 1) *why = "it has no cycle";
   else if (nlevels < 2) *why = "it has one level";
   for (PetscInt l = 1; l < nlevels && !*why; l++) {
-    PetscCall(IsTransfer(levels[l]->restrct, &is[0]));
-    PetscCall(IsTransfer(levels[l]->interpolate, &is[1]));
+    PetscCall(AIJTCUMGIsTransfer(levels[l]->restrct, &is[0]));
+    PetscCall(AIJTCUMGIsTransfer(levels[l]->interpolate, &is[1]));
     if (!is[0] || !is[1]) *why = "a transfer between its levels is neither a MATAIJ nor a MATMAIJ";
     else if (levels[l]->matresidual != PCMGMatResidualDefault) *why = "a residual is computed by a function of the program";
     else if (levels[l]->cr) *why = "it has compatible relaxation";
   }
   if (!*why) {
-    PetscCall(ChangesRHS(levels[nlevels - 1]->smoothd, &changes[0]));
-    PetscCall(ChangesRHS(levels[nlevels - 1]->smoothu, &changes[1]));
+    PetscCall(AIJTCUMGChangesRHS(levels[nlevels - 1]->smoothd, &changes[0]));
+    PetscCall(AIJTCUMGChangesRHS(levels[nlevels - 1]->smoothu, &changes[1]));
     if (changes[0] || changes[1]) *why = "a smoother changes the right-hand side";
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -229,7 +229,7 @@ static PetscErrorCode Lacks(PC pc, const char **why)
    What changes with a matrix. For an operator, and a transfer with a plan, it is the pattern: products take new values.
    Of another transfer there is a copy, of its values, too. A factor has other values, too
 */
-static PetscErrorCode GivenState(Mat A, What what, PetscObjectState *state)
+static PetscErrorCode AIJTCUMGGivenState(Mat A, AIJTCUMGWhat what, PetscObjectState *state)
 {
   AIJTCUPlan *plan = NULL;
 
@@ -241,34 +241,34 @@ static PetscErrorCode GivenState(Mat A, What what, PetscObjectState *state)
 }
 
 /* The reference keeps the address from being another matrix's */
-static PetscErrorCode GivenSet(Given *given, Mat A, What what)
+static PetscErrorCode AIJTCUMGGivenSet(AIJTCUMGGiven *given, Mat A, AIJTCUMGWhat what)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectReference((PetscObject)A));
   given->mat = A;
-  PetscCall(GivenState(A, what, &given->state));
+  PetscCall(AIJTCUMGGivenState(A, what, &given->state));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GivenIs(const Given *given, Mat A, What what, PetscBool *is)
+static PetscErrorCode AIJTCUMGGivenIs(const AIJTCUMGGiven *given, Mat A, AIJTCUMGWhat what, PetscBool *is)
 {
   PetscObjectState state;
 
   PetscFunctionBegin;
-  PetscCall(GivenState(A, what, &state));
+  PetscCall(AIJTCUMGGivenState(A, what, &state));
   *is = (PetscBool)(*is && given->mat == A && given->state == state);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whether what is kept was made for the matrices of PCMG */
-static PetscErrorCode OperatorsAre(const Multigrid *s, const PC_MG *mg, PetscBool *are)
+static PetscErrorCode AIJTCUMGOperatorsAre(const AIJTCUMG *s, const PC_MG *mg, PetscBool *are)
 {
   PetscFunctionBegin;
   *are = (PetscBool)(s->nlevels == mg->levels[0]->levels);
   for (PetscInt l = 1; l < s->nlevels && *are; l++) {
-    PetscCall(GivenIs(&s->operators[l].A, mg->levels[l]->A, OPERATOR, are));
-    PetscCall(GivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, TRANSFER, are));
-    PetscCall(GivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, TRANSFER, are));
+    PetscCall(AIJTCUMGGivenIs(&s->operators[l].A, mg->levels[l]->A, OPERATOR, are));
+    PetscCall(AIJTCUMGGivenIs(&s->operators[l].down.given, mg->levels[l]->restrct, TRANSFER, are));
+    PetscCall(AIJTCUMGGivenIs(&s->operators[l].up.given, mg->levels[l]->interpolate, TRANSFER, are));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -277,12 +277,12 @@ static PetscErrorCode OperatorsAre(const Multigrid *s, const PC_MG *mg, PetscBoo
    PCMG takes a transfer or its transpose, and tells by the shape which of them it got. One without a plan is copied to
    the type of the finest operator: a MATMAIJ, or a matrix of the host
 */
-static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transposed, MatType type)
+static PetscErrorCode AIJTCUMGTransferSet(AIJTCUMGTransfer *t, Mat given, PetscBool transposed, MatType type)
 {
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
-  PetscCall(GivenSet(&t->given, given, TRANSFER));
+  PetscCall(AIJTCUMGGivenSet(&t->given, given, TRANSFER));
   PetscCall(AIJTCUGetPlan(given, &plan));
   if (plan) {
     PetscCall(PetscObjectReference((PetscObject)given));
@@ -296,7 +296,7 @@ static PetscErrorCode TransferSet(Transfer *t, Mat given, PetscBool transposed, 
 }
 
 /* Let what is kept be that of PCMG's levels as they are now */
-static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
+static PetscErrorCode AIJTCUMGOperatorsSync(PC pc, AIJTCUMG *s)
 {
   const PC_MG   *mg      = (PC_MG *)pc->data;
   const PetscInt nlevels = mg->levels[0]->levels;
@@ -304,24 +304,24 @@ static PetscErrorCode OperatorsSync(PC pc, Multigrid *s)
   PetscBool      are;
 
   PetscFunctionBegin;
-  PetscCall(OperatorsAre(s, mg, &are));
+  PetscCall(AIJTCUMGOperatorsAre(s, mg, &are));
   if (are) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MultigridDrop(s));
+  PetscCall(AIJTCUMGDrop(s));
   PetscCall(MatGetType(pc->pmat, &type));
   for (PetscInt l = 1; l < nlevels; l++) {
     const PC_MG_Levels *level = mg->levels[l];
     const PetscInt      fine  = level->A->rmap->N;
-    Operators          *op    = &s->operators[l];
+    AIJTCUMGOperators  *op    = &s->operators[l];
 
-    PetscCall(GivenSet(&op->A, level->A, OPERATOR));
-    PetscCall(TransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->rmap->N == fine), type));
-    PetscCall(TransferSet(&op->up, level->interpolate, (PetscBool)(level->interpolate->rmap->N != fine), type));
+    PetscCall(AIJTCUMGGivenSet(&op->A, level->A, OPERATOR));
+    PetscCall(AIJTCUMGTransferSet(&op->down, level->restrct, (PetscBool)(level->restrct->rmap->N == fine), type));
+    PetscCall(AIJTCUMGTransferSet(&op->up, level->interpolate, (PetscBool)(level->interpolate->rmap->N != fine), type));
   }
   s->nlevels = nlevels; /* last: after an error all is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
+static PetscErrorCode AIJTCUMGProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
 {
   PetscFunctionBegin;
   PetscCall(MatProductCreate(A, B, NULL, C));
@@ -332,7 +332,7 @@ static PetscErrorCode ProductCreate(Mat A, PetscBool transposed, Mat B, Mat *C)
 }
 
 /* The factor, if all that a solve does is to apply it once: that is a matrix. NULL if it does something else */
-static PetscErrorCode FactorOf(KSP ksp, Mat *F)
+static PetscErrorCode AIJTCUMGFactorOf(KSP ksp, Mat *F)
 {
   PetscBool preonly, factor, bjacobi, redundant, nonzero;
   PetscInt  n = 0;
@@ -350,13 +350,13 @@ static PetscErrorCode FactorOf(KSP ksp, Mat *F)
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCREDUNDANT, &redundant));
   if (factor) PetscCall(PCFactorGetMatrix(pc, F));
   if (bjacobi) PetscCall(PCBJacobiGetSubKSP(pc, &n, NULL, &sub));
-  if (n == 1) PetscCall(FactorOf(sub[0], F));
+  if (n == 1) PetscCall(AIJTCUMGFactorOf(sub[0], F));
   if (redundant) {
     KSP inner;
 
     PetscCall(PCRedundantGetKSP(pc, &inner));
     PetscCall(KSPSetUp(inner)); /* PETSc leaves it to the first solve */
-    PetscCall(FactorOf(inner, F));
+    PetscCall(AIJTCUMGFactorOf(inner, F));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -365,7 +365,7 @@ static PetscErrorCode FactorOf(KSP ksp, Mat *F)
    Whether a product with the inverse of A has digits: two thirds of them may cancel. Where A is singular, and its
    factor was shifted, all do. The norms are over all rows; that of one row is smaller by the root of their number
 */
-static PetscErrorCode InverseIsAccurate(Mat A, Mat inverse, PetscBool *is)
+static PetscErrorCode AIJTCUMGInverseIsAccurate(Mat A, Mat inverse, PetscBool *is)
 {
   const PetscReal most = PetscSqrtReal((PetscReal)A->rmap->N) * PetscPowReal(PETSC_MACHINE_EPSILON, -2 / (PetscReal)3);
   PetscReal       norm, inverse_norm;
@@ -381,7 +381,7 @@ static PetscErrorCode InverseIsAccurate(Mat A, Mat inverse, PetscBool *is)
    The coarse solve of the identity, as a sparse matrix, for products with blocks like X. NULL if the solve fails, or if
    digits are lost
 */
-static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, Mat *coarse)
+static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, Mat *coarse)
 {
   const MPI_Comm     comm = PetscObjectComm((PetscObject)A);
   Mat                identity, inverse;
@@ -400,7 +400,7 @@ static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, M
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &solved, 1, MPI_C_BOOL, MPI_LAND, comm));
   if (solved) {
     PetscCall(MatConvert(inverse, MATDENSE, MAT_INPLACE_MATRIX, &inverse));
-    PetscCall(InverseIsAccurate(A, inverse, &solved));
+    PetscCall(AIJTCUMGInverseIsAccurate(A, inverse, &solved));
   }
   if (solved) {
     PetscCall(MatConvert(inverse, MATAIJ, MAT_INITIAL_MATRIX, coarse));
@@ -411,7 +411,7 @@ static PetscErrorCode CoarseSolveIdentity(KSP ksp, Mat A, MatType type, Mat X, M
 }
 
 /* Let s->coarse be the coarse solve as it is now, if it is made a matrix: where blocks are taken */
-static PetscErrorCode CoarseSync(PC pc, Multigrid *s, Mat X)
+static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, Mat X)
 {
   const KSP ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
   MatType   type;
@@ -429,23 +429,23 @@ static PetscErrorCode CoarseSync(PC pc, Multigrid *s, Mat X)
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
   PetscCall(KSPGetOperators(ksp, NULL, &A));
-  PetscCall(FactorOf(ksp, &F));
+  PetscCall(AIJTCUMGFactorOf(ksp, &F));
   all[HAVE] = (PetscBool)(F && A->rmap->N <= COARSE);
   all[NONE] = (PetscBool)!s->coarse_of.mat;
-  if (F && !all[NONE]) PetscCall(GivenIs(&s->coarse_of, F, FACTOR, &all[SAME]));
+  if (F && !all[NONE]) PetscCall(AIJTCUMGGivenIs(&s->coarse_of, F, FACTOR, &all[SAME]));
   else all[SAME] = PETSC_FALSE;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, NQUESTIONS, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
   if (all[all[HAVE] ? SAME : NONE]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CoarseDrop(s));
+  PetscCall(AIJTCUMGCoarseDrop(s));
   if (!all[HAVE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetType(pc->pmat, &type));
-  PetscCall(CoarseSolveIdentity(ksp, A, type, X, &s->coarse));
+  PetscCall(AIJTCUMGCoarseSolveIdentity(ksp, A, type, X, &s->coarse));
   if (s->coarse) PetscCall(PetscInfo(pc, "aijtcu: the coarse solve of %" PetscInt_FMT " rows is made a matrix\n", A->rmap->N));
-  PetscCall(GivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */
+  PetscCall(AIJTCUMGGivenSet(&s->coarse_of, F, FACTOR)); /* last: after an error it is made anew */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SameType(Mat A, Mat B, PetscBool *same)
+static PetscErrorCode AIJTCUMGSameType(Mat A, Mat B, PetscBool *same)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, ((PetscObject)B)->type_name, same));
@@ -453,35 +453,35 @@ static PetscErrorCode SameType(Mat A, Mat B, PetscBool *same)
 }
 
 /* Whether the blocks of a width are for X */
-static PetscErrorCode WidthFits(const Width *width, Mat X, PetscBool *fits)
+static PetscErrorCode AIJTCUMGWidthFits(const AIJTCUMGWidth *width, Mat X, PetscBool *fits)
 {
   PetscFunctionBegin;
   *fits = PETSC_FALSE;
   if (!width->finest || width->decide != AIJTCUDecideColumns) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(SameType(width->finest, X, fits));
+  PetscCall(AIJTCUMGSameType(width->finest, X, fits));
   if (*fits) PetscCall(PetscLayoutCompare(width->finest->cmap, X->cmap, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Set up all products. They are not usable if one is not made where X is: blocks would be copied in each cycle */
-static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, PetscBool *usable)
+static PetscErrorCode AIJTCUMGWidthCreate(const AIJTCUMG *s, AIJTCUMGWidth *width, Mat X, PetscBool *usable)
 {
   const PetscInt finest = s->nlevels - 1;
 
   PetscFunctionBegin;
   *usable = PETSC_TRUE;
   for (PetscInt l = finest; l > 0 && *usable; l--) {
-    const Operators *op   = &s->operators[l];
-    Blocks          *fine = &width->level[l], *coarse = &width->level[l - 1];
+    const AIJTCUMGOperators *op   = &s->operators[l];
+    AIJTCUMGBlocks          *fine = &width->level[l], *coarse = &width->level[l - 1];
 
-    PetscCall(ProductCreate(op->A.mat, PETSC_FALSE, l == finest ? X : fine->x, &fine->r));
-    PetscCall(ProductCreate(op->down.used, op->down.transposed, fine->r, &coarse->b));
-    if (l == 1 && s->coarse) PetscCall(ProductCreate(s->coarse, PETSC_FALSE, coarse->b, &coarse->x));
+    PetscCall(AIJTCUMGProductCreate(op->A.mat, PETSC_FALSE, l == finest ? X : fine->x, &fine->r));
+    PetscCall(AIJTCUMGProductCreate(op->down.used, op->down.transposed, fine->r, &coarse->b));
+    if (l == 1 && s->coarse) PetscCall(AIJTCUMGProductCreate(s->coarse, PETSC_FALSE, coarse->b, &coarse->x));
     else PetscCall(MatDuplicate(coarse->b, MAT_DO_NOT_COPY_VALUES, &coarse->x));
-    PetscCall(ProductCreate(op->up.used, op->up.transposed, coarse->x, &fine->e));
-    PetscCall(SameType(fine->r, X, usable));
-    if (*usable) PetscCall(SameType(coarse->b, X, usable));
-    if (*usable) PetscCall(SameType(fine->e, X, usable));
+    PetscCall(AIJTCUMGProductCreate(op->up.used, op->up.transposed, coarse->x, &fine->e));
+    PetscCall(AIJTCUMGSameType(fine->r, X, usable));
+    if (*usable) PetscCall(AIJTCUMGSameType(coarse->b, X, usable));
+    if (*usable) PetscCall(AIJTCUMGSameType(fine->e, X, usable));
   }
   width->finest = width->level[finest].r;
   width->coarse = (PetscBool)(s->coarse != NULL);
@@ -493,7 +493,7 @@ static PetscErrorCode WidthCreate(const Multigrid *s, Width *width, Mat X, Petsc
    Whether blocks for X are made beside those of other widths. On a device they are if all of them are within what
    -mat_aijtcu_workspace_max allows. The same on all processes
 */
-static PetscErrorCode WidthsFit(const Multigrid *s, Mat X, PetscBool *fit)
+static PetscErrorCode AIJTCUMGWidthsFit(const AIJTCUMG *s, Mat X, PetscBool *fit)
 {
   PetscFunctionBegin;
   *fit = PETSC_TRUE;
@@ -507,7 +507,7 @@ static PetscErrorCode WidthsFit(const Multigrid *s, Mat X, PetscBool *fit)
     if (!device) PetscFunctionReturn(PETSC_SUCCESS);
     for (PetscInt i = 0; i < WIDTHS; i++) columns += s->widths[i].finest ? s->widths[i].finest->cmap->N : 0;
     for (PetscInt l = 1; l < s->nlevels; l++) {
-      const Transfer *down = &s->operators[l].down;
+      const AIJTCUMGTransfer *down = &s->operators[l].down;
 
       rows += 2 * (size_t)(s->operators[l].A.mat->rmap->n + (down->transposed ? down->used->cmap->n : down->used->rmap->n));
     }
@@ -525,27 +525,27 @@ static PetscErrorCode WidthsFit(const Multigrid *s, Mat X, PetscBool *fit)
    The blocks for X: kept ones, or new ones in place of those that were used the longest ago. There are none if the
    products are not where X is
 */
-static PetscErrorCode WidthGet(Multigrid *s, Mat X, Width **got)
+static PetscErrorCode AIJTCUMGWidthGet(AIJTCUMG *s, Mat X, AIJTCUMGWidth **got)
 {
-  Width    *width = &s->widths[0];
-  PetscBool fits, usable;
+  AIJTCUMGWidth *width = &s->widths[0];
+  PetscBool      fits, usable;
 
   PetscFunctionBegin;
   *got = NULL;
   PetscCall(PetscObjectTypeCompare((PetscObject)X, s->elsewhere, &fits));
   if (fits) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < WIDTHS; i++) {
-    PetscCall(WidthFits(&s->widths[i], X, &fits));
+    PetscCall(AIJTCUMGWidthFits(&s->widths[i], X, &fits));
     if (fits) *got = &s->widths[i];
     if (!s->widths[i].finest || (width->finest && s->widths[i].used < width->used)) width = &s->widths[i];
   }
   if (!*got) {
-    PetscCall(WidthDrop(width));
-    PetscCall(WidthsFit(s, X, &fits));
-    for (PetscInt i = 0; i < WIDTHS && !fits; i++) PetscCall(WidthDrop(&s->widths[i]));
-    PetscCall(WidthCreate(s, width, X, &usable));
+    PetscCall(AIJTCUMGWidthDrop(width));
+    PetscCall(AIJTCUMGWidthsFit(s, X, &fits));
+    for (PetscInt i = 0; i < WIDTHS && !fits; i++) PetscCall(AIJTCUMGWidthDrop(&s->widths[i]));
+    PetscCall(AIJTCUMGWidthCreate(s, width, X, &usable));
     if (!usable) {
-      PetscCall(WidthDrop(width));
+      PetscCall(AIJTCUMGWidthDrop(width));
       PetscCall(PetscStrncpy(s->elsewhere, ((PetscObject)X)->type_name, sizeof(s->elsewhere)));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -555,14 +555,14 @@ static PetscErrorCode WidthGet(Multigrid *s, Mat X, Width **got)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EventBegin(PetscLogEvent event)
+static PetscErrorCode AIJTCUMGEventBegin(PetscLogEvent event)
 {
   PetscFunctionBegin;
   if (event) PetscCall(PetscLogEventBegin(event, 0, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode EventEnd(PetscLogEvent event)
+static PetscErrorCode AIJTCUMGEventEnd(PetscLogEvent event)
 {
   PetscFunctionBegin;
   if (event) PetscCall(PetscLogEventEnd(event, 0, 0, 0, 0));
@@ -570,20 +570,20 @@ static PetscErrorCode EventEnd(PetscLogEvent event)
 }
 
 /* Smooth, or solve on the coarsest level. zero says that X stands for zero, whatever is in it */
-static PetscErrorCode Smooth(PC pc, const PC_MG_Levels *level, KSP smoother, PetscBool zero, Mat B, Mat X)
+static PetscErrorCode AIJTCUMGSmooth(PC pc, const PC_MG_Levels *level, KSP smoother, PetscBool zero, Mat B, Mat X)
 {
   PetscBool      nonzero;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(EventBegin(level->eventsmoothsolve));
+  PetscCall(AIJTCUMGEventBegin(level->eventsmoothsolve));
   PetscCall(KSPGetInitialGuessNonzero(smoother, &nonzero));
   if (zero) PetscCall(KSPSetInitialGuessNonzero(smoother, PETSC_FALSE));
   ierr = KSPMatSolve(smoother, B, X);
   if (zero) PetscCall(KSPSetInitialGuessNonzero(smoother, nonzero)); /* after an error, too */
   PetscCall(ierr);
   PetscCall(KSPCheckMatSolve(smoother, pc, X));
-  PetscCall(EventEnd(level->eventsmoothsolve));
+  PetscCall(AIJTCUMGEventEnd(level->eventsmoothsolve));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -592,10 +592,10 @@ typedef struct {
   AIJTCUBlockCtx              norms; /* NULL where nothing is tested */
   PetscReal                   tolerance, abstol;
   PCRichardsonConvergedReason reason;
-} Iterations;
+} AIJTCUMGIterations;
 
 /* The Frobenius norm. MatNorm() would bring a block of the device to the host */
-static PetscErrorCode BlockNorm(AIJTCUBlockCtx ctx, Mat X, PetscReal *norm)
+static PetscErrorCode AIJTCUMGBlockNorm(AIJTCUBlockCtx ctx, Mat X, PetscReal *norm)
 {
   const PetscInt N   = X->cmap->N;
   PetscReal      sum = 0;
@@ -618,12 +618,12 @@ static PetscErrorCode BlockNorm(AIJTCUBlockCtx ctx, Mat X, PetscReal *norm)
 }
 
 /* Whether the residual R ends the iterations */
-static PetscErrorCode TestResidual(PC pc, Iterations *test, Mat R)
+static PetscErrorCode AIJTCUMGTestResidual(PC pc, AIJTCUMGIterations *test, Mat R)
 {
   PetscReal norm;
 
   PetscFunctionBegin;
-  PetscCall(BlockNorm(test->norms, R, &norm));
+  PetscCall(AIJTCUMGBlockNorm(test->norms, R, &norm));
   if (norm <= test->tolerance) {
     test->reason = norm < test->abstol ? PCRICHARDSON_CONVERGED_ATOL : PCRICHARDSON_CONVERGED_RTOL;
     PetscCall(PetscInfo(pc, "aijtcu: %" PetscInt_FMT " columns have converged. Norm of all residuals %g, tolerance %g\n", R->cmap->N, (double)norm, (double)test->tolerance));
@@ -635,56 +635,56 @@ static PetscErrorCode TestResidual(PC pc, Iterations *test, Mat R)
    One cycle for A X = B on level l and those below. The residual after the first smoother of the finest level is
    tested, where there is a test
 */
-static PetscErrorCode Cycle(PC pc, Width *width, PetscInt l, PetscBool zero, Mat B, Mat X, Iterations *test)
+static PetscErrorCode AIJTCUMGCycle(PC pc, AIJTCUMGWidth *width, PetscInt l, PetscBool zero, Mat B, Mat X, AIJTCUMGIterations *test)
 {
   const PC_MG_Levels *level = ((PC_MG *)pc->data)->levels[l];
-  Blocks             *fine = &width->level[l], *coarse = l ? &width->level[l - 1] : NULL;
+  AIJTCUMGBlocks     *fine = &width->level[l], *coarse = l ? &width->level[l - 1] : NULL;
   const PetscInt      cycles = l == 1 ? 1 : (PetscInt)level->cycles; /* the coarsest level is solved once */
 
   PetscFunctionBegin;
   if (!l && width->coarse) {
-    PetscCall(EventBegin(level->eventsmoothsolve));
+    PetscCall(AIJTCUMGEventBegin(level->eventsmoothsolve));
     PetscCall(MatProductNumeric(X));
-    PetscCall(EventEnd(level->eventsmoothsolve));
+    PetscCall(AIJTCUMGEventEnd(level->eventsmoothsolve));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(Smooth(pc, level, level->smoothd, zero, B, X));
+  PetscCall(AIJTCUMGSmooth(pc, level, level->smoothd, zero, B, X));
   if (!l) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(EventBegin(level->eventresidual));
+  PetscCall(AIJTCUMGEventBegin(level->eventresidual));
   PetscCall(MatProductNumeric(fine->r));
   PetscCall(MatAXPY(fine->r, -1, B, SAME_NONZERO_PATTERN));
-  PetscCall(EventEnd(level->eventresidual));
+  PetscCall(AIJTCUMGEventEnd(level->eventresidual));
   if (test && test->norms) {
-    PetscCall(TestResidual(pc, test, fine->r));
+    PetscCall(AIJTCUMGTestResidual(pc, test, fine->r));
     if (test->reason) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(EventBegin(level->eventinterprestrict));
+  PetscCall(AIJTCUMGEventBegin(level->eventinterprestrict));
   PetscCall(MatProductNumeric(coarse->b));
-  PetscCall(EventEnd(level->eventinterprestrict));
-  for (PetscInt i = 0; i < cycles; i++) PetscCall(Cycle(pc, width, l - 1, (PetscBool)(i == 0), coarse->b, coarse->x, NULL));
-  PetscCall(EventBegin(level->eventinterprestrict));
+  PetscCall(AIJTCUMGEventEnd(level->eventinterprestrict));
+  for (PetscInt i = 0; i < cycles; i++) PetscCall(AIJTCUMGCycle(pc, width, l - 1, (PetscBool)(i == 0), coarse->b, coarse->x, NULL));
+  PetscCall(AIJTCUMGEventBegin(level->eventinterprestrict));
   PetscCall(MatProductNumeric(fine->e));
   PetscCall(MatAXPY(X, -1, fine->e, SAME_NONZERO_PATTERN));
-  PetscCall(EventEnd(level->eventinterprestrict));
-  PetscCall(Smooth(pc, level, level->smoothu, PETSC_FALSE, B, X));
+  PetscCall(AIJTCUMGEventEnd(level->eventinterprestrict));
+  PetscCall(AIJTCUMGSmooth(pc, level, level->smoothu, PETSC_FALSE, B, X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* So many cycles at most; done says how many were gone through. zero says that X stands for zero at first */
-static PetscErrorCode Cycles(PC pc, Width *width, PetscInt most, PetscBool zero, Mat B, Mat X, Iterations *test, PetscInt *done)
+static PetscErrorCode AIJTCUMGCycles(PC pc, AIJTCUMGWidth *width, PetscInt most, PetscBool zero, Mat B, Mat X, AIJTCUMGIterations *test, PetscInt *done)
 {
   const PetscInt finest = ((PC_MG *)pc->data)->levels[0]->levels - 1;
 
   PetscFunctionBegin;
   for (*done = 0; *done < most; ++*done) {
-    PetscCall(Cycle(pc, width, finest, (PetscBool)(zero && *done == 0), B, X, test));
+    PetscCall(AIJTCUMGCycle(pc, width, finest, (PetscBool)(zero && *done == 0), B, X, test));
     if (test && test->reason) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* PCApplyRichardson_MG() from where the levels have their operators */
-static PetscErrorCode Iterate(PC pc, Width *width, PetscReal rtol, PetscReal abstol, PetscInt most, PetscBool zero, Mat B, Mat X, Iterations *test, PetscInt *done)
+static PetscErrorCode AIJTCUMGIterate(PC pc, AIJTCUMGWidth *width, PetscReal rtol, PetscReal abstol, PetscInt most, PetscBool zero, Mat B, Mat X, AIJTCUMGIterations *test, PetscInt *done)
 {
   PC_MG         *mg     = (PC_MG *)pc->data;
   const PetscInt finest = mg->levels[0]->levels - 1;
@@ -693,11 +693,11 @@ static PetscErrorCode Iterate(PC pc, Width *width, PetscReal rtol, PetscReal abs
 
   PetscFunctionBegin;
   test->tolerance = test->abstol = abstol;
-  if (rtol && zero) PetscCall(BlockNorm(test->norms, B, &norm));
+  if (rtol && zero) PetscCall(AIJTCUMGBlockNorm(test->norms, B, &norm));
   else if (rtol) {
     PetscCall(MatProductNumeric(R));
     PetscCall(MatAXPY(R, -1, B, SAME_NONZERO_PATTERN));
-    PetscCall(BlockNorm(test->norms, R, &norm));
+    PetscCall(AIJTCUMGBlockNorm(test->norms, R, &norm));
   }
   if (rtol) test->tolerance = PetscMax(rtol * norm, abstol);
   if (!test->tolerance) PetscCall(AIJTCUBlockCtxDestroy(&test->norms));
@@ -710,12 +710,12 @@ static PetscErrorCode Iterate(PC pc, Width *width, PetscReal rtol, PetscReal abs
     PetscCall(KSPSetInitialGuessNonzero(level->smoothd, PETSC_TRUE));
     PetscCall(KSPSetTolerances(level->smoothd, 0, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
   }
-  PetscCall(Cycles(pc, width, most, zero, B, X, test, done));
+  PetscCall(AIJTCUMGCycles(pc, width, most, zero, B, X, test, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X is an operand of the product with the finest level's A from Begin() to End(). So the caller's X is not kept */
-static PetscErrorCode Begin(PC pc, const Width *width, Mat X)
+/* X is an operand of the product with the finest level's A from AIJTCUMGBegin() to AIJTCUMGEnd(). So the caller's X is not kept */
+static PetscErrorCode AIJTCUMGBegin(PC pc, const AIJTCUMGWidth *width, Mat X)
 {
   const PC_MG *mg = (PC_MG *)pc->data;
 
@@ -726,10 +726,10 @@ static PetscErrorCode Begin(PC pc, const Width *width, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode End(PC pc, const Width *width)
+static PetscErrorCode AIJTCUMGEnd(PC pc, const AIJTCUMGWidth *width)
 {
-  const PC_MG  *mg   = (PC_MG *)pc->data;
-  const Blocks *fine = &width->level[mg->levels[0]->levels - 1];
+  const PC_MG          *mg   = (PC_MG *)pc->data;
+  const AIJTCUMGBlocks *fine = &width->level[mg->levels[0]->levels - 1];
 
   PetscFunctionBegin;
   if (mg->stageApply) PetscCall(PetscLogStagePop());
@@ -738,22 +738,22 @@ static PetscErrorCode End(PC pc, const Width *width)
 }
 
 /* The blocks for B and X. There are none where the cycle is PETSc's; the log says why */
-static PetscErrorCode CycleGet(PC pc, Mat B, Mat X, Multigrid **s, Width **width)
+static PetscErrorCode AIJTCUMGCycleGet(PC pc, Mat B, Mat X, AIJTCUMG **s, AIJTCUMGWidth **width)
 {
   const char *why;
   PetscBool   same;
 
   PetscFunctionBegin;
   *width = NULL;
-  PetscCall(MultigridGet(pc, s));
-  PetscCall(CompleteLevels((PC_MG *)pc->data));
-  PetscCall(Lacks(pc, &why));
+  PetscCall(AIJTCUMGGet(pc, s));
+  PetscCall(AIJTCUMGCompleteLevels((PC_MG *)pc->data));
+  PetscCall(AIJTCUMGLacks(pc, &why));
   if (!why) {
-    PetscCall(SameType(B, X, &same));
+    PetscCall(AIJTCUMGSameType(B, X, &same));
     if (same) {
-      PetscCall(OperatorsSync(pc, *s));
-      PetscCall(CoarseSync(pc, *s, X));
-      PetscCall(WidthGet(*s, X, width));
+      PetscCall(AIJTCUMGOperatorsSync(pc, *s));
+      PetscCall(AIJTCUMGCoarseSync(pc, *s, X));
+      PetscCall(AIJTCUMGWidthGet(*s, X, width));
     }
     if (!*width) why = "its right-hand sides or solutions are not where its operator is";
   }
@@ -761,28 +761,28 @@ static PetscErrorCode CycleGet(PC pc, Mat B, Mat X, Multigrid **s, Width **width
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCMatApply_AIJTCU_MG(PC pc, Mat B, Mat X)
+static PetscErrorCode PCMatApply_MG_AIJTCU(PC pc, Mat B, Mat X)
 {
-  Multigrid     *s;
-  Width         *width;
+  AIJTCUMG      *s;
+  AIJTCUMGWidth *width;
   PetscErrorCode ierr;
   PetscInt       done;
 
   PetscFunctionBegin;
-  PetscCall(CycleGet(pc, B, X, &s, &width));
+  PetscCall(AIJTCUMGCycleGet(pc, B, X, &s, &width));
   if (!width) {
     PetscCall((*s->matapply)(pc, B, X));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(Begin(pc, width, X));
-  ierr = Cycles(pc, width, ((PC_MG *)pc->data)->cyclesperpcapply, PETSC_TRUE, B, X, NULL, &done);
-  PetscCall(End(pc, width));
+  PetscCall(AIJTCUMGBegin(pc, width, X));
+  ierr = AIJTCUMGCycles(pc, width, ((PC_MG *)pc->data)->cyclesperpcapply, PETSC_TRUE, B, X, NULL, &done);
+  PetscCall(AIJTCUMGEnd(pc, width));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One column after the other, as KSPMatSolve_Richardson() does it for a preconditioner that has nothing for blocks */
-static PetscErrorCode RichardsonColumns(PC pc, Mat B, Mat X, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt most, PetscBool zero, PetscInt *its, PCRichardsonConvergedReason *reason)
+static PetscErrorCode AIJTCUMGRichardsonColumns(PC pc, Mat B, Mat X, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt most, PetscBool zero, PetscInt *its, PCRichardsonConvergedReason *reason)
 {
   Vec b, x, w;
 
@@ -801,24 +801,24 @@ static PetscErrorCode RichardsonColumns(PC pc, Mat B, Mat X, PetscReal rtol, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCMatApplyRichardson_AIJTCU_MG(PC pc, Mat B, Mat X, Mat W, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt most, PetscBool zero, PetscInt *its, PCRichardsonConvergedReason *reason)
+static PetscErrorCode PCMatApplyRichardson_MG_AIJTCU(PC pc, Mat B, Mat X, Mat W, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt most, PetscBool zero, PetscInt *its, PCRichardsonConvergedReason *reason)
 {
-  Iterations     test = {.reason = PCRICHARDSON_NOT_SET};
-  Multigrid     *s;
-  Width         *width;
-  PetscErrorCode ierr;
+  AIJTCUMGIterations test = {.reason = PCRICHARDSON_NOT_SET};
+  AIJTCUMG          *s;
+  AIJTCUMGWidth     *width;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   (void)W;
-  PetscCall(CycleGet(pc, B, X, &s, &width));
+  PetscCall(AIJTCUMGCycleGet(pc, B, X, &s, &width));
   if (!width) {
-    PetscCall(RichardsonColumns(pc, B, X, rtol, abstol, dtol, most, zero, its, reason));
+    PetscCall(AIJTCUMGRichardsonColumns(pc, B, X, rtol, abstol, dtol, most, zero, its, reason));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUBlockCtxCreate(&test.norms));
-  PetscCall(Begin(pc, width, X));
-  ierr = Iterate(pc, width, rtol, abstol, most, zero, B, X, &test, its);
-  PetscCall(End(pc, width));
+  PetscCall(AIJTCUMGBegin(pc, width, X));
+  ierr = AIJTCUMGIterate(pc, width, rtol, abstol, most, zero, B, X, &test, its);
+  PetscCall(AIJTCUMGEnd(pc, width));
   PetscCall(AIJTCUBlockCtxDestroy(&test.norms));
   PetscCall(ierr);
   *reason = test.reason ? test.reason : PCRICHARDSON_CONVERGED_ITS;
@@ -826,45 +826,45 @@ static PetscErrorCode PCMatApplyRichardson_AIJTCU_MG(PC pc, Mat B, Mat X, Mat W,
 }
 
 /* Runs for every new operator, and for new values */
-static PetscErrorCode PCSetUp_AIJTCU_MG(PC pc)
+static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
 {
-  Multigrid  *s;
+  AIJTCUMG   *s;
   AIJTCUPlan *plan;
 
   PetscFunctionBegin;
-  PetscCall(MultigridGet(pc, &s));
+  PetscCall(AIJTCUMGGet(pc, &s));
   /* GAMG makes new levels: let go of the old ones first */
-  if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(MultigridDrop(s));
+  if (!pc->setupcalled || pc->flag == DIFFERENT_NONZERO_PATTERN) PetscCall(AIJTCUMGDrop(s));
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   s->taken = (PetscBool)(plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS);
   if (plan && !s->taken) PetscCall(AIJTCUOnDevice(pc->pmat, plan, &s->taken));
   /* Not for a cycle with which PETSc does not iterate so */
-  pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_AIJTCU_MG : s->matapplyrichardson;
-  pc->ops->matapply           = plan ? PCMatApply_AIJTCU_MG : s->matapply;
+  pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_MG_AIJTCU : s->matapplyrichardson;
+  pc->ops->matapply           = plan ? PCMatApply_MG_AIJTCU : s->matapply;
   pc->ops->matapplytranspose  = plan ? NULL : s->matapplytranspose; /* PETSc's is an error */
-  if (!plan) PetscCall(MultigridDrop(s));
+  if (!plan) PetscCall(AIJTCUMGDrop(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCReset_AIJTCU_MG(PC pc)
+static PetscErrorCode PCReset_MG_AIJTCU(PC pc)
 {
-  Multigrid *s;
+  AIJTCUMG *s;
 
   PetscFunctionBegin;
-  PetscCall(MultigridGet(pc, &s));
-  PetscCall(MultigridDrop(s));
+  PetscCall(AIJTCUMGGet(pc, &s));
+  PetscCall(AIJTCUMGDrop(s));
   if (s->reset) PetscCall((*s->reset)(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCDestroy_AIJTCU_MG(PC pc)
+static PetscErrorCode PCDestroy_MG_AIJTCU(PC pc)
 {
-  Multigrid *s;
+  AIJTCUMG *s;
   PetscErrorCode (*destroy)(PC);
 
   PetscFunctionBegin;
-  PetscCall(MultigridGet(pc, &s));
+  PetscCall(AIJTCUMGGet(pc, &s));
   destroy = s->destroy;
   PetscCall(PetscObjectCompose((PetscObject)pc, MG_KEY, NULL));
   if (destroy) PetscCall((*destroy)(pc));
@@ -875,9 +875,9 @@ static PetscErrorCode PCDestroy_AIJTCU_MG(PC pc)
    Put our functions before those that a creator has set. PCCreate_GAMG() begins with PCSetType(pc, PCMG), and sets
    these functions anew after that
 */
-static PetscErrorCode Wrap(PC pc, PetscErrorCode (*create)(PC))
+static PetscErrorCode AIJTCUMGWrap(PC pc, PetscErrorCode (*create)(PC))
 {
-  Multigrid *s;
+  AIJTCUMG *s;
 
   PetscFunctionBegin;
   PetscCall((*create)(pc));
@@ -889,34 +889,34 @@ static PetscErrorCode Wrap(PC pc, PetscErrorCode (*create)(PC))
 
   s->matapplytranspose  = pc->ops->matapplytranspose;
   s->matapplyrichardson = pc->ops->matapplyrichardson;
-  PetscCall(AIJTCUComposeData((PetscObject)pc, MG_KEY, s, MultigridFree));
-  pc->ops->setup   = PCSetUp_AIJTCU_MG;
-  pc->ops->reset   = PCReset_AIJTCU_MG;
-  pc->ops->destroy = PCDestroy_AIJTCU_MG;
+  PetscCall(AIJTCUComposeData((PetscObject)pc, MG_KEY, s, AIJTCUMGFree));
+  pc->ops->setup   = PCSetUp_MG_AIJTCU;
+  pc->ops->reset   = PCReset_MG_AIJTCU;
+  pc->ops->destroy = PCDestroy_MG_AIJTCU;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode (*create_mg)(PC), (*create_gamg)(PC); /* PETSc's */
 
-static PetscErrorCode PCCreate_AIJTCU_MG(PC pc)
+static PetscErrorCode PCCreate_MG_AIJTCU(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(Wrap(pc, create_mg));
+  PetscCall(AIJTCUMGWrap(pc, create_mg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCCreate_AIJTCU_GAMG(PC pc)
+static PetscErrorCode PCCreate_GAMG_AIJTCU(PC pc)
 {
   PetscFunctionBegin;
-  PetscCall(Wrap(pc, create_gamg));
+  PetscCall(AIJTCUMGWrap(pc, create_gamg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCURegisterMG(void)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCURegisterPC(PCMG, PCCreate_AIJTCU_MG, &create_mg));
-  PetscCall(AIJTCURegisterPC(PCGAMG, PCCreate_AIJTCU_GAMG, &create_gamg));
+  PetscCall(AIJTCURegisterPC(PCMG, PCCreate_MG_AIJTCU, &create_mg));
+  PetscCall(AIJTCURegisterPC(PCGAMG, PCCreate_GAMG_AIJTCU, &create_gamg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

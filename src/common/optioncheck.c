@@ -4,7 +4,7 @@
 #include "../aijtcuimpl.h"
 
 /* What PETSc reads as PETSC_DEFAULT */
-static PetscErrorCode IsDefault(const char word[], PetscBool *is)
+static PetscErrorCode AIJTCUOptionIsDefault(const char word[], PetscBool *is)
 {
   PetscFunctionBegin;
   PetscCall(PetscStrcasecmp(word, "PETSC_DEFAULT", is));
@@ -37,12 +37,12 @@ PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObj
     good = (PetscBool)(word[0] != 0);
     break;
   case AIJTCU_OPTION_WHOLE:
-    PetscCall(IsDefault(word, &good));
+    PetscCall(AIJTCUOptionIsDefault(word, &good));
     whole = strtoll(word, &end, 10);
     good  = (PetscBool)(good || (end > word && !*end && whole >= -PETSC_INT_MAX && whole <= PETSC_INT_MAX));
     break;
   case AIJTCU_OPTION_REAL:
-    PetscCall(IsDefault(word, &good));
+    PetscCall(AIJTCUOptionIsDefault(word, &good));
     real = strtod(word, &end);
     good = (PetscBool)(good || (end > word && !*end && real == real)); /* no NaN */
     break;

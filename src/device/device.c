@@ -139,7 +139,7 @@ typedef struct {
   SpmmLayout        blayout, clayout; /* one is row-major only if both are on the device */
   SpmmUpdate        update;           /* SPMM_ADD: C += A B */
   cudaStream_t      stream;
-} AIJTCUProduct;
+} AIJTCUDeviceProduct;
 
 /* The matrix as the kernels see it, with what the plan has for the decision */
 static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUDeviceCSR *csr)
@@ -162,7 +162,7 @@ static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDeci
   return matrix;
 }
 
-static SpmmOperands AIJTCUOperandsOf(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
+static SpmmOperands AIJTCUOperandsOf(const AIJTCUDeviceProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
 {
   SpmmOperands o = SpmmPlain(N, b, ldb, c, ldc);
 
@@ -185,7 +185,7 @@ PetscInt AIJTCUDeviceLDA(PetscInt rows)
    The kernel for a piece of N columns. All kernels on CSR give the same bits, so a narrow piece gets one for few
    columns, which needs less workspace. Bricks keep theirs. The decision's kernel is for plain products
 */
-static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const SpmmKernel **kernel)
+static HrpbError AIJTCUKernelOfPiece(const AIJTCUDeviceProduct *p, PetscInt N, const SpmmKernel **kernel)
 {
   const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, 0, NULL, 0);
   const SpmmFacts    facts    = SpmmFactsOf(&p->A);
@@ -200,7 +200,7 @@ static HrpbError AIJTCUKernelOfPiece(const AIJTCUProduct *p, PetscInt N, const S
   return !err && !*kernel ? HRPB_ERR_UNSUPPORTED : err;
 }
 
-static HrpbError AIJTCUKernelWork(const AIJTCUProduct *p, PetscInt N, size_t *bytes)
+static HrpbError AIJTCUKernelWork(const AIJTCUDeviceProduct *p, PetscInt N, size_t *bytes)
 {
   const PetscInt     ldb = p->blayout == SPMM_ROW_MAJOR ? p->N : AIJTCUDeviceLDA((PetscInt)p->A.ncols), ldc = p->clayout == SPMM_ROW_MAJOR ? p->N : AIJTCUDeviceLDA((PetscInt)p->A.nrows);
   const SpmmOperands operands = AIJTCUOperandsOf(p, N, NULL, ldb, NULL, ldc);
@@ -225,7 +225,7 @@ typedef struct {
   SpmmUpdate            update;
   PetscInt              ldbslot, ldcslot; /* leading dimensions of the buffers: whole units of 16 bytes */
   size_t                bslot, cslot;     /* scalars of a buffer for one piece */
-} AIJTCUArrays;
+} AIJTCUDeviceArrays;
 
 enum {
   PIECES      = 4,      /* least number of pieces of large matrices on the host */
@@ -236,7 +236,7 @@ enum {
    Workspace for pieces of width columns, and the part of it that the kernel needs for itself. A product in one piece
    needs one buffer of each.
 */
-static PetscErrorCode AIJTCUWorkBytes(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
+static PetscErrorCode AIJTCUWorkBytes(const AIJTCUDeviceProduct *p, AIJTCUDeviceArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
 {
   const size_t unit = 256 / sizeof(PetscScalar);
 
@@ -272,7 +272,7 @@ PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *to, PetscInt ldto, const Pet
    Choose the width of a piece and get its workspace: as many columns as the workspace allows. Large matrices of the
    host are cut further, so that copies overlap with work.
 */
-static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
+static PetscErrorCode AIJTCUChoosePiece(const AIJTCUDeviceProduct *p, AIJTCUDeviceArrays *x, PetscInt *piece, size_t *kernel, char **work, HrpbError *err)
 {
   size_t all = 0;
 
@@ -296,7 +296,7 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUProduct *p, AIJTCUArrays *x,
 }
 
 /* Multiply one piece */
-static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
 {
   const SpmmOperands operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
   const SpmmKernel  *kernel;
@@ -308,7 +308,7 @@ static PetscErrorCode AIJTCUMultiplyPiece(const AIJTCUProduct *p, PetscInt N, co
 }
 
 /* Bring the columns of C of a piece to the host, after its product */
-static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, PetscInt width, const PetscScalar *from, int slot, const AIJTCUTransfers *t)
+static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt first, PetscInt width, const PetscScalar *from, int slot, const AIJTCUTransfers *t)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamWaitEvent(t->out, t->multiplied[slot], 0));
@@ -321,7 +321,7 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUArrays *x, PetscInt first, Pe
    Compute a product with at least one matrix on the host. The next columns of B come before the last ones of C go: a
    copy of memory that is not page-locked keeps the host waiting until it is done.
 */
-static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyPieces(const AIJTCUDeviceProduct *p, const AIJTCUDeviceArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
 {
   const cudaStream_t stream = p->stream;
   PetscScalar       *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
@@ -354,7 +354,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUA
       ldc = x->ldcslot;
       PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
     }
-    PetscCall(AIJTCUMultiplyPiece(p, width, b, ldb, c, ldc, work, err));
+    PetscCall(AIJTCUDeviceMultiplyPiece(p, width, b, ldb, c, ldc, work, err));
     PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
     if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
   }
@@ -366,7 +366,7 @@ static PetscErrorCode AIJTCUMultiplyPieces(const AIJTCUProduct *p, const AIJTCUA
    When this returns, also after an error, no copy between these arrays and the device is under way. The caller may
    free them next.
 */
-static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUDeviceProduct *p, const AIJTCUDeviceArrays *x, PetscInt piece, char *work, size_t kernel, HrpbError *err)
 {
   AIJTCUTransfers *t;
   PetscErrorCode   ierr;
@@ -374,7 +374,7 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTC
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  ierr      = AIJTCUMultiplyPieces(p, x, piece, work, kernel, t, err);
+  ierr      = AIJTCUDeviceMultiplyPieces(p, x, piece, work, kernel, t, err);
   waited[0] = cudaStreamSynchronize(p->stream);
   waited[1] = cudaStreamSynchronize(t->in);
   waited[2] = cudaStreamSynchronize(t->out);
@@ -383,25 +383,25 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUProduct *p, const AIJTC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUProduct *p, const AIJTCUArrays *x, PetscInt piece, void *work, HrpbError *err)
+static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUDeviceProduct *p, const AIJTCUDeviceArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
   /* From one column to the next */
   const size_t bcolumn = x->blayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldb, ccolumn = x->clayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldc;
 
   PetscFunctionBegin;
-  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));
+  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUDeviceMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The kernel was chosen for all columns. It takes each piece of them, too */
 static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
-  AIJTCUArrays         *x = (AIJTCUArrays *)ctx;
-  const AIJTCUDecision *d = x->decision;
-  const AIJTCUProduct   p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .blayout = x->blayout, .clayout = x->clayout, .update = x->update, .stream = csr->stream};
-  PetscInt              piece;
-  size_t                kernel = 0;
-  char                 *work;
+  AIJTCUDeviceArrays       *x = (AIJTCUDeviceArrays *)ctx;
+  const AIJTCUDecision     *d = x->decision;
+  const AIJTCUDeviceProduct p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .blayout = x->blayout, .clayout = x->clayout, .update = x->update, .stream = csr->stream};
+  PetscInt                  piece;
+  size_t                    kernel = 0;
+  char                     *work;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUChoosePiece(&p, x, &piece, &kernel, &work, err));
@@ -412,7 +412,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 }
 
 /* Multiply with the arrays that x has */
-static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUDeviceArrays *x, HrpbError *err)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceCall(A, plan, x->decision->kernel->format == SPMM_CSR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err));
@@ -420,7 +420,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUArra
 }
 
 /* With B's array in x, get the array of C as well */
-static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUArrays *x, Mat C, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUDeviceArrays *x, Mat C, HrpbError *err)
 {
   PetscMemType   mem;
   PetscErrorCode ierr;
@@ -437,9 +437,9 @@ static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUAr
 /* Compute C = A B with what AIJTCUPlanPrepare() made for the decision */
 PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, Mat C, HrpbError *err)
 {
-  AIJTCUArrays   x = {.decision = decision, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
-  PetscMemType   mem;
-  PetscErrorCode ierr;
+  AIJTCUDeviceArrays x = {.decision = decision, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
+  PetscMemType       mem;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(B, &x.ldb));
@@ -455,9 +455,9 @@ PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecisio
 /* Compute C += A B with a row-major B of N columns. Its array is on the device, and so must C be */
 PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, const PetscScalar *b, PetscInt N, Mat C, HrpbError *err)
 {
-  AIJTCUArrays   x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .blayout = SPMM_ROW_MAJOR, .update = SPMM_ADD};
-  PetscMemType   mem;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  AIJTCUDeviceArrays x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .blayout = SPMM_ROW_MAJOR, .update = SPMM_ADD};
+  PetscMemType       mem;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(C, &x.ldc));
@@ -472,9 +472,9 @@ PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *de
 /* Compute the row-major C = A B, all on the device. Its array has N scalars for each row of A */
 PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, PetscScalar *c, HrpbError *err)
 {
-  AIJTCUArrays   x = {.decision = decision, .c = c, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n, .ldc = B->cmap->n, .clayout = SPMM_ROW_MAJOR};
-  PetscMemType   mem;
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  AIJTCUDeviceArrays x = {.decision = decision, .c = c, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n, .ldc = B->cmap->n, .clayout = SPMM_ROW_MAJOR};
+  PetscMemType       mem;
+  PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(B, &x.ldb));

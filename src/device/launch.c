@@ -27,7 +27,7 @@ typedef struct {
   const HrpbReordered *order;
   const SpmmOperands  *operands;
   void                *work;
-} Product;
+} AIJTCULaunchProduct;
 
 /* Everything that says what a product launches. It is compared byte by byte, so it is zeroed before it is filled */
 typedef struct {
@@ -41,51 +41,51 @@ typedef struct {
   Hrpb              hrpb;
   HrpbSchedule      schedule;
   HrpbReordered     order;
-} Key;
+} AIJTCULaunchKey;
 
 typedef struct {
-  Key             key;
+  AIJTCULaunchKey             key;
   PetscInt        times; /* that it came before there was a graph */
   cudaGraphExec_t graph;
-} Launch;
+} AIJTCULaunchEntry;
 
 struct _n_AIJTCULaunches {
   PetscBool   refused; /* CUDA made no graph. It is not asked again */
   PetscInt64  now;     /* products so far */
   PetscInt64  last[LAUNCHES_KEPT];   /* when each came last; 0 for a place that nothing has */
   const void *result[LAUNCHES_KEPT]; /* where it goes: tells most of them apart */
-  Launch      launch[LAUNCHES_KEPT];
+  AIJTCULaunchEntry      launch[LAUNCHES_KEPT];
 };
 
 /* Members one by one: an assignment of all may copy what pads them */
-static void CopyIn(SpmmIn *to, const SpmmIn *from)
+static void AIJTCULaunchCopyIn(SpmmIn *to, const SpmmIn *from)
 {
   to->array  = from->array;
   to->ld     = from->ld;
   to->layout = from->layout;
 }
 
-static void CopyOperands(SpmmOperands *to, const SpmmOperands *from)
+static void AIJTCULaunchCopyOperands(SpmmOperands *to, const SpmmOperands *from)
 {
   to->N = from->N;
-  CopyIn(&to->X, &from->X);
+  AIJTCULaunchCopyIn(&to->X, &from->X);
   to->Y.array  = from->Y.array;
   to->Y.ld     = from->Y.ld;
   to->Y.layout = from->Y.layout;
   to->update   = from->update;
-  CopyIn(&to->Y0, &from->Y0);
-  CopyIn(&to->B, &from->B);
+  AIJTCULaunchCopyIn(&to->Y0, &from->Y0);
+  AIJTCULaunchCopyIn(&to->B, &from->B);
   to->a      = from->a;
   to->b      = from->b;
   to->c      = from->c;
   to->D      = from->D;
   to->dblock = from->dblock;
   to->K      = from->K;
-  CopyIn(&to->Z, &from->Z);
+  AIJTCULaunchCopyIn(&to->Z, &from->Z);
   to->softmax = from->softmax;
 }
 
-static HrpbError KeyOf(const Product *p, Key *key)
+static HrpbError AIJTCULaunchKeyOf(const AIJTCULaunchProduct *p, AIJTCULaunchKey *key)
 {
   const SpmmMatrix *A = p->A;
 
@@ -99,7 +99,7 @@ static HrpbError KeyOf(const Product *p, Key *key)
   key->A.values       = A->values;
   key->A.brick_values = A->brick_values;
   key->A.precision    = A->precision;
-  CopyOperands(&key->operands, p->operands);
+  AIJTCULaunchCopyOperands(&key->operands, p->operands);
   if (A->csr) memcpy(&key->csr, A->csr, sizeof(key->csr));
   if (A->vector) memcpy(&key->vector, A->vector, sizeof(key->vector));
   if (A->hrpb) memcpy(&key->hrpb, A->hrpb, sizeof(key->hrpb));
@@ -109,22 +109,22 @@ static HrpbError KeyOf(const Product *p, Key *key)
 }
 
 /* What a product launches. A graph is captured of it */
-static HrpbError Run(void *product, cudaStream_t stream)
+static HrpbError AIJTCULaunchRun(void *product, cudaStream_t stream)
 {
-  const Product *p = (const Product *)product;
+  const AIJTCULaunchProduct *p = (const AIJTCULaunchProduct *)product;
 
   return p->order ? SpmmRunReordered(p->kernel, p->A, p->order, p->operands, p->work, stream) : SpmmRun(p->kernel, p->A, p->operands, p->work, stream);
 }
 
 /* A graph that is still running ends before it is gone */
-static void DropGraph(Launch *k)
+static void AIJTCULaunchDropGraph(AIJTCULaunchEntry *k)
 {
   if (k->graph) (void)AIJTCUForgetError(cudaGraphExecDestroy(k->graph));
   k->graph = NULL;
 }
 
 /* The launch with this key, or the place of the one that has not come for longest */
-static Launch *Find(AIJTCULaunches l, const Key *key)
+static AIJTCULaunchEntry *AIJTCULaunchFind(AIJTCULaunches l, const AIJTCULaunchKey *key)
 {
   int k = 0, oldest = 0;
 
@@ -134,7 +134,7 @@ static Launch *Find(AIJTCULaunches l, const Key *key)
   }
   if (k == LAUNCHES_KEPT) {
     k = oldest;
-    DropGraph(&l->launch[k]);
+    AIJTCULaunchDropGraph(&l->launch[k]);
     memset(&l->launch[k], 0, sizeof(l->launch[k]));
     memcpy(&l->launch[k].key, key, sizeof(*key));
     l->result[k] = key->operands.Y.array;
@@ -144,7 +144,7 @@ static Launch *Find(AIJTCULaunches l, const Key *key)
 }
 
 /* Whether a program captures its own work in this stream. A graph of ours cannot be launched there */
-static PetscBool IsCaptured(cudaStream_t stream)
+static PetscBool AIJTCULaunchIsCaptured(cudaStream_t stream)
 {
   enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
 
@@ -152,35 +152,35 @@ static PetscBool IsCaptured(cudaStream_t stream)
   return (PetscBool)(status != cudaStreamCaptureStatusNone);
 }
 
-static void DropGraphs(AIJTCULaunches l)
+static void AIJTCULaunchDropGraphs(AIJTCULaunches l)
 {
-  for (int k = 0; k < LAUNCHES_KEPT; k++) DropGraph(&l->launch[k]);
+  for (int k = 0; k < LAUNCHES_KEPT; k++) AIJTCULaunchDropGraph(&l->launch[k]);
 }
 
 /* CUDA has no graph, or no memory for one: kernels are launched one by one from now on */
-static PetscErrorCode Refuse(AIJTCULaunches l, const SpmmKernel *kernel)
+static PetscErrorCode AIJTCULaunchRefuse(AIJTCULaunches l, const SpmmKernel *kernel)
 {
   PetscFunctionBegin;
   l->refused = PETSC_TRUE;
-  DropGraphs(l);
+  AIJTCULaunchDropGraphs(l);
   PetscCall(PetscInfo(NULL, "aijtcu: CUDA has no graph for a product by %s: kernels are launched one by one\n", kernel->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The graph of a product that has come often enough, or NULL */
-static PetscErrorCode GraphOf(AIJTCULaunches l, Product *p, cudaStream_t stream, cudaGraphExec_t *graph)
+static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCULaunchProduct *p, cudaStream_t stream, cudaGraphExec_t *graph)
 {
-  Key     key;
-  Launch *k;
+  AIJTCULaunchKey     key;
+  AIJTCULaunchEntry *k;
 
   PetscFunctionBegin;
   *graph = NULL;
-  if (l->refused || IsCaptured(stream) || KeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
-  k = Find(l, &key);
+  if (l->refused || AIJTCULaunchIsCaptured(stream) || AIJTCULaunchKeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
+  k = AIJTCULaunchFind(l, &key);
   if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!k->graph) k->graph = SpmmCapture(Run, p);
+  if (!k->graph) k->graph = SpmmCapture(AIJTCULaunchRun, p);
   *graph = k->graph;
-  if (!*graph) PetscCall(Refuse(l, p->kernel));
+  if (!*graph) PetscCall(AIJTCULaunchRefuse(l, p->kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,20 +190,20 @@ static PetscErrorCode GraphOf(AIJTCULaunches l, Product *p, cudaStream_t stream,
 */
 PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
-  Product         p     = {kernel, A, order, operands, work};
+  AIJTCULaunchProduct         p     = {kernel, A, order, operands, work};
   cudaGraphExec_t graph = NULL;
   PetscBool       launched;
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   if (plan && !plan->launches) PetscCall(PetscNew(&plan->launches));
-  if (plan) PetscCall(GraphOf(plan->launches, &p, stream, &graph));
+  if (plan) PetscCall(AIJTCULaunchGraphOf(plan->launches, &p, stream, &graph));
   PetscCall(PetscLogGpuTimeBegin());
   launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
-  if (!launched) *err = Run(&p, stream);
+  if (!launched) *err = AIJTCULaunchRun(&p, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
-  if (graph && !launched) PetscCall(Refuse(plan->launches, kernel));
+  if (graph && !launched) PetscCall(AIJTCULaunchRefuse(plan->launches, kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,7 +224,7 @@ PetscErrorCode AIJTCULaunchWithWork(AIJTCUPlan *plan, const SpmmKernel *kernel, 
 PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *launches)
 {
   PetscFunctionBegin;
-  if (*launches) DropGraphs(*launches);
+  if (*launches) AIJTCULaunchDropGraphs(*launches);
   PetscCall(PetscFree(*launches));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,10 +19,10 @@ typedef struct {
   cudaIpcMemHandle_t   rows;
   cudaIpcEventHandle_t event;
   PetscInt             first; /* row that is the borrower's first */
-} Loan;
+} AIJTCUHaloLoan;
 
 /* Errors here are no errors: messages go instead */
-static PetscBool Succeeds(cudaError_t err)
+static PetscBool AIJTCUHaloDirectSucceeds(cudaError_t err)
 {
   return (PetscBool)!AIJTCUForgetError(err);
 }
@@ -47,8 +47,8 @@ static PetscErrorCode AIJTCULocalRank(AIJTCUHalo *h, PetscMPIInt rank, PetscBool
 
 static void AIJTCUGiveBack(AIJTCULender *l)
 {
-  if (l->rows) (void)Succeeds(cudaIpcCloseMemHandle(l->rows));
-  if (l->event) (void)Succeeds(cudaEventDestroy(l->event));
+  if (l->rows) (void)AIJTCUHaloDirectSucceeds(cudaIpcCloseMemHandle(l->rows));
+  if (l->event) (void)AIJTCUHaloDirectSucceeds(cudaEventDestroy(l->event));
   l->rows  = NULL;
   l->event = NULL;
 }
@@ -75,20 +75,20 @@ static PetscErrorCode AIJTCUSwap(AIJTCUHalo *h, const void *const give[2], void 
 }
 
 /* Have the event of a side that is lent, and handles of all that is */
-static void AIJTCULend(AIJTCUHaloSide *s, Loan loans[])
+static void AIJTCULend(AIJTCUHaloSide *s, AIJTCUHaloLoan loans[])
 {
-  Loan loan;
+  AIJTCUHaloLoan loan;
 
   memset(&loan, 0, sizeof(loan));
-  if (!Succeeds(cudaEventCreateWithFlags(&s->event, cudaEventDisableTiming | cudaEventInterprocess))) s->event = NULL;
-  loan.lent = (PetscBool)(s->event && Succeeds(cudaIpcGetMemHandle(&loan.rows, s->device)) && Succeeds(cudaIpcGetEventHandle(&loan.event, s->event)));
+  if (!AIJTCUHaloDirectSucceeds(cudaEventCreateWithFlags(&s->event, cudaEventDisableTiming | cudaEventInterprocess))) s->event = NULL;
+  loan.lent = (PetscBool)(s->event && AIJTCUHaloDirectSucceeds(cudaIpcGetMemHandle(&loan.rows, s->device)) && AIJTCUHaloDirectSucceeds(cudaIpcGetEventHandle(&loan.event, s->event)));
   for (PetscMPIInt i = 0; i < s->n; i++) {
     loans[i]       = loan;
     loans[i].first = s->start[i];
   }
 }
 
-static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, const Loan *loan, AIJTCULender *l)
+static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, const AIJTCUHaloLoan *loan, AIJTCULender *l)
 {
   PetscBool here;
   void     *rows = NULL;
@@ -96,8 +96,8 @@ static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, const Loan *
   PetscFunctionBegin;
   PetscCall(AIJTCULocalRank(h, rank, &here));
   if (!here || !loan->lent) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!Succeeds(cudaIpcOpenEventHandle(&l->event, loan->event))) l->event = NULL;
-  if (l->event && !Succeeds(cudaIpcOpenMemHandle(&rows, loan->rows, cudaIpcMemLazyEnablePeerAccess))) AIJTCUGiveBack(l);
+  if (!AIJTCUHaloDirectSucceeds(cudaIpcOpenEventHandle(&l->event, loan->event))) l->event = NULL;
+  if (l->event && !AIJTCUHaloDirectSucceeds(cudaIpcOpenMemHandle(&rows, loan->rows, cudaIpcMemLazyEnablePeerAccess))) AIJTCUGiveBack(l);
   if (l->event) {
     l->rows  = rows;
     l->first = loan->first;
@@ -107,12 +107,12 @@ static PetscErrorCode AIJTCUBorrow(AIJTCUHalo *h, PetscMPIInt rank, const Loan *
 
 /* What goes between neighbours while they get to know what they lend each other: for each of both sides */
 typedef struct {
-  Loan      *give[2], *get[2];
-  PetscBool *ok[2], *okthere[2];
-} Trade;
+  AIJTCUHaloLoan *give[2], *get[2];
+  PetscBool      *ok[2], *okthere[2];
+} AIJTCUHaloTrade;
 
 /* Have all that is needed, before anything is exchanged. Collective when it is first called for a communicator */
-static PetscErrorCode AIJTCUTradeCreate(AIJTCUHalo *h, Trade *t)
+static PetscErrorCode AIJTCUTradeCreate(AIJTCUHalo *h, AIJTCUHaloTrade *t)
 {
   PetscFunctionBegin;
   #if PetscDefined(HAVE_MPI_PROCESS_SHARED_MEMORY)
@@ -133,7 +133,7 @@ static PetscErrorCode AIJTCUTradeCreate(AIJTCUHalo *h, Trade *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTradeDestroy(Trade *t)
+static PetscErrorCode AIJTCUTradeDestroy(AIJTCUHaloTrade *t)
 {
   PetscErrorCode freed[2];
 
@@ -148,12 +148,12 @@ static PetscErrorCode AIJTCUTradeDestroy(Trade *t)
    Exchange handles with all neighbours. They are direct if both ends could open what they were lent. After an error of
    its own a process keeps its part of the exchange. Collective
 */
-static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
+static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, AIJTCUHaloTrade *t)
 {
   PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUSwap(h, (const void *const *)t->give, (void *const *)t->get, sizeof(Loan)));
+  PetscCall(AIJTCUSwap(h, (const void *const *)t->give, (void *const *)t->get, sizeof(AIJTCUHaloLoan)));
   for (int k = 0; k < 2; k++) {
     const AIJTCUHaloSide *s = &h->side[k];
 
@@ -178,9 +178,9 @@ static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, Trade *t)
 */
 PetscErrorCode AIJTCUHaloDirectOpen(Mat A, AIJTCUHalo *h)
 {
-  Trade          t          = {.give = {NULL, NULL}};
-  PetscMPIInt    ndirect[2] = {0, 0};
-  PetscErrorCode ierr, destroyed;
+  AIJTCUHaloTrade t          = {.give = {NULL, NULL}};
+  PetscMPIInt     ndirect[2] = {0, 0};
+  PetscErrorCode  ierr, destroyed;
 
   PetscFunctionBegin;
   h->direct = PETSC_TRUE;
@@ -205,7 +205,7 @@ void AIJTCUHaloDirectClose(AIJTCUHalo *h)
   for (int k = 0; k < 2; k++) {
     if (h->side[k].empty) (void)MPI_Waitall(h->side[k].n, h->side[k].empty, MPI_STATUSES_IGNORE);
   }
-  (void)Succeeds(cudaStreamSynchronize(AIJTCUDeviceStreamBehind()));
+  (void)AIJTCUHaloDirectSucceeds(cudaStreamSynchronize(AIJTCUDeviceStreamBehind()));
   for (int k = 0; k < 2; k++) {
     const AIJTCUHaloSide *s = &h->side[k];
 
@@ -215,7 +215,7 @@ void AIJTCUHaloDirectClose(AIJTCUHalo *h)
   for (int k = 0; k < 2; k++) {
     AIJTCUHaloSide *s = &h->side[k];
 
-    if (s->event) (void)Succeeds(cudaEventDestroy(s->event));
+    if (s->event) (void)AIJTCUHaloDirectSucceeds(cudaEventDestroy(s->event));
     (void)PetscFree2(s->lenders, s->empty);
     s->event = NULL;
     s->lent  = PETSC_FALSE;

@@ -153,9 +153,9 @@ typedef struct {
   PetscMPIInt  rank, size;
   PetscScalar *numbers; /* mine and what comes, on the device */
   PetscScalar  mine, got;
-} Trial;
+} AIJTCUHaloTrial;
 
-static PetscErrorCode AIJTCUNcclBegin(Trial *t, ncclUniqueId *id)
+static PetscErrorCode AIJTCUNcclBegin(AIJTCUHaloTrial *t, ncclUniqueId *id)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaMalloc((void **)&t->numbers, 2 * sizeof(*t->numbers)));
@@ -163,14 +163,14 @@ static PetscErrorCode AIJTCUNcclBegin(Trial *t, ncclUniqueId *id)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUNcclInit(Trial *t, ncclUniqueId id)
+static PetscErrorCode AIJTCUNcclInit(AIJTCUHaloTrial *t, ncclUniqueId id)
 {
   PetscFunctionBegin;
   CallNccl((*nccl.init)(&t->n, t->size, id, t->rank));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUNcclSend(Trial *t)
+static PetscErrorCode AIJTCUNcclSend(AIJTCUHaloTrial *t)
 {
   PetscFunctionBegin;
   t->mine = t->rank + 1;
@@ -182,7 +182,7 @@ static PetscErrorCode AIJTCUNcclSend(Trial *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUNcclReceive(Trial *t)
+static PetscErrorCode AIJTCUNcclReceive(AIJTCUHaloTrial *t)
 {
   const PetscMPIInt from = (t->rank + t->size - 1) % t->size;
 
@@ -193,7 +193,7 @@ static PetscErrorCode AIJTCUNcclReceive(Trial *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUNcclTry(MPI_Comm comm, Trial *t)
+static PetscErrorCode AIJTCUNcclTry(MPI_Comm comm, AIJTCUHaloTrial *t)
 {
   ncclUniqueId   id;
   PetscErrorCode ierr;
@@ -214,9 +214,9 @@ static PetscErrorCode AIJTCUNcclTry(MPI_Comm comm, Trial *t)
 /* One that was tried, or an error on all processes */
 static PetscErrorCode AIJTCUNcclCreate(MPI_Comm comm)
 {
-  Trial          t = {.n = NULL};
-  PetscErrorCode ierr;
-  cudaError_t    freed;
+  AIJTCUHaloTrial t = {.n = NULL};
+  PetscErrorCode  ierr;
+  cudaError_t     freed;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &t.rank));

@@ -53,7 +53,7 @@ typedef struct {
   const AIJTCUOptions     *o;
   const AIJTCUFacts       *f;
   const AIJTCUDeviceFacts *device;
-} Question;
+} AIJTCUQuestion;
 
 HrpbPrecision AIJTCUPrecision(const AIJTCUOptions *o)
 {
@@ -62,23 +62,23 @@ HrpbPrecision AIJTCUPrecision(const AIJTCUOptions *o)
 }
 
 /* Whether the device has tensor cores that pay for the precision that is set */
-static PetscBool Pays(const AIJTCUOptions *o, const AIJTCUDeviceFacts *device)
+static PetscBool AIJTCUTensorCoresPay(const AIJTCUOptions *o, const AIJTCUDeviceFacts *device)
 {
   return device->pays[AIJTCUPrecision(o)];
 }
 
 /* Whether the model or a tuning may decide: neither a path nor a threshold is set */
-static PetscBool IsFree(const AIJTCUOptions *o)
+static PetscBool AIJTCUPathIsFree(const AIJTCUOptions *o)
 {
   return (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO && o->threshold == (PetscReal)PETSC_DEFAULT);
 }
 
-static PetscBool IsForced(const AIJTCUOptions *o)
+static PetscBool AIJTCUOrderIsForced(const AIJTCUOptions *o)
 {
   return (PetscBool)(o->reorder == MAT_AIJTCU_REORDER_ALWAYS);
 }
 
-static void Take(AIJTCUDecision *d, MatAIJTCUPath path, AIJTCUReason reason)
+static void AIJTCUTakePath(AIJTCUDecision *d, MatAIJTCUPath path, AIJTCUReason reason)
 {
   d->path   = path;
   d->reason = reason;
@@ -89,43 +89,43 @@ static void Take(AIJTCUDecision *d, MatAIJTCUPath path, AIJTCUReason reason)
 */
 
 /* Operands of a plain product. The choice is between paths, so the update of C does not matter */
-static const SpmmKernel *KernelFor(const Question *q, SpmmFormat format, PetscBool host, const SpmmFacts *facts, const HrpbParams *params)
+static const SpmmKernel *AIJTCUKernelFor(const AIJTCUQuestion *q, SpmmFormat format, PetscBool host, const SpmmFacts *facts, const HrpbParams *params)
 {
   const SpmmOperands operands = SpmmPlain(q->N, NULL, 0, NULL, 0);
 
   return SpmmChooseKernel(q->op, format, host, facts, params, &operands, q->device->device);
 }
 
-static double SecondsOf(const Question *q, const SpmmKernel *kernel, const HrpbParams *params)
+static double AIJTCUSecondsOf(const AIJTCUQuestion *q, const SpmmKernel *kernel, const HrpbParams *params)
 {
   if (!kernel || !kernel->seconds) return PETSC_INFINITY;
   return kernel->seconds(&q->f->matrix, params, AIJTCUPrecision(q->o), q->N, q->device->device);
 }
 
-static double SecondsOfCSR(const Question *q)
+static double AIJTCUSecondsOfCSR(const AIJTCUQuestion *q)
 {
-  return SecondsOf(q, KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL), NULL);
+  return AIJTCUSecondsOf(q, AIJTCUKernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL), NULL);
 }
 
 /*
    The format that suits the matrix. Sampled products make whole tiles of bricks, empty slots included: bricks of 8 rows
    have fewer of these
 */
-static HrpbParams SuitableFormat(const Question *q, const SpmmFacts *facts)
+static HrpbParams AIJTCUSuitableFormat(const AIJTCUQuestion *q, const SpmmFacts *facts)
 {
   return q->op == SPMM_OP_SAMPLED ? HrpbShortParams() : SpmmBrickFormat(facts, q->device->device);
 }
 
 /* Time of bricks in the format that suits the matrix, even if another is set */
-static double SecondsOfBricks(const Question *q)
+static double AIJTCUSecondsOfBricks(const AIJTCUQuestion *q)
 {
-  const HrpbParams format = SuitableFormat(q, &q->f->matrix);
+  const HrpbParams format = AIJTCUSuitableFormat(q, &q->f->matrix);
 
-  return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
+  return AIJTCUSecondsOf(q, AIJTCUKernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, &format), &format);
 }
 
 /* Facts of the reordered matrix. It has the same rows in another sequence */
-static SpmmFacts Reordered(const AIJTCUFacts *f)
+static SpmmFacts AIJTCUFactsReordered(const AIJTCUFacts *f)
 {
   SpmmFacts reordered = f->matrix;
 
@@ -133,13 +133,13 @@ static SpmmFacts Reordered(const AIJTCUFacts *f)
   return reordered;
 }
 
-static double SecondsReordered(const Question *q, const SpmmFacts *reordered)
+static double AIJTCUSecondsReordered(const AIJTCUQuestion *q, const SpmmFacts *reordered)
 {
   return SpmmSecondsReordered(reordered, AIJTCUPrecision(q->o), q->N, q->device->device);
 }
 
 /* Products that are expected with the pattern. A reordering takes as long as some tens */
-static double Products(const Question *q)
+static double AIJTCUProductsExpected(const AIJTCUQuestion *q)
 {
   return (double)(q->o->products == PETSC_DEFAULT ? UNSAID_PRODUCTS : q->o->products);
 }
@@ -150,15 +150,15 @@ static double Products(const Question *q)
    they are taken to serve for as long as that needs, some products to some tens. The answer does not depend on earlier
    questions: bricks that are there count with their full cost
 */
-static double SavedByBricks(const Question *q, double csr)
+static double AIJTCUSavedByBricks(const AIJTCUQuestion *q, double csr)
 {
-  const double saved = Products(q) * (csr - SecondsOfBricks(q));
+  const double saved = AIJTCUProductsExpected(q) * (csr - AIJTCUSecondsOfBricks(q));
 
   return q->o->products == PETSC_DEFAULT ? saved : saved - SpmmSecondsToBuild(&q->f->matrix, q->device->device);
 }
 
 /* Whether the columns allow bricks that may be faster than CSR. Those of sampled products are staged by windows */
-static PetscBool ColumnsSuitBricks(const Question *q)
+static PetscBool AIJTCUColumnsSuitBricks(const AIJTCUQuestion *q)
 {
   const HrpbSurvey *s = &q->f->matrix.survey;
 
@@ -166,26 +166,26 @@ static PetscBool ColumnsSuitBricks(const Question *q)
 }
 
 /* Time of a product in the given order, by what would be taken for it */
-static double SecondsInOrder(const Question *q)
+static double AIJTCUSecondsInOrder(const AIJTCUQuestion *q)
 {
-  const double csr = SecondsOfCSR(q);
+  const double csr = AIJTCUSecondsOfCSR(q);
 
-  return ColumnsSuitBricks(q) && SavedByBricks(q, csr) > 0 ? SecondsOfBricks(q) : csr;
+  return AIJTCUColumnsSuitBricks(q) && AIJTCUSavedByBricks(q, csr) > 0 ? AIJTCUSecondsOfBricks(q) : csr;
 }
 
 /*
    Whether bricks lose wherever the columns are: even if bricks have no gaps and need no rows of B, while CSR brings a
    row of B for each entry. This needs no look at the columns
 */
-static PetscBool HasTooFewEntries(const Question *q)
+static PetscBool AIJTCUHasTooFewEntries(const AIJTCUQuestion *q)
 {
   AIJTCUFacts    worst = *q->f, best = *q->f;
-  const Question csr = {q->op, q->N, q->o, &worst, q->device}, bricks = {q->op, q->N, q->o, &best, q->device};
+  const AIJTCUQuestion csr = {q->op, q->N, q->o, &worst, q->device}, bricks = {q->op, q->N, q->o, &best, q->device};
 
   worst.matrix.survey.needed_rows = worst.matrix.nnz;
   best.matrix                     = SpmmFactsReorderedAtBest(&best.matrix);
   best.matrix.survey.staged_rows = best.matrix.survey.needed_rows = best.matrix.survey.most_staged_rows = 0;
-  return (PetscBool)(SavedByBricks(&bricks, SecondsOfCSR(&csr)) < 0);
+  return (PetscBool)(AIJTCUSavedByBricks(&bricks, AIJTCUSecondsOfCSR(&csr)) < 0);
 }
 
 /*
@@ -212,10 +212,10 @@ HrpbParams AIJTCUFormatSet(const AIJTCUOptions *o)
 */
 
 /* Whether tuning applies. Otherwise the model decides, or what was set */
-static PetscBool TuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
+static PetscBool AIJTCUTuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  if (o->tune != MAT_AIJTCU_TUNE_PROXY || !IsFree(o) || o->format.brick_rows || IsForced(o)) return PETSC_FALSE;
-  return (PetscBool)(f->on_device && Pays(o, device));
+  if (o->tune != MAT_AIJTCU_TUNE_PROXY || !AIJTCUPathIsFree(o) || o->format.brick_rows || AIJTCUOrderIsForced(o)) return PETSC_FALSE;
+  return (PetscBool)(f->on_device && AIJTCUTensorCoresPay(o, device));
 }
 
 /*
@@ -224,7 +224,7 @@ static PetscBool TuningApplies(const AIJTCUOptions *o, const AIJTCUFacts *f, con
 */
 PetscBool AIJTCUTuningIsValid(const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  return (PetscBool)(f->ntuned && f->tuned_precision == o->precision && f->tuned_reorder == o->reorder && TuningApplies(o, f, device));
+  return (PetscBool)(f->ntuned && f->tuned_precision == o->precision && f->tuned_reorder == o->reorder && AIJTCUTuningApplies(o, f, device));
 }
 
 /* Index of the tuning for N columns, or for the nearest number if the table is full; -1 where nothing was tuned */
@@ -244,26 +244,26 @@ PetscInt AIJTCUTuningFind(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *
 }
 
 /* Whether this choice can be tuned and has not been */
-static PetscBool HasRoomForTuning(const Question *q)
+static PetscBool AIJTCUHasRoomForTuning(const AIJTCUQuestion *q)
 {
   const PetscBool full = (PetscBool)(q->f->ntuned == AIJTCU_MOST_TUNED && AIJTCUTuningIsValid(q->o, q->f, q->device));
 
-  return (PetscBool)(q->op == SPMM_OP_PRODUCT && TuningApplies(q->o, q->f, q->device) && !full);
+  return (PetscBool)(q->op == SPMM_OP_PRODUCT && AIJTCUTuningApplies(q->o, q->f, q->device) && !full);
 }
 
 /* The brick format that has won, if one has */
-static const HrpbParams *FormatTuned(const Question *q)
+static const HrpbParams *AIJTCUFormatTuned(const AIJTCUQuestion *q)
 {
   return AIJTCUTuningIsValid(q->o, q->f, q->device) && q->f->tuned_format.brick_rows ? &q->f->tuned_format : NULL;
 }
 
-static double SecondsOfVariant(const Question *q, const HrpbParams *format)
+static double AIJTCUSecondsOfVariant(const AIJTCUQuestion *q, const HrpbParams *format)
 {
-  if (!format->brick_rows) return SecondsOfCSR(q);
-  return SecondsOf(q, KernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, format), format);
+  if (!format->brick_rows) return AIJTCUSecondsOfCSR(q);
+  return AIJTCUSecondsOf(q, AIJTCUKernelFor(q, SPMM_BRICKS, PETSC_FALSE, &q->f->matrix, format), format);
 }
 
-static void AddVariant(const HrpbParams *format, AIJTCUVariant variant[], PetscInt *n)
+static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], PetscInt *n)
 {
   for (PetscInt k = 0; k < *n; k++) {
     if (AIJTCUFormatsEqual(format, &variant[k].format)) return;
@@ -284,9 +284,9 @@ static void AddVariant(const HrpbParams *format, AIJTCUVariant variant[], PetscI
 */
 PetscInt AIJTCUVariants(const AIJTCUDecision *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device, AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
 {
-  const Question   q    = {model->op, model->N, o, f, device};
+  const AIJTCUQuestion   q    = {model->op, model->N, o, f, device};
   const PetscBool  csr  = (PetscBool)(f->csr_state == AIJTCU_READY);
-  const HrpbParams none = {0, 0, 0, 0}, staged = HrpbStagedParams(), *tuned = FormatTuned(&q);
+  const HrpbParams none = {0, 0, 0, 0}, staged = HrpbStagedParams(), *tuned = AIJTCUFormatTuned(&q);
   const HrpbParams formats[] = {
     tuned ? *tuned : SpmmBrickFormat(&f->matrix, device->device),
     {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
@@ -295,13 +295,13 @@ PetscInt AIJTCUVariants(const AIJTCUDecision *model, const AIJTCUOptions *o, con
   PetscInt n = 0;
 
   if (!f->matrix.survey.strip_cols16 || (model->path == MAT_AIJTCU_PATH_CSR && !csr)) return 0;
-  if (model->path == MAT_AIJTCU_PATH_CSR) AddVariant(&none, variant, &n);
+  if (model->path == MAT_AIJTCU_PATH_CSR) AIJTCUAddVariant(&none, variant, &n);
   for (size_t k = 0; k < (tuned ? 1 : PETSC_STATIC_ARRAY_LENGTH(formats)); k++) {
-    if (!k || formats[k].window_cols == 1 || SpmmColumnsRun(&f->matrix.survey)) AddVariant(&formats[k], variant, &n);
+    if (!k || formats[k].window_cols == 1 || SpmmColumnsRun(&f->matrix.survey)) AIJTCUAddVariant(&formats[k], variant, &n);
   }
-  if (csr) AddVariant(&none, variant, &n);
+  if (csr) AIJTCUAddVariant(&none, variant, &n);
   for (PetscInt k = 0; k < n; k++) {
-    seconds[k] = SecondsOfVariant(&q, &variant[k].format);
+    seconds[k] = AIJTCUSecondsOfVariant(&q, &variant[k].format);
     least      = PetscMin(least, seconds[k]);
   }
   for (PetscInt k = 0; k < n; k++) variant[k].timed = (PetscBool)(!k || seconds[k] <= MUCH * least);
@@ -313,41 +313,41 @@ PetscInt AIJTCUVariants(const AIJTCUDecision *model, const AIJTCUOptions *o, con
 */
 
 /* Note a need. The answer is no until the need is met */
-static PetscBool Lacks(AIJTCUDecision *d, AIJTCUNeedFact need, PetscInt levels)
+static PetscBool AIJTCULacksFact(AIJTCUDecision *d, AIJTCUNeedFact need, PetscInt levels)
 {
   d->need   = need;
   d->levels = levels;
   return PETSC_TRUE;
 }
 
-static PetscBool LacksSurvey(const Question *q, AIJTCUDecision *d)
+static PetscBool AIJTCULacksSurvey(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
-  return q->f->survey_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_SURVEY, 0) : PETSC_FALSE;
+  return q->f->survey_state == AIJTCU_EMPTY ? AIJTCULacksFact(d, AIJTCU_NEED_SURVEY, 0) : PETSC_FALSE;
 }
 
 /* Sampled products want panels where rows are short and their columns run, too */
-static PetscBool LacksCSR(const Question *q, AIJTCUDecision *d)
+static PetscBool AIJTCULacksCSR(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f = q->f;
 
-  if (f->csr_state == AIJTCU_EMPTY) return Lacks(d, AIJTCU_NEED_CSR, 0);
-  if (q->op == SPMM_OP_SAMPLED && f->csr_state == AIJTCU_READY && f->matrix.rows_entries && !f->matrix.panel_rows && !f->panels_sought) return Lacks(d, AIJTCU_NEED_PANELS, 0);
+  if (f->csr_state == AIJTCU_EMPTY) return AIJTCULacksFact(d, AIJTCU_NEED_CSR, 0);
+  if (q->op == SPMM_OP_SAMPLED && f->csr_state == AIJTCU_READY && f->matrix.rows_entries && !f->matrix.panel_rows && !f->panels_sought) return AIJTCULacksFact(d, AIJTCU_NEED_PANELS, 0);
   return PETSC_FALSE;
 }
 
-static PetscBool LacksVector(const Question *q, AIJTCUDecision *d)
+static PetscBool AIJTCULacksVector(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
-  return q->f->vector_state == AIJTCU_EMPTY ? Lacks(d, AIJTCU_NEED_VECTOR, 0) : PETSC_FALSE;
+  return q->f->vector_state == AIJTCU_EMPTY ? AIJTCULacksFact(d, AIJTCU_NEED_VECTOR, 0) : PETSC_FALSE;
 }
 
 /* Ask for a reordering, unless the answer is known. A search that found nothing also answers for shorter searches */
-static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt levels)
+static PetscBool AIJTCULacksOrder(const AIJTCUQuestion *q, AIJTCUDecision *d, PetscInt levels)
 {
   const AIJTCUFacts *f = q->f;
 
   if (f->order_state == AIJTCU_READY) return PETSC_FALSE;
-  if (f->order_state == AIJTCU_REFUSED && f->order_forced >= IsForced(q->o) && f->order_levels >= levels) return PETSC_FALSE;
-  return Lacks(d, AIJTCU_NEED_ORDER, levels);
+  if (f->order_state == AIJTCU_REFUSED && f->order_forced >= AIJTCUOrderIsForced(q->o) && f->order_levels >= levels) return PETSC_FALSE;
+  return AIJTCULacksFact(d, AIJTCU_NEED_ORDER, levels);
 }
 
 /*
@@ -355,28 +355,28 @@ static PetscBool LacksOrder(const Question *q, AIJTCUDecision *d, PetscInt level
    same order. Once bricks of the original matrix have won a tuning, nothing is reordered any more: otherwise bricks
    would be rebuilt from product to product.
 */
-static PetscBool WantsOrder(const Question *q, AIJTCUDecision *d)
+static PetscBool AIJTCUWantsOrder(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   if (q->op != SPMM_OP_PRODUCT || q->f->matrix.nrows != q->f->matrix.ncols) return PETSC_FALSE;
-  if (IsForced(q->o)) return PETSC_TRUE;
-  if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !IsFree(q->o) || FormatTuned(q)) return PETSC_FALSE;
-  if (LacksSurvey(q, d)) return PETSC_FALSE;
+  if (AIJTCUOrderIsForced(q->o)) return PETSC_TRUE;
+  if (q->o->reorder != MAT_AIJTCU_REORDER_AUTO || !AIJTCUPathIsFree(q->o) || AIJTCUFormatTuned(q)) return PETSC_FALSE;
+  if (AIJTCULacksSurvey(q, d)) return PETSC_FALSE;
   return (PetscBool)SpmmOrderMayHelp(&q->f->matrix);
 }
 
 /* Whether there is a reordering that the option allows. A forced one may be left from another value of the option. */
-static PetscBool OrderIsUsable(const Question *q)
+static PetscBool AIJTCUOrderIsUsable(const AIJTCUQuestion *q)
 {
-  return (PetscBool)(q->f->order_state == AIJTCU_READY && (IsForced(q->o) || q->f->order_shared >= AIJTCU_LEAST_SHARED));
+  return (PetscBool)(q->f->order_state == AIJTCU_READY && (AIJTCUOrderIsForced(q->o) || q->f->order_shared >= AIJTCU_LEAST_SHARED));
 }
 
 /* Levels of a search for a reordering that faster products make up for */
-static double MostLevels(const Question *q, double gain)
+static double AIJTCUMostLevels(const AIJTCUQuestion *q, double gain)
 {
   const double none = SpmmSecondsToReorder(&q->f->matrix, 0, q->device->device);
   const double one  = SpmmSecondsToReorder(&q->f->matrix, 1, q->device->device);
 
-  return PetscMin((Products(q) * gain - none) / (one - none), MOST_LEVELS);
+  return PetscMin((AIJTCUProductsExpected(q) * gain - none) / (one - none), MOST_LEVELS);
 }
 
 /*
@@ -384,25 +384,25 @@ static double MostLevels(const Question *q, double gain)
    with N columns each. The answer does not depend on earlier questions: a reordering that was found for other products
    counts with its full cost. The tests that need no reordering come first.
 */
-static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
+static PetscBool AIJTCUReorderingPays(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f      = q->f;
-  const PetscBool    forced = IsForced(q->o);
+  const PetscBool    forced = AIJTCUOrderIsForced(q->o);
   SpmmFacts          reordered;
   double             given, levels, gain, cost;
 
-  if (!WantsOrder(q, d) || !f->matrix.survey.strip_cols16) return PETSC_FALSE;
+  if (!AIJTCUWantsOrder(q, d) || !f->matrix.survey.strip_cols16) return PETSC_FALSE;
   if (!forced && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) return PETSC_FALSE;
-  given     = forced ? SecondsOfCSR(q) : SecondsInOrder(q); /* forced: bricks in the given order are not allowed */
+  given     = forced ? AIJTCUSecondsOfCSR(q) : AIJTCUSecondsInOrder(q); /* forced: bricks in the given order are not allowed */
   reordered = SpmmFactsReorderedAtBest(&f->matrix);
-  levels    = forced ? MOST_LEVELS : MostLevels(q, given - SecondsReordered(q, &reordered));
-  if (levels < 1 || LacksOrder(q, d, (PetscInt)levels)) return PETSC_FALSE;
-  reordered = Reordered(f);
-  if (!OrderIsUsable(q) || (!forced && !SpmmColumnsRun(&reordered.survey))) return PETSC_FALSE;
-  gain = given - SecondsReordered(q, &reordered);
+  levels    = forced ? MOST_LEVELS : AIJTCUMostLevels(q, given - AIJTCUSecondsReordered(q, &reordered));
+  if (levels < 1 || AIJTCULacksOrder(q, d, (PetscInt)levels)) return PETSC_FALSE;
+  reordered = AIJTCUFactsReordered(f);
+  if (!AIJTCUOrderIsUsable(q) || (!forced && !SpmmColumnsRun(&reordered.survey))) return PETSC_FALSE;
+  gain = given - AIJTCUSecondsReordered(q, &reordered);
   if (gain <= 0 || forced) return (PetscBool)(gain > 0);
   cost = SpmmSecondsToReorder(&f->matrix, (int32_t)f->order_found, q->device->device);
-  return (PetscBool)(f->order_found <= levels && Products(q) * gain > cost);
+  return (PetscBool)(f->order_found <= levels && AIJTCUProductsExpected(q) * gain > cost);
 }
 
 /*
@@ -410,99 +410,99 @@ static PetscBool ReorderingPays(const Question *q, AIJTCUDecision *d)
 */
 
 /*
-   Whether bricks are slower than CSR: see SavedByBricks(). Where a reordering is forced and was found, it has been
+   Whether bricks are slower than CSR: see AIJTCUSavedByBricks(). Where a reordering is forced and was found, it has been
    too slow already, and bricks of the original matrix are not allowed. Without kernels for both nothing is saved
 */
-static PetscBool WouldBeSlower(const Question *q)
+static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
 {
-  if (q->op == SPMM_OP_PRODUCT && IsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
-  return (PetscBool)(SavedByBricks(q, SecondsOfCSR(q)) <= 0);
+  if (q->op == SPMM_OP_PRODUCT && AIJTCUOrderIsForced(q->o) && q->f->order_state == AIJTCU_READY) return PETSC_TRUE;
+  return (PetscBool)(AIJTCUSavedByBricks(q, AIJTCUSecondsOfCSR(q)) <= 0);
 }
 
 /*
    Whether the CSR path makes the product by a kernel for one vector, where there is one. These kernels write all rows
    of C, so they do not add what an off-diagonal block has for a few
 */
-static PetscBool IsForVector(const Question *q, const AIJTCUDecision *d)
+static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q, const AIJTCUDecision *d)
 {
   return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
 }
 
 /* Bricks or CSR on a device, where nothing was set */
-static void DecidePathByTime(const Question *q, AIJTCUDecision *d)
+static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f     = q->f;
   const PetscInt     tuned = f->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
   PetscBool          csr, pays;
 
   /* bricks have not been faster with one column anywhere */
-  if (IsForVector(q, d) && !IsForced(q->o)) {
-    if (LacksVector(q, d)) return;
+  if (AIJTCUIsForVector(q, d) && !AIJTCUOrderIsForced(q->o)) {
+    if (AIJTCULacksVector(q, d)) return;
     if (f->vector_state == AIJTCU_READY) {
-      Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
+      AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ONE_COLUMN);
       return;
     }
   }
   if (tuned >= 0) {
-    Take(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);
+    AIJTCUTakePath(d, f->tuned[tuned].choice.path, f->tuned[tuned].choice.reason);
     return;
   }
-  if (!f->untuned && q->N && f->matrix.nrows && HasRoomForTuning(q)) {
-    (void)Lacks(d, AIJTCU_NEED_TUNING, 0);
+  if (!f->untuned && q->N && f->matrix.nrows && AIJTCUHasRoomForTuning(q)) {
+    (void)AIJTCULacksFact(d, AIJTCU_NEED_TUNING, 0);
     return;
   }
-  if (LacksCSR(q, d)) return;
+  if (AIJTCULacksCSR(q, d)) return;
   csr = (PetscBool)(f->csr_state == AIJTCU_READY);
   /* These two need no look at the columns. Such a look takes as long as some products */
   if (csr && f->matrix.rows_entries && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) {
-    Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SHORT_ROWS);
     return;
   }
-  if (csr && q->op == SPMM_OP_PRODUCT && (!f->matrix.nnz || (!IsForced(q->o) && HasTooFewEntries(q)))) {
-    Take(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
+  if (csr && q->op == SPMM_OP_PRODUCT && (!f->matrix.nnz || (!AIJTCUOrderIsForced(q->o) && AIJTCUHasTooFewEntries(q)))) {
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, f->matrix.nnz ? AIJTCU_REASON_FEW_ENTRIES : AIJTCU_REASON_NO_ENTRIES);
     return;
   }
-  if (LacksSurvey(q, d)) return;
-  pays = ReorderingPays(q, d);
+  if (AIJTCULacksSurvey(q, d)) return;
+  pays = AIJTCUReorderingPays(q, d);
   if (d->need) return;
-  if (f->survey_state == AIJTCU_REFUSED) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_SURVEY);
-  else if (!f->matrix.survey.strip_cols16) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES);
-  else if (pays) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER);
-  else if (!ColumnsSuitBricks(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
-  else if (!csr) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL);
-  else if (WouldBeSlower(q)) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER);
-  else Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);
+  if (f->survey_state == AIJTCU_REFUSED) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_SURVEY);
+  else if (!f->matrix.survey.strip_cols16) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_ENTRIES);
+  else if (pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_REORDERED_FASTER);
+  else if (!AIJTCUColumnsSuitBricks(q)) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCATTERED);
+  else if (!csr) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_NO_CSR_KERNEL);
+  else if (AIJTCUWouldBeSlower(q)) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BRICKS_SLOWER);
+  else AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_BRICKS_FASTER);
 }
 
 /* Decide by the least alpha that was set */
-static void DecidePathByAlpha(const Question *q, AIJTCUDecision *d)
+static void AIJTCUDecidePathByAlpha(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const HrpbSurvey *s = &q->f->matrix.survey;
   PetscReal         alpha;
 
-  if (LacksSurvey(q, d)) return;
+  if (AIJTCULacksSurvey(q, d)) return;
   alpha = s->strip_cols16 ? (PetscReal)s->nnz / (16 * (PetscReal)s->strip_cols16) : 0;
-  if (alpha >= q->o->threshold) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
-  else Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
+  if (alpha >= q->o->threshold) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ALPHA_HIGH);
+  else AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ALPHA_LOW);
 }
 
-static void DecidePath(const Question *q, AIJTCUDecision *d)
+static void AIJTCUDecidePath(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUOptions *o    = q->o;
   const AIJTCUFacts   *f    = q->f;
-  const PetscBool      pays = Pays(o, q->device), unset = (PetscBool)(o->threshold == (PetscReal)PETSC_DEFAULT);
+  const PetscBool      pays = AIJTCUTensorCoresPay(o, q->device), unset = (PetscBool)(o->threshold == (PetscReal)PETSC_DEFAULT);
   const PetscBool      bricks = (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO || o->path == MAT_AIJTCU_PATH_TCU);
 
-  if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
-  else if (bricks && f->on_device && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
-  else if (o->path != MAT_AIJTCU_PATH_AUTO) Take(d, o->path, AIJTCU_REASON_SET);
-  else if (unset && !f->device) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE);
-  else if (unset && !pays) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
-  else if (unset && f->bound) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BOUND);
-  else if (unset) DecidePathByTime(q, d);
-  else if (o->threshold > 1) Take(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_THRESHOLD_ABOVE_ONE);
-  else if (o->threshold <= 0) Take(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA);
-  else DecidePathByAlpha(q, d);
+  if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
+  else if (bricks && f->on_device && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
+  else if (o->path != MAT_AIJTCU_PATH_AUTO) AIJTCUTakePath(d, o->path, AIJTCU_REASON_SET);
+  else if (unset && !f->device) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE);
+  else if (unset && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
+  else if (unset && f->bound) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_BOUND);
+  else if (unset) AIJTCUDecidePathByTime(q, d);
+  else if (o->threshold > 1) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_THRESHOLD_ABOVE_ONE);
+  else if (o->threshold <= 0) AIJTCUTakePath(d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_ANY_ALPHA);
+  else AIJTCUDecidePathByAlpha(q, d);
 }
 
 /*
@@ -512,7 +512,7 @@ static void DecidePath(const Question *q, AIJTCUDecision *d)
 PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, const AIJTCUDeviceFacts *device)
 {
   if (o->threshold != (PetscReal)PETSC_DEFAULT) return o->threshold;
-  return of_device && Pays(o, device) ? 0 : THRESHOLD_NEVER;
+  return of_device && AIJTCUTensorCoresPay(o, device) ? 0 : THRESHOLD_NEVER;
 }
 
 /*
@@ -520,26 +520,26 @@ PetscReal AIJTCUThresholdInForce(const AIJTCUOptions *o, PetscBool of_device, co
 */
 
 /* Whether the bricks of a decision exist */
-static PetscBool HasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
+static PetscBool AIJTCUHasBricks(const AIJTCUFacts *f, const AIJTCUDecision *d)
 {
   if (f->bricks_state != AIJTCU_READY || f->bricks_reordered != d->reordered) return PETSC_FALSE;
   return AIJTCUFormatsEqual(&d->format, &f->bricks_format);
 }
 
 /* Decide for bricks: of which matrix, and in which format */
-static void DecideBricks(const Question *q, AIJTCUDecision *d)
+static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const AIJTCUFacts *f     = q->f;
-  const HrpbParams  *tuned = FormatTuned(q);
+  const HrpbParams  *tuned = AIJTCUFormatTuned(q);
   SpmmFacts          facts = f->matrix;
 
-  if (f->on_device && !Pays(q->o, q->device)) return; /* the path was decided while the matrix was bound to the host */
+  if (f->on_device && !AIJTCUTensorCoresPay(q->o, q->device)) return; /* the path was decided while the matrix was bound to the host */
   if (f->on_device) {
-    d->reordered = WantsOrder(q, d);
-    if (d->need || (d->reordered && IsForced(q->o) && LacksOrder(q, d, MOST_LEVELS))) return;
+    d->reordered = AIJTCUWantsOrder(q, d);
+    if (d->need || (d->reordered && AIJTCUOrderIsForced(q->o) && AIJTCULacksOrder(q, d, MOST_LEVELS))) return;
     /* where the model decides, the search went as far as pays when the model was asked */
-    d->reordered = (PetscBool)(d->reordered && OrderIsUsable(q));
-    if (d->reordered) facts = Reordered(f);
+    d->reordered = (PetscBool)(d->reordered && AIJTCUOrderIsUsable(q));
+    if (d->reordered) facts = AIJTCUFactsReordered(f);
   }
   /* a sampled product takes the bricks that are there, so that products and it do not build theirs in turn */
   if (q->op == SPMM_OP_SAMPLED && f->bricks_state == AIJTCU_READY) {
@@ -547,49 +547,49 @@ static void DecideBricks(const Question *q, AIJTCUDecision *d)
     d->format = f->bricks_format;
   } else if (q->o->format.brick_rows || !f->on_device) d->format = AIJTCUFormatSet(q->o);
   else if (tuned) d->format = *tuned;
-  else if (!d->reordered && LacksSurvey(q, d)) return;
-  else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : SuitableFormat(q, &facts);
-  if (HasBricks(f, d)) { /* the size of their blocks is known */
+  else if (!d->reordered && AIJTCULacksSurvey(q, d)) return;
+  else d->format = d->reordered ? SpmmBrickFormatReordered(&facts) : AIJTCUSuitableFormat(q, &facts);
+  if (AIJTCUHasBricks(f, d)) { /* the size of their blocks is known */
     facts.max_pattern = f->bricks_max_pattern;
     facts.max_values  = f->bricks_max_values;
   }
-  d->kernel = KernelFor(q, SPMM_BRICKS, (PetscBool)!f->on_device, &facts, &d->format);
+  d->kernel = AIJTCUKernelFor(q, SPMM_BRICKS, (PetscBool)!f->on_device, &facts, &d->format);
 }
 
-static void DecideRest(const Question *q, AIJTCUDecision *d)
+static void AIJTCUDecideRest(const AIJTCUQuestion *q, AIJTCUDecision *d)
 {
   const PetscBool csr = (PetscBool)(d->path == MAT_AIJTCU_PATH_CSR && q->f->on_device);
 
-  if (d->path == MAT_AIJTCU_PATH_TCU) DecideBricks(q, d);
-  if (csr && IsForVector(q, d)) {
-    const Question vector = {SPMM_OP_VECTOR, q->N, q->o, q->f, q->device};
+  if (d->path == MAT_AIJTCU_PATH_TCU) AIJTCUDecideBricks(q, d);
+  if (csr && AIJTCUIsForVector(q, d)) {
+    const AIJTCUQuestion vector = {SPMM_OP_VECTOR, q->N, q->o, q->f, q->device};
 
-    if (LacksVector(q, d)) return;
-    if (q->f->vector_state == AIJTCU_READY) d->kernel = KernelFor(&vector, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
+    if (AIJTCULacksVector(q, d)) return;
+    if (q->f->vector_state == AIJTCU_READY) d->kernel = AIJTCUKernelFor(&vector, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
     if (d->kernel) return;
   }
-  if (!csr || LacksCSR(q, d) || q->f->csr_state != AIJTCU_READY) return;
-  d->kernel = KernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
+  if (!csr || AIJTCULacksCSR(q, d) || q->f->csr_state != AIJTCU_READY) return;
+  d->kernel = AIJTCUKernelFor(q, SPMM_CSR, PETSC_FALSE, &q->f->matrix, NULL);
 }
 
 /* Decide how a product with N columns is made */
 AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
 {
-  const Question q = {op, N, o, f, device};
+  const AIJTCUQuestion q = {op, N, o, f, device};
   AIJTCUDecision d = {.op = op, .N = N};
 
-  DecidePath(&q, &d);
-  if (!d.need) DecideRest(&q, &d);
+  AIJTCUDecidePath(&q, &d);
+  if (!d.need) AIJTCUDecideRest(&q, &d);
   return d;
 }
 
 /* The same with a path that was decided before, perhaps from other facts: a product that is set up keeps its path */
 AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  const Question q = {before->op, before->N, o, f, device};
+  const AIJTCUQuestion q = {before->op, before->N, o, f, device};
   AIJTCUDecision d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason, .adds = before->adds};
 
-  DecideRest(&q, &d);
+  AIJTCUDecideRest(&q, &d);
   return d;
 }
 
@@ -601,7 +601,7 @@ AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions 
 PetscBool AIJTCUFusedPays(const AIJTCUDecision *sampled, const SpmmOperands *operands, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   const PetscInt          N = (PetscInt)operands->N;
-  const Question          first = {SPMM_OP_SAMPLED, sampled->N, o, f, device}, second = {SPMM_OP_PRODUCT, N, o, f, device}, both = {SPMM_OP_FUSED, sampled->N + N, o, f, device};
+  const AIJTCUQuestion          first = {SPMM_OP_SAMPLED, sampled->N, o, f, device}, second = {SPMM_OP_PRODUCT, N, o, f, device}, both = {SPMM_OP_FUSED, sampled->N + N, o, f, device};
   const SpmmKernel       *fused;
   const SpmmSampledTimes *t;
   double                  pass, one, other;
@@ -612,8 +612,8 @@ PetscBool AIJTCUFusedPays(const AIJTCUDecision *sampled, const SpmmOperands *ope
   if (sampled->reason != AIJTCU_REASON_BRICKS_FASTER) return PETSC_TRUE; /* bricks are set */
   t     = &device->device->model->sampled;
   pass  = 1e-12 * t->entry * (double)f->matrix.nnz;
-  one   = SecondsOf(&both, fused, &sampled->format) * (operands->softmax ? t->fused_softmax / t->fused : 1);
-  other = SecondsOfBricks(&first) + PetscMin(SecondsOfCSR(&second), SecondsOfBricks(&second) + pass) + (operands->softmax ? pass : 0);
+  one   = AIJTCUSecondsOf(&both, fused, &sampled->format) * (operands->softmax ? t->fused_softmax / t->fused : 1);
+  other = AIJTCUSecondsOfBricks(&first) + PetscMin(AIJTCUSecondsOfCSR(&second), AIJTCUSecondsOfBricks(&second) + pass) + (operands->softmax ? pass : 0);
   return (PetscBool)(one < other);
 }
 
@@ -625,7 +625,7 @@ AIJTCUDecision AIJTCUDecideToAdd(SpmmOp op, const AIJTCUOptions *o, PetscInt N)
 {
   AIJTCUDecision d = {.op = op, .N = N, .adds = PETSC_TRUE};
 
-  if (o->path == MAT_AIJTCU_PATH_TCU) Take(&d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
-  else Take(&d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
+  if (o->path == MAT_AIJTCU_PATH_TCU) AIJTCUTakePath(&d, MAT_AIJTCU_PATH_TCU, AIJTCU_REASON_SET);
+  else AIJTCUTakePath(&d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_ADDS);
   return d;
 }

@@ -169,7 +169,7 @@ static PetscErrorCode AIJTCUMultBlocks(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMult_OnDevice(Mat A, const Vec v[])
+static PetscErrorCode AIJTCUMultOnDevice(Mat A, const Vec v[])
 {
   PetscBool done;
 
@@ -179,7 +179,7 @@ static PetscErrorCode MatMult_OnDevice(Mat A, const Vec v[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMultAdd_OnDevice(Mat A, const Vec v[])
+static PetscErrorCode AIJTCUMultAddOnDevice(Mat A, const Vec v[])
 {
   PetscBool done;
 
@@ -195,7 +195,7 @@ PetscErrorCode MatMult_AIJTCU(Mat A, Vec x, Vec y)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMultBlocks(A));
-  PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, MatMult_OnDevice));
+  PetscCall(AIJTCUCallWithVecs(A, 1, 2, v, AIJTCUMultOnDevice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +205,7 @@ PetscErrorCode MatMultAdd_AIJTCU(Mat A, Vec x, Vec y, Vec z)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUMultBlocks(A));
-  PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, MatMultAdd_OnDevice));
+  PetscCall(AIJTCUCallWithVecs(A, 2, 3, v, AIJTCUMultAddOnDevice));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,10 +15,10 @@ typedef struct {
   PetscInt     N;
   PetscBool    sums; /* they are made: G = A B. Otherwise C += A G */
   PetscBool    host;
-} Ghosts;
+} AIJTCUGhosts;
 
 /* On the host, where C or B is brought if need be */
-static PetscErrorCode OnHost(const Ghosts *g, const AIJTCUPlan *plan, const AIJTCUDecision *d, PetscScalar *ghosts, HrpbError *err)
+static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, const AIJTCUPlan *plan, const AIJTCUDecision *d, PetscScalar *ghosts, HrpbError *err)
 {
   SpmmOperands       o = {.N = g->N};
   const PetscScalar *b;
@@ -48,7 +48,7 @@ static PetscErrorCode OnHost(const Ghosts *g, const AIJTCUPlan *plan, const AIJT
 }
 
 /* As decided, if possible */
-static PetscErrorCode Multiply(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, HrpbError *err)
+static PetscErrorCode AIJTCUGhostsMultiply(const AIJTCUGhosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, HrpbError *err)
 {
   const PetscBool tcu = (PetscBool)(d->path == MAT_AIJTCU_PATH_TCU);
   PetscBool       usable;
@@ -62,7 +62,7 @@ static PetscErrorCode Multiply(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDecision
     const HrpbError why = tcu ? plan->bricks.why : plan->csr.why;
 
     *err = why && !usable ? why : HRPB_ERR_UNSUPPORTED;
-  } else if (g->host) PetscCall(OnHost(g, plan, d, g->ghosts, err));
+  } else if (g->host) PetscCall(AIJTCUGhostsOnHost(g, plan, d, g->ghosts, err));
   #if AIJTCU_HAVE_DEVICE
   else if (g->sums) PetscCall(AIJTCUDeviceToRows(g->A, plan, d, g->dense, g->ghosts, err));
   else PetscCall(AIJTCUDeviceAdd(g->A, plan, d, g->ghosts, g->N, g->dense, err));
@@ -79,7 +79,7 @@ static PetscErrorCode Multiply(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDecision
 
   #if AIJTCU_HAVE_DEVICE
 /* The same where there is no memory for it on the device */
-static PetscErrorCode MultiplyAnyway(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, HrpbError *err)
+static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, HrpbError *err)
 {
   PetscScalar   *ghosts;
   PetscErrorCode ierr;
@@ -88,7 +88,7 @@ static PetscErrorCode MultiplyAnyway(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDe
   PetscCall(PetscInfo(g->A, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
   if (g->sums) PetscCall(PetscMalloc1((size_t)h->nghosts * (size_t)g->N, &ghosts));
   else PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_ROWS, g->N, &ghosts));
-  ierr = OnHost(g, plan, d, ghosts, err);
+  ierr = AIJTCUGhostsOnHost(g, plan, d, ghosts, err);
   if (!ierr && !*err && g->sums) ierr = AIJTCUHaloDeviceSetSums(h, g->N, ghosts);
   PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
@@ -98,7 +98,7 @@ static PetscErrorCode MultiplyAnyway(const Ghosts *g, AIJTCUPlan *plan, AIJTCUDe
   #endif
 
 /* By the path that is decided for it. After an error that is no error of PETSc C is as it was */
-static PetscErrorCode Run(const Ghosts *g, const AIJTCUHalo *h)
+static PetscErrorCode AIJTCUGhostsRun(const AIJTCUGhosts *g, const AIJTCUHalo *h)
 {
   AIJTCUPlan    *plan;
   AIJTCUDecision d;
@@ -109,14 +109,14 @@ static PetscErrorCode Run(const Ghosts *g, const AIJTCUHalo *h)
   d = AIJTCUDecideToAdd(SPMM_OP_PRODUCT, AIJTCUGetOptions(plan), PetscMax(g->N, AIJTCUDecideColumns));
   PetscCall(AIJTCURecordChoice(g->A, d.N, d.path, AIJTCUReasons[d.reason]));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_OffDiagonal, g->A, g->dense, 0, 0));
-  PetscCall(Multiply(g, plan, &d, &err));
+  PetscCall(AIJTCUGhostsMultiply(g, plan, &d, &err));
   if (err && d.path == MAT_AIJTCU_PATH_TCU) {
     PetscCall(PetscInfo(g->A, "aijtcu: no product on the tcu path, the CSR path instead: %s\n", HrpbErrorString(err)));
     d.path = MAT_AIJTCU_PATH_CSR;
-    PetscCall(Multiply(g, plan, &d, &err));
+    PetscCall(AIJTCUGhostsMultiply(g, plan, &d, &err));
   }
   #if AIJTCU_HAVE_DEVICE
-  if (err && !g->host) PetscCall(MultiplyAnyway(g, plan, &d, h, &err));
+  if (err && !g->host) PetscCall(AIJTCUGhostsMultiplyAnyway(g, plan, &d, h, &err));
   #else
   (void)h;
   #endif
@@ -125,7 +125,7 @@ static PetscErrorCode Run(const Ghosts *g, const AIJTCUHalo *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CheckBlock(Mat block, const AIJTCUHalo *h)
+static PetscErrorCode AIJTCUGhostsCheckBlock(Mat block, const AIJTCUHalo *h)
 {
   PetscFunctionBegin;
   PetscCheck(block->cmap->n == h->nghosts, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
@@ -138,28 +138,28 @@ PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, Mat C)
 {
   const AIJTCUHaloSide *s    = &h->side[AIJTCU_HALO_GHOSTS];
   const PetscBool       host = (PetscBool)(h->place == AIJTCU_HALO_HOST);
-  const Ghosts          g    = {.A = block, .dense = C, .ghosts = host ? s->buffer : s->device, .N = C->cmap->n, .host = host};
+  const AIJTCUGhosts    g    = {.A = block, .dense = C, .ghosts = host ? s->buffer : s->device, .N = C->cmap->n, .host = host};
 
   PetscFunctionBegin;
-  PetscCall(CheckBlock(block, h));
-  if (h->nghosts && g.N) PetscCall(Run(&g, h));
+  PetscCall(AIJTCUGhostsCheckBlock(block, h));
+  if (h->nghosts && g.N) PetscCall(AIJTCUGhostsRun(&g, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* G = A_o^T B, sums for the ghosts of the halo */
 PetscErrorCode AIJTCUSumGhosts(Mat block, AIJTCUHalo *h, Mat B)
 {
-  Ghosts      g = {.dense = B, .N = B->cmap->n, .sums = PETSC_TRUE, .host = (PetscBool)(h->place == AIJTCU_HALO_HOST)};
-  AIJTCUPlan *plan;
+  AIJTCUGhosts g = {.dense = B, .N = B->cmap->n, .sums = PETSC_TRUE, .host = (PetscBool)(h->place == AIJTCU_HALO_HOST)};
+  AIJTCUPlan  *plan;
 
   PetscFunctionBegin;
-  PetscCall(CheckBlock(block, h));
+  PetscCall(AIJTCUGhostsCheckBlock(block, h));
   if (!h->nghosts || !g.N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUHaloSums(h, &g.ghosts));
   PetscCall(AIJTCUGetPlan(block, &plan));
   PetscCall(AIJTCUPlanTransposed(block, plan, &g.A));
   PetscCheck(g.A, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory for the transpose of an off-diagonal block");
-  PetscCall(Run(&g, h));
+  PetscCall(AIJTCUGhostsRun(&g, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -163,12 +163,12 @@ typedef struct {
   Mat         A;
   AIJTCUHalo *halo;
   PetscBool   transposed;
-} Product;
+} AIJTCUProductMPI;
 
 /* A piece of N columns. Without B and C, after an error, this process only keeps its part of the exchange */
-static PetscErrorCode AIJTCUMultiplyPiece(void *ctx, PetscInt N, Mat B, Mat C)
+static PetscErrorCode AIJTCUProductMPIPiece(void *ctx, PetscInt N, Mat B, Mat C)
 {
-  const Product *p = (const Product *)ctx;
+  const AIJTCUProductMPI *p = (const AIJTCUProductMPI *)ctx;
 
   PetscFunctionBegin;
   if (!B) PetscCall(AIJTCUHaloEnd(p->A, p->halo, p->transposed ? AIJTCU_HALO_GHOSTS : AIJTCU_HALO_ROWS, N));
@@ -180,13 +180,13 @@ static PetscErrorCode AIJTCUMultiplyPiece(void *ctx, PetscInt N, Mat B, Mat C)
 /* Make the product, where that is possible on all processes */
 static PetscErrorCode AIJTCUMultiplyInPieces(Mat A, AIJTCUHalo *h, PetscBool transposed, Mat B, Mat C, PetscBool *done)
 {
-  Product        product = {A, h, transposed};
-  AIJTCUPieces   pieces;
-  PetscErrorCode ierr;
+  AIJTCUProductMPI product = {A, h, transposed};
+  AIJTCUPieces     pieces;
+  PetscErrorCode   ierr;
 
   PetscFunctionBegin;
   ierr = AIJTCUPiecesBegin(A, h, B, C, &pieces, done);
-  if (!ierr && *done) ierr = AIJTCUPiecesCall(&pieces, AIJTCUMultiplyPiece, &product);
+  if (!ierr && *done) ierr = AIJTCUPiecesCall(&pieces, AIJTCUProductMPIPiece, &product);
   AIJTCUPiecesEnd(&pieces);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

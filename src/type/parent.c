@@ -33,14 +33,14 @@ static PetscErrorCode AIJTCUCreateAttached(Mat A, AIJTCUKind kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreate_SeqAIJCUSPARSE_Attached(Mat A)
+static PetscErrorCode MatCreate_SeqAIJCUSPARSE_AIJTCU(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUCreateAttached(A, AIJTCU_KIND_SEQ));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreate_MPIAIJCUSPARSE_Attached(Mat A)
+static PetscErrorCode MatCreate_MPIAIJCUSPARSE_AIJTCU(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUCreateAttached(A, AIJTCU_KIND_MPI));
@@ -59,13 +59,13 @@ PetscErrorCode AIJTCUParentsSetUp(PetscBool attach)
       CreateFn found;
 
       PetscCall(PetscFunctionListFind(MatList, names[kind][device], &found));
-      if (found != MatCreate_SeqAIJCUSPARSE_Attached && found != MatCreate_MPIAIJCUSPARSE_Attached) create[kind][device] = found;
+      if (found != MatCreate_SeqAIJCUSPARSE_AIJTCU && found != MatCreate_MPIAIJCUSPARSE_AIJTCU) create[kind][device] = found;
     }
   }
   if (!attach) PetscFunctionReturn(PETSC_SUCCESS);
   if (create[AIJTCU_KIND_SEQ][1] && create[AIJTCU_KIND_MPI][1]) {
-    PetscCall(MatRegister(MATSEQAIJCUSPARSE, MatCreate_SeqAIJCUSPARSE_Attached));
-    PetscCall(MatRegister(MATMPIAIJCUSPARSE, MatCreate_MPIAIJCUSPARSE_Attached));
+    PetscCall(MatRegister(MATSEQAIJCUSPARSE, MatCreate_SeqAIJCUSPARSE_AIJTCU));
+    PetscCall(MatRegister(MATMPIAIJCUSPARSE, MatCreate_MPIAIJCUSPARSE_AIJTCU));
   } else PetscCall(PetscInfo(NULL, "-mat_aijtcu_attach does nothing: this PETSc has no %s (it is configured without CUDA)\n", MATAIJCUSPARSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
