@@ -11,10 +11,10 @@ static const SpmmModel h100 = {
   .name      = "h100",
   .device    = "H100",
 #if defined(HRPB_USE_SINGLE)
-  .source    = "test/results/bench-single-h100.csv, test/results/real-single-h100.csv",
+  .source    = "test/results/h100-single.csv",
   .commit    = "1ca49da",
 #else
-  .source    = "test/results/bench-double-h100.csv, test/results/real-double-h100.csv",
+  .source    = "test/results/h100-double.csv",
   .commit    = "6ff261d",
 #endif
   .cc        = 90,
