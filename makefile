@@ -121,7 +121,7 @@ new    = $@.$$$$
 whole  = { $(1) && mv $(new) $@ || { rm -f $(new); exit 1; }; }
 # The same rule for an object, with the list of the headers that were read
 DEPEND   = -MMD -MP -MT $@ -MF $(new).d
-compiled = { $(1) -o $(new) && mv $(new).d $(@:.o=.d) && mv $(new) $@ || { rm -f $(new) $(new).d; exit 1; }; }
+compiled = { $(1) $(DEPEND) -o $(new) && mv $(new).d $(@:.o=.d) && mv $(new) $@ || { rm -f $(new) $(new).d; exit 1; }; }
 # Prints a short line for each command. It goes to stderr, because stdout is for make env
 ifneq ($(V),1)
 short = @printf '%9s %s\n' $(1) $(subst $(BUILD)/,,$@) >&2;
@@ -132,13 +132,27 @@ INCLUDE         := -I$(CURDIR)/include -I$(CURDIR)/kernels
 EXAMPLE_INCLUDE := $(patsubst %,-I$(CURDIR)/%,$(sort $(dir $(EXAMPLE_SRC)))) $(SLEPC_INCLUDE)
 EXAMPLE_LIBS    := -Wl,-rpath,$(BUILD)/lib $(SLEPC_LIB) $(PETSC_LIB) -lz
 COMPILE_FLAGS    = $(PCC_FLAGS) $(CFLAGS) $(WARNINGS) $(INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
-COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS) $(DEPEND)
-COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS) $(DEPEND)
+COMPILE          = $(CC) -c -fPIC -fvisibility=hidden $(COMPILE_FLAGS)
+COMPILE_CUDA     = $(CUDAC) -c $(CUDAC_FLAGS) $(CUDAFLAGS) -Xcompiler -fPIC,-fvisibility=hidden,-Wall $(INCLUDE) $(HRPB_FLAGS)
 COMPILE_NO_GPU   = $(CUDAC) -cubin $(shell sed 's/-gencode [^ ]*//g' <<<'$(CUDAC_FLAGS)') $(INCLUDE)
-COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels test/device) $(HRPB_FLAGS) $(DEPEND)
+COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w $(EMULATED_SANITIZE) -include cuda_runtime.h -I$(CURDIR)/test/emulator $(addprefix -I$(EMULATED)/,kernels test/device) $(HRPB_FLAGS)
+COMPILE_SANITIZED = $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
 LINK             = $(CLINKER) -Wl,--as-needed
 LINK_SANITIZED   = $(CC) $(SANITIZE) -Wl,--as-needed
 LIBRARY_FLAGS    = -Wl,--no-undefined -Wl,-z,lazy -Wl,-soname,$(@F)
+
+# Objects are made anew when the command that makes them is another one, such as with another PETSc. The library and the
+# kernels need no SLEPc, so another SLEPC_DIR leaves them as they are. A tree may move
+command = $(BUILD)/$(1).command
+COMMANDS := $(foreach kind,library examples cuda sanitize emulated,$(call command,$(kind)))
+$(call command,library):  commanded = $(COMPILE)
+$(call command,examples): commanded = $(COMPILE)
+$(call command,examples): private INCLUDE += $(EXAMPLE_INCLUDE)
+$(call command,cuda):     commanded = $(COMPILE_CUDA)
+$(call command,sanitize): commanded = $(COMPILE_SANITIZED)
+$(call command,emulated): commanded = $(COMPILE_EMULATED)
+$(COMMANDS): FORCE
+	@echo '$(subst ','\'',$(subst $(CURDIR),.,$(commanded)))' >$(new); if cmp -s $(new) $@; then rm $(new); else [ -e $@ ] || touch -d @0 $(new); mv $(new) $@; fi
 
 all: $(LIBRARY)
 
@@ -167,18 +181,19 @@ $(BUILD)/fuzz/%:
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK_SANITIZED) -o $(new) $^ $(PETSC_LIB) -lz -lm)
 
-$(BUILD)/sanitize/%.o: %.c $(BUILD)/config.mk makefile
+$(BUILD)/sanitize/%.o: %.c $(call command,sanitize)
 	@mkdir -p $(@D)
-	$(call short,SANITIZE) $(call compiled,$(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS) $(DEPEND) $<)
+	$(call short,SANITIZE) $(call compiled,$(COMPILE_SANITIZED) $<)
 -include $(wildcard $(BUILD)/sanitize/*/*.d $(BUILD)/sanitize/*/*/*.d)
 
-$(BUILD)/obj/%.o: %.c $(BUILD)/config.mk makefile
+$(BUILD)/obj/%.o: %.c $(call command,library)
 	@mkdir -p $(@D)
 	$(call short,CC) $(call compiled,$(COMPILE) $<)
-$(BUILD)/obj/%.cu.o: %.cu $(BUILD)/config.mk makefile
+$(BUILD)/obj/%.cu.o: %.cu $(call command,cuda)
 	@mkdir -p $(@D)
 	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
-$(BUILD)/obj/examples/%.o: INCLUDE += $(EXAMPLE_INCLUDE)
+$(BUILD)/obj/examples/%.o: private INCLUDE += $(EXAMPLE_INCLUDE)
+$(filter-out %.cu.o,$(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC))): $(call command,examples)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
 -include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_TEST_SRC)))
 
@@ -188,10 +203,10 @@ $(EMULATED)/%.h: %.h
 $(EMULATED)/%: % test/emulator/translate
 	@mkdir -p $(@D); $(call whole,test/emulator/translate $< $(new))
 define emulated_for
-$(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(BUILD)/config.mk makefile | $(EMULATED_TEXT) need-cxx
+$(EMULATED)/$(1)/obj/%.o: $(EMULATED)/%.cu $(call command,emulated) | $(EMULATED_TEXT) need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
-$(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(BUILD)/config.mk makefile | need-cxx
+$(EMULATED)/$(1)/obj/emulator.o: test/emulator/emulator.cpp $(call command,emulated) | need-cxx
 	@mkdir -p $$(@D)
 	$$(call short,EMULATED) $$(call compiled,$$(COMPILE_EMULATED) -DEMULATED_ARCH=$(1) $$<)
 $(filter $(EMULATED)/$(1)/%,$(EMULATED_TESTS)): $(EMULATED)/$(1)/%: $(EMULATED)/$(1)/obj/test/device/%.o $(patsubst %.cu,$(EMULATED)/$(1)/obj/%.o,$(wildcard kernels/*/*.cu)) $(EMULATED)/$(1)/obj/emulator.o $(LIBHRPB)
