@@ -7,12 +7,11 @@
 */
 #pragma once
 
-#include "../aijtcuimpl.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/kspimpl.h>
   #include <petsc/private/pcimpl.h>
-  #include "block.h"
 
 /* Which scalars of a solve are whose: a method's own begin at AIJTCU_SCALARS_OWN */
 enum {

@@ -10,7 +10,7 @@
    factor with 64-bit indices, and a block of one column: cusparseSpSV_solve() takes half as long as
    cusparseSpSM_solve() for it. The log says so.
 */
-#include "block.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK && AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>

@@ -5,7 +5,7 @@
 
    PETSc's creators are wrapped. How many subdomains there are is known after each set-up.
 */
-#include "block.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcimpl.h>

@@ -9,7 +9,7 @@
    diagonal were inverted, to vectors with a one in every bs-th row. That is done when a block comes for the first time,
    and kept until the next set-up.
 */
-#include "block.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcimpl.h>

@@ -20,7 +20,7 @@
    KSPRICHARDSON has PCMG iterate by itself, and goes column by column where there is nothing for blocks. Where block
    solves are taken there is: PCApplyRichardson_MG() with these cycles and the Frobenius norm.
 */
-#include "block.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petsc/private/pcmgimpl.h>

@@ -1,7 +1,7 @@
 /*
    How our creator of a preconditioner comes into PETSc's list when the library is loaded. It calls PETSc's creator.
 */
-#include "block.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
 /* Let ours create preconditioners of a type, and keep the original. Nothing happens if ours does already */

@@ -5,7 +5,7 @@
    blocks. Each function takes the arrays of its blocks, calls one kernel, and gives them back, also after an error. On
    a device the small copies between scalars and the host go through page-locked memory.
 */
-#include "block.h"
+#include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
   #include <petscblaslapack.h>

@@ -1,7 +1,7 @@
 /*
    What each process of a parallel matrix does by itself, and all then go on with, or none.
 */
-#include "../aijtcuimpl.h"
+#include "common.h"
 
 /*
    Whether all processes say so. An error of one is an error of all: nobody waits for one that has returned. all may be

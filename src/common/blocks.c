@@ -1,7 +1,7 @@
 /*
    The sequential matrices that a matrix consists of on a process.
 */
-#include "../aijtcuimpl.h"
+#include "common.h"
 
 /*
    The local blocks of the aij matrix A: the diagonal one, and the off-diagonal one with its columns or NULL. A

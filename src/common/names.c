@@ -2,7 +2,7 @@
    Names that all files may use: of options' values, of log events, and of what is set for the whole program.
    register.c gives them their values.
 */
-#include "../aijtcuimpl.h"
+#include "common.h"
 
 PetscLogEvent MAT_AIJTCU_Analyse, MAT_AIJTCU_Reorder, MAT_AIJTCU_Tune, MAT_AIJTCU_Build, MAT_AIJTCU_Refresh, MAT_AIJTCU_Tcu, MAT_AIJTCU_CSR, MAT_AIJTCU_CuSPARSE, MAT_AIJTCU_Sampled, MAT_AIJTCU_Pack, MAT_AIJTCU_Exchange, MAT_AIJTCU_OffDiagonal;
 

@@ -1,7 +1,7 @@
 /*
    Checks the value of an option before PETSc reads it.
 */
-#include "../aijtcuimpl.h"
+#include "common.h"
 
 /* What PETSc reads as PETSC_DEFAULT */
 static PetscErrorCode AIJTCUOptionIsDefault(const char word[], PetscBool *is)
@@ -18,7 +18,7 @@ static PetscErrorCode AIJTCUOptionIsDefault(const char word[], PetscBool *is)
    name for any. text says which values are allowed.
 */
 PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObject, AIJTCUOptionKind kind, const char name[],
-                                 const char text[])
+  const char text[])
 {
   const char *const kinds[]    = {"a name", "a whole number", "a number", "true or false (yes or no, on or off, 1 or 0)"};
   const char *const logicals[] = {"", "true", "yes", "on", "1", "false", "no", "off", "0"};
@@ -51,6 +51,6 @@ PetscErrorCode AIJTCUCheckOption(MPI_Comm comm, PetscOptionItems PetscOptionsObj
     break;
   }
   PetscCheck(good, comm, PETSC_ERR_ARG_OUTOFRANGE, "-%s%s must be %s, not '%s': %s",
-             PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
+    PetscOptionsObject->prefix ? PetscOptionsObject->prefix : "", name + 1, kinds[kind], word, text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

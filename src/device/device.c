@@ -1,7 +1,8 @@
 /*
    Products on a GPU: from PETSc's device CSR and dense matrices to the kernels and back.
 */
-#include "../aijtcuimpl.h"
+#include "device.h"
+#include "../plan/plan.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>

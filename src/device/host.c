@@ -1,7 +1,30 @@
 /*
    Products on the host: from PETSc's arrays to the kernels there. device.c has those on a GPU.
 */
-#include "../aijtcuimpl.h"
+#include "device.h"
+#include "../plan/plan.h"
+
+/* The host's row pointers and columns of the sequential matrix A */
+PetscErrorCode AIJTCUHostGetCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
+{
+  PetscInt  nrows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row access to a matrix of type %s", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHostRestoreCSR(Mat A, const PetscInt **rowptr, const PetscInt **colidx)
+{
+  PetscInt  nrows;
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &nrows, rowptr, colidx, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 #if AIJTCU_HAVE_BRICKS
 /* A product of the sequential matrix A on the host, with its bricks if the decision has them, else with CSR */

@@ -10,7 +10,8 @@
    runs. So new values of A, of B and of C need no new graph. If a schedule or bricks are built again, their numbers or
    addresses differ, and there is a new graph. If they are the same, the old graph is right.
 */
-#include "../aijtcuimpl.h"
+#include "device.h"
+#include "../plan/plan.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>

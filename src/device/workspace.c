@@ -7,7 +7,7 @@
    nobody destroys it. To record an event and wait for it takes the host half a microsecond. The buffer grows to what
    the largest product asked for, up to a cap. It goes when the last plan on the device does.
 */
-#include "../aijtcuimpl.h"
+#include "device.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -38,16 +38,6 @@ PetscErrorCode AIJTCUCheckDevice(HrpbError err)
   PetscFunctionBegin;
   PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Take away an error of a call whose result nobody uses, so that the next query does not report it. An error of
-   earlier work shows again in the next call.
-*/
-PetscBool AIJTCUForgetError(int err)
-{
-  if (err != cudaSuccess) (void)cudaGetLastError();
-  return (PetscBool)(err != cudaSuccess);
 }
 
 static void AIJTCUTransfersFree(AIJTCUTransfers *t)

@@ -1,20 +1,21 @@
 /*
    The halo of a parallel matrix: its graph, its buffers, and what goes into them. haloengine.c sends.
 */
-#include "../aijtcuimpl.h"
+#include "haloimpl.h"
+#include "../device/device.h"
 #include <halo/halo.h>
 
 #if AIJTCU_HAVE_HALO
 
 /* Whether there are kernels for what a matrix on a device needs. All processes have one or none has */
-static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supports)
+static PetscErrorCode AIJTCUHaloSupports(PetscBool device, PetscBool *supports)
 {
   PetscFunctionBegin;
   *supports = PETSC_TRUE;
   #if AIJTCU_HAVE_DEVICE
-  if (plan->device) PetscCall(AIJTCUDeviceRuns(supports));
+  if (device) PetscCall(AIJTCUDeviceRuns(supports));
   #else
-  (void)plan;
+  (void)device;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -23,7 +24,7 @@ static PetscErrorCode AIJTCUHaloSupports(const AIJTCUPlan *plan, PetscBool *supp
    Find who needs which rows. The columns of the off-diagonal block are ghosts. They ascend, so those of one process
    are neighbours, and a message of its is received where it belongs.
 */
-static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *h, PetscBool *usable)
+static PetscErrorCode AIJTCUHaloFind(Mat A, PetscBool device, AIJTCUHalo *h, PetscBool *usable)
 {
   AIJTCUHaloSide *rows = &h->side[AIJTCU_HALO_ROWS], *others = &h->side[AIJTCU_HALO_GHOSTS];
   Mat             block;
@@ -32,7 +33,7 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  ierr = AIJTCUHaloSupports(plan, &here);
+  ierr = AIJTCUHaloSupports(device, &here);
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &block, &ghosts));
   h->nlocal  = A->cmap->n;
   h->nghosts = block->cmap->n;
@@ -52,25 +53,7 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloCreate(Mat A, const AIJTCUPlan *plan, AIJTCUHalo *h)
-{
-  PetscBool usable;
-
-  PetscFunctionBegin;
-  AIJTCUHaloDestroy(h);
-  PetscCall(AIJTCUHaloFind(A, plan, h, &usable));
-  h->state = usable ? AIJTCU_READY : AIJTCU_REFUSED;
-  if (usable) {
-    PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]),
-      h->side[AIJTCU_HALO_ROWS].n, h->nghosts, h->side[AIJTCU_HALO_GHOSTS].n));
-  } else {
-    PetscCall(PetscInfo(A, "aijtcu: no halo, the parent's product instead: on some process there are no kernels for the device, or columns of the "
-                           "off-diagonal block do not ascend\n"));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Collective where processes have lent each other memory */
+/* Collective where processes read from each other's devices */
 static void AIJTCUHaloFree(AIJTCUHalo *h)
 {
   h->width = 0;
@@ -86,6 +69,39 @@ static void AIJTCUHaloFree(AIJTCUHalo *h)
   }
 }
 
+/* Errors of what goes away are not looked at: the rest of the plan must go, too */
+static void AIJTCUHaloReset(AIJTCUHalo *h)
+{
+  AIJTCUHaloTargets *t = &h->targets;
+
+  AIJTCUHaloFree(h);
+  #if AIJTCU_HAVE_DEVICE
+  AIJTCUHaloDeviceDestroy(h);
+  #endif
+  (void)PetscFree3(t->rows, t->start, t->at);
+  (void)PetscFree(h->requests);
+  if (h->sf) (void)PetscSFDestroy(&h->sf);
+  memset(h, 0, sizeof(*h));
+}
+
+static PetscErrorCode AIJTCUHaloSetUp(Mat A, PetscBool device, AIJTCUHalo *h)
+{
+  PetscBool usable;
+
+  PetscFunctionBegin;
+  AIJTCUHaloReset(h); /* what an error has left */
+  PetscCall(AIJTCUHaloFind(A, device, h, &usable));
+  h->state = usable ? AIJTCU_READY : AIJTCU_REFUSED;
+  if (usable) {
+    PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]),
+      h->side[AIJTCU_HALO_ROWS].n, h->nghosts, h->side[AIJTCU_HALO_GHOSTS].n));
+  } else {
+    PetscCall(PetscInfo(A, "aijtcu: no halo, the parent's product instead: on some process there are no kernels for the device, or columns of the "
+                           "off-diagonal block do not ascend\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Whether the messages of a side have no more scalars than MPI can count */
 static PetscBool AIJTCUHaloCounts(const AIJTCUHaloSide *s, PetscInt N)
 {
@@ -95,19 +111,13 @@ static PetscBool AIJTCUHaloCounts(const AIJTCUHaloSide *s, PetscInt N)
   return PETSC_TRUE;
 }
 
-/* Rows that there is room for: PetscSF's rows are all that are here on one way, and sums for some on the other */
-static PetscInt AIJTCUHaloRoom(const AIJTCUHalo *h, AIJTCUHaloSideName side)
-{
-  return PetscMax(AIJTCUHaloPacked(h, side), AIJTCUHaloRows(&h->side[side]));
-}
-
-/* Allocate buffers on this process, or if staged those that wait until it is known who lends memory to whom */
+/* Allocate buffers on this process, or if staged those that wait until it is known who reads from whom */
 static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscInt N, PetscBool *have)
 {
   size_t bytes[2];
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) bytes[i] = (size_t)PetscMax(AIJTCUHaloRoom(h, (AIJTCUHaloSideName)i), 1) * (size_t)N * sizeof(PetscScalar);
+  for (int i = 0; i < 2; i++) bytes[i] = (size_t)PetscMax(AIJTCUHaloRows(&h->side[i]), 1) * (size_t)N * sizeof(PetscScalar);
   *have = (PetscBool)(AIJTCUHaloCounts(&h->side[0], N) && AIJTCUHaloCounts(&h->side[1], N));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_DEVICE
@@ -175,12 +185,12 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where buffers are. Those of PetscSF, the reference, are always on the host */
+/* Where buffers are */
 static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBool device)
 {
   if (!device) return AIJTCU_HALO_HOST;
   #if AIJTCU_HAVE_DEVICE
-  if (engine->open || (engine->messages && use_gpu_aware_mpi)) return AIJTCU_HALO_DEVICE;
+  if (engine->open || use_gpu_aware_mpi) return AIJTCU_HALO_DEVICE;
   #else
   (void)engine;
   #endif
@@ -188,17 +198,19 @@ static AIJTCUHaloPlace AIJTCUHaloPlaceOf(const AIJTCUHaloEngine *engine, PetscBo
 }
 
 /*
-   Have a halo with room for N columns of B and C, which are on the device or on the host, or for as many as there is
-   memory for. AIJTCUPlanSync() comes before. usable has the same answer on all processes
+   Have a halo of A's pattern with room for N columns of B and C, which are on the device or on the host, or for as many
+   as there is memory for. The halo goes with the pattern. usable has the same answer on all processes
 */
-PetscErrorCode AIJTCUHaloPrepare(Mat A, AIJTCUPlan *plan, PetscBool device, PetscInt N, PetscBool *usable)
+PetscErrorCode AIJTCUHaloPrepare(Mat A, PetscBool device, MatAIJTCUHalo way, PetscInt N, AIJTCUHalo **halo, PetscBool *usable)
 {
-  AIJTCUHalo             *h      = &plan->halo;
-  const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(plan->options.halo, device);
+  const AIJTCUHaloEngine *engine = AIJTCUHaloEngineGet(way, device);
   const AIJTCUHaloPlace   place  = AIJTCUHaloPlaceOf(engine, device);
+  AIJTCUHalo             *h;
 
   PetscFunctionBegin;
-  if (h->state == AIJTCU_EMPTY) PetscCall(AIJTCUHaloCreate(A, plan, h));
+  if (!*halo) PetscCall(PetscNew(halo));
+  h = *halo;
+  if (h->state == AIJTCU_EMPTY) PetscCall(AIJTCUHaloSetUp(A, device, h));
   if (h->engine != engine || h->place != place) {
     AIJTCUHaloFree(h);
     h->failed = 0;
@@ -222,7 +234,7 @@ static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, AIJTCUHaloSideName from, con
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
-  if (from == AIJTCU_HALO_ROWS) HaloPackHost(h->engine->messages ? h->rows : NULL, AIJTCUHaloPacked(h, from), N, b, ldb, h->side[from].buffer);
+  if (from == AIJTCU_HALO_ROWS) HaloPackHost(h->rows, AIJTCUHaloRows(&h->side[from]), N, b, ldb, h->side[from].buffer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,6 +277,51 @@ PetscErrorCode AIJTCUHaloEnd(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool AIJTCUHaloIsOnHost(const AIJTCUHalo *h)
+{
+  return (PetscBool)(h->place == AIJTCU_HALO_HOST);
+}
+
+PetscInt AIJTCUHaloWidth(const AIJTCUHalo *h)
+{
+  return h->width;
+}
+
+PetscInt AIJTCUHaloGhostCount(const AIJTCUHalo *h)
+{
+  return h->nghosts;
+}
+
+const PetscScalar *AIJTCUHaloGhosts(const AIJTCUHalo *h)
+{
+  const AIJTCUHaloSide *s = &h->side[AIJTCU_HALO_GHOSTS];
+
+  return h->place == AIJTCU_HALO_HOST ? s->buffer : s->device;
+}
+
+PetscErrorCode AIJTCUHaloGhostsToHost(const AIJTCUHalo *h, PetscInt N, PetscScalar **ghosts)
+{
+  PetscFunctionBegin;
+  *ghosts = NULL;
+  #if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUHaloDeviceToHost(h, AIJTCU_HALO_ROWS, N, ghosts));
+  #else
+  (void)h, (void)N;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUHaloSumsFromHost(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  PetscCall(AIJTCUHaloDeviceSumsFromHost(h, N, sums));
+  #else
+  (void)h, (void)N, (void)sums;
+  #endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where the sums for ghosts are to be: on the device, or on the host */
 PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *h, PetscScalar **sums)
 {
@@ -274,7 +331,7 @@ PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *h, PetscScalar **sums)
   *sums = s->buffer;
   #if AIJTCU_HAVE_DEVICE
   if (h->place != AIJTCU_HALO_HOST) {
-    PetscCall(AIJTCUHaloDeviceSums(h));
+    PetscCall(AIJTCUHaloDeviceWaitForSums(h));
     *sums = s->device;
   }
   #endif
@@ -315,7 +372,7 @@ static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the host, where C is brought if need be. PetscSF has the sums row by row, and by rank for each */
+/* On the host, where C is brought if need be */
 static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const PetscScalar *sums, PetscInt N, Mat C)
 {
   const AIJTCUHaloTargets *t = &h->targets;
@@ -325,7 +382,7 @@ static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const PetscScalar
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArray(C, &c));
-  HaloAddHost(t->nrows, t->rows, t->start, h->engine->messages ? t->at : NULL, N, sums, c, ldc);
+  HaloAddHost(t->nrows, t->rows, t->start, t->at, N, sums, c, ldc);
   PetscCall(MatDenseRestoreArray(C, &c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -346,7 +403,7 @@ static PetscErrorCode AIJTCUHaloAddOnDevice(AIJTCUHalo *h, PetscInt N, Mat C)
   PetscCall(ierr);
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(C, "aijtcu: no lists on the device, sums of other processes are added on the host: %s\n", HrpbErrorString(HRPB_ERR_DEVICE_MEMORY)));
-  PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_GHOSTS, N, &sums));
+  PetscCall(AIJTCUHaloDeviceToHost(h, AIJTCU_HALO_GHOSTS, N, &sums));
   ierr = AIJTCUHaloAddOnHost(h, sums, N, C);
   PetscCall(PetscFree(sums));
   PetscCall(ierr);
@@ -369,31 +426,21 @@ PetscErrorCode AIJTCUHaloAdd(Mat A, AIJTCUHalo *h, PetscInt N, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of device memory */
 PetscInt64 AIJTCUHaloBytes(const AIJTCUHalo *h)
 {
-  const PetscInt64 rows = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]), index = sizeof(PetscInt);
-  PetscInt64       bytes;
+  PetscInt64 rows, index = sizeof(PetscInt), bytes;
 
-  if (h->place == AIJTCU_HALO_HOST || !h->width) return 0;
-  bytes = (PetscInt64)sizeof(PetscScalar) * h->width * ((PetscInt64)AIJTCUHaloRoom(h, AIJTCU_HALO_ROWS) + h->nghosts) + index * rows;
+  if (!h || h->place == AIJTCU_HALO_HOST || !h->width) return 0;
+  rows  = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
+  bytes = (PetscInt64)sizeof(PetscScalar) * h->width * (rows + h->nghosts) + index * rows;
   if (h->targets.drows) bytes += index * (2 * (PetscInt64)h->targets.nrows + 1 + rows);
   return bytes;
 }
 
-/* Errors of what goes away are not looked at: the rest of the plan must go, too */
-void AIJTCUHaloDestroy(AIJTCUHalo *h)
+void AIJTCUHaloDestroy(AIJTCUHalo **h)
 {
-  AIJTCUHaloTargets *t = &h->targets;
-
-  AIJTCUHaloFree(h);
-  #if AIJTCU_HAVE_DEVICE
-  AIJTCUHaloDeviceDestroy(h);
-  #endif
-  (void)PetscFree3(t->rows, t->start, t->at);
-  (void)PetscFree(h->requests);
-  if (h->row_N) (void)MPI_Type_free(&h->row);
-  if (h->sf) (void)PetscSFDestroy(&h->sf);
-  memset(h, 0, sizeof(*h));
+  if (!*h) return;
+  AIJTCUHaloReset(*h);
+  (void)PetscFree(*h);
 }
 #endif

@@ -5,7 +5,8 @@
    Copies have streams of their own, so that they overlap with the product that needs no ghosts. The host waits for a
    piece that it is about to send, and for no other work.
 */
-#include "../aijtcuimpl.h"
+#include "haloimpl.h"
+#include "../device/device.h"
 #include <halo/halo.h>
 
 #if AIJTCU_HAVE_HALO && AIJTCU_HAVE_DEVICE
@@ -20,15 +21,15 @@ static PetscErrorCode AIJTCUHaloDeviceCreate(AIJTCUHalo *h, cudaStream_t stream)
   if (!d->used) AIJTCUWorkspaceUser(PETSC_TRUE);
   d->used = PETSC_TRUE;
   if (!d->packed) PetscCallCUDA(cudaEventCreateWithFlags(&d->packed, cudaEventDisableTiming));
-  if (!d->came) PetscCallCUDA(cudaEventCreateWithFlags(&d->came, cudaEventDisableTiming));
+  if (!d->received) PetscCallCUDA(cudaEventCreateWithFlags(&d->received, cudaEventDisableTiming));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
-    if (!d->left[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->left[k], cudaEventDisableTiming));
+    if (!d->staged[k]) PetscCallCUDA(cudaEventCreateWithFlags(&d->staged[k], cudaEventDisableTiming));
   }
   PetscCall(AIJTCUDeviceList(h->rows, AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]), stream, &d->rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Memory of the driver's pool cannot be lent, and not every MPI takes it */
+/* Other processes cannot read memory of the driver's pool, and not every MPI takes it */
 static PetscErrorCode AIJTCUHaloDeviceAllocateOnStream(AIJTCUHalo *h, const size_t bytes[2], cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -59,7 +60,7 @@ PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *h, const size_t bytes[2], Petsc
   for (int i = 0; i < 2; i++) {
     AIJTCUHaloSide *s = &h->side[i];
 
-    s->messages = (PetscBool)(!h->direct || !AIJTCUHaloIsTaken(s, 0, AIJTCUHaloRows(s)));
+    s->messages = (PetscBool)(!h->direct || !AIJTCUHaloIsDirect(s, 0, AIJTCUHaloRows(s)));
     if (h->place == AIJTCU_HALO_DEVICE || !s->messages) continue;
     PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&s->buffer, bytes[i]), (void **)&s->buffer));
     if (!s->buffer) *have = PETSC_FALSE;
@@ -94,32 +95,32 @@ void AIJTCUHaloDeviceDestroy(AIJTCUHalo *h)
   }
   t->drows = t->dstart = t->dat = NULL;
   if (d->packed) (void)AIJTCUForgetError(cudaEventDestroy(d->packed));
-  if (d->came) (void)AIJTCUForgetError(cudaEventDestroy(d->came));
+  if (d->received) (void)AIJTCUForgetError(cudaEventDestroy(d->received));
   for (int k = 0; k < AIJTCU_HALO_PIECES; k++) {
-    if (d->left[k]) (void)AIJTCUForgetError(cudaEventDestroy(d->left[k]));
+    if (d->staged[k]) (void)AIJTCUForgetError(cudaEventDestroy(d->staged[k]));
   }
   if (d->used) AIJTCUWorkspaceUser(PETSC_FALSE);
   memset(d, 0, sizeof(*d));
 }
 
-static PetscErrorCode AIJTCUHaloSumsOnStream(AIJTCUHalo *h, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloWaitForSumsOnStream(AIJTCUHalo *h, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUHaloDirectReuse(&h->side[AIJTCU_HALO_GHOSTS], stream));
+  PetscCall(AIJTCUHaloDirectWaitForReaders(&h->side[AIJTCU_HALO_GHOSTS], stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The sums of the last product may be on their way to their owners: what writes new ones waits */
-PetscErrorCode AIJTCUHaloDeviceSums(AIJTCUHalo *h)
+PetscErrorCode AIJTCUHaloDeviceWaitForSums(AIJTCUHalo *h)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUHaloSumsOnStream(h, stream));
+  AIJTCUCallOnStream(stream, AIJTCUHaloWaitForSumsOnStream(h, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pack rows of B. Without a list these are all rows of B */
+/* Pack rows of B */
 static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
 {
   const AIJTCUHaloSideName from = AIJTCU_HALO_ROWS;
@@ -127,30 +128,30 @@ static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, Pe
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  err = HaloPackDevice(h->engine->messages ? h->device.rows : NULL, AIJTCUHaloPacked(h, from), N, b, ldb, h->side[from].device, stream);
+  err = HaloPackDevice(h->device.rows, AIJTCUHaloRows(&h->side[from]), N, b, ldb, h->side[from].device, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Staged, copy what was packed to where messages leave, but for rows that neighbours take */
-static PetscErrorCode AIJTCUHaloLeave(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, cudaStream_t stream)
+/* Staged, copy what was packed to where messages leave, but for rows that neighbours read themselves */
+static PetscErrorCode AIJTCUHaloStageRows(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, cudaStream_t stream)
 {
   const AIJTCUHaloSide *s      = &h->side[from];
-  const PetscInt        packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
+  const PetscInt        packed = AIJTCUHaloRows(&h->side[from]), pieces = AIJTCUHaloPieces(h->place, packed, N);
 
   PetscFunctionBegin;
   for (PetscInt k = 0; k < pieces; k++) {
     const PetscInt first = AIJTCUHaloPieceStart(packed, pieces, k), end = AIJTCUHaloPieceStart(packed, pieces, k + 1);
     const size_t   at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
 
-    if (bytes && !(h->direct && AIJTCUHaloIsTaken(s, first, end))) {
+    if (bytes && !(h->direct && AIJTCUHaloIsDirect(s, first, end))) {
       PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
       PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
     }
-    PetscCallCUDA(cudaEventRecord(h->device.left[k], stream));
+    PetscCallCUDA(cudaEventRecord(h->device.staged[k], stream));
   }
-  h->device.last = h->device.left[pieces - 1];
+  h->device.last_staged = h->device.staged[pieces - 1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,16 +166,16 @@ static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName f
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCall(AIJTCUHaloDirectReuse(&h->side[from], stream));
+  PetscCall(AIJTCUHaloDirectWaitForReaders(&h->side[from], stream));
   if (from == AIJTCU_HALO_ROWS) PetscCall(AIJTCUHaloPackRows(h, b, ldb, N, stream));
-  PetscCall(AIJTCUHaloDirectReady(&h->side[from], stream));
+  PetscCall(AIJTCUHaloDirectRecord(&h->side[from], stream));
   PetscCallCUDA(cudaEventRecord(d->packed, stream));
   PetscCallCUDA(cudaStreamWaitEvent(t->in, d->packed, 0));
-  PetscCall(AIJTCUHaloDirectReuse(&h->side[!from], t->in));
-  d->last = NULL;
+  PetscCall(AIJTCUHaloDirectWaitForReaders(&h->side[!from], t->in));
+  d->last_staged = NULL;
   if (h->place != AIJTCU_HALO_STAGED || !h->side[from].messages) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaStreamWaitEvent(t->out, d->packed, 0));
-  PetscCall(AIJTCUHaloLeave(h, from, N, t->out));
+  PetscCall(AIJTCUHaloStageRows(h, from, N, t->out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,25 +189,25 @@ PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, AIJTCUHaloSideName from, cons
 }
 
 /* Staged, what came for the last product may be on its way to the device; on the device it may be in use */
-PetscErrorCode AIJTCUHaloDeviceVacate(const AIJTCUHalo *h, AIJTCUHaloSideName from)
+PetscErrorCode AIJTCUHaloDeviceWaitForBuffer(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
-  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.came : h->device.packed));
+  if (h->side[!from].messages) PetscCallCUDA(cudaEventSynchronize(h->place == AIJTCU_HALO_STAGED ? h->device.received : h->device.packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceWait(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt end, PetscInt N)
+PetscErrorCode AIJTCUHaloDeviceWaitForRows(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt end, PetscInt N)
 {
-  const PetscInt packed = AIJTCUHaloPacked(h, from), pieces = AIJTCUHaloPieces(h->place, packed, N);
+  const PetscInt packed = AIJTCUHaloRows(&h->side[from]), pieces = AIJTCUHaloPieces(h->place, packed, N);
   PetscInt       k = 0;
 
   PetscFunctionBegin;
   while (AIJTCUHaloPieceStart(packed, pieces, k + 1) < end) k++;
-  PetscCallCUDA(cudaEventSynchronize(h->device.last ? h->device.left[k] : h->device.packed));
+  PetscCallCUDA(cudaEventSynchronize(h->device.last_staged ? h->device.staged[k] : h->device.packed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
+PetscErrorCode AIJTCUHaloDeviceUnstage(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
 {
   const AIJTCUHaloSide *s  = &h->side[!from];
   const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
@@ -220,28 +221,28 @@ PetscErrorCode AIJTCUHaloDeviceCopy(const AIJTCUHalo *h, AIJTCUHaloSideName from
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceTake(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N)
+PetscErrorCode AIJTCUHaloDeviceCopyDirect(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N)
 {
   AIJTCUTransfers *t;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCall(AIJTCUHaloDirectTake(h, from, i, N, t->in));
+  PetscCall(AIJTCUHaloDirectCopy(h, from, i, N, t->in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDeviceTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
+PetscErrorCode AIJTCUHaloDeviceCopiedDirect(AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   AIJTCUTransfers *t;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCall(AIJTCUHaloDirectTaken(h, from, t->in));
+  PetscCall(AIJTCUHaloDirectCopied(h, from, t->in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy of what came on the host. PetscFree() it */
-PetscErrorCode AIJTCUHaloDeviceCame(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, PetscScalar **rows)
+/* A copy of what came, on the host */
+PetscErrorCode AIJTCUHaloDeviceToHost(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, PetscScalar **rows)
 {
   const AIJTCUHaloSide *s     = &h->side[!from];
   const size_t          bytes = sizeof(PetscScalar) * (size_t)AIJTCUHaloRows(s) * (size_t)N;
@@ -249,7 +250,7 @@ PetscErrorCode AIJTCUHaloDeviceCame(const AIJTCUHalo *h, AIJTCUHaloSideName from
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc(bytes, rows));
-  err = cudaEventSynchronize(h->device.came);
+  err = cudaEventSynchronize(h->device.received);
   if (err == cudaSuccess) err = cudaMemcpy(*rows, s->device, bytes, cudaMemcpyDeviceToHost);
   if (err != cudaSuccess) PetscCall(PetscFree(*rows));
   PetscCallCUDA(err);
@@ -257,7 +258,7 @@ PetscErrorCode AIJTCUHaloDeviceCame(const AIJTCUHalo *h, AIJTCUHaloSideName from
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloSetSumsOnStream(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloSumsFromHostOnStream(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums, cudaStream_t stream)
 {
   const size_t bytes = sizeof(PetscScalar) * (size_t)h->nghosts * (size_t)N;
 
@@ -269,12 +270,12 @@ static PetscErrorCode AIJTCUHaloSetSumsOnStream(const AIJTCUHalo *h, PetscInt N,
 }
 
 /* Let the sums for ghosts be these, which are on the host */
-PetscErrorCode AIJTCUHaloDeviceSetSums(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums)
+PetscErrorCode AIJTCUHaloDeviceSumsFromHost(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUHaloSetSumsOnStream(h, N, sums, stream));
+  AIJTCUCallOnStream(stream, AIJTCUHaloSumsFromHostOnStream(h, N, sums, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,7 +291,7 @@ static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScal
   *done = (PetscBool)(t->drows && t->dstart && t->dat);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
-  err = HaloAddDevice(t->nrows, t->drows, t->dstart, h->engine->messages ? t->dat : NULL, N, h->side[AIJTCU_HALO_ROWS].device, c, ldc, stream);
+  err = HaloAddDevice(t->nrows, t->drows, t->dstart, t->dat, N, h->side[AIJTCU_HALO_ROWS].device, c, ldc, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -312,9 +313,9 @@ static PetscErrorCode AIJTCUHaloEndOnStream(const AIJTCUHalo *h, cudaStream_t st
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetTransfers(&t));
-  PetscCallCUDA(cudaEventRecord(h->device.came, t->in));
-  PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.came, 0));
-  if (h->device.last) PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.last, 0)); /* B may change now */
+  PetscCallCUDA(cudaEventRecord(h->device.received, t->in));
+  PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.received, 0));
+  if (h->device.last_staged) PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.last_staged, 0)); /* B may change now */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

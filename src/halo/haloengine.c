@@ -1,38 +1,38 @@
 /*
    Engines: ways to bring packed rows to the processes that need them, and sums back. The table is at the end.
 */
-#include "../aijtcuimpl.h"
+#include "haloimpl.h"
 
 #if AIJTCU_HAVE_HALO
 
 /* Hooks for a device. On the host all rows are packed when an engine starts, and they come to where they are needed */
-static PetscErrorCode AIJTCUVacate(const AIJTCUHalo *h, AIJTCUHaloSideName from)
+static PetscErrorCode AIJTCUHaloWaitForBuffer(const AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceVacate(h, from));
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWaitForBuffer(h, from));
   #else
   (void)h, (void)from;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWaitForRows(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt end, PetscInt N)
+static PetscErrorCode AIJTCUHaloWaitForRows(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWait(h, from, end, N));
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceWaitForRows(h, from, end, N));
   #else
   (void)h, (void)from, (void)end, (void)N;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUCopyRows(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
+static PetscErrorCode AIJTCUHaloUnstage(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceCopy(h, from, first, end, N));
+  if (h->place != AIJTCU_HALO_HOST) PetscCall(AIJTCUHaloDeviceUnstage(h, from, first, end, N));
   #else
   (void)h, (void)from, (void)first, (void)end, (void)N;
   #endif
@@ -40,27 +40,27 @@ static PetscErrorCode AIJTCUCopyRows(const AIJTCUHalo *h, AIJTCUHaloSideName fro
 }
 
 /* Whether rows that go to neighbour i of a side, or come from it, need no message of their own */
-static PetscBool AIJTCUIsDirect(const AIJTCUHaloSide *s, PetscMPIInt i)
+static PetscBool AIJTCUHaloIsPeer(const AIJTCUHaloSide *s, PetscMPIInt i)
 {
-  return (PetscBool)(s->lenders && s->lenders[i].event);
+  return (PetscBool)(s->peers && s->peers[i].event);
 }
 
-static PetscErrorCode AIJTCUTake(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N)
+static PetscErrorCode AIJTCUHaloCopyDirect(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  PetscCall(AIJTCUHaloDeviceTake(h, from, i, N));
+  PetscCall(AIJTCUHaloDeviceCopyDirect(h, from, i, N));
   #else
   (void)h, (void)from, (void)i, (void)N;
   #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
+static PetscErrorCode AIJTCUHaloCopiedDirect(AIJTCUHalo *h, AIJTCUHaloSideName from)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
-  if (h->direct) PetscCall(AIJTCUHaloDeviceTaken(h, from));
+  if (h->direct) PetscCall(AIJTCUHaloDeviceCopiedDirect(h, from));
   #else
   (void)h, (void)from;
   #endif
@@ -72,11 +72,11 @@ static PetscErrorCode AIJTCUTaken(AIJTCUHalo *h, AIJTCUHaloSideName from)
    stay in order, so one tag for each way is enough. After an error of the device all messages go as well: others wait
    for them.
 */
-static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
+static PetscErrorCode AIJTCUHaloMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
   const MPI_Comm        comm = PetscObjectComm((PetscObject)h->sf);
   const AIJTCUHaloSide *out = &h->side[from], *in = &h->side[!from];
-  const PetscErrorCode  vacated = AIJTCUVacate(h, from);
+  const PetscErrorCode  free = AIJTCUHaloWaitForBuffer(h, from);
   PetscErrorCode        ierr    = PETSC_SUCCESS;
   PetscMPIInt           n       = 0;
 
@@ -84,7 +84,7 @@ static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName from
   for (PetscMPIInt i = 0; i < in->n; i++) {
     const PetscInt first = in->start[i], nrows = in->start[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
-    if (AIJTCUIsDirect(in, i)) {
+    if (AIJTCUHaloIsPeer(in, i)) {
       PetscCallMPI(MPIU_Irecv(NULL, 0, MPI_BYTE, in->ranks[i], out->tag, comm, &h->requests[n++]));
       continue;
     }
@@ -97,29 +97,29 @@ static PetscErrorCode AIJTCUMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName from
   for (PetscMPIInt i = 0; i < out->n; i++) {
     const PetscInt first = out->start[i], nrows = out->start[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
-    if (AIJTCUIsDirect(out, i)) {
+    if (AIJTCUHaloIsPeer(out, i)) {
       PetscCallMPI(MPIU_Isend(NULL, 0, MPI_BYTE, out->ranks[i], out->tag, comm, &h->requests[n++]));
       continue;
     }
     for (PetscInt k = 0; k < pieces; k++) {
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
-      if (!ierr) ierr = AIJTCUWaitForRows(h, from, first + end, N);
+      if (!ierr) ierr = AIJTCUHaloWaitForRows(h, from, first + end, N);
       PetscCallMPI(MPIU_Isend(out->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, out->ranks[i], out->tag, comm, &h->requests[n++]));
     }
   }
   h->nrequests = n;
   h->posted    = PETSC_TRUE;
-  PetscCall(vacated);
+  PetscCall(free);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Rows are copied in the order of the processes, so a message that is late keeps those behind it waiting */
-static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
+static PetscErrorCode AIJTCUHaloMessagesFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
 {
   const AIJTCUHaloSide *in   = &h->side[!from];
-  PetscErrorCode        ierr = PETSC_SUCCESS, taken;
+  PetscErrorCode        ierr = PETSC_SUCCESS, copied;
   PetscMPIInt           n    = 0;
 
   PetscFunctionBegin;
@@ -128,59 +128,20 @@ static PetscErrorCode AIJTCUMessagesFinish(AIJTCUHalo *h, AIJTCUHaloSideName fro
   for (PetscMPIInt i = 0; i < in->n; i++) {
     const PetscInt first = in->start[i], nrows = in->start[i + 1] - first, pieces = AIJTCUHaloPieces(h->place, nrows, N);
 
-    if (AIJTCUIsDirect(in, i)) {
+    if (AIJTCUHaloIsPeer(in, i)) {
       PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
-      if (!ierr) ierr = AIJTCUTake(h, from, i, N);
+      if (!ierr) ierr = AIJTCUHaloCopyDirect(h, from, i, N);
       continue;
     }
     for (PetscInt k = 0; k < pieces; k++) {
       PetscCallMPI(MPI_Wait(&h->requests[n++], MPI_STATUS_IGNORE));
-      if (!ierr) ierr = AIJTCUCopyRows(h, from, first + AIJTCUHaloPieceStart(nrows, pieces, k), first + AIJTCUHaloPieceStart(nrows, pieces, k + 1), N);
+      if (!ierr) ierr = AIJTCUHaloUnstage(h, from, first + AIJTCUHaloPieceStart(nrows, pieces, k), first + AIJTCUHaloPieceStart(nrows, pieces, k + 1), N);
     }
   }
-  taken = AIJTCUTaken(h, from);
+  copied = AIJTCUHaloCopiedDirect(h, from);
   PetscCallMPI(MPI_Waitall(h->nrequests - n, h->requests + n, MPI_STATUSES_IGNORE));
   PetscCall(ierr);
-  PetscCall(taken);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PetscSF, the reference. It packs once more, into buffers that it makes for each N */
-static PetscErrorCode AIJTCUSFStart(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
-{
-  PetscScalar   *rows = h->side[AIJTCU_HALO_ROWS].buffer, *ghosts = h->side[AIJTCU_HALO_GHOSTS].buffer;
-  PetscErrorCode ierr, begun;
-  PetscMPIInt    n;
-
-  PetscFunctionBegin;
-  if (h->row_N != N) {
-    PetscCall(PetscMPIIntCast(N, &n));
-    if (h->row_N) PetscCallMPI(MPI_Type_free(&h->row));
-    h->row_N = 0;
-    PetscCallMPI(MPI_Type_contiguous(n, MPIU_SCALAR, &h->row));
-    h->row_N = N;
-    PetscCallMPI(MPI_Type_commit(&h->row));
-  }
-  ierr = AIJTCUVacate(h, from);
-  if (!ierr) ierr = AIJTCUWaitForRows(h, from, AIJTCUHaloPacked(h, from), N);
-  if (from == AIJTCU_HALO_ROWS) begun = PetscSFBcastBegin(h->sf, h->row, rows, ghosts, MPI_REPLACE);
-  else begun = PetscSFGatherBegin(h->sf, h->row, ghosts, rows);
-  h->posted = (PetscBool)!begun;
-  PetscCall(ierr);
-  PetscCall(begun);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUSFFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N)
-{
-  PetscScalar *rows = h->side[AIJTCU_HALO_ROWS].buffer, *ghosts = h->side[AIJTCU_HALO_GHOSTS].buffer;
-
-  PetscFunctionBegin;
-  if (!h->posted) PetscFunctionReturn(PETSC_SUCCESS);
-  h->posted = PETSC_FALSE;
-  if (from == AIJTCU_HALO_ROWS) PetscCall(PetscSFBcastEnd(h->sf, h->row, rows, ghosts, MPI_REPLACE));
-  else PetscCall(PetscSFGatherEnd(h->sf, h->row, ghosts, rows));
-  PetscCall(AIJTCUCopyRows(h, from, 0, AIJTCUHaloRows(&h->side[!from]), N));
+  PetscCall(copied);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,18 +154,15 @@ static PetscErrorCode AIJTCUNcclFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const AIJTCUHaloEngine collective = {.messages = PETSC_TRUE, .open = AIJTCUHaloNcclOpen, .start = AIJTCUHaloNcclStart, .finish = AIJTCUNcclFinish};
+static const AIJTCUHaloEngine collective = {.open = AIJTCUHaloNcclOpen, .start = AIJTCUHaloNcclStart, .finish = AIJTCUNcclFinish};
   #endif
-static const AIJTCUHaloEngine nearest    = {.messages = PETSC_TRUE, .direct = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine messages   = {.messages = PETSC_TRUE, .start = AIJTCUMessagesStart, .finish = AIJTCUMessagesFinish};
-static const AIJTCUHaloEngine starforest = {.start = AIJTCUSFStart, .finish = AIJTCUSFFinish};
+static const AIJTCUHaloEngine nearest    = {.direct = PETSC_TRUE, .start = AIJTCUHaloMessagesStart, .finish = AIJTCUHaloMessagesFinish};
+static const AIJTCUHaloEngine messages   = {.start = AIJTCUHaloMessagesStart, .finish = AIJTCUHaloMessagesFinish};
 
 /* On the host what is for devices is by messages */
 const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo, PetscBool device)
 {
   switch (halo) {
-  case MAT_AIJTCU_HALO_SF:
-    return &starforest;
   case MAT_AIJTCU_HALO_MPI:
     return &messages;
   #if AIJTCU_HAVE_DEVICE

@@ -5,7 +5,8 @@
    Its communicator is made once for one of MPI, hangs on it as an attribute, and goes with it. It is tried before it
    hangs there. Where there cannot be one, or it does not work on some process, all processes get an error.
 */
-#include "../aijtcuimpl.h"
+#include "haloimpl.h"
+#include "../device/device.h"
 
 #if AIJTCU_HAVE_HALO && AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -282,7 +283,7 @@ PetscErrorCode AIJTCUHaloNcclStart(AIJTCUHalo *h, AIJTCUHaloSideName from, Petsc
   PetscCallMPI(MPI_Comm_get_attr(PetscObjectComm((PetscObject)h->sf), keyval, &value, &found));
   PetscCheck(found, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No communicator of NCCL");
   PetscCall(AIJTCUGetTransfers(&t));
-  if (h->device.last) PetscCallCUDA(cudaStreamWaitEvent(t->in, h->device.last, 0));
+  if (h->device.last_staged) PetscCallCUDA(cudaStreamWaitEvent(t->in, h->device.last_staged, 0));
   CallNccl((*nccl.group_start)());
   ierr = AIJTCUNcclGroup(h, from, N, (ncclComm_t)value, t->in);
   CallNccl((*nccl.group_end)());

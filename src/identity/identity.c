@@ -10,7 +10,8 @@
 
    Every way out of the type goes through AIJTCURelease(). The blocks of a parallel matrix go with it.
 */
-#include "../aijtcuimpl.h"
+#include "identity.h"
+#include "../upstream/upstream.h"
 #if PetscDefined(HAVE_CUDA)
   #include <cuda_runtime_api.h>
 #endif
@@ -25,7 +26,7 @@ void AIJTCUSetClass(const AIJTCUClass *c)
   cls = c;
 }
 
-PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
+PetscErrorCode AIJTCUGetIdentity(Mat A, AIJTCUIdentity **plan)
 {
   PetscFunctionBegin;
   *plan = NULL; /* also after an error */
@@ -33,30 +34,35 @@ PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compose data with an object. If that fails, the data are destroyed */
-PetscErrorCode AIJTCUComposeData(PetscObject obj, const char key[], void *data, PetscErrorCode (*destroy)(PetscCtxRt))
+/* A plan begins with its identity */
+PetscErrorCode AIJTCUGetPlan(Mat A, AIJTCUPlan **plan)
 {
-  PetscErrorCode ierr;
+  AIJTCUIdentity *identity;
 
   PetscFunctionBegin;
-  ierr = PetscObjectContainerCompose(obj, key, data, destroy);
-  if (ierr) PetscCall((*destroy)(&data));
-  PetscCall(ierr);
+  *plan = NULL;
+  PetscCall(AIJTCUGetIdentity(A, &identity));
+  *plan = (AIJTCUPlan *)identity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is composed with an object under this key. If there is nothing, zeros are, which nobody need destroy */
-PetscErrorCode AIJTCUComposedData(PetscObject obj, const char key[], size_t bytes, void **data)
+/* A block has the options of the parallel matrix that it belongs to */
+const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *plan)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscObjectContainerQuery(obj, key, data));
-  if (*data) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscCalloc(bytes, data));
-  PetscCall(AIJTCUComposeData(obj, key, *data, PetscCtxDestroyDefault));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const AIJTCUIdentity *identity = (const AIJTCUIdentity *)plan;
+
+  return identity->owner ? &((const AIJTCUIdentity *)identity->owner)->options : &identity->options;
 }
 
-static PetscBool AIJTCUApplies(const AIJTCUPlan *plan, int where)
+/* The same for counts */
+MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
+{
+  AIJTCUIdentity *identity = (AIJTCUIdentity *)plan;
+
+  return identity->owner ? &((AIJTCUIdentity *)identity->owner)->counts : &identity->counts;
+}
+
+static PetscBool AIJTCUApplies(const AIJTCUIdentity *plan, int where)
 {
   if ((where & AIJTCU_FOR_OWN) && !plan->own_name) return PETSC_FALSE;
   if ((where & AIJTCU_FOR_OTHERS) && plan->own_name) return PETSC_FALSE;
@@ -101,7 +107,7 @@ static PetscErrorCode MatDestroy_AIJTCU(Mat A)
    Wrap the operations. Absent ones stay absent, unless they are to be added. While values are collected in a hash
    table PETSc has put the operations aside, ours among them.
 */
-static void AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
+static void AIJTCUWrapOps(Mat A, AIJTCUIdentity *plan)
 {
   if (A->hash_active) return;
   for (const AIJTCUOp *op = cls->ops; op->own; op++) {
@@ -114,7 +120,7 @@ static void AIJTCUWrapOps(Mat A, AIJTCUPlan *plan)
   AIJTCUKeepDestroy(A, MatDestroy_AIJTCU);
 }
 
-static void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
+static void AIJTCUUnwrapOps(Mat A, AIJTCUIdentity *plan)
 {
   if (A->hash_active) return;
   for (const AIJTCUOp *op = cls->ops; op->own; op++) {
@@ -129,7 +135,7 @@ static void AIJTCUUnwrapOps(Mat A, AIJTCUPlan *plan)
    Wrap the view operation. This happens once, when the plan is attached, and not at the end of each view. A view
    operation that the user or a DMDA sets later stays, with ours as the native one behind it.
 */
-static void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
+static void AIJTCUWrapView(Mat A, AIJTCUIdentity *plan)
 {
   if (A->ops->view == cls->view) A->ops->view = A->ops->viewnative; /* MatDuplicate() copies it */
   plan->parent.view = A->ops->view;
@@ -137,7 +143,7 @@ static void AIJTCUWrapView(Mat A, AIJTCUPlan *plan)
 }
 
 /* The name under which PETSc looks for a composed function of A. has says whether one of ours is to be there */
-static PetscErrorCode AIJTCUComposedKey(const AIJTCUPlan *plan, const AIJTCUComposed *composed, char key[], size_t len, PetscBool *has)
+static PetscErrorCode AIJTCUComposedKey(const AIJTCUIdentity *plan, const AIJTCUComposed *composed, char key[], size_t len, PetscBool *has)
 {
   const char *prefix = plan->kind == AIJTCU_KIND_MPI ? "mpi" : "seq";
 
@@ -147,9 +153,14 @@ static PetscErrorCode AIJTCUComposedKey(const AIJTCUPlan *plan, const AIJTCUComp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUWrapComposed(Mat A, AIJTCUPlan *plan)
+/* Put our composed functions on A, if it has a plan */
+PetscErrorCode AIJTCUWrapComposed(Mat A)
 {
+  AIJTCUIdentity *plan;
+
   PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &plan));
+  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
     const AIJTCUComposed *composed = &cls->composed[which];
     char                  key[128];
@@ -166,9 +177,14 @@ PetscErrorCode AIJTCUWrapComposed(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUUnwrapComposed(Mat A, AIJTCUPlan *plan)
+/* Give A the parent's composed functions back, if it has a plan */
+PetscErrorCode AIJTCUUnwrapComposed(Mat A)
 {
+  AIJTCUIdentity *plan;
+
   PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &plan));
+  if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt which = 0; which < AIJTCU_NCOMPOSED; which++) {
     const AIJTCUComposed *composed = &cls->composed[which];
     char                  key[128];
@@ -185,10 +201,10 @@ PetscErrorCode AIJTCUUnwrapComposed(Mat A, AIJTCUPlan *plan)
 
 static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
 {
-  AIJTCUPlan **plan = (AIJTCUPlan **)ctx;
+  AIJTCUIdentity **plan = (AIJTCUIdentity **)ctx;
 
   PetscFunctionBegin;
-  PetscCall((*cls->reset)(*plan));
+  PetscCall((*cls->reset)((AIJTCUPlan *)*plan));
   PetscCall(PetscFree((*plan)->other_name));
   PetscCall(PetscFree((*plan)->parent_type));
   PetscCall(PetscFree((*plan)->prefix));
@@ -197,7 +213,7 @@ static PetscErrorCode AIJTCUPlanDestroy(PetscCtxRt ctx)
 }
 
 /* Exchange the name that A carries for the other one. A frees one of them, the plan the other */
-static void AIJTCUExchangeNames(Mat A, AIJTCUPlan *plan)
+static void AIJTCUExchangeNames(Mat A, AIJTCUIdentity *plan)
 {
   char *name = ((PetscObject)A)->type_name;
 
@@ -206,7 +222,7 @@ static void AIJTCUExchangeNames(Mat A, AIJTCUPlan *plan)
 }
 
 /* The blocks of a parallel matrix have plans for its products only */
-static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUPlan *plan)
+static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUIdentity *plan)
 {
   Mat       blocks[2];
   PetscBool has;
@@ -216,10 +232,10 @@ static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUPlan *plan)
   if (plan->kind != AIJTCU_KIND_MPI || !has) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
-    AIJTCUPlan *block = NULL;
+    AIJTCUIdentity *block = NULL;
 
-    if (blocks[i]) PetscCall(AIJTCUGetPlan(blocks[i], &block));
-    if (!block || block->owner != plan) continue;
+    if (blocks[i]) PetscCall(AIJTCUGetIdentity(blocks[i], &block));
+    if (!block || block->owner != (AIJTCUPlan *)plan) continue;
     if (block->own_name) block->owner = NULL; /* an aijtcu that the program made of the block, and keeps */
     else PetscCall(AIJTCUDetach(blocks[i]));
     PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, NULL));
@@ -228,11 +244,11 @@ static PetscErrorCode AIJTCUDetachBlocks(Mat A, const AIJTCUPlan *plan)
 }
 
 /* Take from A all that was hung on it, but not the name that it carries. The plan is gone after this */
-static PetscErrorCode AIJTCURelease(Mat A, AIJTCUPlan *plan)
+static PetscErrorCode AIJTCURelease(Mat A, AIJTCUIdentity *plan)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUDetachBlocks(A, plan));
-  PetscCall(AIJTCUUnwrapComposed(A, plan));
+  PetscCall(AIJTCUUnwrapComposed(A));
   AIJTCUUnwrapOps(A, plan);
   plan->own_name = PETSC_FALSE; /* so that it does not happen twice if the next line fails */
   PetscCall(PetscObjectCompose((PetscObject)A, PLAN_KEY, NULL));
@@ -243,10 +259,10 @@ static PetscErrorCode AIJTCURelease(Mat A, AIJTCUPlan *plan)
    Let A be a matrix of its parent type, until AIJTCUParentViewEnd() gets the plan that this returns. Views nest. A may
    be any matrix.
 */
-PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
+PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUIdentity **plan)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, plan));
+  PetscCall(AIJTCUGetIdentity(A, plan));
   if (!*plan) PetscFunctionReturn(PETSC_SUCCESS);
   if (!(*plan)->view_depth++ && (*plan)->own_name) AIJTCUExchangeNames(A, *plan);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -256,13 +272,13 @@ PetscErrorCode AIJTCUParentViewBegin(Mat A, AIJTCUPlan **plan)
    Whether A is still of the parent type is read from the characters of its name. Its address says nothing:
    PetscObjectChangeTypeName() frees the name and makes another, which may get the same address.
 */
-PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUPlan *plan)
+PetscErrorCode AIJTCUParentViewEnd(Mat A, AIJTCUIdentity *plan)
 {
-  AIJTCUPlan *now;
-  PetscBool   same;
+  AIJTCUIdentity *now;
+  PetscBool       same;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &now));
+  PetscCall(AIJTCUGetIdentity(A, &now));
   /* MatHeaderReplace() gave A another header. The plan went with the old one */
   if (!plan || now != plan) PetscFunctionReturn(PETSC_SUCCESS);
   if (--plan->view_depth) PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,7 +317,7 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
       PetscCallMPI(MPI_Comm_set_attr(comm, keyval, value));
       if (!*has) {
         PetscCall(PetscInfo(NULL, "aijtcu: %s on this process; matrices of this communicator stay on the host\n",
-                            mine ? "a device here, but not on every process" : "no CUDA device"));
+          mine ? "a device here, but not on every process" : "no CUDA device"));
       }
     }
     *has = (PetscBool)(value != NULL);
@@ -319,7 +335,7 @@ PetscErrorCode AIJTCUHasDevice(MPI_Comm comm, PetscBool *has)
 }
 
 /* Get a plan for A. After an error A may hold a plan that does nothing */
-static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan **plan)
+static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUIdentity **plan)
 {
   static PetscInt64 nplans;
   const MatType     own[] = {MATSEQAIJTCU, MATMPIAIJTCU};
@@ -328,13 +344,13 @@ static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_nam
   PetscFunctionBegin;
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &device));
   if (device) PetscCall(PetscStrendswith(((PetscObject)A)->type_name, "aijcusparse", &device));
-  PetscCall(PetscNew(plan));
+  PetscCall(PetscCalloc(cls->size, plan));
   (*plan)->kind   = kind;
   (*plan)->device = device;
   (*plan)->number = ++nplans;
   PetscCall(AIJTCUComposeData((PetscObject)A, PLAN_KEY, *plan, AIJTCUPlanDestroy));
   PetscCall(PetscStrallocpy(((PetscObject)A)->type_name, &(*plan)->parent_type));
-  PetscCall((*cls->initialize)(*plan));
+  PetscCall((*cls->initialize)((AIJTCUPlan *)*plan));
   if (own_name) {
     PetscCall(PetscStrallocpy(own[kind], &(*plan)->other_name));
     AIJTCUExchangeNames(A, *plan);
@@ -343,12 +359,12 @@ static PetscErrorCode AIJTCUPlanCreate(Mat A, AIJTCUKind kind, PetscBool own_nam
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUWrap(Mat A, AIJTCUPlan *plan)
+static PetscErrorCode AIJTCUWrap(Mat A, AIJTCUIdentity *plan)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectQuery((PetscObject)A, PLAN_KEY, (PetscObject *)&plan->container));
   AIJTCUWrapOps(A, plan); /* also where the parent has set them anew */
-  PetscCall(AIJTCUWrapComposed(A, plan));
+  PetscCall(AIJTCUWrapComposed(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,13 +375,13 @@ static PetscErrorCode AIJTCUWrap(Mat A, AIJTCUPlan *plan)
 */
 PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPlan *owner)
 {
-  AIJTCUPlan    *plan;
-  AIJTCUOptions  options;
-  PetscBool      keep = PETSC_FALSE;
-  PetscErrorCode ierr;
+  AIJTCUIdentity *plan;
+  AIJTCUOptions   options;
+  PetscBool       keep = PETSC_FALSE;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUGetIdentity(A, &plan));
   if (plan && own_name && !plan->own_name) { /* -mat_aijtcu_attach was there first: its options stay */
     options = plan->options;
     keep    = PETSC_TRUE;
@@ -392,10 +408,10 @@ PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPl
 /* Make an aijtcu a matrix of its parent type again, and its blocks as well. Does nothing where there is no plan */
 PetscErrorCode AIJTCUDetach(Mat A)
 {
-  AIJTCUPlan *plan;
+  AIJTCUIdentity *plan;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUGetIdentity(A, &plan));
   if (!plan) PetscFunctionReturn(PETSC_SUCCESS);
   if (plan->own_name && !plan->view_depth) AIJTCUExchangeNames(A, plan);
   PetscCall(AIJTCURelease(A, plan));
@@ -408,18 +424,18 @@ PetscErrorCode AIJTCUDetach(Mat A)
 */
 PetscErrorCode AIJTCUInherit(Mat A, Mat B)
 {
-  AIJTCUPlan *plan, *bplan;
-  PetscBool   parent;
+  AIJTCUIdentity *plan, *bplan;
+  PetscBool       parent;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUGetIdentity(A, &plan));
   if (!plan || !plan->own_name) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUGetPlan(B, &bplan));
+  PetscCall(AIJTCUGetIdentity(B, &bplan));
   if (!bplan || !bplan->own_name) {
     PetscCall(PetscObjectTypeCompare((PetscObject)B, plan->parent_type, &parent));
     if (!parent) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUAttach(B, plan->kind, PETSC_TRUE, NULL));
-    PetscCall(AIJTCUGetPlan(B, &bplan));
+    PetscCall(AIJTCUGetIdentity(B, &bplan));
   }
   bplan->options = plan->options;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -431,12 +447,12 @@ PetscErrorCode AIJTCUInherit(Mat A, Mat B)
 */
 PetscErrorCode AIJTCUAttachBlocks(Mat A)
 {
-  AIJTCUPlan *plan, *block;
-  Mat         blocks[2];
-  PetscBool   same;
+  AIJTCUIdentity *plan, *block;
+  Mat             blocks[2];
+  PetscBool       same;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUGetIdentity(A, &plan));
   PetscCall(PetscStrcmp(plan->prefix, ((PetscObject)A)->prefix, &same));
   if (!same) {
     PetscCall(PetscFree(plan->prefix));
@@ -445,11 +461,43 @@ PetscErrorCode AIJTCUAttachBlocks(Mat A)
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
-    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, plan));
-    PetscCall(AIJTCUGetPlan(blocks[i], &block));
+    PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, (AIJTCUPlan *)plan));
+    PetscCall(AIJTCUGetIdentity(blocks[i], &block));
     block->off_diagonal = (PetscBool)(i == 1);
     /* the owner's plan outlives the block */
     PetscCall(PetscObjectCompose((PetscObject)blocks[i], OWNER_KEY, (PetscObject)plan->container));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   The local sequential matrices that carry plans: A itself, or its diagonal and off-diagonal block. A must be an
+   assembled aijtcu
+*/
+PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
+{
+  AIJTCUIdentity *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &plan));
+  PetscCheck(plan, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
+    "Matrix of type %s has no aijtcu plan: it must be of type %s",
+    ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
+  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+    "Not for an unassembled matrix: call MatAssemblyBegin() and MatAssemblyEnd() first");
+  if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A));
+  PetscCall(AIJTCULocalBlocks(A, blocks, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUOperandKeyGet(Mat A, AIJTCUOperandKey *key)
+{
+  AIJTCUIdentity *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUPatternKeyGet(A, &key->pattern));
+  PetscCall(AIJTCUValuesStateGet(A, &key->values));
+  PetscCall(AIJTCUGetIdentity(A, &plan));
+  key->plan = plan ? plan->number : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

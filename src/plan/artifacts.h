@@ -11,10 +11,6 @@
 #include "choice.h"
 #include <order/reorder.h>
 
-typedef struct _n_AIJTCUPlan AIJTCUPlan;
-
-#include "../halo/halo.h"
-
 /* facts.c: counts of active columns */
 typedef struct {
   AIJTCUState state;
@@ -103,43 +99,3 @@ typedef struct {
   AIJTCUOptions  options;
   AIJTCUDecision decision;
 } AIJTCUAnswer;
-
-PETSC_INTERN PetscErrorCode AIJTCUSurveyCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUSurveyDestroy(AIJTCUSurvey *);
-
-PETSC_INTERN PetscErrorCode AIJTCUHostGetCSR(Mat, const PetscInt **, const PetscInt **);
-PETSC_INTERN PetscErrorCode AIJTCUHostRestoreCSR(Mat, const PetscInt **, const PetscInt **);
-PETSC_INTERN PetscErrorCode AIJTCUCsrCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUCsrSeekPanels(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);
-PETSC_INTERN PetscInt64     AIJTCUCsrBytes(const AIJTCUCsr *);
-
-PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUVectorUse(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPlan *, SpmmFacts *);
-PETSC_INTERN void           AIJTCUVectorDestroy(AIJTCUVector *);
-PETSC_INTERN PetscInt64     AIJTCUVectorBytes(const AIJTCUVector *);
-PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
-PETSC_INTERN void           AIJTCUTransposeDestroy(AIJTCUTranspose *);
-PETSC_INTERN PetscInt64     AIJTCUTransposeBytes(const AIJTCUTranspose *);
-
-PETSC_INTERN PetscErrorCode AIJTCUTransposedUpdate(Mat, AIJTCUPlan *, PetscBool *);
-PETSC_INTERN void           AIJTCUTransposedDestroy(AIJTCUTransposed *);
-PETSC_INTERN PetscInt64     AIJTCUTransposedBytes(const AIJTCUTransposed *);
-
-PETSC_INTERN PetscErrorCode AIJTCUOrderCreate(Mat, AIJTCUPlan *, PetscInt, PetscBool);
-PETSC_INTERN void           AIJTCUOrderDestroy(AIJTCUOrder *);
-PETSC_INTERN PetscInt64     AIJTCUOrderBytes(const AIJTCUOrder *);
-
-PETSC_INTERN PetscErrorCode AIJTCUBricksCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *, PetscBool);
-PETSC_INTERN PetscErrorCode AIJTCUBricksUpdate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUBricksDestroy(AIJTCUBricks *);
-PETSC_INTERN PetscBool      AIJTCUBricksFit(const AIJTCUBricks *, const AIJTCUDecision *, PetscBool);
-PETSC_INTERN PetscInt64     AIJTCUBricksBytes(const AIJTCUBricks *);
-PETSC_INTERN PetscInt64     AIJTCUBricksBytesBeside(const AIJTCUBricks *);
-
-PETSC_INTERN PetscErrorCode AIJTCUTuningCreate(Mat, AIJTCUPlan *, const AIJTCUDecision *, PetscBool, const AIJTCUVariant[], PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUTuningFinish(Mat, AIJTCUPlan *, PetscLogDouble);
-PETSC_INTERN PetscErrorCode AIJTCUTuningDestroy(AIJTCUTunings *);
-PETSC_INTERN PetscErrorCode AIJTCUTuningOptions(Mat, const AIJTCUTuned *, char **);

@@ -4,7 +4,7 @@
 
    A change of values alone packs the values anew. The first change also notes where they come from.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 
 #if AIJTCU_HAVE_BRICKS
 /* Bricks with their values */

@@ -6,28 +6,7 @@
 */
 #pragma once
 
-#include <petscaijtcu.h>
-#include <spmm.h>
-
-/* Bricks hold real scalars of the precisions that tensor cores have */
-#if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))
-  #define AIJTCU_HAVE_BRICKS 1
-#else
-  #define AIJTCU_HAVE_BRICKS 0
-#endif
-
-/* What a user can set */
-typedef struct {
-  MatAIJTCUPath      path;
-  MatAIJTCUFormat    format; /* zeros while none is set */
-  MatAIJTCUPrecision precision;
-  MatAIJTCUReorder   reorder;
-  MatAIJTCUTune      tune;
-  MatAIJTCUMult      mult;
-  MatAIJTCUHalo      halo;
-  PetscInt           products;  /* that are expected with a pattern; PETSC_DEFAULT while nobody said how many */
-  PetscReal          threshold; /* PETSC_DEFAULT while none is set */
-} AIJTCUOptions;
+#include "../common/common.h"
 
 /* Why a product takes its path. AIJTCUReasons has the words that -mat_aijtcu_view_choice and -info print */
 typedef enum {
@@ -107,13 +86,6 @@ typedef struct {
   MatAIJTCUVariant variant[AIJTCU_MOST_VARIANTS];
   MatAIJTCUTuning  tuning;
 } AIJTCUTuned;
-
-/* State of an artifact, which is made once for a pattern */
-typedef enum {
-  AIJTCU_EMPTY, /* not tried yet */
-  AIJTCU_READY,
-  AIJTCU_REFUSED /* cannot be had for this pattern */
-} AIJTCUState;
 
 /*
    What is known of a matrix. Where a state is AIJTCU_EMPTY, nothing else of that fact may be read. Nonzeros are known

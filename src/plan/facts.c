@@ -4,7 +4,7 @@
    AIJTCUFactsGet() reads what is there and computes nothing, so a view may call it. plan.c fetches what a decision
    lacks: the survey from this file, the others from csr.c and order.c.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 
 /* Whether A is on a device at present, and there are kernels for it */
 PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
@@ -13,7 +13,7 @@ PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
 
   PetscFunctionBegin;
   PetscCall(MatBoundToCPU(A, &bound));
-  *on = (PetscBool)(AIJTCU_HAVE_DEVICE && plan->device && !bound);
+  *on = (PetscBool)(AIJTCU_HAVE_DEVICE && plan->id.device && !bound);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,7 +82,7 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
-  f->device = plan->device;
+  f->device = plan->id.device;
   PetscCall(MatBoundToCPU(A, &f->bound));
   PetscCall(AIJTCUOnDevice(A, plan, &f->on_device));
   f->matrix.nrows = A->rmap->n;
@@ -124,7 +124,7 @@ PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *plan, AIJTCUDeviceFacts *d
   PetscFunctionBegin;
   PetscCall(PetscMemzero(device, sizeof(*device)));
 #if AIJTCU_HAVE_DEVICE
-  if (plan->device) {
+  if (plan->id.device) {
     const HrpbPrecision precision = AIJTCUPrecision(AIJTCUGetOptions(plan));
     HrpbError           err;
     bool                pays;
@@ -147,6 +147,6 @@ PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *plan, PetscReal *threshold)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUDeviceFactsGet(plan, &device));
-  *threshold = AIJTCUThresholdInForce(AIJTCUGetOptions(plan), plan->device, &device);
+  *threshold = AIJTCUThresholdInForce(AIJTCUGetOptions(plan), plan->id.device, &device);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

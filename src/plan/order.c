@@ -2,7 +2,7 @@
    The reordered matrix on a device. Its order brings together rows and columns that belong together. It is found once
    for a pattern. choice.c says when to look for it.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
 static PetscErrorCode AIJTCUOrderCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)

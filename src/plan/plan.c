@@ -8,68 +8,8 @@
    only values changed     packed values are renewed
    nothing changed         nothing is touched
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 #include <petsctime.h>
-
-PetscErrorCode AIJTCUPatternKeyGet(Mat A, AIJTCUPatternKey *key)
-{
-  Mat block[2];
-
-  PetscFunctionBegin;
-  PetscCall(PetscMemzero(key, sizeof(*key)));
-  PetscCall(AIJTCULocalBlocks(A, block, NULL));
-  for (int b = 0; b < 2; b++) {
-    if (!block[b] || block[b] == A) continue;
-    PetscCall(PetscObjectGetId((PetscObject)block[b], &key->block[b]));
-    key->block_nonzerostate[b] = block[b]->nonzerostate;
-  }
-  PetscCall(PetscObjectGetId((PetscObject)A, &key->id));
-  key->mat          = A;
-  key->nonzerostate = A->nonzerostate;
-  key->data         = A->data;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Whether a matrix has the blocks and the state that it had. All processes have the same answer. A block that changes
-   on one process alone has a plan of its own
-*/
-static PetscBool AIJTCUPatternKeySame(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
-{
-  for (int k = 0; k < 2; k++) {
-    if (a->block[k] != b->block[k]) return PETSC_FALSE;
-  }
-  return (PetscBool)(a->mat == b->mat && a->id == b->id && a->nonzerostate == b->nonzerostate && a->data == b->data);
-}
-
-/* Whether the pattern is the same on this process */
-PetscBool AIJTCUPatternKeyEqual(const AIJTCUPatternKey *a, const AIJTCUPatternKey *b)
-{
-  for (int k = 0; k < 2; k++) {
-    if (a->block_nonzerostate[k] != b->block_nonzerostate[k]) return PETSC_FALSE;
-  }
-  return AIJTCUPatternKeySame(a, b);
-}
-
-PetscErrorCode AIJTCUOperandKeyGet(Mat A, AIJTCUOperandKey *key)
-{
-  Mat         block[2];
-  AIJTCUPlan *plan;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUPatternKeyGet(A, &key->pattern));
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  key->plan = plan ? plan->number : 0;
-  PetscCall(PetscObjectStateGet((PetscObject)A, &key->values));
-  PetscCall(AIJTCULocalBlocks(A, block, NULL));
-  for (int b = 0; b < 2; b++) { /* states only grow, and so does their sum */
-    PetscObjectState state = 0;
-
-    if (block[b] && block[b] != A) PetscCall(PetscObjectStateGet((PetscObject)block[b], &state));
-    key->values += state;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Drop all artifacts */
 PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
@@ -91,6 +31,7 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
   PetscCall(AIJTCUTuningDestroy(&plan->tunings));
 #if AIJTCU_HAVE_HALO
   AIJTCUHaloDestroy(&plan->halo);
+  plan->transposes = AIJTCU_EMPTY;
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -387,4 +328,10 @@ PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
   if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
 #endif
   return bytes;
+}
+
+/* The format that is set. If none is: that of bricks on the host, or zeros on a device, which chooses */
+HrpbParams AIJTCUGetFormat(const AIJTCUPlan *plan)
+{
+  return AIJTCUFormatSet(AIJTCUGetOptions(plan));
 }

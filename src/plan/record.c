@@ -4,7 +4,7 @@
    A product of a parallel matrix counts once. PETSc makes it of products of the blocks of each process, and sets those
    up at every numeric phase. Those of the first process are listed below it, without a number.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 
 struct _n_AIJTCUChoice {
   char         *name;
@@ -107,8 +107,8 @@ static PetscErrorCode AIJTCUChoiceOfWhole(Mat A, PetscInt N, AIJTCUChoice **whol
   PetscFunctionBegin;
   *whole = NULL;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (!plan->owner || !plan->owner->counted) PetscFunctionReturn(PETSC_SUCCESS);
-  *whole          = plan->owner->counted;
+  if (!plan->id.owner || !plan->id.owner->counted) PetscFunctionReturn(PETSC_SUCCESS);
+  *whole          = plan->id.owner->counted;
   like            = **whole;
   like.transposed = plan->is_transpose;
   for (AIJTCUChoice *c = choices; c; c = c->next) {
@@ -138,7 +138,7 @@ PetscErrorCode AIJTCURecordChoice(Mat A, PetscInt N, MatAIJTCUPath path, const c
   PetscCall(AIJTCUGetPlan(A, &plan));
   c.name       = (char *)AIJTCUChoiceName(A); /* read only */
   c.transposed = plan->is_transpose;
-  if (whole) c.name = (char *)(plan->off_diagonal ? "off-diagonal block" : "diagonal block");
+  if (whole) c.name = (char *)(plan->id.off_diagonal ? "off-diagonal block" : "diagonal block");
   /* The options as they are for this product. Later ones may differ, of another pattern for example */
   PetscCall(AIJTCUReplay(A, N, &c.options));
   ierr = AIJTCUChoiceCount(whole ? &whole->blocks : &choices, &c, &counted);

@@ -6,7 +6,7 @@
    transposed once, on the host. New values are taken where those of the matrix are. A device without memory for it has
    none: the parent makes the product.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 #include <csr/transpose.h>
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -46,8 +46,8 @@ static PetscErrorCode AIJTCUTransposedCreate(Mat A, AIJTCUPlan *plan, AIJTCUTran
   PetscFunctionBegin;
   PetscCall(AIJTCUTransposedPattern(A, t));
   PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, A->cmap->n, A->rmap->n, t->rowptr, t->colidx, t->values, &t->mat));
-  PetscCall(MatConvert(t->mat, plan->parent_type, MAT_INPLACE_MATRIX, &t->mat));
-  PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->owner ? plan->owner : plan));
+  PetscCall(MatConvert(t->mat, plan->id.parent_type, MAT_INPLACE_MATRIX, &t->mat));
+  PetscCall(AIJTCUAttach(t->mat, AIJTCU_KIND_SEQ, PETSC_FALSE, plan->id.owner ? plan->id.owner : plan));
   if (name) PetscCall(PetscObjectSetName((PetscObject)t->mat, name)); /* for what lists products */
   PetscCall(PetscInfo(A, "aijtcu: the transpose is made for products with blocks\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,8 +188,8 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *h
   if (ierr) AIJTCUTransposedDestroy(t);
   PetscCall(ierr);
   PetscCall(AIJTCUGetPlan(t->mat, &tplan));
-  tplan->owner        = plan->owner ? plan->owner : plan;
-  tplan->off_diagonal = plan->off_diagonal;
+  tplan->id.owner        = plan->id.owner ? plan->id.owner : plan;
+  tplan->id.off_diagonal = plan->id.off_diagonal;
   tplan->is_transpose = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,7 +17,7 @@
    Building bricks takes most of the time of tuning. So the model's choice comes first. Then most of the others are seen
    to be slower in their first product.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 
 /*
    Append one option with its value. One that does not fit is an error, because a cut option would replay another
@@ -71,7 +71,7 @@ PetscErrorCode AIJTCUTuningOptions(Mat A, const AIJTCUTuned *t, char **text)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  prefix = plan->owner ? plan->owner->prefix : ((PetscObject)A)->prefix;
+  prefix = plan->id.owner ? plan->id.owner->id.prefix : ((PetscObject)A)->prefix;
   if (!prefix) prefix = "";
   PetscCall(PetscStrlen(prefix, &len));
   len = OPTIONS * (len + WITHOUT);

@@ -1,7 +1,7 @@
 /*
    What products with one vector need of a pattern, what makes them faster, and the transpose.
 */
-#include "../aijtcuimpl.h"
+#include "planimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
 /*

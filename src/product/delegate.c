@@ -11,7 +11,7 @@
    PETSc lends a shell's product to the matrix inside of it for one numeric phase (MatProductNumericPhase_CF()). PETSc
    keeps what the symbolic phase of such a product made, so the product must be given back as it was.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 #define PRODUCT_KEY "MatAIJTCUProduct"
 
@@ -113,7 +113,7 @@ static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 {
   Mat_Product   *product  = C->product;
   Mat            inview[] = {product->A, product->B, product->C, C};
-  AIJTCUPlan    *plan[4]  = {NULL, NULL, NULL, NULL};
+  AIJTCUIdentity *plan[4]  = {NULL, NULL, NULL, NULL};
   PetscBool      dense, bysymmetry;
   PetscErrorCode ierr;
 
@@ -150,7 +150,7 @@ static PetscErrorCode AIJTCUInheritFromOperands(Mat C)
     AIJTCUPlan *plan = NULL;
 
     if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (!plan || !plan->own_name) continue;
+    if (!plan || !plan->id.own_name) continue;
     PetscCall(AIJTCUInherit(operand[i], C));
     break;
   }
@@ -191,7 +191,7 @@ static PetscErrorCode AIJTCUComposedSetFromOptions(Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &cuda, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
-  f = (PetscErrorCode (*)(Mat))plan->composed[cuda ? AIJTCU_PRODUCT_DENSECUDA : AIJTCU_PRODUCT_DENSE];
+  f = (PetscErrorCode (*)(Mat))plan->id.composed[cuda ? AIJTCU_PRODUCT_DENSECUDA : AIJTCU_PRODUCT_DENSE];
   if (!f) {
     PetscCall(PetscSNPrintf(key, sizeof(key), "MatProductSetFromOptions_%s_%s_C", ((PetscObject)A)->type_name, ((PetscObject)B)->type_name));
     PetscCall(PetscObjectQueryFunction((PetscObject)B, key, &f));
@@ -207,7 +207,7 @@ static PetscErrorCode AIJTCUSelect(Mat C)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(C->product->A, &plan));
-  PetscCall(AIJTCUCallParents(C, plan && !plan->own_name ? AIJTCUComposedSetFromOptions : MatProductSetFromOptions));
+  PetscCall(AIJTCUCallParents(C, plan && !plan->id.own_name ? AIJTCUComposedSetFromOptions : MatProductSetFromOptions));
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   if (C->ops->productsymbolic != MatProductSymbolic_AIJTCU_Delegated) dp->symbolic = C->ops->productsymbolic;
   C->ops->productsymbolic = C->ops->productsymbolic ? MatProductSymbolic_AIJTCU_Delegated : NULL;
@@ -224,11 +224,11 @@ PetscErrorCode AIJTCUDelegate(Mat C)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
-  if (plan && dense && plan->kind == AIJTCU_KIND_MPI) {
+  if (plan && dense && plan->id.kind == AIJTCU_KIND_MPI) {
     PetscCall(AIJTCUAttachBlocks(A));
     PetscCall(AIJTCURecordWhole(A, PETSC_FALSE, C->product->B->cmap->N));
   }
-  if (plan && !dense && plan->own_name) {
+  if (plan && !dense && plan->id.own_name) {
     PetscCall(AIJTCUOnDevice(A, plan, &device));
     if (device) PetscCall(AIJTCUExpandMAIJ(C->product->B, ((PetscObject)A)->type_name));
   }
@@ -370,7 +370,7 @@ static PetscErrorCode AIJTCUCallNumeric(Mat C, const AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   kept = *dp;
-  ierr = plan && plan->device ? AIJTCUProductWithDeviceC(C, AIJTCUNumericInView) : AIJTCUNumericInView(C);
+  ierr = plan && plan->id.device ? AIJTCUProductWithDeviceC(C, AIJTCUNumericInView) : AIJTCUNumericInView(C);
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   *dp                    = kept;
   /* Some set it anew while they run. It is still ours where an error came before the parent's was called */
@@ -410,7 +410,7 @@ static PetscErrorCode AIJTCUSparseOperandsReplaced(Mat C, const AIJTCUPlan *plan
 
   PetscFunctionBegin;
   *replaced = PETSC_FALSE;
-  if (!plan || !plan->device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!plan || !plan->id.device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   PetscCall(AIJTCUOperandIds(C, now));
   if (dp->numeric && memcmp(now, dp->operand, sizeof(now))) PetscCall(AIJTCUProductIsSparse(C, replaced));
@@ -422,6 +422,7 @@ static PetscErrorCode AIJTCUNumericDelegated(Mat C, PetscBool nested)
   Mat              A = C->product->A;
   AIJTCUDelegated *dp;
   AIJTCUPlan      *plan;
+  AIJTCUOperandKey now;
   PetscBool        dense, bysymmetry, parallel, stale;
 
   PetscFunctionBegin;
@@ -431,12 +432,15 @@ static PetscErrorCode AIJTCUNumericDelegated(Mat C, PetscBool nested)
     PetscCall(AIJTCUProductOfReplaced(C));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  parallel = (PetscBool)(plan && plan->kind == AIJTCU_KIND_MPI);
+  parallel = (PetscBool)(plan && plan->id.kind == AIJTCU_KIND_MPI);
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));
   PetscCall(AIJTCUProductSymmetryChanged(C, &stale));
   PetscCall(AIJTCUDelegatedGet(C, &dp));
   if (!dp->numeric) stale = PETSC_TRUE;
-  if (!stale && plan) PetscCall(AIJTCUProductIsStale(C, parallel, plan->device, &dp->key, &stale));
+  if (!stale && plan) {
+    PetscCall(AIJTCUOperandKeyGet(A, &now));
+    PetscCall(AIJTCUProductIsStale(C, parallel, plan->id.device, &dp->key, &now, &stale));
+  }
   if (stale && (nested || AIJTCUProductIsLent(C->product))) {
     PetscCall(AIJTCUDelegateNumeric(C, MatProductNumeric_AIJTCU_Delegated));
     PetscFunctionReturn(PETSC_SUCCESS);

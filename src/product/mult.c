@@ -6,7 +6,7 @@
    parent, which are slow, have taken as long as that takes. The parent makes everything else. A parallel matrix is
    multiplied by the parent, which multiplies its two blocks: those come here.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -104,7 +104,7 @@ static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool trans
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, usable));
-  if (mult == MAT_AIJTCU_MULT_CUSPARSE || plan->kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
+  if (mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
   for (int i = 0; i < 3 && *usable; i++) {
     if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], usable, VECSEQCUDA, VECMPICUDA, ""));
   }
@@ -156,14 +156,14 @@ static PetscErrorCode AIJTCUMultBlocks(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->kind != AIJTCU_KIND_MPI || !plan->device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan->id.kind != AIJTCU_KIND_MPI || !plan->id.device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
     AIJTCUPlan *block = NULL;
 
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &block));
-    if (!block || block->owner != plan || blocks[i]->ops->mult != MatMult_AIJTCU) attached = PETSC_FALSE;
+    if (!block || block->id.owner != plan || blocks[i]->ops->mult != MatMult_AIJTCU) attached = PETSC_FALSE;
   }
   if (!attached) PetscCall(AIJTCUAttachBlocks(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,7 +241,7 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUOnDevice(A, plan, is));
-  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && A->symmetry_eternal && !plan->owner && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
+  *is = (PetscBool)(*is && known == PETSC_BOOL3_TRUE && A->symmetry_eternal && !plan->id.owner && AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_CUSPARSE);
   if (*is) {
     PetscCall(MatHasCongruentLayouts(A, &congruent));
     *is = congruent;
@@ -285,7 +285,7 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
       AIJTCUPlan *plan; \
 \
       PetscCall(AIJTCUGetPlan(A, &plan)); \
-      AIJTCUCallParent(A, AIJTCUMultTransposeAddInPlace(A, plan->parent.op, v[0], v[1], v[2])); \
+      AIJTCUCallParent(A, AIJTCUMultTransposeAddInPlace(A, plan->id.parent.op, v[0], v[1], v[2])); \
     } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   } \

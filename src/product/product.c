@@ -8,7 +8,7 @@
 
    Callers such as SLEPc make, set up, run and clear a product at every call. So what can be kept hangs on A.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 #if AIJTCU_HAVE_BRICKS
 static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, Mat B, Mat C, HrpbError *err)
@@ -136,8 +136,8 @@ static PetscErrorCode AIJTCUSymbolic(Mat C, PetscBool transposed, PetscErrorCode
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQDENSE, &cdense));
   if (!cdense) {
     PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQDENSECUDA, &bcuda));
-    PetscCall(MatSetType(C, plan->device && !bound ? MATSEQDENSECUDA : ((PetscObject)B)->type_name));
-    if (bcuda || !plan->device) PetscCall(MatSetVecType(C, B->defaultvectype));
+    PetscCall(MatSetType(C, plan->id.device && !bound ? MATSEQDENSECUDA : ((PetscObject)B)->type_name));
+    if (bcuda || !plan->id.device) PetscCall(MatSetVecType(C, B->defaultvectype));
   }
   PetscCall(MatSetUp(C));
   if (C->product->type == MATPRODUCT_AtB && !transposed) C->product->symbolic_used_the_fact_A_is_symmetric = PETSC_TRUE;

@@ -4,7 +4,7 @@
 
    Both take the CSR path, unless bricks are set. What cannot be had on a device is made on the host.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 #if AIJTCU_HAVE_HALO
 
@@ -86,10 +86,10 @@ static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPl
 
   PetscFunctionBegin;
   PetscCall(PetscInfo(g->A, "aijtcu: no product on the csr path, one on the host instead: %s\n", HrpbErrorString(*err)));
-  if (g->sums) PetscCall(PetscMalloc1((size_t)h->nghosts * (size_t)g->N, &ghosts));
-  else PetscCall(AIJTCUHaloDeviceCame(h, AIJTCU_HALO_ROWS, g->N, &ghosts));
+  if (g->sums) PetscCall(PetscMalloc1((size_t)AIJTCUHaloGhostCount(h) * (size_t)g->N, &ghosts));
+  else PetscCall(AIJTCUHaloGhostsToHost(h, g->N, &ghosts));
   ierr = AIJTCUGhostsOnHost(g, plan, d, ghosts, err);
-  if (!ierr && !*err && g->sums) ierr = AIJTCUHaloDeviceSetSums(h, g->N, ghosts);
+  if (!ierr && !*err && g->sums) ierr = AIJTCUHaloSumsFromHost(h, g->N, ghosts);
   PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
   if (!*err) AIJTCUGetCounts(plan)->csr++;
@@ -128,33 +128,31 @@ static PetscErrorCode AIJTCUGhostsRun(const AIJTCUGhosts *g, const AIJTCUHalo *h
 static PetscErrorCode AIJTCUGhostsCheckBlock(Mat block, const AIJTCUHalo *h)
 {
   PetscFunctionBegin;
-  PetscCheck(block->cmap->n == h->nghosts, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
-    block->cmap->n, h->nghosts);
+  PetscCheck(block->cmap->n == AIJTCUHaloGhostCount(h), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
+    block->cmap->n, AIJTCUHaloGhostCount(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C += A_o G, with the ghosts that the halo has */
 PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, Mat C)
 {
-  const AIJTCUHaloSide *s    = &h->side[AIJTCU_HALO_GHOSTS];
-  const PetscBool       host = (PetscBool)(h->place == AIJTCU_HALO_HOST);
-  const AIJTCUGhosts    g    = {.A = block, .dense = C, .ghosts = host ? s->buffer : s->device, .N = C->cmap->n, .host = host};
+  const AIJTCUGhosts g = {.A = block, .dense = C, .ghosts = (PetscScalar *)AIJTCUHaloGhosts(h), .N = C->cmap->n, .host = AIJTCUHaloIsOnHost(h)};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGhostsCheckBlock(block, h));
-  if (h->nghosts && g.N) PetscCall(AIJTCUGhostsRun(&g, h));
+  if (AIJTCUHaloGhostCount(h) && g.N) PetscCall(AIJTCUGhostsRun(&g, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* G = A_o^T B, sums for the ghosts of the halo */
 PetscErrorCode AIJTCUSumGhosts(Mat block, AIJTCUHalo *h, Mat B)
 {
-  AIJTCUGhosts g = {.dense = B, .N = B->cmap->n, .sums = PETSC_TRUE, .host = (PetscBool)(h->place == AIJTCU_HALO_HOST)};
+  AIJTCUGhosts g = {.dense = B, .N = B->cmap->n, .sums = PETSC_TRUE, .host = AIJTCUHaloIsOnHost(h)};
   AIJTCUPlan  *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGhostsCheckBlock(block, h));
-  if (!h->nghosts || !g.N) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!AIJTCUHaloGhostCount(h) || !g.N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUHaloSums(h, &g.ghosts));
   PetscCall(AIJTCUGetPlan(block, &plan));
   PetscCall(AIJTCUPlanTransposed(block, plan, &g.A));

@@ -2,7 +2,7 @@
    Our product of a parallel matrix with a dense B, A B or A^T B. A_d and A_o are the diagonal and the off-diagonal
    block of this process.
 
-     A B     C = A_d B + A_o G, with the rows G of B that others own (halo.h)
+     A B     C = A_d B + A_o G, with the rows G of B that others own (src/halo)
      A^T B   C = A_d^T B + what others have for the rows here; A_o^T B is what this process has for rows of others
 
    The diagonal block's product is one of product.c or the parent's, while rows are under way. That of the off-diagonal
@@ -12,7 +12,7 @@
    Setting up and multiplying are collective, and so is every answer that lets the parent make the product. After these
    a process that fails still sends its rows.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 #if AIJTCU_HAVE_HALO
 
@@ -25,10 +25,10 @@ static PetscErrorCode AIJTCUSendRows(Mat A, AIJTCUHalo *h, Mat B)
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(B, &ldb));
-  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseGetArrayRead(B, &b));
+  if (AIJTCUHaloIsOnHost(h)) PetscCall(MatDenseGetArrayRead(B, &b));
   else PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
   ierr = AIJTCUHaloBegin(A, h, AIJTCU_HALO_ROWS, b, ldb, B->cmap->N);
-  if (h->place == AIJTCU_HALO_HOST) PetscCall(MatDenseRestoreArrayRead(B, &b));
+  if (AIJTCUHaloIsOnHost(h)) PetscCall(MatDenseRestoreArrayRead(B, &b));
   else PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,7 +111,7 @@ static PetscErrorCode AIJTCUPrepareHalo(Mat A, AIJTCUPlan *plan, PetscInt N, Pet
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
   PetscCall(AIJTCUOnDevice(A, plan, &device));
-  PetscCall(AIJTCUHaloPrepare(A, plan, device, N, usable));
+  PetscCall(AIJTCUHaloPrepare(A, device, AIJTCUGetOptions(plan)->halo, N, &plan->halo, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,7 +120,7 @@ static PetscErrorCode AIJTCUIsAtHome(Mat A, const AIJTCUPlan *plan, PetscBool *i
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, is));
-  if (!plan->device) *is = PETSC_TRUE;
+  if (!plan->id.device) *is = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,18 +144,18 @@ static PetscErrorCode AIJTCUHaveTransposes(Mat A, PetscBool *have)
 }
 
 /* Have them on all processes, or do without on all. It is found out once for a pattern. Collective */
-static PetscErrorCode AIJTCUPrepareTransposes(Mat A, AIJTCUHalo *h, PetscBool *usable)
+static PetscErrorCode AIJTCUPrepareTransposes(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 {
   PetscFunctionBegin;
-  if (h->transposes == AIJTCU_EMPTY) {
+  if (plan->transposes == AIJTCU_EMPTY) {
     PetscBool            mine = PETSC_FALSE, all;
     const PetscErrorCode ierr = AIJTCUHaveTransposes(A, &mine);
 
     PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, mine, &all));
-    h->transposes = all ? AIJTCU_READY : AIJTCU_REFUSED;
+    plan->transposes = all ? AIJTCU_READY : AIJTCU_REFUSED;
     if (!all) PetscCall(PetscInfo(A, "aijtcu: no transpose on some process, the parent's product instead\n"));
   }
-  *usable = (PetscBool)(h->transposes == AIJTCU_READY);
+  *usable = (PetscBool)(plan->transposes == AIJTCU_READY);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,8 +205,8 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
   PetscCall(AIJTCUCheckLayouts(A, transposed, B, C));
   if (plan) PetscCall(AIJTCUIsAtHome(A, plan, &done));
   if (done) PetscCall(AIJTCUPrepareHalo(A, plan, B->cmap->N, &done));
-  if (done && transposed) PetscCall(AIJTCUPrepareTransposes(A, &plan->halo, &done));
-  if (done) PetscCall(AIJTCUMultiplyInPieces(A, &plan->halo, transposed, B, C, &done));
+  if (done && transposed) PetscCall(AIJTCUPrepareTransposes(A, plan, &done));
+  if (done) PetscCall(AIJTCUMultiplyInPieces(A, plan->halo, transposed, B, C, &done));
   PetscCall(AIJTCUNumericEnd(C, MatProductNumeric_AIJTCU_Halo, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

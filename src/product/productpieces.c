@@ -5,7 +5,7 @@
    some columns at a time. All processes take pieces of the same columns: as many as all have room for, and as the halo
    has buffers for. Kernels are chosen for all columns, so pieces change no bits.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 #if AIJTCU_HAVE_HALO
   #if AIJTCU_HAVE_DEVICE
@@ -77,11 +77,11 @@ PetscErrorCode AIJTCUPiecesBegin(Mat A, const AIJTCUHalo *h, Mat B, Mat C, AIJTC
   const PetscInt N = B->cmap->N;
 
   PetscFunctionBegin;
-  *p = (AIJTCUPieces){.N = N, .width = PetscMin(N, h->width)};
+  *p = (AIJTCUPieces){.N = N, .width = PetscMin(N, AIJTCUHaloWidth(h))};
   PetscCall(MatDenseGetLocalMatrix(B, &p->local[0]));
   PetscCall(MatDenseGetLocalMatrix(C, &p->local[1]));
   #if AIJTCU_HAVE_DEVICE
-  for (int i = 0; i < 2 && h->place != AIJTCU_HALO_HOST; i++) {
+  for (int i = 0; i < 2 && !AIJTCUHaloIsOnHost(h); i++) {
     PetscBool on;
 
     PetscCall(AIJTCUDenseOnDevice(p->local[i], &on));

@@ -2,7 +2,7 @@
    Who makes a product: product.c and productmpi.c make those with a dense matrix, delegate.c has the parent type make
    all others.
 */
-#include "../aijtcuimpl.h"
+#include "productimpl.h"
 
 /*
    PETSc calls this for every product in which a MATAIJTCU takes part. It also calls it for a matrix of a parent type
@@ -17,8 +17,8 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   PetscFunctionBegin;
   for (int i = 0; i < 3; i++) {
     if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan[i]));
-    if (plan[i] && plan[i]->view_depth) inside = PETSC_TRUE;
-    else if (plan[i] && plan[i]->own_name) outside = PETSC_TRUE;
+    if (plan[i] && plan[i]->id.view_depth) inside = PETSC_TRUE;
+    else if (plan[i] && plan[i]->id.own_name) outside = PETSC_TRUE;
   }
   if (inside) {
     /* outside: in place of a MATTRANSPOSEVIRTUAL PETSc has put the matrix behind it, which is not in the view */
@@ -33,7 +33,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));
   /* what follows from the pattern is asked for when it is there */
   if (plan[0] && operand[0]->assembled && (dense || transposed)) {
-    if (plan[0]->kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0], transposed));
+    if (plan[0]->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0], transposed));
     else PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
   }
   if (!C->ops->productsymbolic) PetscCall(AIJTCUDelegate(C));

@@ -5,7 +5,7 @@
    the host. This wants no plan: any type of the aij family can go this way, and PETSc brings values from a device and
    back.
 */
-#include "sampled.h"
+#include "sampledimpl.h"
 
 /*
    y has the rows of Y that the columns of S name, one behind the other. The sums go over the columns in their order.

@@ -2,7 +2,7 @@
    What sampled products and maps of rows share: which patterns are the same, and rows of a dense matrix that other
    processes own.
 */
-#include "sampled.h"
+#include "sampledimpl.h"
 
 /* Whether A and B have the same local pattern */
 static PetscErrorCode AIJTCUSampledSamePattern(Mat A, Mat B, PetscBool *same)

@@ -4,7 +4,7 @@
    Rows of Y that other processes own come as rows, one behind the other, on the device: PetscSF brings them, and the
    kernel of the off-diagonal block reads them so.
 */
-#include "sampled.h"
+#include "sampledimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -271,7 +271,7 @@ PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
   PetscCall(MatBoundToCPU(S, &bound));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)S, &cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(AIJTCUGetPlan(S, &plan));
-  *on = (PetscBool)(!bound && (plan ? plan->device : cusparse));
+  *on = (PetscBool)(!bound && (plan ? plan->id.device : cusparse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -8,7 +8,7 @@
 
    It is a MATSHELL, which brings scaling, shifts and what else wants nothing but products.
 */
-#include "sampled.h"
+#include "sampledimpl.h"
 
 /* What of S, X and Y something was made of */
 typedef struct {

@@ -4,7 +4,7 @@
 
    A matrix on a device is mapped there, and its values stay there.
 */
-#include "sampled.h"
+#include "sampledimpl.h"
 #include <math.h>
 #include <sample/sample.h>
 

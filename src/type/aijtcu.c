@@ -19,7 +19,7 @@
    that the plan has saved, never "the operation of A". PETSc copies composed functions (MatDuplicate(), ILU), so ours
    are taken away while the parent copies.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 /* Convert to another type, as the parent does it */
 PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat *M)
@@ -35,7 +35,7 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUGetPlan(A, &plan));
-  AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, MAT_COPY_VALUES, &P));
+  AIJTCUCallParentBare(A, (*plan->id.parent.duplicate)(A, MAT_COPY_VALUES, &P));
   ierr = MatPropagateSymmetryOptions(A, P); /* MATSBAIJ asks for these */
   if (!ierr && reuse == MAT_INITIAL_MATRIX) ierr = MatConvert(P, newtype, MAT_INPLACE_MATRIX, &P);
   else if (!ierr) ierr = MatConvert(P, newtype, reuse, M);
@@ -62,7 +62,7 @@ PetscErrorCode MatConvert_AIJ_AIJTCU(Mat A, MatType newtype, MatReuse reuse, Mat
   }
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, M));
   PetscCall(AIJTCUGetPlan(*M, &plan));
-  if (plan && plan->own_name) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plan && plan->id.own_name) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)*M, MATMPIAIJ, &parallel));
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)*M), &device));
   if (device) PetscCall(MatConvert(*M, parallel ? MATMPIAIJCUSPARSE : MATSEQAIJCUSPARSE, MAT_INPLACE_MATRIX, M));

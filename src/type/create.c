@@ -1,7 +1,7 @@
 /*
    MatCreateAIJTCU().
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 /*@C
   MatCreateAIJTCU - Creates a preallocated `MATAIJTCU`

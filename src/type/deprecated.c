@@ -2,7 +2,7 @@
    Options that had another name before 0.1.0 and still work. Each becomes the option that it is called now. They go
    one release later, with the old names in petscaijtcu.h.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 static const char version[] = "0.1.0 of petsc-aijtcu";
 

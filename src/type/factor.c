@@ -5,7 +5,7 @@
    they factor. So our entry replaces the parent's. It lets an aijtcu look like its parent while a factor is made,
    analysed and computed, and passes everything else on. A factor takes vectors of the host, as its matrix does.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 #if PetscDefined(HAVE_CUDA)
 
@@ -106,7 +106,7 @@ static PetscErrorCode MatGetFactor_AIJTCU(Mat A, MatFactorType ftype, Mat *F)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   /* The default of a host matrix is PETSc's own solver */
-  if (plan && !plan->device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
+  if (plan && !plan->id.device) PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, ftype, NULL, NULL, &getfactor));
   if (plan) AIJTCUCallParentBare(A, (*getfactor)(A, ftype, F));
   else PetscCall((*getfactor)(A, ftype, F));
   if (plan && *F) PetscCall(AIJTCUFactorWrap(*F, NULL, NULL));

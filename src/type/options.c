@@ -1,7 +1,7 @@
 /*
    What a user can set on a MATAIJTCU, by options and by functions.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
 {
@@ -16,22 +16,6 @@ PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *o)
   o->halo      = MAT_AIJTCU_HALO_AUTO;
   o->threshold = PETSC_DEFAULT;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *plan)
-{
-  return plan->owner ? &plan->owner->options : &plan->options;
-}
-
-MatAIJTCUCounts *AIJTCUGetCounts(AIJTCUPlan *plan)
-{
-  return plan->owner ? &plan->owner->counts : &plan->counts;
-}
-
-/* The format that is set. If none is: that of bricks on the host, or zeros on a device, which chooses */
-HrpbParams AIJTCUGetFormat(const AIJTCUPlan *plan)
-{
-  return AIJTCUFormatSet(AIJTCUGetOptions(plan));
 }
 
 #define FORMAT_NAME "-mat_aijtcu_format (MatAIJTCUSetFormat()): "
@@ -136,7 +120,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
                                 "(0: always, a fraction up to 1, more than 1: never, or PETSC_DEFAULT)";
   const char *const products  = "Products that are expected with a nonzero pattern: what is prepared must pay within them";
   const MPI_Comm    comm      = PetscObjectComm((PetscObject)A);
-  AIJTCUOptions     o         = plan->options;
+  AIJTCUOptions     o         = plan->id.options;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
@@ -168,7 +152,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
   PetscOptionsHeadEnd();
-  plan->options = o;
+  plan->id.options = o;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +168,7 @@ static PetscErrorCode AIJTCUOptionsToSet(Mat A, AIJTCUOptions **o)
   *o = NULL;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
   PetscCall(AIJTCUGetPlan(A, &plan));
-  *o = !plan ? NULL : plan->owner ? &plan->owner->options : &plan->options;
+  *o = !plan ? NULL : plan->id.owner ? &plan->id.owner->id.options : &plan->id.options;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,7 +6,7 @@
    products are caught like those of a block of a parallel aijtcu. Matrices that PETSc converts from MATAIJ do not come
    by here.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 typedef PetscErrorCode (*CreateFn)(Mat);
 

@@ -1,27 +1,7 @@
 /*
    What a program can ask of a MATAIJTCU beside its options: how it suits tensor cores, and what was tuned.
 */
-#include "../aijtcuimpl.h"
-
-/*
-   The local sequential matrices that carry plans: A itself, or its diagonal and off-diagonal block. A must be an
-   assembled aijtcu
-*/
-PetscErrorCode AIJTCUGetBlocks(Mat A, Mat blocks[2])
-{
-  AIJTCUPlan *plan;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCheck(plan, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG,
-    "Matrix of type %s has no aijtcu plan: it must be of type %s",
-    ((PetscObject)A)->type_name ? ((PetscObject)A)->type_name : "(not set)", MATAIJTCU);
-  PetscCheck(A->assembled, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
-    "Not for an unassembled matrix: call MatAssemblyBegin() and MatAssemblyEnd() first");
-  if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A));
-  PetscCall(AIJTCULocalBlocks(A, blocks, NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "typeimpl.h"
 
 /*
    Compute alpha, intensity and class from nonzeros and active columns of strips of 8 and 16 rows. The counts may be
@@ -114,7 +94,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUThreshold(plan, &synergy->threshold));
 #if AIJTCU_HAVE_HALO
-  synergy->device_bytes = AIJTCUHaloBytes(&plan->halo);
+  synergy->device_bytes = AIJTCUHaloBytes(plan->halo);
 #endif
   PetscCall(AIJTCUGetBlocks(A, blocks));
   synergy->csr_bytes = nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));

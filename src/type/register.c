@@ -1,7 +1,7 @@
 /*
    What -dll_append calls: the type's names, log events and global options.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 #define COMPILED "libpetscaijtcu was compiled for "
 

@@ -2,7 +2,7 @@
    What MatView() says of a MATAIJTCU. A view builds nothing, searches nothing and chooses nothing. A fact that no
    product has needed yet is "not known yet". Only columns are counted, as MatAIJTCUGetSynergy() does.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 #include <petscviewer.h>
 
 static const char unknown[] = "not known yet";
@@ -28,7 +28,7 @@ static PetscErrorCode AIJTCUPathOfAll(Mat A, PetscInt N, const char **path)
 
     if (!blocks[i]) continue;
     PetscCall(AIJTCUGetPlan(blocks[i], &plan));
-    if (i && !plan->device) continue; /* on the host PETSc multiplies the off-diagonal block itself */
+    if (i && !plan->id.device) continue; /* on the host PETSc multiplies the off-diagonal block itself */
     PetscCall(AIJTCUPlanPeek(blocks[i], plan, SPMM_OP_PRODUCT, N, &d, &known));
     if (!known) any[UNKNOWN] = PETSC_TRUE;
     else if (d.path == MAT_AIJTCU_PATH_TCU) any[TCU] = PETSC_TRUE;
@@ -207,7 +207,7 @@ PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
   PetscCall(AIJTCUViewSynergy(A, &s));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n",
-                                   plan->device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha,
+                                   plan->id.device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha,
                                    (double)s.alpha8, (double)s.intensity));
   PetscCall(AIJTCUViewBricks(A, &s, viewer));
   PetscCall(AIJTCUViewPaths(A, plan, viewer));

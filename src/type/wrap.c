@@ -6,7 +6,7 @@
    somewhere. Some do so in debug builds of PETSc only. Operations that take vectors accept vectors of the host. On the
    host next to nothing compares names, so little is wrapped except what must know the plan.
 */
-#include "../aijtcuimpl.h"
+#include "typeimpl.h"
 
 /* An operation of the parent, on vectors that are where A is */
 #define PARENT(op, name, ...) \
@@ -89,14 +89,14 @@ static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(AIJTCUUnwrapComposed(A, plan)); /* the parent composes and removes these */
+  PetscCall(AIJTCUUnwrapComposed(A)); /* the parent composes and removes these */
   AIJTCUCallParentOp(A, bindtocpu, A, flg);
-  if (!flg && plan->device && plan->kind == AIJTCU_KIND_SEQ) {
+  if (!flg && plan->id.device && plan->id.kind == AIJTCU_KIND_SEQ) {
     PetscCall(AIJTCUPatternKeyGet(A, &key));
     /* A new pattern of the host is not marked as newer than that on the device: a plan would be made of the old one */
     if (!AIJTCUPatternKeyEqual(&key, &plan->pattern_key)) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
   }
-  PetscCall(AIJTCUWrapComposed(A, plan));
+  PetscCall(AIJTCUWrapComposed(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,13 +122,13 @@ static PetscErrorCode MatDuplicate_AIJTCU(Mat A, MatDuplicateOption op, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  ours = (PetscBool)(!plan->owner && !plan->view_depth); /* otherwise the parent wants its own type */
-  if (A->hash_active && ours && plan->own_name) PetscCall(AIJTCUDuplicateHash(A, B));
-  else AIJTCUCallParentBare(A, (*plan->parent.duplicate)(A, op, B));
+  ours = (PetscBool)(!plan->id.owner && !plan->id.view_depth); /* otherwise the parent wants its own type */
+  if (A->hash_active && ours && plan->id.own_name) PetscCall(AIJTCUDuplicateHash(A, B));
+  else AIJTCUCallParentBare(A, (*plan->id.parent.duplicate)(A, op, B));
   if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUAttach(*B, plan->kind, plan->own_name, NULL));
+  PetscCall(AIJTCUAttach(*B, plan->id.kind, plan->id.own_name, NULL));
   PetscCall(AIJTCUGetPlan(*B, &bplan));
-  bplan->options = plan->options;
+  bplan->id.options = plan->id.options;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,7 +138,7 @@ static PetscErrorCode MatSetFromOptions_AIJTCU(Mat A, PetscOptionItems PetscOpti
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->parent.setfromoptions) AIJTCUCallParentOp(A, setfromoptions, A, PetscOptionsObject);
+  if (plan->id.parent.setfromoptions) AIJTCUCallParentOp(A, setfromoptions, A, PetscOptionsObject);
   PetscCall(AIJTCUSetFromOptions(A, plan, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -176,7 +176,7 @@ static PetscErrorCode MatILUFactor_AIJTCU(Mat A, IS r, IS c, const MatFactorInfo
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan->device && info->levels == 0) PetscCall(AIJTCUILUFactorInPlace(A, r, c, info));
+  if (plan->id.device && info->levels == 0) PetscCall(AIJTCUILUFactorInPlace(A, r, c, info));
   else AIJTCUCallParentOp(A, ilufactor, A, r, c, info);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,7 +188,7 @@ static PetscErrorCode MatCreateSubMatrix_AIJTCU(Mat A, IS rows, IS cols, MatReus
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.createsubmatrix)(A, rows, cols, reuse, B));
+  PetscCall((*plan->id.parent.createsubmatrix)(A, rows, cols, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) {
     PetscCall(AIJTCUConvertNew(A, B));
     PetscCall(AIJTCUInherit(A, *B));
@@ -204,7 +204,7 @@ static PetscErrorCode MatTranspose_AIJTCU(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUValuesToHost(*B, PETSC_TRUE));
-  PetscCall((*plan->parent.transpose)(A, reuse, B));
+  PetscCall((*plan->id.parent.transpose)(A, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUInherit(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -215,7 +215,7 @@ static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.permute)(A, rows, cols, B));
+  PetscCall((*plan->id.parent.permute)(A, rows, cols, B));
   PetscCall(AIJTCUConvertNew(A, B));
   PetscCall(AIJTCUInherit(A, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,10 +228,10 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.createsubmatrices)(A, n, rows, cols, reuse, B));
+  PetscCall((*plan->id.parent.createsubmatrices)(A, n, rows, cols, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) {
     for (PetscInt i = 0; i < n; i++) PetscCall(AIJTCUInherit(A, (*B)[i]));
-  } else if (plan->kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSubMatricesFilled(n, *B));
+  } else if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,7 +242,7 @@ static PetscErrorCode MatCreateSubMatricesMPI_AIJTCU(Mat A, PetscInt n, const IS
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall((*plan->parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
+  PetscCall((*plan->id.parent.createsubmatricesmpi)(A, n, rows, cols, reuse, B));
   if (reuse == MAT_REUSE_MATRIX) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -261,7 +261,7 @@ static PetscErrorCode MatSetPreallocationCOO_AIJTCU(Mat A, PetscCount n, PetscIn
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))plan->composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscCount, PetscInt[], PetscInt[]))plan->id.composed[AIJTCU_SET_PREALLOCATION_COO])(A, n, i, j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -271,7 +271,7 @@ static PetscErrorCode MatSetValuesCOO_AIJTCU(Mat A, const PetscScalar v[], Inser
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))plan->composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, const PetscScalar[], InsertMode))plan->id.composed[AIJTCU_SET_VALUES_COO])(A, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -281,7 +281,7 @@ static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const Pets
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
-  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscScalar[]))plan->composed[AIJTCU_COPY_SUBARRAY])(A, n, idx, v));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscScalar[]))plan->id.composed[AIJTCU_COPY_SUBARRAY])(A, n, idx, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,7 +292,7 @@ static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
-  PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_STORE_VALUES])(A));
+  PetscCall(((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_STORE_VALUES])(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -303,7 +303,7 @@ static PetscErrorCode MatRetrieveValues_AIJTCU(Mat A)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
-  PetscCall(((PetscErrorCode (*)(Mat))plan->composed[AIJTCU_RETRIEVE_VALUES])(A));
+  PetscCall(((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RETRIEVE_VALUES])(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -385,8 +385,8 @@ static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
 static PetscErrorCode AIJTCUPlanInitialize(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUOptionsInitialize(&plan->options));
+  PetscCall(AIJTCUOptionsInitialize(&plan->id.options));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const AIJTCUClass AIJTCUWrappers = {ops, composed, MatView_AIJTCU, AIJTCUPlanInitialize, AIJTCUPlanReset};
+const AIJTCUClass AIJTCUWrappers = {ops, composed, MatView_AIJTCU, sizeof(AIJTCUPlan), AIJTCUPlanInitialize, AIJTCUPlanReset};

@@ -8,7 +8,7 @@
 
    With a new version of PETSc: run that test, delete what it prints here and there, and run the others.
 */
-#include "../aijtcuimpl.h"
+#include "upstream.h"
 #include <petsc/private/kspimpl.h>
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>

@@ -1,7 +1,7 @@
 /*
    Workarounds for defects of PETSc in products, written as upstream.c says.
 */
-#include "../aijtcuimpl.h"
+#include "upstream.h"
 
 /*
    MatProductNumeric() with a sparse A and a dense B uses what its symbolic phase kept of another A
@@ -28,30 +28,28 @@
 
    Needed: 3.24 to 3.26. Gone when: "product of changed values" of upstream.c, 2 processes. Ours: product.c.
 
-   The product C was set up when A was as `then` says; stale says whether that has to be done again. parallel and device
-   say what kind of matrix A is. The same answer on every process
+   The product C was set up when A was as `then` says, and A is as `now` says; stale says whether that has to be done
+   again. parallel and device say what kind of matrix A is. The same answer on every process
 */
-PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device, const AIJTCUOperandKey *then, PetscBool *stale)
+PetscErrorCode AIJTCUProductIsStale(Mat C, PetscBool parallel, PetscBool device, const AIJTCUOperandKey *then, const AIJTCUOperandKey *now, PetscBool *stale)
 {
   const MatProductType type       = C->product->type;
   const PetscBool      bysymmetry = C->product->symbolic_used_the_fact_A_is_symmetric; /* then A^T B is A B */
   PetscBool            byvalues   = (PetscBool)(parallel && device && ((type == MATPRODUCT_AtB && !bysymmetry) || type == MATPRODUCT_ABt));
-  AIJTCUOperandKey     now;
   PetscBool            bydense;
 
   PetscFunctionBegin;
   *stale = PETSC_FALSE;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &bydense, MATSEQDENSE, MATMPIDENSE, ""));
   if (!bydense) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUOperandKeyGet(C->product->A, &now));
   if (device && !parallel) { /* blocks are asked themselves */
     MatInfo info;
 
     PetscCall(MatGetInfo(C->product->A, MAT_LOCAL, &info));
     if (info.nz_used == 0) byvalues = PETSC_TRUE;
   }
-  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now.pattern, &then->pattern) || now.plan != then->plan);
-  if (byvalues && now.values != then->values) *stale = PETSC_TRUE;
+  *stale = (PetscBool)(!AIJTCUPatternKeyEqual(&now->pattern, &then->pattern) || now->plan != then->plan);
+  if (byvalues && now->values != then->values) *stale = PETSC_TRUE;
   if (parallel) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)C)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

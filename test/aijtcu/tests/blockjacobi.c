@@ -4,7 +4,7 @@ static char help[] = "Tests PCMatApply() of PCJACOBI and PCPBJACOBI against PCAp
   -m <blocks>        : number of blocks along the diagonal, of -bs <rows> each\n\n";
 
 #include <petscksp.h>
-#include <../src/block/block.h>
+#include <../src/block/blockvec.h>
 #include "kind.h"
 
 #if AIJTCU_HAVE_BLOCK

@@ -5,7 +5,7 @@ static char help[] = "Tests arithmetic with blocks against that of vectors, colu
   -pad <n>           : rows beyond the last in the arrays of the blocks\n\n";
 
 #include <petscmat.h>
-#include <../src/block/block.h>
+#include <../src/block/blockvec.h>
 
 #if AIJTCU_HAVE_BLOCK
 enum {

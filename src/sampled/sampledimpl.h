@@ -3,7 +3,9 @@
 */
 #pragma once
 
-#include "../aijtcuimpl.h"
+#include "../device/device.h"
+#include "../identity/identity.h"
+#include "../plan/plan.h"
 #include <petscsf.h>
 
 /* sampledblocks.c */

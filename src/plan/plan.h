@@ -1,0 +1,82 @@
+/*
+   The plan of a matrix: what is known of it, what is decided, and what is built for its products.
+*/
+#pragma once
+
+#include "../identity/identity.h"
+#include "../device/device.h"
+#include "../halo/halo.h"
+#include "artifacts.h"
+
+typedef struct _n_AIJTCUChoice AIJTCUChoice;
+
+struct _n_AIJTCUPlan {
+  AIJTCUIdentity id;
+  PetscBool      is_transpose; /* its matrix is the transpose of one, or of a block */
+  AIJTCUChoice  *counted;      /* of a parallel matrix: what record.c counted last */
+
+  /* Artifacts of the pattern that pattern_key names: see AIJTCUPlanSync() */
+  AIJTCUPatternKey pattern_key;
+  AIJTCUSurvey     survey;
+  AIJTCUCsr        csr;
+  AIJTCUVector     vector;
+  AIJTCUTranspose  transpose;
+  AIJTCUTransposed transposed;
+  AIJTCUOrder      order;
+  AIJTCUBricks     bricks;
+  AIJTCUTunings    tunings;
+#if AIJTCU_HAVE_HALO
+  AIJTCUHalo      *halo;       /* of a parallel matrix, NULL while there is none */
+  AIJTCUState      transposes; /* of both blocks of a parallel matrix, on all processes: productmpi.c */
+#endif
+  AIJTCUAnswer     answer;   /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
+  AIJTCULaunches   launches; /* on a device: products that may come again */
+};
+
+/*
+   plan.c. An operation asks for a decision when it is set up, and has it prepared each time it runs. The path stays as
+   decided. What follows from the path is that of the matrix and the options at the time of the run. Where bricks
+   cannot be had, the operation sets the path to CSR and has that prepared (product.c).
+
+   AIJTCUPlanDecide()   path and reason; fetches the facts that they need
+   AIJTCUPlanPrepare()  builds or renews what the path needs; says whether there is something to multiply with
+   AIJTCUPlanPeek()     for views: fetches nothing; says whether the path is known
+   AIJTCUPlanKnow()     fetches all facts; gives the whole decision
+*/
+PETSC_INTERN PetscInt       AIJTCUDecideColumns; /* products with fewer columns are decided as with so many */
+PETSC_INTERN PetscErrorCode AIJTCUPlanKnow(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUFacts *, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanSync(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanTransposed(Mat, AIJTCUPlan *, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
+PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
+PETSC_INTERN HrpbParams     AIJTCUGetFormat(const AIJTCUPlan *);
+
+/* facts.c */
+PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, AIJTCUFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
+PETSC_INTERN PetscErrorCode AIJTCUSurveyCreate(Mat, AIJTCUPlan *);
+
+/* vector.c: products with one vector have no decision. They ask for what they need */
+PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUVectorUse(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPlan *, SpmmFacts *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
+
+/* Bytes on the device */
+PETSC_INTERN PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *);
+PETSC_INTERN PetscInt64 AIJTCUOrderBytes(const AIJTCUOrder *);
+
+/* tune.c */
+PETSC_INTERN PetscErrorCode AIJTCUTuningOptions(Mat, const AIJTCUTuned *, char **);
+
+/* record.c: -mat_aijtcu_view_choice */
+PETSC_INTERN PetscErrorCode AIJTCURecordChoice(Mat, PetscInt, MatAIJTCUPath, const char[]);
+PETSC_INTERN PetscErrorCode AIJTCURecordWhole(Mat, PetscBool, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool);

@@ -1,0 +1,41 @@
+/*
+   What the files of the type offer each other. Nobody else calls them: PETSc does.
+*/
+#pragma once
+
+#include "../block/block.h"
+#include "../halo/halo.h"
+#include "../identity/identity.h"
+#include "../plan/plan.h"
+#include "../product/product.h"
+#include "../upstream/upstream.h"
+
+/* aijtcu.c: creation and conversion */
+PETSC_INTERN PetscErrorCode MatConvert_AIJTCU_Any(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_AIJ_AIJTCU(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatCreate_SeqAIJTCU(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
+
+/* parent.c: the parent types */
+PETSC_INTERN PetscErrorCode AIJTCUParentsSetUp(PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
+
+/* wrap.c: what stands in for the parent's functions */
+PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
+
+/* options.c */
+PETSC_INTERN PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *);
+PETSC_INTERN PetscErrorCode AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
+
+/* deprecated.c: options under their old names */
+PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const MatAIJTCUFormat *);
+
+/* factor.c */
+PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
+
+/* query.c */
+PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, PetscInt64, MatAIJTCUSynergy *);
+PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
+
+/* view.c */
+PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);

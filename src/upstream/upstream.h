@@ -1,0 +1,58 @@
+/*
+   Workarounds for defects of PETSc, SLEPc and cuSPARSE. Nothing here knows of a plan. Each file has the text to send.
+*/
+#pragma once
+
+#include "../common/common.h"
+#if AIJTCU_HAVE_BLOCK
+  #include <petscksp.h>
+#endif
+
+/* upstream.c */
+PETSC_INTERN void           AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN void           AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN                PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
+PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
+PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
+#if PetscDefined(HAVE_CUDA)
+PETSC_INTERN PetscErrorCode AIJTCUZeroOnHost(Mat, PetscBool *);
+#endif
+PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
+PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
+PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
+
+#if AIJTCU_HAVE_BLOCK
+typedef struct { /* what KSPCHEBYSHEV works with */
+  PetscReal        emin, emax;
+  KSPChebyshevKind kind;
+  const PetscReal *betas;
+} AIJTCUChebyshev;
+PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
+
+  #if AIJTCU_HAVE_DEVICE
+typedef enum {
+  AIJTCU_FACTOR_LU,  /* L, whose diagonal is ones, below U in one matrix */
+  AIJTCU_FACTOR_LLT, /* L, with numbers above it that do not belong to it */
+  AIJTCU_FACTOR_UTDU /* U, whose diagonal is ones, and the inverse of D */
+} AIJTCUTrianglesKind;
+typedef struct { /* triangular factors on a device, in CSR */
+  AIJTCUTrianglesKind kind;
+  size_t              index_size; /* of an entry of these: */
+  const void         *rowptr, *colidx;
+  const PetscScalar  *values, *diagonal;
+  PetscBool           permuted; /* rows or columns were, before the matrix was factored */
+} AIJTCUTriangles;
+PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *);
+  #endif
+#endif
+
+/* upstreamproduct.c */
+PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUOperandKey *, const AIJTCUOperandKey *, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUProductIsSparse(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUProductOfReplaced(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUExpandMAIJ(Mat, MatType);
+PETSC_INTERN PetscErrorCode AIJTCUSetUpDense(Mat);
