@@ -24,7 +24,7 @@
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`
-.  -mat_aijtcu_halo (auto|mpi|nccl|sf)         - how processes exchange rows of the dense matrix, see
+.  -mat_aijtcu_halo (auto|mpi|nccl)            - how processes exchange rows of the dense matrix, see
                                                  `MatAIJTCUSetHalo()`
 .  -mat_aijtcu_synergy_threshold alpha         - least alpha for which `auto` takes bricks, see
                                                  `MatAIJTCUSetSynergyThreshold()`
@@ -213,8 +213,7 @@ PETSC_EXTERN const char *const MatAIJTCUMults[];
 +  `MAT_AIJTCU_HALO_AUTO` - from device to device within a machine where CUDA lets processes do so, otherwise messages
                             of MPI
 .  `MAT_AIJTCU_HALO_MPI`  - messages of MPI between buffers that the matrix keeps
-.  `MAT_AIJTCU_HALO_NCCL` - messages of NCCL between devices. Each process must have a GPU of its own
--  `MAT_AIJTCU_HALO_SF`   - `PetscSF`, as a reference
+-  `MAT_AIJTCU_HALO_NCCL` - messages of NCCL between devices. Each process must have a GPU of its own
 
    Level: advanced
 
@@ -226,8 +225,7 @@ E*/
 typedef enum {
   MAT_AIJTCU_HALO_AUTO,
   MAT_AIJTCU_HALO_MPI,
-  MAT_AIJTCU_HALO_NCCL,
-  MAT_AIJTCU_HALO_SF
+  MAT_AIJTCU_HALO_NCCL
 } MatAIJTCUHalo;
 PETSC_EXTERN const char *const MatAIJTCUHalos[];
 
@@ -478,72 +476,3 @@ PETSC_EXTERN PetscErrorCode MatSampledLeakyReLUGradient(Mat, PetscReal, Mat);
 
 /* Called by -dll_append; a program that links the library calls it once after PetscInitialize() */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void);
-
-/*
-   Names from before 0.1.0. The next release drops them
-*/
-#define MAT_AIJTCU_PATH_SCALAR    PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_PATH_CSR", ) MAT_AIJTCU_PATH_CSR
-#define MAT_AIJTCU_PATH_PARENT    PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_PATH_CUSPARSE", ) MAT_AIJTCU_PATH_CUSPARSE
-#define MAT_AIJTCU_CLUSTER_AUTO   PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_REORDER_AUTO", ) MAT_AIJTCU_REORDER_AUTO
-#define MAT_AIJTCU_CLUSTER_NEVER  PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_REORDER_NEVER", ) MAT_AIJTCU_REORDER_NEVER
-#define MAT_AIJTCU_CLUSTER_ALWAYS PETSC_DEPRECATED_MACRO(0, 1, 0, "MAT_AIJTCU_REORDER_ALWAYS", ) MAT_AIJTCU_REORDER_ALWAYS
-#define MatAIJTCUClusters         PETSC_DEPRECATED_MACRO(0, 1, 0, "MatAIJTCUReorders", ) MatAIJTCUReorders
-typedef MatAIJTCUReorder MatAIJTCUCluster PETSC_DEPRECATED_TYPEDEF(0, 1, 0, "MatAIJTCUReorder", );
-
-PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetReorder()", )
-static inline PetscErrorCode MatAIJTCUSetCluster(Mat A, MatAIJTCUReorder reorder)
-{
-  return MatAIJTCUSetReorder(A, reorder);
-}
-
-PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetReorder()", )
-static inline PetscErrorCode MatAIJTCUGetCluster(Mat A, MatAIJTCUReorder *reorder)
-{
-  return MatAIJTCUGetReorder(A, reorder);
-}
-
-/*
-   Set the four numbers of a format one by one. While no format is set, the others are those of the host. A change of
-   one number rounds up another that must be a multiple of it
-*/
-static inline PetscErrorCode MatAIJTCUGetFormatForOne_Deprecated(Mat A, MatAIJTCUFormat *format)
-{
-  const MatAIJTCUFormat unset = {8, 64, 32, 1};
-
-  PetscFunctionBegin;
-  PetscCall(MatAIJTCUGetFormat(A, format));
-  if (!format->brick_rows) *format = unset;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-#define MAT_AIJTCU_DEPRECATED_NUMBER(Name, number, multiple) \
-  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUSetFormat()", ) \
-  static inline PetscErrorCode MatAIJTCUSet##Name(Mat A, PetscInt n) \
-  { \
-    MatAIJTCUFormat format; \
-    PetscObject     plan; \
-\
-    PetscFunctionBegin; \
-    PetscCall(PetscObjectQuery((PetscObject)A, "MatAIJTCUPlan", &plan)); \
-    if (!plan) PetscFunctionReturn(PETSC_SUCCESS); /* other types are left alone */ \
-    PetscCall(MatAIJTCUGetFormatForOne_Deprecated(A, &format)); \
-    format.number = n; \
-    if (n > 0 && &format.multiple != &format.number) format.multiple = (format.multiple + n - 1) / n * n; \
-    PetscCall(MatAIJTCUSetFormat(A, &format)); \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  } \
-  PETSC_DEPRECATED_FUNCTION(0, 1, 0, "MatAIJTCUGetFormat()", ) \
-  static inline PetscErrorCode MatAIJTCUGet##Name(Mat A, PetscInt *n) \
-  { \
-    MatAIJTCUFormat format; \
-\
-    PetscFunctionBegin; \
-    PetscCall(MatAIJTCUGetFormatForOne_Deprecated(A, &format)); \
-    *n = format.number; \
-    PetscFunctionReturn(PETSC_SUCCESS); \
-  }
-MAT_AIJTCU_DEPRECATED_NUMBER(BrickRows, brick_rows, panel_rows)
-MAT_AIJTCU_DEPRECATED_NUMBER(PanelRows, panel_rows, panel_rows)
-MAT_AIJTCU_DEPRECATED_NUMBER(BlockCols, block_cols, block_cols)
-MAT_AIJTCU_DEPRECATED_NUMBER(WindowCols, window_cols, block_cols)
-#undef MAT_AIJTCU_DEPRECATED_NUMBER

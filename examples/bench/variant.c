@@ -14,17 +14,9 @@ static const Variant variants[] = {
   {.name = "tune", .ours = PETSC_TRUE, .tune = MAT_AIJTCU_TUNE_PROXY}
 };
 
-/* Names of before 0.1.0 */
-static const char *const renamed[][2] = {
-  {"scalar", "csr"},
-  {"cluster", "reorder"}};
-
 PetscErrorCode VariantFind(const char name[], const Variant **variant)
 {
   PetscFunctionBegin;
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(renamed); k++) {
-    if (!strcmp(name, renamed[k][0])) name = renamed[k][1];
-  }
   for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(variants); k++) {
     PetscBool same;
 

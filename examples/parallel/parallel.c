@@ -46,8 +46,8 @@ static PetscErrorCode FindHalo(const char name[], MatAIJTCUHalo *halo)
   PetscBool found;
 
   PetscFunctionBegin;
-  PetscCall(PetscEListFind(MAT_AIJTCU_HALO_SF + 1, MatAIJTCUHalos, name, &k, &found));
-  PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-halos %s: must be auto, mpi, nccl or sf", name);
+  PetscCall(PetscEListFind(MAT_AIJTCU_HALO_NCCL + 1, MatAIJTCUHalos, name, &k, &found));
+  PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-halos %s: must be auto, mpi or nccl", name);
   *halo = (MatAIJTCUHalo)k;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -71,7 +71,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-weak", "As many cubes of a grid, one behind the other, as there are processes; of other matrices as many times as many rows", &o->weak));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-products", "Products, a list: AB, AtB", "AB", &o->products, &o->product));
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-halos", "Ways of the halo, a list in place of -mat_aijtcu_halo: auto, mpi, nccl, sf; default: that which is set", "", &o->halos, &o->halo));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-halos", "Ways of the halo, a list in place of -mat_aijtcu_halo: auto, mpi, nccl; default: that which is set", "", &o->halos, &o->halo));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "32,96", &o->count, &o->N));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-partitions", "Numbers of processes of which only the exchange is found out, a list; default: none", "1", &o->partitions, &o->parts));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after three to warm up", 1, &o->repeat));
@@ -437,7 +437,7 @@ int main(int argc, char **args)
    test:
       suffix: halos
       nsize: 2
-      args: -test_output -weak -scale 0.0002 -N 1,3 -repeat 1 -halos auto,mpi,sf -products AtB,AB -csv parallel.csv
+      args: -test_output -weak -scale 0.0002 -N 1,3 -repeat 1 -halos auto,mpi -products AtB,AB -csv parallel.csv
       output_file: output/parallel_weak.out
 
 TEST*/

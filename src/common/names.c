@@ -11,7 +11,7 @@ const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecisi
 const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAIJTCUReorder", "MAT_AIJTCU_REORDER_", NULL};
 const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
 const char *const MatAIJTCUMults[]          = {"auto", "cusparse", "csr", "nodes", "csr16", "MatAIJTCUMult", "MAT_AIJTCU_MULT_", NULL};
-const char *const MatAIJTCUHalos[]          = {"auto", "mpi", "nccl", "sf", "MatAIJTCUHalo", "MAT_AIJTCU_HALO_", NULL};
+const char *const MatAIJTCUHalos[]          = {"auto", "mpi", "nccl", "MatAIJTCUHalo", "MAT_AIJTCU_HALO_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 
 AIJTCUBlockSolversMode AIJTCUBlockSolvers = AIJTCU_BLOCK_SOLVERS_AUTO;

@@ -124,7 +124,6 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
-  PetscCall(AIJTCUDeprecatedOptions(A, PetscOptionsObject, &o.format));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_path", "auto, tcu, csr or cusparse"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_path", "Path of products with dense matrices", "MatAIJTCUSetPath", MatAIJTCUPaths,
                              (PetscEnum)o.path, (PetscEnum *)&o.path, NULL));
@@ -145,7 +144,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_WHOLE, "-mat_aijtcu_products", products));
   PetscCall(PetscOptionsInt("-mat_aijtcu_products", products, "MatAIJTCUSetExpectedProducts", o.products, &o.products, NULL));
   PetscCall(AIJTCUCheckProducts(A, o.products));
-  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi, nccl or sf"));
+  PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_halo", "auto, mpi or nccl"));
   PetscCall(PetscOptionsEnum("-mat_aijtcu_halo", "How processes exchange rows of the dense matrix", "MatAIJTCUSetHalo", MatAIJTCUHalos,
                              (PetscEnum)o.halo, (PetscEnum *)&o.halo, NULL));
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
@@ -711,10 +710,10 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
 
   Input Parameters:
 + A    - the matrix; other types are left alone
-- halo - `MAT_AIJTCU_HALO_AUTO` (default), `MAT_AIJTCU_HALO_MPI`, `MAT_AIJTCU_HALO_NCCL` or `MAT_AIJTCU_HALO_SF`
+- halo - `MAT_AIJTCU_HALO_AUTO` (default), `MAT_AIJTCU_HALO_MPI` or `MAT_AIJTCU_HALO_NCCL`
 
   Options Database Key:
-. -mat_aijtcu_halo (auto|mpi|nccl|sf) - the way
+. -mat_aijtcu_halo (auto|mpi|nccl) - the way
 
   Level: advanced
 
@@ -737,8 +736,7 @@ PetscErrorCode MatAIJTCUGetExpectedProducts(Mat A, PetscInt *products)
   For A^T B, and so for the restriction of multigrid, the same rows have sums that go back the same way. Their owners
   add them in the order of the processes.
 
-  All ways give the same bits. `MAT_AIJTCU_HALO_SF` is a reference: it copies all local rows of B, and makes buffers for
-  each number of columns.
+  All ways give the same bits.
 
   With a matrix on a device, dense matrices on the host are copied in once and out once. A matrix of a device that is
   bound to the host makes the product of the parent type. So does one with complex scalars, with PETSc before 3.26, and
@@ -753,8 +751,8 @@ PetscErrorCode MatAIJTCUSetHalo(Mat A, MatAIJTCUHalo halo)
   PetscFunctionBegin;
   PetscCall(AIJTCUOptionsToSet(A, &o));
   PetscValidLogicalCollectiveEnum(A, halo, 2);
-  PetscCheck(halo == MAT_AIJTCU_HALO_AUTO || halo == MAT_AIJTCU_HALO_MPI || halo == MAT_AIJTCU_HALO_NCCL || halo == MAT_AIJTCU_HALO_SF, PetscObjectComm((PetscObject)A),
-             PETSC_ERR_ARG_OUTOFRANGE, "Halo must be MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI, MAT_AIJTCU_HALO_NCCL or MAT_AIJTCU_HALO_SF, not %d", (int)halo);
+  PetscCheck(halo == MAT_AIJTCU_HALO_AUTO || halo == MAT_AIJTCU_HALO_MPI || halo == MAT_AIJTCU_HALO_NCCL, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_ARG_OUTOFRANGE, "Halo must be MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI or MAT_AIJTCU_HALO_NCCL, not %d", (int)halo);
   if (o) o->halo = halo;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

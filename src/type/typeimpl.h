@@ -27,9 +27,6 @@ PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
 PETSC_INTERN PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *);
 PETSC_INTERN PetscErrorCode AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
 
-/* deprecated.c: options under their old names */
-PETSC_INTERN PetscErrorCode AIJTCUDeprecatedOptions(Mat, PetscOptionItems, const MatAIJTCUFormat *);
-
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
 

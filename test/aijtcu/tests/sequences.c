@@ -410,11 +410,11 @@ static PetscErrorCode Bind(World *w)
 static PetscErrorCode Settings(World *w)
 {
   /* not NCCL, which is not everywhere */
-  const MatAIJTCUHalo halos[] = {MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI, MAT_AIJTCU_HALO_SF};
+  const MatAIJTCUHalo halos[] = {MAT_AIJTCU_HALO_AUTO, MAT_AIJTCU_HALO_MPI};
 
   PetscFunctionBegin;
   PetscCall(MatAIJTCUSetPath(w->A, (MatAIJTCUPath)Draw(MAT_AIJTCU_PATH_CUSPARSE + 1)));
-  PetscCall(MatAIJTCUSetHalo(w->A, halos[Draw(3)]));
+  PetscCall(MatAIJTCUSetHalo(w->A, halos[Draw(2)]));
   PetscCall(MatAIJTCUSetReorder(w->A, (MatAIJTCUReorder)Draw(MAT_AIJTCU_REORDER_ALWAYS + 1)));
   PetscCall(MatAIJTCUSetMult(w->A, (MatAIJTCUMult)Draw(MAT_AIJTCU_MULT_CSR16 + 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
