@@ -23,9 +23,24 @@ PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
 /* wrap.c: what stands in for the parent's functions */
 PETSC_INTERN const AIJTCUClass AIJTCUWrappers;
 
-/* options.c */
+/* options.c: options whose values have names, and checks of the others */
+typedef enum {
+  AIJTCU_ENUM_PATH,
+  AIJTCU_ENUM_PRECISION,
+  AIJTCU_ENUM_REORDER,
+  AIJTCU_ENUM_TUNE,
+  AIJTCU_ENUM_MULT,
+  AIJTCU_ENUM_HALO,
+  AIJTCU_NENUMS
+} AIJTCUEnum;
+
 PETSC_INTERN PetscErrorCode AIJTCUOptionsInitialize(AIJTCUOptions *);
 PETSC_INTERN PetscErrorCode AIJTCUSetFromOptions(Mat, AIJTCUPlan *, PetscOptionItems);
+PETSC_INTERN PetscEnum     *AIJTCUEnumOf(AIJTCUOptions *, AIJTCUEnum);
+PETSC_INTERN PetscErrorCode AIJTCUCheckEnum(Mat, AIJTCUEnum, PetscEnum);
+PETSC_INTERN PetscErrorCode AIJTCUCheckFormat(Mat, const MatAIJTCUFormat *);
+PETSC_INTERN PetscErrorCode AIJTCUCheckProducts(Mat, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUCheckThreshold(Mat, PetscReal);
 
 /* factor.c */
 PETSC_INTERN PetscErrorCode AIJTCURegisterFactors(void);
