@@ -39,11 +39,11 @@ typedef struct {
   PetscInt64             used;
   AIJTCUMatSolveAnalysed analysed[TRIANGLES];
   PetscScalar           *between;  /* what the first triangle gives */
-  PetscScalar           *permuted; /* B in the order of the factor, then X. NULL where that is the order of the matrix */
+  PetscScalar           *permuted; /* B in the order of the factor, then X. NULL where that is the matrix's */
 } AIJTCUMatSolveWidth;
 
 typedef struct {
-  IS                       rows, columns; /* the orders in which the matrix was factored, those of its transpose for that */
+  IS                       rows, columns; /* the orders in which the matrix was factored, or its transpose */
   PetscBool                transpose;     /* solves with the transpose of LU */
   PetscBool                ready, known;  /* what follows is that of the factor as it is; it can be worked with */
   AIJTCUTriangles          factor;

@@ -714,7 +714,10 @@ static PetscErrorCode AIJTCUMGIterate(PC pc, AIJTCUMGWidth *width, PetscReal rto
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X is an operand of the product with the finest level's A from AIJTCUMGBegin() to AIJTCUMGEnd(). So the caller's X is not kept */
+/*
+   X is an operand of the product with the finest level's A from AIJTCUMGBegin() to AIJTCUMGEnd(). So the caller's X is
+   not kept
+*/
 static PetscErrorCode AIJTCUMGBegin(PC pc, const AIJTCUMGWidth *width, Mat X)
 {
   const PC_MG *mg = (PC_MG *)pc->data;

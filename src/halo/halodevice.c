@@ -315,7 +315,8 @@ static PetscErrorCode AIJTCUHaloEndOnStream(const AIJTCUHalo *h, cudaStream_t st
   PetscCall(AIJTCUGetTransfers(&t));
   PetscCallCUDA(cudaEventRecord(h->device.received, t->in));
   PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.received, 0));
-  if (h->device.last_staged) PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.last_staged, 0)); /* B may change now */
+  /* B may change now */
+  if (h->device.last_staged) PetscCallCUDA(cudaStreamWaitEvent(stream, h->device.last_staged, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -146,8 +146,8 @@ static PetscErrorCode AIJTCUHaloTradeDestroy(AIJTCUHaloTrade *t)
 }
 
 /*
-   Exchange handles with all neighbours. They are direct if both ends could open what they were offered. After an error of
-   its own a process keeps its part of the exchange. Collective
+   Exchange handles with all neighbours. They are direct if both ends could open what they were offered. After an error
+   of its own a process keeps its part of the exchange. Collective
 */
 static PetscErrorCode AIJTCUHaloConnect(AIJTCUHalo *h, AIJTCUHaloTrade *t)
 {

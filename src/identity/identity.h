@@ -48,7 +48,7 @@ typedef struct {
   /* A block reads the options of the parallel matrix that it belongs to, and adds to its counts */
   AIJTCUPlan     *owner;
   PetscBool       off_diagonal; /* of the parallel matrix */
-  char           *prefix;       /* the options prefix of a parallel matrix, or NULL. Its blocks have none of their own */
+  char           *prefix;       /* the options prefix of a parallel matrix, or NULL. Blocks have none of their own */
   AIJTCUOptions   options;
   MatAIJTCUCounts counts;
 } AIJTCUIdentity;

@@ -393,7 +393,8 @@ static PetscBool AIJTCUReorderingPays(const AIJTCUQuestion *q, AIJTCUDecision *d
 
   if (!AIJTCUWantsOrder(q, d) || !f->matrix.survey.strip_cols16) return PETSC_FALSE;
   if (!forced && f->matrix.nnz <= FEW_ENTRIES * f->matrix.nrows) return PETSC_FALSE;
-  given     = forced ? AIJTCUSecondsOfCSR(q) : AIJTCUSecondsInOrder(q); /* forced: bricks in the given order are not allowed */
+  /* forced: bricks in the given order are not allowed */
+  given     = forced ? AIJTCUSecondsOfCSR(q) : AIJTCUSecondsInOrder(q);
   reordered = SpmmFactsReorderedAtBest(&f->matrix);
   levels    = forced ? MOST_LEVELS : AIJTCUMostLevels(q, given - AIJTCUSecondsReordered(q, &reordered));
   if (levels < 1 || AIJTCULacksOrder(q, d, (PetscInt)levels)) return PETSC_FALSE;
@@ -410,7 +411,8 @@ static PetscBool AIJTCUReorderingPays(const AIJTCUQuestion *q, AIJTCUDecision *d
 */
 
 /*
-   Whether bricks are slower than CSR: see AIJTCUSavedByBricks(). Where a reordering is forced and was found, it has been
+   Whether bricks are slower than CSR: see AIJTCUSavedByBricks(). Where a reordering is forced and was found, it has
+   been
    too slow already, and bricks of the original matrix are not allowed. Without kernels for both nothing is saved
 */
 static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
@@ -533,7 +535,8 @@ static void AIJTCUDecideBricks(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const HrpbParams  *tuned = AIJTCUFormatTuned(q);
   SpmmFacts          facts = f->matrix;
 
-  if (f->on_device && !AIJTCUTensorCoresPay(q->o, q->device)) return; /* the path was decided while the matrix was bound to the host */
+  /* the path was decided while the matrix was bound to the host */
+  if (f->on_device && !AIJTCUTensorCoresPay(q->o, q->device)) return;
   if (f->on_device) {
     d->reordered = AIJTCUWantsOrder(q, d);
     if (d->need || (d->reordered && AIJTCUOrderIsForced(q->o) && AIJTCULacksOrder(q, d, MOST_LEVELS))) return;
