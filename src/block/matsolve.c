@@ -1,9 +1,9 @@
 /*
    MatMatSolve() and MatMatSolveTranspose() with a factor of cuSPARSE, for a block on the device.
 
-   PETSc's factor solves with one vector at a time (upstream.c). Here a block goes through the same triangular matrices
-   by cusparseSpSM_solve(). What that needs is made when a block of some width first comes, and kept for WIDTHS widths
-   until the matrix is factored anew: an analysis of each triangle, its buffer, and work blocks. Solves with the
+   PETSc's factor solves with one vector at a time (cusparsefactor.c). Here a block goes through the same triangular
+   matrices by cusparseSpSM_solve(). What that needs is made when a block of some width first comes, and kept for WIDTHS
+   widths until the matrix is factored anew: an analysis of each triangle, its buffer, and work blocks. Solves with the
    transpose of LU have all of this a second time. Other factors are those of symmetric matrices.
 
    Blocks on the host go column by column as in PETSc. So do those for which there is no memory, or no transpose of a

@@ -412,8 +412,7 @@ static PetscBool AIJTCUReorderingPays(const AIJTCUQuestion *q, AIJTCUDecision *d
 
 /*
    Whether bricks are slower than CSR: see AIJTCUSavedByBricks(). Where a reordering is forced and was found, it has
-   been
-   too slow already, and bricks of the original matrix are not allowed. Without kernels for both nothing is saved
+   been too slow already, and bricks of the original matrix are not allowed. Without kernels for both nothing is saved
 */
 static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
 {

@@ -303,7 +303,17 @@ static PetscErrorCode AIJTCUIsOwnTranspose(Mat A, PetscBool3 known, PetscBool *i
     } \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-/* The parent's products with the Hermitian transpose. cuSPARSE makes none in real arithmetic, see upstream.c */
+/*
+   MatMultHermitianTranspose() of a MATSEQAIJCUSPARSE fails in real arithmetic
+
+     cuSPARSE takes CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE for complex numbers only.
+
+       MatMultHermitianTransposeAdd(A, x, y, y);  // CUSPARSE_STATUS_INVALID_VALUE
+
+     What would help: CUSPARSE_OPERATION_TRANSPOSE unless PETSC_USE_COMPLEX.
+
+   Needed: 3.24 to 3.26. Gone when these lines work: cuSPARSE prints its error, so no test asks. Ours: mult.c.
+*/
 #if PetscDefined(USE_COMPLEX)
   #define HERMITIAN     A->hermitian
   #define HERMITIAN_OP  multhermitiantranspose

@@ -1,6 +1,6 @@
 /*
    The functions of the parent types that a MATAIJTCU wraps: thin wrappers, and two tables of them at the end. Where
-   PETSc is wrong and a wrapper must do more than call the parent, the work is in upstream.c.
+   PETSc is wrong and a wrapper must do more than call the parent, the work is in src/upstream/.
 
    On a device, an operation is called through the parent's view if its implementation compares the exact type name
    somewhere. Some do so in debug builds of PETSc only. Operations that take vectors accept vectors of the host. On the

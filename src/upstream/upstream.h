@@ -9,10 +9,14 @@
 #endif
 
 /* upstream.c */
-PETSC_INTERN void           AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
-PETSC_INTERN void           AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
-PETSC_INTERN                PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
+
+/* headermerge.c */
+PETSC_INTERN void AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN void AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN      PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
+
+/* A file each: multtransposeadd.c, valuestohost.c, zeroentries.c, ilufactor.c, submatrices.c, newtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
 #if PetscDefined(HAVE_CUDA)
@@ -21,10 +25,13 @@ PETSC_INTERN PetscErrorCode AIJTCUZeroOnHost(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
+
+/* blockdiagonal.c */
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
 
 #if AIJTCU_HAVE_BLOCK
+/* chebyshevbounds.c */
 typedef struct { /* what KSPCHEBYSHEV works with */
   PetscReal        emin, emax;
   KSPChebyshevKind kind;
@@ -33,6 +40,7 @@ typedef struct { /* what KSPCHEBYSHEV works with */
 PETSC_INTERN PetscErrorCode AIJTCUChebyshevGet(KSP, AIJTCUChebyshev *, PetscBool *);
 
   #if AIJTCU_HAVE_DEVICE
+/* cusparsefactor.c */
 typedef enum {
   AIJTCU_FACTOR_LU,  /* L, whose diagonal is ones, below U in one matrix */
   AIJTCU_FACTOR_LLT, /* L, with numbers above it that do not belong to it */
@@ -49,7 +57,7 @@ PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *)
   #endif
 #endif
 
-/* upstreamproduct.c */
+/* Of products, a file each: staleproduct.c, devicec.c, replacedoperands.c, expandmaij.c, setupdense.c */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUOperandKey *, const AIJTCUOperandKey *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUProductWithDeviceC(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN PetscErrorCode AIJTCUProductIsSparse(Mat, PetscBool *);

@@ -1,4 +1,4 @@
-static char help[] = "What src/upstream/upstream.c and src/upstream/upstreamproduct.c work around, asked of PETSc's own types, without ours. Prints what has been repaired: then the workaround can go.\n\
+static char help[] = "What src/upstream/ works around, asked of PETSc's own types, without ours. Prints what has been repaired: then the workaround can go.\n\
 -device: of types of the device.\n\n";
 
 #include <petsc/private/matimpl.h> /* operations of a matrix */

@@ -1,0 +1,62 @@
+/*
+   MatEliminateZeros(), MatStoreValues() and MatRetrieveValues() of a MATSEQAIJCUSPARSE use old values
+
+     They read and write the array on the host, wherever the newest values are, and do not say that the host's have
+     changed. After an operation on the device (MatScale(), MatSetValuesCOO()) zeros are looked for among old values,
+     old values are stored, and what is retrieved is not seen by the device. Before 3.26 MatRetrieveValues() did not
+     increase the object state either, of a matrix on the host as well.
+
+       MatScale(A, 2);  // on the device
+       MatStoreValues(A);
+       MatScale(A, 3);
+       MatRetrieveValues(A);
+       MatMult(A, x, y);  // is not 2 A x
+
+     What would help: MatSeqAIJGetArrayRead() and MatSeqAIJGetArray() in place of a->a.
+
+   Needed: 3.24 to 3.26. Gone when: "MatEliminateZeros()" and "MatStoreValues()" of upstream.c. Ours: type.c,
+   "MatEliminateZeros()" and "MatStoreValues() and MatRetrieveValues()".
+
+   MatTranspose() with MAT_REUSE_MATRIX leaves old values on the device
+
+     MatTranspose_SeqAIJ() fills a transpose that there is already on the host, through a->a, and does not say so. One
+     of type MATSEQAIJCUSPARSE that has been multiplied keeps its old values on the device. MatTranspose_MPIAIJ() fills
+     the diagonal block in this way.
+
+       MatTranspose(A, MAT_INITIAL_MATRIX, &T);
+       MatMult(T, x, y);
+       MatScale(A, 2);
+       MatTranspose(A, MAT_REUSE_MATRIX, &T);
+       MatMult(T, x, z);  // gives z = y
+
+     What would help: MatSeqAIJGetArrayWrite() in place of a->a.
+
+   Needed: 3.24 to 3.26. Gone when: "MatTranspose()" of upstream.c. Ours: sparseproduct.c.
+
+   Here the newest values of an assembled matrix come to the host. If they are to be written there they count as
+   changed, and the device takes them again. For a transpose this comes before it is filled
+*/
+#include "upstream.h"
+
+PetscErrorCode AIJTCUValuesToHost(Mat A, PetscBool write)
+{
+  Mat blocks[2];
+
+  PetscFunctionBegin;
+  if (!A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCULocalBlocks(A, blocks, NULL));
+  for (int i = 0; i < 2; i++) {
+    const PetscScalar *read;
+    PetscScalar       *written;
+
+    if (!blocks[i]) continue;
+    if (write) {
+      PetscCall(MatSeqAIJGetArray(blocks[i], &written));
+      PetscCall(MatSeqAIJRestoreArray(blocks[i], &written));
+    } else {
+      PetscCall(MatSeqAIJGetArrayRead(blocks[i], &read));
+      PetscCall(MatSeqAIJRestoreArrayRead(blocks[i], &read));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
