@@ -46,7 +46,7 @@
    `PetscObjectBaseTypeCompare()` sees a `MATSEQAIJ` or `MATMPIAIJ`, and `MatSetType()` on an assembled `MATAIJ` or
    `MATAIJCUSPARSE` keeps its values. "seqaijtcu" and "mpiaijtcu" are accepted wherever a type is set.
 
-   Kernels of this type compute C = A B, and C = A^T B where A is symmetric for ever (MAT_SYMMETRIC and
+   Kernels of this type compute C = A B, and C = A^T B where A is eternally symmetric (MAT_SYMMETRIC and
    MAT_SYMMETRY_ETERNAL), is on a device or is parallel. A is m x n, B a dense matrix with any number N of columns and
    any leading dimension, on the host or the device. On a device they also compute `MatMult()`, `MatMultAdd()` and
    products with the transpose: see `MatAIJTCUSetMult()`. All other products are those of the parent type.

@@ -43,8 +43,8 @@ static PetscErrorCode AIJTCUOperandIds(Mat C, PetscObjectId id[3])
 }
 
 /*
-   Whether a product is A B with a dense B, or A^T B with A symmetric for ever as well. Kernels can do these. Where A is
-   known to be symmetric now it need not be: PETSc keeps that after MatZeroRows(), MatCopy(), and MatAXPY() with the
+   Whether a product is A B with a dense B, or A^T B with A eternally symmetric as well. Kernels can do these. Where A
+   is known to be symmetric now it need not be: PETSc keeps that after MatZeroRows(), MatCopy(), and MatAXPY() with the
    same pattern. The answer is the same on every process.
 */
 PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
@@ -66,7 +66,7 @@ PetscErrorCode AIJTCUProductIsDense(Mat C, PetscBool *is, PetscBool *bysymmetry)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a product is A^T B with a dense B, and whether it is A B then, because A is symmetric for ever */
+/* Whether a product is A^T B with a dense B, and whether it is A B then, because A is eternally symmetric */
 static PetscErrorCode AIJTCUProductIsDenseAtB(Mat C, PetscBool *is, PetscBool *bysymmetry)
 {
   PetscBool dense;
@@ -79,7 +79,7 @@ static PetscErrorCode AIJTCUProductIsDenseAtB(Mat C, PetscBool *is, PetscBool *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a product is A^T B with a dense B, and A not symmetric for ever */
+/* Whether a product is A^T B with a dense B, and A not eternally symmetric */
 PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
 {
   PetscBool bysymmetry;
@@ -91,8 +91,8 @@ PetscErrorCode AIJTCUProductIsTransposed(Mat C, PetscBool *is)
 }
 
 /*
-   Whether what is known of A's symmetry has changed. A^T B may have been set up as A B, and A is not symmetric for ever
-   any more, or the other way round.
+   Whether what is known of A's symmetry has changed. A^T B may have been set up as A B, and A is not eternally
+   symmetric any more, or the other way round.
 */
 PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 {

@@ -2,7 +2,7 @@
    Products with one vector: MatMult(), MatMultAdd() and their transposes.
 
    On a device kernels of ours make A x and y + A x. All of them give the same bits, so nothing depends on which of them
-   it is. A^T x is A x where A is symmetric for ever. Otherwise the transpose is made, once the products of the
+   it is. A^T x is A x where A is eternally symmetric. Otherwise the transpose is made, once the products of the
    parent, which are slow, have taken as long as that takes. The parent makes everything else. A parallel matrix is
    multiplied by the parent, which multiplies its two blocks: those come here.
 */

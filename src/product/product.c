@@ -1,5 +1,5 @@
 /*
-   Our product C = A B of a sequential A with a dense B, or A^T B with an A that is symmetric for ever: its set-up, its
+   Our product C = A B of a sequential A with a dense B, or A^T B with an A that is eternally symmetric: its set-up, its
    symbolic and its numeric phase. On a device any A^T B is ours: a product with the transpose, which A's plan keeps.
 
    plan.c decides how the product is made, once when it is set up. The numeric phase has the plan prepare what the path

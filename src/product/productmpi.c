@@ -7,7 +7,7 @@
 
    The diagonal block's product is one of product.c or the parent's, while rows are under way. That of the off-diagonal
    block is in productghosts.c. Operands of the host, and those that memory is short for, come in pieces of columns
-   (productpieces.c). A^T B of an A that is symmetric for ever is A B.
+   (productpieces.c). A^T B of an A that is eternally symmetric is A B.
 
    Setting up and multiplying are collective, and so is every answer that lets the parent make the product. After these
    a process that fails still sends its rows.
@@ -192,7 +192,7 @@ static PetscErrorCode AIJTCUMultiplyInPieces(Mat A, AIJTCUHalo *h, PetscBool tra
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B is A B where A is symmetric for ever. Then both have the same layouts */
+/* A^T B is A B where A is eternally symmetric. Then both have the same layouts */
 static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
 {
   Mat         A = C->product->A, B = C->product->B;

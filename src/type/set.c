@@ -418,7 +418,7 @@ PetscErrorCode MatAIJTCUGetTune(Mat A, MatAIJTCUTune *tune)
   Notes:
   Holds for `MatMult()`, `MatMultAdd()` and products with the transpose. Everything on the host is the parent's.
 
-  The transpose of a matrix that is symmetric for ever (`MatSetOption()` with MAT_SYMMETRIC and MAT_SYMMETRY_ETERNAL)
+  The transpose of a matrix that is eternally symmetric (`MatSetOption()` with MAT_SYMMETRIC and MAT_SYMMETRY_ETERNAL)
   is the matrix itself. That of another is made after some products of the parent with it, which are slow, and takes
   more device memory than the matrix. With `MAT_AIJTCU_MULT_CSR` and what follows it is made for the first one.
 

@@ -194,7 +194,7 @@ static PetscErrorCode TestTurns(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B = A B of a matrix that is symmetric for ever, until that is not known any more */
+/* A^T B = A B of a matrix that is eternally symmetric, until that is not known any more */
 static PetscErrorCode TestSymmetric(Problem *p)
 {
   Problem q = *p;

@@ -494,7 +494,7 @@ static PetscErrorCode CheckNotSymmetric(Mat A, Mat B, Mat D, const char what[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A^T B of a matrix that is symmetric for ever is A B. Here S = A + A^T */
+/* A^T B of a matrix that is eternally symmetric is A B. Here S = A + A^T */
 static PetscErrorCode TestSymmetric(Problem p, PetscInt N, MatType type, MatAIJTCUPath path)
 {
   Mat       A, At, B, C, D;
