@@ -16,7 +16,7 @@ void HaloAddHost(int64_t nrows, const HrpbInt *rows, const HrpbInt *start, const
       for (int64_t i = first; i < end; i++) {
         HrpbScalar *c = &C[rows[i] + n * ldc];
 
-        for (int64_t k = start[i]; k < start[i + 1]; k++) *c += from[(at ? at[k] : k) * N + n];
+        for (int64_t k = start[i]; k < start[i + 1]; k++) *c += from[at[k] * N + n];
       }
     }
   }

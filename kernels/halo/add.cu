@@ -36,7 +36,7 @@ static __global__ void __launch_bounds__(THREADS) Add(const __grid_constant__ Ad
       if (i0 + i < a.nrows && n0 + lane < a.N) {
         HrpbScalar sum = tile[lane][i];
 
-        for (int64_t k = a.start[i0 + i]; k < a.start[i0 + i + 1]; k++) sum += a.from[(a.at ? (int64_t)a.at[k] : k) * a.N + n0 + lane];
+        for (int64_t k = a.start[i0 + i]; k < a.start[i0 + i + 1]; k++) sum += a.from[(int64_t)a.at[k] * a.N + n0 + lane];
         tile[lane][i] = sum;
       }
     }

@@ -13,7 +13,7 @@ void HaloPackHost(const HrpbInt *rows, int64_t nrows, int64_t N, const HrpbScala
     const int64_t end = first + ROWS < nrows ? first + ROWS : nrows;
 
     for (int64_t n = 0; n < N; n++) {
-      for (int64_t i = first; i < end; i++) to[i * N + n] = B[(rows ? rows[i] : i) + n * ldb];
+      for (int64_t i = first; i < end; i++) to[i * N + n] = B[rows[i] + n * ldb];
     }
   }
 }

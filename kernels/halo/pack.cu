@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(THREADS) Pack(const HrpbInt *rows, int6
   __shared__ HrpbScalar tile[SIDE][SIDE + 1];
   const int64_t         i0   = (int64_t)blockIdx.x * SIDE;
   const int             lane = threadIdx.x % SIDE, warp = threadIdx.x / SIDE;
-  const int64_t         row = i0 + lane < nrows ? (rows ? (int64_t)rows[i0 + lane] : i0 + lane) : -1;
+  const int64_t         row = i0 + lane < nrows ? (int64_t)rows[i0 + lane] : -1;
 
   for (int64_t n0 = (int64_t)blockIdx.y * SIDE; n0 < N; n0 += (int64_t)gridDim.y * SIDE) {
 #pragma unroll

@@ -20,7 +20,7 @@ static std::vector<HrpbInt> Rows(int kind, int64_t nrows, int64_t nlocal)
 {
   std::vector<HrpbInt> rows;
 
-  for (int64_t i = 0; kind && i < nrows; i++) rows.push_back((HrpbInt)(kind == 1 ? 3 * i % nlocal : kind == 2 ? nlocal - 1
+  for (int64_t i = 0; i < nrows; i++) rows.push_back((HrpbInt)(kind == 0 ? i : kind == 1 ? 3 * i % nlocal : kind == 2 ? nlocal - 1
                                                                                                               : (int64_t)(Random() % (uint64_t)nlocal)));
   return rows;
 }
@@ -37,7 +37,7 @@ static void Test(bool device, int kind, int64_t nrows, int64_t nlocal, int64_t N
     for (int64_t i = 0; i < nlocal; i++) B[(size_t)(i + n * ldb)] = Number(i, n);
   }
   if (device) {
-    HrpbInt    *drows = rows.empty() ? NULL : Upload(rows);
+    HrpbInt    *drows = Upload(rows);
     HrpbScalar *dB = Upload(B), *dto = Upload(to);
 
     right = HaloPackDevice(drows, nrows, N, dB, ldb, dto, NULL) == HRPB_SUCCESS;
@@ -45,9 +45,9 @@ static void Test(bool device, int kind, int64_t nrows, int64_t nlocal, int64_t N
     Check(cudaFree(drows));
     Check(cudaFree(dB));
     Check(cudaFree(dto));
-  } else HaloPackHost(rows.empty() ? NULL : rows.data(), nrows, N, B.data(), ldb, to.data());
+  } else HaloPackHost(rows.data(), nrows, N, B.data(), ldb, to.data());
   for (int64_t i = 0; i < nrows; i++) {
-    for (int64_t n = 0; n < N; n++) right = right && to[(size_t)(i * N + n)] == Number(kind ? (int64_t)rows[(size_t)i] : i, n);
+    for (int64_t n = 0; n < N; n++) right = right && to[(size_t)(i * N + n)] == Number((int64_t)rows[(size_t)i], n);
   }
   snprintf(where, sizeof(where), "%s, rows of kind %d, %ld of %ld, N %ld, padding %ld", device ? "device" : "host", kind, (long)nrows, (long)nlocal, (long)N, (long)padding);
   Report(right && to.back() == guard, "wrong rows", where);
@@ -79,10 +79,10 @@ static void TestAdd(bool device, bool in_order, int64_t nrows, int64_t N, int64_
     HrpbInt    *drows = Upload(rows), *dstart = Upload(start), *dat = Upload(at);
     HrpbScalar *dC = Upload(C), *dfrom = Upload(from);
 
-    Check(HaloAddDevice(nrows, drows, dstart, in_order ? NULL : dat, N, dfrom, dC, ldc, NULL));
+    Check(HaloAddDevice(nrows, drows, dstart, dat, N, dfrom, dC, ldc, NULL));
     Check(cudaMemcpy(C.data(), dC, sizeof(HrpbScalar) * C.size(), cudaMemcpyDeviceToHost));
     for (void *p : {(void *)drows, (void *)dstart, (void *)dat, (void *)dC, (void *)dfrom}) Check(cudaFree(p));
-  } else HaloAddHost(nrows, rows.data(), start.data(), in_order ? NULL : at.data(), N, from.data(), C.data(), ldc);
+  } else HaloAddHost(nrows, rows.data(), start.data(), at.data(), N, from.data(), C.data(), ldc);
   snprintf(where, sizeof(where), "%s, %ld rows, N %ld, padding %ld, %s", device ? "device" : "host", (long)nrows, (long)N, (long)padding, in_order ? "in order" : "in any order");
   Report(C.empty() || SameBits(C.data(), right_C.data(), C.size()), "wrong sums", where);
 }
