@@ -19,6 +19,7 @@ make test-slepc   run SLEPc's own tests of aijcusparse with our type in its plac
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
+make bench-programs  time programs of PETSc from their start to their end with both types, part by part (for a GPU); table in build/bench
 make bench-parallel  time parallel products, LOBPCG and block cg on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
@@ -43,14 +44,15 @@ PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
-BENCH_ARGS='-families rmat ...'    make bench, make bench-solve: options of examples/bench or examples/solve, see their -help
+BENCH_ARGS='-families rmat ...'    make bench, make bench-solve, make bench-programs: options of examples/bench, examples/solve or
+                                   examples/programs/programs, see their help
 RANKS='1 2' MODEL_ARGS=...         make bench-parallel: numbers of processes; options of examples/parallel/model, see its --help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern; one that matches none is an error
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all programs example bench bench-solve bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all programs example bench bench-solve bench-programs bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -112,6 +114,8 @@ EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h 
 EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr $(EMULATED)/800/sample
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
+# Programs of PETSc that know nothing of us, from the sources that came with it
+TUTORIALS   := $(addprefix $(BUILD)/tutorials/,ksp-ex45 ksp-ex56 snes-ex13 snes-ex56)
 
 # Objects are build.o and build.cu.o, because build.c and build.cu lie side by side
 object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
@@ -170,6 +174,12 @@ $(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK) -o $(new) $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS))
 $(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
+
+$(filter $(BUILD)/tutorials/ksp-%,$(TUTORIALS)): $(BUILD)/tutorials/ksp-%: $(dir $(GMAKEFILE_TEST))src/ksp/ksp/tutorials/%.c
+$(filter $(BUILD)/tutorials/snes-%,$(TUTORIALS)): $(BUILD)/tutorials/snes-%: $(dir $(GMAKEFILE_TEST))src/snes/tutorials/%.c
+$(TUTORIALS): $(BUILD)/config.mk
+	@mkdir -p $(@D)
+	$(call short,CC) $(call whole,$(CC) $(PCC_FLAGS) $(CFLAGS) $(CCPPFLAGS) -o $(new) $< $(PETSC_LIB))
 
 $(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
@@ -239,6 +249,10 @@ bench-solve: $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/solve-$(NAME).csv; rm -f "$$table"; set -x; \
 	  $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" $(BENCH_ARGS)
 
+bench-programs: $(TUTORIALS) $(LIBRARY)
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/programs-$(NAME).csv; rm -f "$$table"; set -x; \
+	  examples/programs/programs --programs $(BUILD)/tutorials --library $(LIBRARY) --commit '$(COMMIT)' --csv "$$table" $(BENCH_ARGS)
+
 bench-parallel: $(BUILD)/bin/parallel $(BUILD)/bin/lobpcg $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/parallel-$(NAME).csv; solves=$(CURDIR)/build/bench/parallel-lobpcg-$(NAME).csv; blocks=$(CURDIR)/build/bench/parallel-solve-$(NAME).csv; \
 	  rm -f "$$table" "$$solves" "$$blocks"; for n in $(or $(RANKS),1 2); do for weak in 0 1; do \
@@ -282,7 +296,7 @@ test-emulated: $(EMULATED_TESTS)
 test-petsc test-slepc: test-%: $(LIBRARY)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc $*
 
-bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS)
+bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS) $(TUTORIALS)
 	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
 DOCS_SRC := include/petscaijtcu.h $(wildcard src/*/*.c)
