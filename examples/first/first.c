@@ -1,0 +1,374 @@
+static char help[] = "What the first solve of a process takes more than the next: each step from the start of CUDA to KSPMatSolve(), twice, with one matrix type.\n\n"
+                     "  ./first -mat_type aijtcu -csv first.csv\n"
+                     "  CUDA_MODULE_LOADING=EAGER ./first\n\n";
+
+#include "csv.h"
+#include "machine.h"
+#include "options.h"
+#include "solver.h"
+#include "system.h"
+#include <petscaijtcu.h>
+#include <petsctime.h>
+#if PetscDefined(HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
+
+typedef struct {
+  char           type[64], csv[PETSC_MAX_PATH_LEN], commit[64];
+  PetscInt       columns;
+  PetscReal      scale;
+  PetscBool      device;
+  System         system;
+  Mat            A, B, X, C;
+  Vec            x, y;
+  KSP            jacobi, gamg;
+} Context;
+
+/* A step, which may be done again and does the same then */
+typedef struct {
+  const char *name;
+  PetscErrorCode (*f)(Context *);
+  PetscBool device; /* only where there is one */
+} Step;
+
+/* Start CUDA, and find out whether there is a device */
+static PetscErrorCode StartDevice(Context *c)
+{
+  PetscFunctionBegin;
+#if PetscDefined(HAVE_CUDA)
+  c->device = (PetscBool)(cudaFree(NULL) == cudaSuccess);
+  if (!c->device) (void)cudaGetLastError();
+#else
+  c->device = PETSC_FALSE;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#if PetscDefined(HAVE_CUDA)
+static PetscErrorCode StartPETScDevice(Context *c)
+{
+  PetscDeviceContext context;
+
+  PetscFunctionBegin;
+  (void)c;
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA));
+  PetscCall(PetscDeviceContextGetCurrentContext(&context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Pool(Context *c)
+{
+  void *p;
+
+  PetscFunctionBegin;
+  (void)c;
+  PetscCallCUDA(cudaMallocAsync(&p, 256 << 20, NULL));
+  PetscCallCUDA(cudaFreeAsync(p, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BLASHandle(Context *c)
+{
+  cublasHandle_t handle;
+
+  PetscFunctionBegin;
+  (void)c;
+  PetscCall(PetscCUBLASGetHandle(&handle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolverHandle(Context *c)
+{
+  cusolverDnHandle_t handle;
+
+  PetscFunctionBegin;
+  (void)c;
+  PetscCall(PetscCUSOLVERDnGetHandle(&handle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SparseHandle(Context *c)
+{
+  cusparseHandle_t handle;
+
+  PetscFunctionBegin;
+  (void)c;
+  PetscCallCUSPARSE(cusparseCreate(&handle));
+  PetscCallCUSPARSE(cusparseDestroy(handle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+static PetscErrorCode EmptyMat(Context *c)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, 1, 1, 1, 1));
+  PetscCall(MatSetType(A, c->type));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Assemble(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&c->A));
+  PetscCall(SystemMat(&c->system, c->type, &c->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Vectors(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&c->x));
+  PetscCall(VecDestroy(&c->y));
+  PetscCall(MatCreateVecs(c->A, &c->x, &c->y));
+  PetscCall(VecSet(c->x, 1));
+  PetscCall(VecSet(c->y, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Arithmetic(Context *c)
+{
+  PetscReal   norm;
+  PetscScalar dot;
+
+  PetscFunctionBegin;
+  PetscCall(VecAXPY(c->y, 1, c->x));
+  PetscCall(VecNorm(c->y, NORM_2, &norm));
+  PetscCall(VecDot(c->x, c->y, &dot));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OneVector(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMult(c->A, c->x, c->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Blocks(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&c->B));
+  PetscCall(MatDestroy(&c->X));
+  PetscCall(SystemBlock(&c->system, c->A, PETSC_FALSE, c->columns, &c->B));
+  PetscCall(MatDuplicate(c->B, MAT_COPY_VALUES, &c->X)); /* B comes to the device */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Product(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&c->C));
+  PetscCall(MatMatMult(c->A, c->B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &c->C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUp(Context *c, const char name[], KSP *ksp)
+{
+  const Solver *solver;
+  PetscReal     unused;
+
+  PetscFunctionBegin;
+  PetscCall(KSPDestroy(ksp));
+  PetscCall(SolverFind(name, &solver));
+  PetscCall(SolverCreate(solver, c->A, ksp));
+  PetscCall(SolverSetUp(*ksp, &unused));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUpJacobi(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(SetUp(c, "cg-jacobi", &c->jacobi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetUpGAMG(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(SetUp(c, "cg-gamg", &c->gamg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One iteration, which uses all that a solve does */
+static PetscErrorCode Iterate(Context *c)
+{
+  PetscReal rtol;
+  PetscInt  most;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetTolerances(c->jacobi, &rtol, NULL, NULL, &most));
+  PetscCall(KSPSetTolerances(c->jacobi, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+  PetscCall(KSPSetErrorIfNotConverged(c->jacobi, PETSC_FALSE));
+  PetscCall(KSPMatSolve(c->jacobi, c->B, c->X));
+  PetscCall(KSPSetTolerances(c->jacobi, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, most));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveJacobi(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPMatSolve(c->jacobi, c->B, c->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveGAMG(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPMatSolve(c->gamg, c->B, c->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveVector(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSolve(c->gamg, c->x, c->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const Step steps[] = {
+  {"start of CUDA", StartDevice, PETSC_FALSE},
+#if PetscDefined(HAVE_CUDA)
+  {"PETSc's device", StartPETScDevice, PETSC_TRUE},
+  {"256 MB from the pool", Pool, PETSC_TRUE},
+  {"cuBLAS handle", BLASHandle, PETSC_TRUE},
+  {"cuSOLVER handle", SolverHandle, PETSC_TRUE},
+  {"cuSPARSE handle", SparseHandle, PETSC_TRUE},
+#endif
+  {"matrix of one row", EmptyMat, PETSC_FALSE},
+  {"assembly", Assemble, PETSC_FALSE},
+  {"vectors", Vectors, PETSC_FALSE},
+  {"arithmetic with vectors", Arithmetic, PETSC_FALSE},
+  {"MatMult", OneVector, PETSC_FALSE},
+  {"blocks", Blocks, PETSC_FALSE},
+  {"MatMatMult", Product, PETSC_FALSE},
+  {"set-up cg-jacobi", SetUpJacobi, PETSC_FALSE},
+  {"KSPMatSolve cg-jacobi, one iteration", Iterate, PETSC_FALSE},
+  {"KSPMatSolve cg-jacobi", SolveJacobi, PETSC_FALSE},
+  {"set-up cg-gamg", SetUpGAMG, PETSC_FALSE},
+  {"KSPMatSolve cg-gamg", SolveGAMG, PETSC_FALSE},
+  {"KSPSolve cg-gamg", SolveVector, PETSC_FALSE}
+};
+
+static PetscErrorCode GetOptions(Context *c)
+{
+  PetscFunctionBegin;
+  c->columns = 32;
+  c->scale = c->device ? 1 : (PetscReal)0.001;
+  PetscCall(PetscStrncpy(c->type, MATAIJTCU, sizeof(c->type)));
+  PetscCall(PetscStrncpy(c->commit, "unknown", sizeof(c->commit)));
+  PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "The first solve of a process", NULL);
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-mat_type", "The matrix type", c->type, sizeof(c->type), NULL));
+  PetscCall(ExampleOptionsInt(PetscOptionsObject, "-columns", "Right-hand sides", 1, &c->columns));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.001 without", &c->scale));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", c->csv, sizeof(c->csv), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", c->commit, sizeof(c->commit), NULL));
+  PetscOptionsEnd();
+  PetscCheck(c->scale > 0 && c->scale <= 16, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)c->scale);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Synchronize(const Context *c)
+{
+  PetscFunctionBegin;
+  (void)c;
+#if PetscDefined(HAVE_CUDA)
+  if (c->device) PetscCallCUDA(cudaDeviceSynchronize());
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AppendCSV(const Context *c, const char name[], const PetscReal seconds[2])
+{
+  FILE *fp;
+  char  petsc[32], cuda[16] = "none", machine[128] = "";
+  Mat   A;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMachineMat(&A));
+  PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
+  PetscCall(ExampleCUDAVersion(A, cuda, sizeof(cuda)));
+  PetscCall(ExampleMachine(A, machine, sizeof(machine)));
+  PetscCall(MatDestroy(&A));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, c->csv, "step,type,rows,columns,first_s,again_s,module_loading,commit,petsc,cuda,machine", &fp));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "\"%s\",%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.5f,%.5f,%s,%s,%s,%s,\"%s\"\n", name, c->type, c->system.csr.n, c->columns, (double)seconds[0], (double)seconds[1], getenv("CUDA_MODULE_LOADING") ? getenv("CUDA_MODULE_LOADING") : "default", c->commit, petsc, cuda, machine));
+  PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(const Step *step, Context *c, PetscReal *seconds)
+{
+  PetscLogDouble begin, end;
+
+  PetscFunctionBegin;
+  PetscCall(Synchronize(c));
+  PetscCall(PetscTime(&begin));
+  PetscCall((*step->f)(c));
+  PetscCall(Synchronize(c));
+  PetscCall(PetscTime(&end));
+  *seconds = (PetscReal)(end - begin);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What comes after the start of CUDA, which this might start */
+static PetscErrorCode Prepare(Context *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(GetOptions(c));
+  PetscCall(SystemGenerate("elasticity", c->scale, 1, c->columns, &c->system));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %" PetscInt_FMT " rows, %" PetscInt_FMT " columns: seconds of the first time and the second\n", c->type, c->system.csr.n, c->columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  enum {
+    STEPS = PETSC_STATIC_ARRAY_LENGTH(steps)
+  };
+  Context        c = {.device = PETSC_FALSE};
+  PetscReal      seconds[STEPS][2], start[2] = {0, 0};
+  PetscLogDouble begin, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_aijtcu_block_solvers", "always")); /* a default */
+  PetscCall(PetscTime(&begin));
+  PetscCall(PetscInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscTime(&end));
+  start[0] = (PetscReal)(end - begin);
+  for (int k = 0; k < STEPS; k++) {
+    if (steps[k].device && !c.device) continue;
+    for (int again = 0; again < 2; again++) PetscCall(Run(&steps[k], &c, &seconds[k][again]));
+    if (k == 0) PetscCall(Prepare(&c));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %-38s %9.4f %9.4f\n", steps[k].name, (double)seconds[k][0], (double)seconds[k][1]));
+  }
+  if (c.csv[0]) {
+    PetscCall(AppendCSV(&c, "PetscInitialize", start));
+    for (int k = 0; k < STEPS; k++) {
+      if (!steps[k].device || c.device) PetscCall(AppendCSV(&c, steps[k].name, seconds[k]));
+    }
+  }
+  PetscCall(KSPDestroy(&c.jacobi));
+  PetscCall(KSPDestroy(&c.gamg));
+  PetscCall(MatDestroy(&c.A));
+  PetscCall(MatDestroy(&c.B));
+  PetscCall(MatDestroy(&c.X));
+  PetscCall(MatDestroy(&c.C));
+  PetscCall(VecDestroy(&c.x));
+  PetscCall(VecDestroy(&c.y));
+  PetscCall(SystemDestroy(&c.system));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test: # that all steps run
+      args: -columns 3 -scale 0.0005
+      filter: grep -c KSPMatSolve
+
+TEST*/

@@ -1,0 +1,81 @@
+/*
+   Products of sparse matrices on a device: A B, A^T B, P^T A P, R A R^T and A B C, in CSR.
+
+   A plan is made of the patterns alone. It has the pattern of the result, whose columns ascend in each row, and what is
+   needed to fill it with values any number of times. Numbers are added in an order that the patterns fix, so the bits of
+   a result are the same on every run. An entry of the result stands wherever the patterns meet, whatever the values are.
+
+   All arrays are on the device. Memory is released in stream order.
+*/
+#pragma once
+
+#include "../format/hrpbdevice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  int64_t           nrows, ncols, nnz;
+  const HrpbInt    *rowptr, *colidx; /* rowptr begins with 0; columns ascend in rows */
+  const HrpbScalar *values;          /* not read where only the pattern counts */
+} SparseMatrix;
+
+enum {
+  SPARSE_BINS = 7 /* rows by the length that they have in the product */
+};
+
+/* The product of two patterns */
+typedef struct {
+  int64_t  nrows, ncols, nnz;
+  HrpbInt *rowptr, *colidx;
+  int32_t *rows;                   /* [nrows] those without entries come last */
+  int64_t  begin[SPARSE_BINS + 1]; /* where the rows of a bin begin */
+  int      lanes;                  /* that read a row of the second matrix, as a power of two */
+  int64_t  multiplications;
+} SparseProduct;
+
+/* Waits for the device. p is zeroed on any error. HRPB_ERR_OVERFLOW: more entries or columns than indices have */
+HrpbError SparseProductCreate(const SparseMatrix *A, const SparseMatrix *B, HrpbStream stream, SparseProduct *p);
+/* values[k] is that of entry k. Does not wait, and allocates nothing */
+HrpbError SparseProductFill(const SparseProduct *p, const SparseMatrix *A, const SparseMatrix *B, HrpbScalar *values, HrpbStream stream);
+HrpbError SparseProductDestroy(SparseProduct *p, HrpbError before, HrpbStream stream);
+
+/* A transpose. Its entry k is entry map[k] of the matrix: csr/transpose.h takes values by it */
+typedef struct {
+  int64_t  nrows, ncols, nnz;
+  HrpbInt *rowptr, *colidx, *map;
+} SparseTranspose;
+
+HrpbError SparseTransposeCreate(const SparseMatrix *A, HrpbStream stream, SparseTranspose *t);
+HrpbError SparseTransposeDestroy(SparseTranspose *t, HrpbError before, HrpbStream stream);
+
+typedef enum {
+  SPARSE_AB,
+  SPARSE_AtB,
+  SPARSE_PtAP, /* operands A, P */
+  SPARSE_RARt, /* operands A, R */
+  SPARSE_ABC
+} SparseOp;
+
+/* result = first * second. In products of three, second is the product `inner` */
+typedef struct {
+  SparseOp        op;
+  SparseTranspose transpose; /* of the operand that is transposed */
+  HrpbScalar     *transposed; /* its values */
+  SparseProduct   inner;
+  HrpbScalar     *between; /* values of inner */
+  SparseProduct   result;
+} SparsePlan;
+
+/* operand has two matrices, or three for A B C. Waits for the device; plan is zeroed on any error */
+HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], HrpbStream stream, SparsePlan *plan);
+/* Allocates memory for values in between at the first call. Operands have the patterns of before */
+HrpbError SparsePlanFill(SparsePlan *plan, const SparseMatrix operand[], HrpbScalar *values, HrpbStream stream);
+HrpbError SparsePlanDestroy(SparsePlan *plan, HrpbError before, HrpbStream stream);
+int64_t   SparsePlanBytes(const SparsePlan *plan);
+int64_t   SparsePlanMultiplications(const SparsePlan *plan);
+
+#ifdef __cplusplus
+}
+#endif
