@@ -192,8 +192,177 @@ static void TestAll(void)
   Test(SPARSE_AtB, {Make("first column", 300, 40, FirstColumn), Make("first column", 300, 200, FirstColumn)});
 }
 
+/*
+   What a multigrid's set-up multiplies: A of a grid of nodes with 27 neighbours and some unknowns, and a smoothed
+   prolongator, from cubes of 3^3 nodes to 6 unknowns, or to one for one unknown
+*/
+static Matrix GridMatrix(int64_t n, int64_t unknowns)
+{
+  Matrix A = {"grid", n * n * n * unknowns, n * n * n * unknowns, {0}, {}, {}};
+
+  for (int64_t node = 0; node < n * n * n; node++) {
+    for (int64_t u = 0; u < unknowns; u++) {
+      for (int64_t d = 0; d < 27; d++) {
+        const int64_t x = node % n + d % 3 - 1, y = node / n % n + d / 3 % 3 - 1, z = node / n / n + d / 9 - 1;
+
+        if (x < 0 || x >= n || y < 0 || y >= n || z < 0 || z >= n) continue;
+        for (int64_t v = 0; v < unknowns; v++) A.colidx.push_back((HrpbInt)(((z * n + y) * n + x) * unknowns + v));
+      }
+      A.rowptr.push_back((HrpbInt)A.colidx.size());
+    }
+  }
+  A.values.assign(A.colidx.size(), (HrpbScalar)0.5);
+  return A;
+}
+
+static Matrix GridProlongator(int64_t n, int64_t unknowns)
+{
+  const int64_t c = (n + 2) / 3, coarse = unknowns == 1 ? 1 : 6;
+  Matrix        P = {"prolongator", n * n * n * unknowns, c * c * c * coarse, {0}, {}, {}};
+
+  for (int64_t node = 0; node < n * n * n; node++) {
+    const int64_t x = node % n, y = node / n % n, z = node / n / n;
+
+    for (int64_t u = 0; u < unknowns; u++) {
+      for (int64_t k = std::max<int64_t>(z - 1, 0) / 3; k <= std::min(z + 1, n - 1) / 3; k++) {
+        for (int64_t j = std::max<int64_t>(y - 1, 0) / 3; j <= std::min(y + 1, n - 1) / 3; j++) {
+          for (int64_t i = std::max<int64_t>(x - 1, 0) / 3; i <= std::min(x + 1, n - 1) / 3; i++) {
+            for (int64_t v = 0; v < coarse; v++) P.colidx.push_back((HrpbInt)(((k * c + j) * c + i) * coarse + v));
+          }
+        }
+      }
+      P.rowptr.push_back((HrpbInt)P.colidx.size());
+    }
+  }
+  P.values.assign(P.colidx.size(), (HrpbScalar)0.25);
+  return P;
+}
+
+template <typename F> static double Milliseconds(F f)
+{
+  Check(cudaDeviceSynchronize());
+  const auto begin = std::chrono::steady_clock::now();
+
+  f();
+  Check(cudaDeviceSynchronize());
+  return 1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+#ifndef EMULATED_ARCH
+/* cuSPARSE's A B, from its descriptors to the values. Negative where it refuses */
+static double CusparseMilliseconds(const SparseMatrix &A, const SparseMatrix &B)
+{
+  const cusparseIndexType_t index = sizeof(HrpbInt) == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+  const cusparseOperation_t op    = CUSPARSE_OPERATION_NON_TRANSPOSE;
+  const HrpbScalar          one = 1, zero = 0;
+  cusparseHandle_t          handle;
+  cusparseSpMatDescr_t      a, b, c;
+  cusparseSpGEMMDescr_t     s;
+  HrpbInt                  *rowptr, *colidx = NULL;
+  HrpbScalar               *values = NULL;
+  void                     *buffer1 = NULL, *buffer2 = NULL;
+  bool                      done = false;
+
+  Check(cusparseCreate(&handle));
+  const double ms = Milliseconds([&] {
+    size_t  bytes;
+    int64_t nrows, ncols, nnz;
+
+    Check(cudaMalloc(&rowptr, sizeof(HrpbInt) * (size_t)(A.nrows + 1)));
+    Check(cusparseCreateCsr(&a, A.nrows, A.ncols, A.nnz, (void *)A.rowptr, (void *)A.colidx, (void *)A.values, index, index, CUSPARSE_INDEX_BASE_ZERO, scalar_type));
+    Check(cusparseCreateCsr(&b, B.nrows, B.ncols, B.nnz, (void *)B.rowptr, (void *)B.colidx, (void *)B.values, index, index, CUSPARSE_INDEX_BASE_ZERO, scalar_type));
+    Check(cusparseCreateCsr(&c, A.nrows, B.ncols, 0, rowptr, NULL, NULL, index, index, CUSPARSE_INDEX_BASE_ZERO, scalar_type));
+    Check(cusparseSpGEMM_createDescr(&s));
+    if (cusparseSpGEMM_workEstimation(handle, op, op, &one, a, b, &zero, c, scalar_type, CUSPARSE_SPGEMM_DEFAULT, s, &bytes, NULL) || cudaMalloc(&buffer1, bytes)) return;
+    if (cusparseSpGEMM_workEstimation(handle, op, op, &one, a, b, &zero, c, scalar_type, CUSPARSE_SPGEMM_DEFAULT, s, &bytes, buffer1)) return;
+    if (cusparseSpGEMM_compute(handle, op, op, &one, a, b, &zero, c, scalar_type, CUSPARSE_SPGEMM_DEFAULT, s, &bytes, NULL) || cudaMalloc(&buffer2, bytes)) return;
+    if (cusparseSpGEMM_compute(handle, op, op, &one, a, b, &zero, c, scalar_type, CUSPARSE_SPGEMM_DEFAULT, s, &bytes, buffer2)) return;
+    Check(cusparseSpMatGetSize(c, &nrows, &ncols, &nnz));
+    Check(cudaMalloc(&colidx, sizeof(HrpbInt) * (size_t)nnz));
+    Check(cudaMalloc(&values, sizeof(HrpbScalar) * (size_t)nnz));
+    Check(cusparseCsrSetPointers(c, rowptr, colidx, values));
+    Check(cusparseSpGEMM_copy(handle, op, op, &one, a, b, &zero, c, scalar_type, CUSPARSE_SPGEMM_DEFAULT, s));
+    done = true;
+  });
+
+  (void)cudaGetLastError();
+  Check(cusparseSpGEMM_destroyDescr(s));
+  for (cusparseSpMatDescr_t m : {a, b, c}) Check(cusparseDestroySpMat(m));
+  for (void *p : {(void *)rowptr, (void *)colidx, (void *)values, buffer1, buffer2}) Check(cudaFree(p));
+  Check(cusparseDestroy(handle));
+  return done ? ms : -1;
+}
+#else
+static double CusparseMilliseconds(const SparseMatrix &, const SparseMatrix &) { return -1; }
+#endif
+
+static void TimeProduct(const char *name, const SparseMatrix &A, const SparseMatrix &B)
+{
+  SparseProduct p;
+  HrpbScalar   *values;
+  double        create = 1e30, fill = 1e30, cusparse;
+
+  for (int k = 0; k < 3; k++) {
+    create = std::min(create, Milliseconds([&] { Check(SparseProductCreate(&A, &B, NULL, &p)); }));
+    if (k < 2) Check(SparseProductDestroy(&p, HRPB_SUCCESS, NULL));
+  }
+  Check(cudaMalloc(&values, sizeof(HrpbScalar) * (size_t)p.nnz));
+  for (int k = 0; k < 3; k++) fill = std::min(fill, Milliseconds([&] { Check(SparseProductFill(&p, &A, &B, values, NULL)); }));
+  Check(cudaFree(values));
+  cusparse = CusparseMilliseconds(A, B);
+  printf("  %-14s %9ld rows %10ld entries %12ld multiplications: pattern %8.2f ms, values %8.2f; cuSPARSE %8.2f; bins", name, (long)p.nrows, (long)p.nnz, (long)p.multiplications, create, fill, cusparse);
+  for (int i = 0; i < SPARSE_BINS; i++) printf(" %ld", (long)(p.begin[i + 1] - p.begin[i]));
+  printf("\n");
+  fflush(stdout);
+  Check(SparseProductDestroy(&p, HRPB_SUCCESS, NULL));
+}
+
+static void TimeGrid(int64_t n, int64_t unknowns)
+{
+  SparseMatrix    A = ToDevice(GridMatrix(n, unknowns)), P = ToDevice(GridProlongator(n, unknowns)), R, AP;
+  SparseTranspose t;
+  SparseProduct   p;
+  SparsePlan      plan;
+  SparseMatrix    operands[2] = {A, P};
+  HrpbScalar     *values, *rvalues, *cvalues;
+  double          ms;
+
+  printf("%ld^3 nodes with %ld unknowns: A %ld entries, P %ld\n", (long)n, (long)unknowns, (long)A.nnz, (long)P.nnz);
+  ms = Milliseconds([&] { Check(SparseTransposeCreate(&P, NULL, &t)); });
+  printf("  transpose of P: %.2f ms\n", ms);
+  Check(cudaMalloc(&rvalues, sizeof(HrpbScalar) * (size_t)t.nnz));
+  Check(cudaMemset(rvalues, 0, sizeof(HrpbScalar) * (size_t)t.nnz));
+  R = SparseMatrix{t.nrows, t.ncols, t.nnz, t.rowptr, t.colidx, rvalues};
+  TimeProduct("A P", A, P);
+  Check(SparseProductCreate(&A, &P, NULL, &p));
+  Check(cudaMalloc(&values, sizeof(HrpbScalar) * (size_t)p.nnz));
+  Check(SparseProductFill(&p, &A, &P, values, NULL));
+  AP = SparseMatrix{p.nrows, p.ncols, p.nnz, p.rowptr, p.colidx, values};
+  TimeProduct("P^T (A P)", R, AP);
+  if (unknowns == 1) TimeProduct("A A", A, A);
+  Check(SparseProductDestroy(&p, HRPB_SUCCESS, NULL));
+  Check(cudaFree(values));
+  ms = Milliseconds([&] { Check(SparsePlanCreate(SPARSE_PtAP, operands, NULL, &plan)); });
+  Check(cudaMalloc(&cvalues, sizeof(HrpbScalar) * (size_t)plan.result.nnz));
+  const double first = Milliseconds([&] { Check(SparsePlanFill(&plan, operands, cvalues, NULL)); }), again = Milliseconds([&] { Check(SparsePlanFill(&plan, operands, cvalues, NULL)); });
+
+  printf("  P^T A P: plan %.2f ms, values %.2f, again %.2f; %.0f MB beside the result\n", ms, first, again, 1e-6 * (double)SparsePlanBytes(&plan));
+  Check(SparsePlanDestroy(&plan, HRPB_SUCCESS, NULL));
+  Check(SparseTransposeDestroy(&t, HRPB_SUCCESS, NULL));
+  Check(cudaFree(cvalues));
+  Check(cudaFree(rvalues));
+  FreeDevice(A);
+  FreeDevice(P);
+}
+
 int main(int argc, char **argv)
 {
+  if (argc > 1 && !strcmp(argv[1], "-time")) {
+    TimeGrid(8, 3); /* to load the kernels */
+    TimeGrid(64, 3);
+    TimeGrid(100, 1);
+    return 0;
+  }
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   TestAll();
   printf("spgemm: %d passed, %d failed\n", npassed, nfailed);
