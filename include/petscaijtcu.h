@@ -207,6 +207,28 @@ typedef enum {
 PETSC_EXTERN const char *const MatAIJTCUMults[];
 
 /*E
+   MatAIJTCUSparse - who makes products of a `MATAIJTCU` on a device with sparse matrices
+
+   Values:
++  `MAT_AIJTCU_SPARSE_AUTO`     - the parent type
+.  `MAT_AIJTCU_SPARSE_CUSPARSE` - the parent type: cuSPARSE
+-  `MAT_AIJTCU_SPARSE_HASH`     - our kernels, which find the columns of a row by hashing
+
+   Level: intermediate
+
+   Note:
+   `MatAIJTCUSparses` has the names that options take, in this order.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetSparse()`, `MatAIJTCUGetSparse()`
+E*/
+typedef enum {
+  MAT_AIJTCU_SPARSE_AUTO,
+  MAT_AIJTCU_SPARSE_CUSPARSE,
+  MAT_AIJTCU_SPARSE_HASH
+} MatAIJTCUSparse;
+PETSC_EXTERN const char *const MatAIJTCUSparses[];
+
+/*E
    MatAIJTCUHalo - how the processes of a `MATAIJTCU` exchange rows of the dense matrix
 
    Values:
@@ -321,7 +343,8 @@ typedef struct {
 .  cusparse    - products left to the parent type: as set or, on a device, because no kernel could be had
 .  sampled_tcu - sampled products on a device that took bricks
 .  sampled_csr - sampled products on a device that took the CSR path
--  fused       - sampled products that were multiplied by a dense matrix in the same pass (`MatCreateSampledLR()`)
+.  fused       - sampled products that were multiplied by a dense matrix in the same pass (`MatCreateSampledLR()`)
+-  sparse      - products of sparse matrices by our kernels that gave this matrix its values
 
    Level: developer
 
@@ -331,7 +354,7 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr, fused;
+  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr, fused, sparse;
 } MatAIJTCUCounts;
 
 /*S
@@ -453,6 +476,8 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUSetTune(Mat, MatAIJTCUTune);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTune(Mat, MatAIJTCUTune *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetMult(Mat, MatAIJTCUMult);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetMult(Mat, MatAIJTCUMult *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUSetSparse(Mat, MatAIJTCUSparse);
+PETSC_EXTERN PetscErrorCode MatAIJTCUGetSparse(Mat, MatAIJTCUSparse *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetTuning(Mat, PetscInt, MatAIJTCUTuning *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUSetExpectedProducts(Mat, PetscInt);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetExpectedProducts(Mat, PetscInt *);

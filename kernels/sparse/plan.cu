@@ -62,7 +62,7 @@ static void Factors(const SparsePlan *plan, const SparseMatrix operand[], const 
   }
 }
 
-static HrpbError Make(SparsePlan *plan, const SparseMatrix operand[], HrpbStream stream)
+static HrpbError Make(SparsePlan *plan, const SparseMatrix operand[], bool values, HrpbStream stream)
 {
   const SparseMatrix *first, *second, *inner[2];
   SparseMatrix        transpose, between;
@@ -74,16 +74,18 @@ static HrpbError Make(SparsePlan *plan, const SparseMatrix operand[], HrpbStream
     HrpbCall(SparseProductCreate(inner[0], inner[1], stream, &plan->inner));
     between = OfProduct(&plan->inner, NULL);
   }
+  if (values && Transposed(plan->op) >= 0) HrpbCall(HrpbAllocate(&plan->transposed, plan->transpose.nnz, stream));
+  if (values && IsOfThree(plan->op)) HrpbCall(HrpbAllocate(&plan->between, plan->inner.nnz, stream));
   return SparseProductCreate(first, second, stream, &plan->result);
 }
 
-HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], HrpbStream stream, SparsePlan *plan)
+HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], bool values, HrpbStream stream, SparsePlan *plan)
 {
   HrpbError err;
 
   memset(plan, 0, sizeof(*plan));
   plan->op = op;
-  err      = Make(plan, operand, stream);
+  err      = Make(plan, operand, values, stream);
   return err ? SparsePlanDestroy(plan, err, stream) : HRPB_SUCCESS;
 }
 
@@ -92,11 +94,7 @@ HrpbError SparsePlanFill(SparsePlan *plan, const SparseMatrix operand[], HrpbSca
   const SparseMatrix *first, *second, *inner[2];
   SparseMatrix        transpose, between;
 
-  if (Transposed(plan->op) >= 0) {
-    if (!plan->transposed) HrpbCall(HrpbAllocate(&plan->transposed, plan->transpose.nnz, stream));
-    HrpbCall(CsrTakeDevice(plan->transpose.nnz, plan->transpose.map, operand[Transposed(plan->op)].values, plan->transposed, stream));
-  }
-  if (IsOfThree(plan->op) && !plan->between) HrpbCall(HrpbAllocate(&plan->between, plan->inner.nnz, stream));
+  if (Transposed(plan->op) >= 0) HrpbCall(CsrTakeDevice(plan->transpose.nnz, plan->transpose.map, operand[Transposed(plan->op)].values, plan->transposed, stream));
   transpose = OfTranspose(&plan->transpose, plan->transposed);
   between   = OfProduct(&plan->inner, plan->between);
   Factors(plan, operand, &transpose, &between, &first, &second, inner);

@@ -68,9 +68,12 @@ typedef struct {
   SparseProduct   result;
 } SparsePlan;
 
-/* operand has two matrices, or three for A B C. Waits for the device; plan is zeroed on any error */
-HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], HrpbStream stream, SparsePlan *plan);
-/* Allocates memory for values in between at the first call. Operands have the patterns of before */
+/*
+   operand has two matrices, or three for A B C. values says whether memory for values in between is allocated, without
+   which there is only the pattern. Waits for the device; plan is zeroed on any error
+*/
+HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], bool values, HrpbStream stream, SparsePlan *plan);
+/* Operands have the patterns of before. Does not wait, and allocates nothing */
 HrpbError SparsePlanFill(SparsePlan *plan, const SparseMatrix operand[], HrpbScalar *values, HrpbStream stream);
 HrpbError SparsePlanDestroy(SparsePlan *plan, HrpbError before, HrpbStream stream);
 int64_t   SparsePlanBytes(const SparsePlan *plan);

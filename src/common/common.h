@@ -64,6 +64,7 @@ typedef struct {
   MatAIJTCUReorder   reorder;
   MatAIJTCUTune      tune;
   MatAIJTCUMult      mult;
+  MatAIJTCUSparse    sparse;
   MatAIJTCUHalo      halo;
   PetscInt           products;  /* that are expected with a pattern; PETSC_DEFAULT while nobody said how many */
   PetscReal          threshold; /* PETSC_DEFAULT while none is set */

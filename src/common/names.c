@@ -11,6 +11,7 @@ const char *const MatAIJTCUPrecisions[]     = {"full", "tf32", "MatAIJTCUPrecisi
 const char *const MatAIJTCUReorders[]       = {"auto", "never", "always", "MatAIJTCUReorder", "MAT_AIJTCU_REORDER_", NULL};
 const char *const MatAIJTCUTunes[]          = {"none", "proxy", "MatAIJTCUTune", "MAT_AIJTCU_TUNE_", NULL};
 const char *const MatAIJTCUMults[]          = {"auto", "cusparse", "csr", "nodes", "csr16", "MatAIJTCUMult", "MAT_AIJTCU_MULT_", NULL};
+const char *const MatAIJTCUSparses[]        = {"auto", "cusparse", "hash", "MatAIJTCUSparse", "MAT_AIJTCU_SPARSE_", NULL};
 const char *const MatAIJTCUHalos[]          = {"auto", "mpi", "nccl", "MatAIJTCUHalo", "MAT_AIJTCU_HALO_", NULL};
 const char *const MatAIJTCUSynergyClasses[] = {"low", "medium", "high", "MatAIJTCUSynergyClass", "MAT_AIJTCU_SYNERGY_", NULL};
 

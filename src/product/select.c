@@ -1,8 +1,9 @@
 /*
-   Who makes a product: product.c and productmpi.c make those with a dense matrix, delegate.c has the parent type make
-   all others.
+   Who makes a product: product.c and productmpi.c make those with a dense matrix, sparse.c those of sparse matrices on a
+   device, and delegate.c has the parent type make all others.
 */
 #include "productimpl.h"
+#include "../sparse/sparse.h"
 
 /*
    PETSc calls this for every product in which a MATAIJTCU takes part. It also calls it for a matrix of a parent type
@@ -36,6 +37,7 @@ PetscErrorCode MatProductSetFromOptions_AIJTCU(Mat C)
     if (plan[0]->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUSetUpProduct(C, plan[0], transposed));
     else PetscCall(AIJTCUSetUpProductMPI(C, plan[0]));
   }
+  if (!C->ops->productsymbolic) PetscCall(AIJTCUSetUpSparse(C, AIJTCUDelegate));
   if (!C->ops->productsymbolic) PetscCall(AIJTCUDelegate(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -463,6 +463,60 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
 }
 
 /*@
+  MatAIJTCUSetSparse - Sets who makes products of a `MATAIJTCU` on a device with sparse matrices
+
+  Logically Collective
+
+  Input Parameters:
++ A      - the matrix; other types are left alone
+- sparse - `MAT_AIJTCU_SPARSE_AUTO` (default), `MAT_AIJTCU_SPARSE_CUSPARSE` or `MAT_AIJTCU_SPARSE_HASH`
+
+  Options Database Key:
+. -mat_aijtcu_sparse (auto|cusparse|hash) - who makes them
+
+  Level: intermediate
+
+  Notes:
+  Holds for products that are set up afterwards: A B, A^T B, P^T A P, R A R^T and A B C of matrices of one process. Other
+  products of sparse matrices, and those on the host, are the parent's.
+
+  Our kernels make the pattern and the values on the device. They give the same bits in every run, and the pattern that
+  `MATAIJ` has. The result is a `MATAIJTCU`. Its values come to the host only if somebody asks for them there. With
+  `MAT_REUSE_MATRIX` only values are made. Until then the product keeps A P, for example, and the transpose of P on the
+  device. Where memory is short, the parent makes the product.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetSparse()`, `MatAIJTCUSparse`, `MatPtAP()`, `MatMatMult()`
+@*/
+PetscErrorCode MatAIJTCUSetSparse(Mat A, MatAIJTCUSparse sparse)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSetEnum(A, AIJTCU_ENUM_SPARSE, (PetscEnum)sparse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatAIJTCUGetSparse - Gets what `MatAIJTCUSetSparse()` or `-mat_aijtcu_sparse` set
+
+  Not Collective
+
+  Input Parameter:
+. A - a `MATAIJTCU`
+
+  Output Parameter:
+. sparse - who makes products with sparse matrices
+
+  Level: intermediate
+
+.seealso: `MATAIJTCU`, `MatAIJTCUSetSparse()`
+@*/
+PetscErrorCode MatAIJTCUGetSparse(Mat A, MatAIJTCUSparse *sparse)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetEnum(A, AIJTCU_ENUM_SPARSE, (PetscEnum *)sparse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   MatAIJTCUSetExpectedProducts - Says how often a `MATAIJTCU` will be multiplied with blocks of dense vectors
 
   Logically Collective

@@ -121,7 +121,7 @@ static void Test(SparseOp op, std::vector<Matrix> operand)
   snprintf(where, sizeof(where), "%s, %s %ld x %ld and %s %ld x %ld", names[op], operand[0].name, (long)operand[0].nrows, (long)operand[0].ncols, operand[1].name, (long)operand[1].nrows, (long)operand[1].ncols);
   for (const Matrix &A : operand) matrix.push_back(ToDevice(A));
   PoisonShared();
-  Check(SparsePlanCreate(op, matrix.data(), NULL, &plan));
+  Check(SparsePlanCreate(op, matrix.data(), true, NULL, &plan));
   const Result R = Reference(op, operand);
 
   Report(plan.result.nrows == R.C.nrows && plan.result.ncols == R.C.ncols && plan.result.nnz == (int64_t)R.C.colidx.size(), "sizes", where);
@@ -342,7 +342,7 @@ static void TimeGrid(int64_t n, int64_t unknowns)
   if (unknowns == 1) TimeProduct("A A", A, A);
   Check(SparseProductDestroy(&p, HRPB_SUCCESS, NULL));
   Check(cudaFree(values));
-  ms = Milliseconds([&] { Check(SparsePlanCreate(SPARSE_PtAP, operands, NULL, &plan)); });
+  ms = Milliseconds([&] { Check(SparsePlanCreate(SPARSE_PtAP, operands, true, NULL, &plan)); });
   Check(cudaMalloc(&cvalues, sizeof(HrpbScalar) * (size_t)plan.result.nnz));
   const double first = Milliseconds([&] { Check(SparsePlanFill(&plan, operands, cvalues, NULL)); }), again = Milliseconds([&] { Check(SparsePlanFill(&plan, operands, cvalues, NULL)); });
 

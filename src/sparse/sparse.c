@@ -1,0 +1,417 @@
+/*
+   Products of sparse matrices on a device: set-up, symbolic and numeric phase.
+
+   The symbolic phase makes the pattern on the device, by kernels/sparse, and gives C its arrays on the host. The numeric
+   phase fills the values on the device. They come to the host when somebody asks for them there. What else a product
+   needs, such as A P and the transpose of P, are arrays on the device without a Mat. They are kept until C's product is
+   cleared, so new values make no structure and allocate nothing.
+
+   The parent makes a product that is not ours: where an operand is on the host, or where memory is short.
+*/
+#include "sparse.h"
+#include "../device/device.h"
+#include "../plan/plan.h"
+#include "../upstream/upstream.h"
+
+#if AIJTCU_HAVE_DEVICE
+  #include <petscdevice_cuda.h>
+  #include <sparse/sparse.h>
+
+/* What a product has between its phases */
+typedef struct {
+  SparsePlan       plan;
+  AIJTCUPatternKey key[3]; /* of the operands */
+} AIJTCUSparse;
+
+/* How the parent's product is set up */
+static PetscErrorCode (*AIJTCUSparseParent)(Mat);
+
+/* The operands of a product, in the order of kernels/sparse */
+static PetscErrorCode AIJTCUSparseOperands(Mat C, Mat operand[3], SparseOp *op, PetscBool *is)
+{
+  const Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  *is        = PETSC_TRUE;
+  operand[0] = product->A;
+  operand[1] = product->B;
+  operand[2] = NULL;
+  switch (product->type) {
+  case MATPRODUCT_AB:
+    *op = SPARSE_AB;
+    break;
+  case MATPRODUCT_AtB:
+    *op = SPARSE_AtB;
+    break;
+  case MATPRODUCT_PtAP:
+    *op = SPARSE_PtAP;
+    break;
+  case MATPRODUCT_RARt:
+    *op = SPARSE_RARt;
+    break;
+  case MATPRODUCT_ABC:
+    *op        = SPARSE_ABC;
+    operand[2] = product->C;
+    break;
+  default:
+    *is = PETSC_FALSE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether a matrix is a sequential one that is on the device */
+static PetscErrorCode AIJTCUSparseOnDevice(Mat A, PetscBool *is)
+{
+  AIJTCUPlan *plan;
+  PetscBool   bound;
+
+  PetscFunctionBegin;
+  *is = PETSC_FALSE;
+  if (!A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(MatBoundToCPU(A, &bound));
+  if (plan) {
+    if (plan->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUOnDevice(A, plan, is));
+  } else PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, is));
+  *is = (PetscBool)(*is && !bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the product can be made on the device now */
+static PetscErrorCode AIJTCUSparseUsable(Mat C, Mat operand[3], SparseOp *op, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparseOperands(C, operand, op, is));
+  for (int i = 0; i < 3 && *is; i++) {
+    if (operand[i]) PetscCall(AIJTCUSparseOnDevice(operand[i], is));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays of a matrix on the device. They stay where they are until the matrix changes */
+static PetscErrorCode AIJTCUSparseArrays(Mat A, PetscBool values, SparseMatrix *M)
+{
+  const AIJTCUDeviceInt *i, *j;
+  const PetscScalar     *v = NULL;
+  AIJTCUPlan            *plan;
+  MatInfo                info;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan) AIJTCUDeviceForgetValues(A, plan);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
+  *M = (SparseMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .nnz = (int64_t)info.nz_used, .rowptr = (const HrpbInt *)i, .colidx = (const HrpbInt *)j};
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
+  if (values) {
+    AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &v));
+    M->values = v;
+    AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparsePlanDestroy(SparsePlan *plan)
+{
+  const PetscBool used = (PetscBool)(plan->result.rowptr != NULL);
+  HrpbError       err;
+
+  PetscFunctionBegin;
+  if (!used) PetscFunctionReturn(PETSC_SUCCESS);
+  AIJTCUCallDevice(err, SparsePlanDestroy(plan, HRPB_SUCCESS, AIJTCUDeviceStreamBehind()));
+  AIJTCUWorkspaceUser(PETSC_FALSE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparseDestroy(PetscCtxRt data)
+{
+  AIJTCUSparse *s = *(AIJTCUSparse **)data;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparsePlanDestroy(&s->plan));
+  PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparsePlanOnStream(SparseOp op, const SparseMatrix matrix[], PetscBool values, cudaStream_t stream, SparsePlan *plan, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  AIJTCUCallDevice(*err, SparsePlanCreate(op, matrix, values, stream, plan));
+  PetscCall(PetscLogGpuTimeEnd());
+  if (!*err) AIJTCUWorkspaceUser(PETSC_TRUE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The plan for operands as they are now */
+static PetscErrorCode AIJTCUSparsePlan(Mat C, const Mat operand[3], SparseOp op, AIJTCUSparse *s, HrpbError *err)
+{
+  SparseMatrix matrix[3];
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    if (!operand[i]) continue;
+    PetscCall(AIJTCUSparseArrays(operand[i], PETSC_FALSE, &matrix[i]));
+    PetscCall(AIJTCUPatternKeyGet(operand[i], &s->key[i]));
+  }
+  AIJTCUCallOnStream(stream, AIJTCUSparsePlanOnStream(op, matrix, (PetscBool)!C->structure_only, stream, &s->plan, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparseBring(void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Give C, which has its type, the pattern of a product. rowptr is workspace */
+static PetscErrorCode AIJTCUSparsePatternOnStream(Mat C, const SparseProduct *p, PetscInt rowptr[], cudaStream_t stream)
+{
+  const PetscInt *i, *j;
+  PetscInt        n;
+  PetscBool       have;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparseBring(rowptr, p->rowptr, sizeof(*rowptr) * (size_t)(p->nrows + 1), stream));
+  for (PetscInt row = 0; row < (PetscInt)p->nrows; row++) rowptr[row] = rowptr[row + 1] - rowptr[row];
+  PetscCall(MatSeqAIJSetPreallocation(C, 0, rowptr));
+  PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* as the parent's products are */
+  PetscCall(MatGetRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));
+  PetscCheck(have, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row pointers");
+  if (p->nnz) PetscCall(AIJTCUSparseBring((PetscInt *)j, p->colidx, sizeof(*j) * (size_t)p->nnz, stream));
+  PetscCall(MatSeqAIJSetColumnIndices(C, (PetscInt *)j)); /* in place: it sets the lengths of rows */
+  PetscCall(MatRestoreRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparsePattern(Mat C, const SparseProduct *p)
+{
+  cudaStream_t   stream = NULL;
+  PetscInt      *rowptr;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(p->nrows + 1, &rowptr));
+  ierr = AIJTCUDeviceBegin(&stream);
+  if (!ierr) ierr = AIJTCUSparsePatternOnStream(C, p, rowptr, stream);
+  PetscCall(AIJTCUDeviceEnd(stream));
+  PetscCall(PetscFree(rowptr));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C is of the type of the first operand that is ours, with its options */
+static PetscErrorCode AIJTCUSparseInherit(Mat C, const Mat operand[3])
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    AIJTCUPlan *plan = NULL;
+
+    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
+    if (!plan || !plan->id.own_name) continue;
+    PetscCall(AIJTCUInherit(operand[i], C));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet, unless it
+   is to have no values
+*/
+static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const SparseProduct *p)
+{
+  PetscBool sparse;
+
+  PetscFunctionBegin;
+  PetscCall(MatSetSizes(C, (PetscInt)p->nrows, (PetscInt)p->ncols, (PetscInt)p->nrows, (PetscInt)p->ncols));
+  PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQAIJ, &sparse));
+  if (C->structure_only) PetscCall(MatSetType(C, MATSEQAIJ)); /* as PETSc has it */
+  else if (!sparse) PetscCall(MatSetType(C, MATSEQAIJCUSPARSE));
+  PetscCall(AIJTCUSparsePattern(C, p));
+  if (C->structure_only) {
+    PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscUseTypeMethod(C, assemblyend, MAT_FINAL_ASSEMBLY);
+  PetscCall(AIJTCUSparseInherit(C, operand));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparseFillOnStream(SparsePlan *plan, const SparseMatrix matrix[], PetscScalar *values, cudaStream_t stream)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogGpuTimeBegin());
+  err = SparsePlanFill(plan, matrix, values, stream);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "A sparse product failed: %s: %s", HrpbErrorString(err), HrpbDeviceErrorString());
+  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)SparsePlanMultiplications(plan)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUSparseFillInto(AIJTCUSparse *s, const Mat operand[3], PetscScalar *values)
+{
+  SparseMatrix matrix[3];
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3; i++) {
+    if (operand[i]) PetscCall(AIJTCUSparseArrays(operand[i], PETSC_TRUE, &matrix[i]));
+  }
+  AIJTCUCallOnStream(stream, AIJTCUSparseFillOnStream(&s->plan, matrix, values, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of C on the device, which become the newest. Its pattern goes there first */
+static PetscErrorCode AIJTCUSparseFill(Mat C, AIJTCUSparse *s, const Mat operand[3])
+{
+  const AIJTCUDeviceInt *i, *j;
+  PetscScalar           *values;
+  PetscErrorCode         ierr;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &values));
+  ierr = AIJTCUSparseFillInto(s, operand, values);
+  AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &values));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the operands have the patterns of the symbolic phase */
+static PetscErrorCode AIJTCUSparseSamePatterns(const AIJTCUSparse *s, const Mat operand[3], PetscBool *same)
+{
+  AIJTCUPatternKey key;
+
+  PetscFunctionBegin;
+  *same = PETSC_TRUE;
+  for (int i = 0; i < 3 && *same; i++) {
+    if (!operand[i]) continue;
+    PetscCall(AIJTCUPatternKeyGet(operand[i], &key));
+    *same = AIJTCUPatternKeyEqual(&key, &s->key[i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operands with other patterns, or other operands: as in the symbolic phase, with the C that there is */
+static PetscErrorCode AIJTCUSparseRenew(Mat C, AIJTCUSparse *s, const Mat operand[3], SparseOp op, PetscBool *done)
+{
+  HrpbError err;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparsePlanDestroy(&s->plan));
+  PetscCall(AIJTCUSparsePlan(C, operand, op, s, &err));
+  *done = (PetscBool)!err;
+  if (!err) PetscCall(AIJTCUSparseResult(C, operand, &s->plan.result));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductNumeric_AIJTCU_Sparse(Mat C)
+{
+  AIJTCUSparse *s = (AIJTCUSparse *)C->product->data;
+  Mat           operand[3];
+  SparseOp      op;
+  PetscBool     usable, same;
+  AIJTCUPlan   *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparseUsable(C, operand, &op, &usable));
+  if (C->boundtocpu) usable = PETSC_FALSE;
+  if (usable) {
+    PetscCall(AIJTCUSparseSamePatterns(s, operand, &same));
+    if (!same || !s->plan.result.rowptr) PetscCall(AIJTCUSparseRenew(C, s, operand, op, &usable));
+  }
+  if (!usable) { /* an operand has gone to the host, for example */
+    PetscCall(PetscInfo(C, "aijtcu: sparse product of operands that have changed: another product makes the values\n"));
+    PetscCall(AIJTCUProductOfReplaced(C));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUSparseFill(C, s, operand));
+  PetscCall(AIJTCUGetPlan(C, &plan));
+  if (plan) AIJTCUGetCounts(plan)->sparse++;
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatProductSymbolic_AIJTCU_Sparse(Mat C)
+{
+  Mat           operand[3];
+  SparseOp      op;
+  PetscBool     usable;
+  AIJTCUSparse *s;
+  HrpbError     err = HRPB_ERR_UNSUPPORTED;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUSparseUsable(C, operand, &op, &usable));
+  PetscCall(PetscNew(&s));
+  C->product->data    = s;
+  C->product->destroy = AIJTCUSparseDestroy;
+  if (usable) PetscCall(AIJTCUSparsePlan(C, operand, op, s, &err));
+  if (err) {
+    PetscCall(PetscInfo(C, "aijtcu: sparse product by the parent: %s\n", usable ? HrpbErrorString(err) : "an operand is on the host"));
+    PetscCall(PetscFree(s));
+    C->product->data        = NULL;
+    C->product->destroy     = NULL;
+    C->ops->productsymbolic = NULL;
+    PetscCall((*AIJTCUSparseParent)(C));
+    PetscUseTypeMethod(C, productsymbolic);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(AIJTCUSparseResult(C, operand, &s->plan.result));
+  C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Sparse;
+  C->ops->productnumeric  = MatProductNumeric_AIJTCU_Sparse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the user wants PETSc's product of the host, which is an option of the parent type */
+static PetscErrorCode AIJTCUSparseOnHost(Mat C, PetscBool *host)
+{
+  const char *const names[] = {[MATPRODUCT_AB] = "-matmatmult_backend_cpu", [MATPRODUCT_AtB] = "-mattransposematmult_backend_cpu", [MATPRODUCT_PtAP] = "-matptap_backend_cpu", [MATPRODUCT_RARt] = "-matrart_backend_cpu", [MATPRODUCT_ABC] = "-matmatmatmult_backend_cpu"};
+  const char       *prefix;
+
+  PetscFunctionBegin;
+  *host = PETSC_FALSE;
+  PetscCall(MatGetOptionsPrefix(C, &prefix));
+  PetscCall(PetscOptionsGetBool(NULL, prefix, C->product->api_user ? names[C->product->type] : "-mat_product_algorithm_backend_cpu", host, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+/* Set up a product of sparse matrices, if it is ours. parent sets up that of the parent type */
+PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
+{
+  PetscFunctionBegin;
+#if AIJTCU_HAVE_DEVICE
+  {
+    Mat       operand[3];
+    SparseOp  op;
+    PetscBool usable, host, ours = PETSC_FALSE;
+
+    PetscCall(AIJTCUSparseUsable(C, operand, &op, &usable));
+    for (int i = 0; i < 3 && usable; i++) {
+      AIJTCUPlan *plan = NULL;
+
+      if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
+      if (plan && AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_HASH) ours = PETSC_TRUE;
+    }
+    if (!usable || !ours) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(AIJTCUSparseOnHost(C, &host));
+    if (host) PetscFunctionReturn(PETSC_SUCCESS);
+    AIJTCUSparseParent      = parent;
+    C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Sparse;
+  }
+#else
+  (void)C;
+  (void)parent;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
