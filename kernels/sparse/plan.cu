@@ -64,7 +64,7 @@ static void Factors(const SparsePlan *plan, const SparseMatrix operand[], const 
 
 static HrpbError Make(SparsePlan *plan, const SparseMatrix operand[], bool values, HrpbStream stream)
 {
-  const SparseMatrix *first, *second, *inner[2];
+  const SparseMatrix *first = NULL, *second = NULL, *inner[2] = {NULL, NULL};
   SparseMatrix        transpose, between;
 
   if (Transposed(plan->op) >= 0) HrpbCall(SparseTransposeCreate(&operand[Transposed(plan->op)], stream, &plan->transpose));
@@ -91,7 +91,7 @@ HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], bool value
 
 HrpbError SparsePlanFill(SparsePlan *plan, const SparseMatrix operand[], HrpbScalar *values, HrpbStream stream)
 {
-  const SparseMatrix *first, *second, *inner[2];
+  const SparseMatrix *first = NULL, *second = NULL, *inner[2] = {NULL, NULL};
   SparseMatrix        transpose, between;
 
   if (Transposed(plan->op) >= 0) HrpbCall(CsrTakeDevice(plan->transpose.nnz, plan->transpose.map, operand[Transposed(plan->op)].values, plan->transposed, stream));

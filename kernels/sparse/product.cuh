@@ -24,9 +24,9 @@ static inline bool SparseFits(const SpmmDevice *device, size_t bytes)
   return bytes + 4096 <= (size_t)device->shared_cta;
 }
 
-/* Let a kernel have so much dynamic shared memory */
+/* Let a kernel have so much dynamic shared memory. What it has of its own counts, too, where it may not have more */
 template <typename... Formal> static HrpbError SparseShared(void (*kernel)(Formal...), size_t bytes)
 {
-  if (bytes > 48 << 10) HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  if (bytes + 4096 > 48 << 10) HrpbCallCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
   return HRPB_SUCCESS;
 }

@@ -72,18 +72,18 @@ static Result Multiply(const Matrix &A, const Matrix &B, const long double *bsum
   return R;
 }
 
-static Result Reference(SparseOp op, const std::vector<Matrix> &operand)
+static Result Reference(SparseOp op, const Matrix *const operand[])
 {
   switch (op) {
   case SPARSE_AB:
-    return Multiply(operand[0], operand[1], NULL, NULL);
+    return Multiply(*operand[0], *operand[1], NULL, NULL);
   case SPARSE_AtB:
-    return Multiply(Transpose(operand[0]), operand[1], NULL, NULL);
+    return Multiply(Transpose(*operand[0]), *operand[1], NULL, NULL);
   default:
     {
-      const Result inner = op == SPARSE_PtAP ? Multiply(operand[0], operand[1], NULL, NULL) : op == SPARSE_RARt ? Multiply(operand[0], Transpose(operand[1]), NULL, NULL) : Multiply(operand[1], operand[2], NULL, NULL);
+      const Result inner = op == SPARSE_PtAP ? Multiply(*operand[0], *operand[1], NULL, NULL) : op == SPARSE_RARt ? Multiply(*operand[0], Transpose(*operand[1]), NULL, NULL) : Multiply(*operand[1], *operand[2], NULL, NULL);
 
-      return Multiply(op == SPARSE_PtAP ? Transpose(operand[1]) : op == SPARSE_RARt ? operand[1] : operand[0], inner.C, inner.sum.data(), inner.size.data());
+      return Multiply(op == SPARSE_PtAP ? Transpose(*operand[1]) : op == SPARSE_RARt ? *operand[1] : *operand[0], inner.C, inner.sum.data(), inner.size.data());
     }
   }
 }
@@ -110,18 +110,21 @@ static bool Near(const Result &R, const std::vector<HrpbScalar> &values)
   return true;
 }
 
-static void Test(SparseOp op, std::vector<Matrix> operand)
+/* What is no operand has no rows */
+static void Test(SparseOp op, Matrix first, Matrix second, Matrix third = Matrix())
 {
+  Matrix                   *operand[3] = {&first, &second, &third};
+  const int                 n = op == SPARSE_ABC ? 3 : 2;
   static const char        *names[] = {"AB", "AtB", "PtAP", "RARt", "ABC"};
-  std::vector<SparseMatrix> matrix;
+  SparseMatrix              matrix[3];
   SparsePlan                plan;
   char                      where[256];
   const int64_t             guard = 5;
 
-  snprintf(where, sizeof(where), "%s, %s %ld x %ld and %s %ld x %ld", names[op], operand[0].name, (long)operand[0].nrows, (long)operand[0].ncols, operand[1].name, (long)operand[1].nrows, (long)operand[1].ncols);
-  for (const Matrix &A : operand) matrix.push_back(ToDevice(A));
+  snprintf(where, sizeof(where), "%s, %s %ld x %ld and %s %ld x %ld", names[op], first.name, (long)first.nrows, (long)first.ncols, second.name, (long)second.nrows, (long)second.ncols);
+  for (int i = 0; i < n; i++) matrix[i] = ToDevice(*operand[i]);
   PoisonShared();
-  Check(SparsePlanCreate(op, matrix.data(), true, NULL, &plan));
+  Check(SparsePlanCreate(op, matrix, true, NULL, &plan));
   const Result R = Reference(op, operand);
 
   Report(plan.result.nrows == R.C.nrows && plan.result.ncols == R.C.ncols && plan.result.nnz == (int64_t)R.C.colidx.size(), "sizes", where);
@@ -132,23 +135,23 @@ static void Test(SparseOp op, std::vector<Matrix> operand)
     Report(Download(plan.result.rowptr, R.C.nrows + 1) == R.C.rowptr, "row pointers", where);
     Report(Download(plan.result.colidx, plan.result.nnz) == R.C.colidx, "columns", where);
     PoisonShared();
-    Check(SparsePlanFill(&plan, matrix.data(), dvalues, NULL));
+    Check(SparsePlanFill(&plan, matrix, dvalues, NULL));
     values = Download(dvalues, plan.result.nnz + guard);
     Report(std::all_of(values.end() - guard, values.end(), [](HrpbScalar x) { return x == (HrpbScalar)-77; }), "wrote beyond the end", where);
     values.resize(R.C.colidx.size());
     Report(Near(R, values), "values", where);
-    Check(SparsePlanFill(&plan, matrix.data(), dvalues, NULL));
+    Check(SparsePlanFill(&plan, matrix, dvalues, NULL));
     Report(SameBits(values.data(), Download(dvalues, plan.result.nnz).data(), values.size()), "other bits the second time", where);
-    for (size_t i = 0; i < operand.size(); i++) { /* new values */
-      for (HrpbScalar &x : operand[i].values) x = Uniform();
-      if (!operand[i].values.empty()) Check(cudaMemcpy((void *)matrix[i].values, operand[i].values.data(), sizeof(HrpbScalar) * operand[i].values.size(), cudaMemcpyHostToDevice));
+    for (int i = 0; i < n; i++) { /* new values */
+      for (HrpbScalar &x : operand[i]->values) x = Uniform();
+      if (!operand[i]->values.empty()) Check(cudaMemcpy((void *)matrix[i].values, operand[i]->values.data(), sizeof(HrpbScalar) * operand[i]->values.size(), cudaMemcpyHostToDevice));
     }
-    Check(SparsePlanFill(&plan, matrix.data(), dvalues, NULL));
+    Check(SparsePlanFill(&plan, matrix, dvalues, NULL));
     Report(Near(Reference(op, operand), Download(dvalues, plan.result.nnz)), "new values", where);
     Check(cudaFree(dvalues));
   }
   Check(SparsePlanDestroy(&plan, HRPB_SUCCESS, NULL));
-  for (const SparseMatrix &A : matrix) FreeDevice(A);
+  for (int i = 0; i < n; i++) FreeDevice(matrix[i]);
 }
 
 static bool Aggregates(int64_t i, int64_t j, const Matrix *A) /* a row has the columns of its aggregate and of the next */
@@ -169,27 +172,27 @@ static void TestAll(void)
     if (a == Dense && !small_run) continue;
     const Matrix A = Make("A", n, n, a), P = Make("P", n, n / 6, Aggregates);
 
-    Test(SPARSE_PtAP, {A, P});
-    Test(SPARSE_AB, {A, A});
-    Test(SPARSE_AtB, {A, A});
-    Test(SPARSE_RARt, {A, Transpose(P)});
-    Test(SPARSE_ABC, {Transpose(P), A, P});
+    Test(SPARSE_PtAP, A, P);
+    Test(SPARSE_AB, A, A);
+    Test(SPARSE_AtB, A, A);
+    Test(SPARSE_RARt, A, Transpose(P));
+    Test(SPARSE_ABC, Transpose(P), A, P);
   }
   for (int64_t rows : {0, 1, 33, 70}) {
     for (int64_t middle : {0, 1, 40}) {
       for (int64_t columns : {0, 1, 65}) {
-        Test(SPARSE_AB, {Make("sparse", rows, middle, Dense), Make("sparse", middle, columns, DenseRows)});
-        Test(SPARSE_AtB, {Make("rows", middle, rows, DenseRows), Make("sparse", middle, columns, Sparse)});
+        Test(SPARSE_AB, Make("sparse", rows, middle, Dense), Make("sparse", middle, columns, DenseRows));
+        Test(SPARSE_AtB, Make("rows", middle, rows, DenseRows), Make("sparse", middle, columns, Sparse));
       }
     }
   }
   /* rows of all bins, and longer ones */
   for (int64_t columns : {50, 150, 300, 700, 2500, 7000, 20000, 40000}) {
     if (small_run && columns > 20000) continue;
-    Test(SPARSE_AB, {Make("last row", 9, 5, LastRow), Make("dense row", 5, columns, LastRow)});
+    Test(SPARSE_AB, Make("last row", 9, 5, LastRow), Make("dense row", 5, columns, LastRow));
   }
-  Test(SPARSE_AB, {Make("band", 40, 3, FirstColumn), Make("far apart", 3, small_run ? 40000 : 3000000, FarApart)});
-  Test(SPARSE_AtB, {Make("first column", 300, 40, FirstColumn), Make("first column", 300, 200, FirstColumn)});
+  Test(SPARSE_AB, Make("band", 40, 3, FirstColumn), Make("far apart", 3, small_run ? 40000 : 3000000, FarApart));
+  Test(SPARSE_AtB, Make("first column", 300, 40, FirstColumn), Make("first column", 300, 200, FirstColumn));
 }
 
 /*
