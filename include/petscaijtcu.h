@@ -21,6 +21,7 @@
 .  -mat_aijtcu_reorder (auto|never|always)     - whether bricks may be of the reordered matrix, see
                                                  `MatAIJTCUSetReorder()`
 .  -mat_aijtcu_mult (auto|cusparse|csr|nodes|csr16) - what multiplies with one vector, see `MatAIJTCUSetMult()`
+.  -mat_aijtcu_sparse (auto|cusparse|hash) - who makes products with sparse matrices, see `MatAIJTCUSetSparse()`
 .  -mat_aijtcu_tune (none|proxy)               - whether path and format are chosen by timing, see `MatAIJTCUSetTune()`
 .  -mat_aijtcu_products n                      - how many products are expected, see
                                                  `MatAIJTCUSetExpectedProducts()`

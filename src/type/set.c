@@ -482,7 +482,7 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
 
   Our kernels make the pattern and the values on the device. They give the same bits in every run, and the pattern that
   `MATAIJ` has. The result is a `MATAIJTCU`. Its values come to the host only if somebody asks for them there. With
-  `MAT_REUSE_MATRIX` only values are made. Until then the product keeps A P, for example, and the transpose of P on the
+  MAT_REUSE_MATRIX only values are made. Until then the product keeps A P, for example, and the transpose of P on the
   device. Where memory is short, the parent makes the product.
 
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSparse()`, `MatAIJTCUSparse`, `MatPtAP()`, `MatMatMult()`
