@@ -11,7 +11,6 @@
    addresses differ, and there is a new graph. If they are the same, the old graph is right.
 */
 #include "device.h"
-#include "../plan/plan.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -186,10 +185,10 @@ static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCULaunchProduct 
 }
 
 /*
-   SpmmRun(), or SpmmRunReordered() if there is an order, for a product of the plan's matrix on a device. A matrix may
-   have no plan: NULL
+   SpmmRun(), or SpmmRunReordered() if there is an order, for a product on a device. launches has what is known of the
+   matrix's products, or is NULL
 */
-PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
+PetscErrorCode AIJTCULaunch(AIJTCULaunches *launches, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
   AIJTCULaunchProduct         p     = {kernel, A, order, operands, work};
   cudaGraphExec_t graph = NULL;
@@ -197,19 +196,19 @@ PetscErrorCode AIJTCULaunch(AIJTCUPlan *plan, const SpmmKernel *kernel, const Sp
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
-  if (plan && !plan->launches) PetscCall(PetscNew(&plan->launches));
-  if (plan) PetscCall(AIJTCULaunchGraphOf(plan->launches, &p, stream, &graph));
+  if (launches && !*launches) PetscCall(PetscNew(launches));
+  if (launches) PetscCall(AIJTCULaunchGraphOf(*launches, &p, stream, &graph));
   PetscCall(PetscLogGpuTimeBegin());
   launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
   if (!launched) *err = AIJTCULaunchRun(&p, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckDevice(*err));
-  if (graph && !launched) PetscCall(AIJTCULaunchRefuse(plan->launches, kernel));
+  if (graph && !launched) PetscCall(AIJTCULaunchRefuse(*launches, kernel));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* AIJTCULaunch() with workspace as the kernel wants it, which is there until AIJTCUDeviceEnd() */
-PetscErrorCode AIJTCULaunchWithWork(AIJTCUPlan *plan, const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *operands, cudaStream_t stream, HrpbError *err)
+PetscErrorCode AIJTCULaunchWithWork(AIJTCULaunches *launches, const SpmmKernel *kernel, const SpmmMatrix *A, const SpmmOperands *operands, cudaStream_t stream, HrpbError *err)
 {
   size_t bytes;
   void  *work = NULL;
@@ -218,7 +217,7 @@ PetscErrorCode AIJTCULaunchWithWork(AIJTCUPlan *plan, const SpmmKernel *kernel, 
   AIJTCUCallDevice(*err, SpmmWork(kernel, A, operands, &bytes));
   if (!*err && bytes) PetscCall(AIJTCUWorkspaceGet(bytes, stream, &work));
   if (!*err && bytes && !work) *err = HRPB_ERR_DEVICE_MEMORY;
-  if (!*err) PetscCall(AIJTCULaunch(plan, kernel, A, NULL, operands, work, stream, err));
+  if (!*err) PetscCall(AIJTCULaunch(launches, kernel, A, NULL, operands, work, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

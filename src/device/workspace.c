@@ -249,4 +249,57 @@ PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work
   *work = shared.buffer;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* Whether the current device is one that the kernels run on */
+PetscErrorCode AIJTCUDeviceRuns(PetscBool *runs)
+{
+  const SpmmDevice *device;
+  HrpbError         err;
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(err, SpmmGetDevice(&device));
+  *runs = (PetscBool)(!err && device->code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Give memory that the pools keep back to the driver. Our memory comes from the driver's default pool. So does PETSc's
+   on any stream but the default one. A pool keeps what is freed, perhaps in pieces that are too small or of another
+   size.
+*/
+PetscErrorCode AIJTCUDeviceTrim(void)
+{
+  cudaMemPool_t pool;
+  int           device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceAskOnStream(size_t bytes, cudaStream_t stream, PetscBool *have)
+{
+  void *p;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &p));
+  *have = (PetscBool)(p != NULL);
+  if (p) PetscCallCUDA(cudaFreeAsync(p, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whether the device has so much memory. The pools keep nothing of it, so that it can also be had without them */
+PetscErrorCode AIJTCUDeviceAsk(size_t bytes, PetscBool *have)
+{
+  cudaStream_t stream = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceTrim());
+  AIJTCUCallOnStream(stream, AIJTCUDeviceAskOnStream(bytes, stream, have));
+  PetscCall(AIJTCUDeviceTrim());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif

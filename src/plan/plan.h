@@ -55,6 +55,29 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt,
 PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams     AIJTCUGetFormat(const AIJTCUPlan *);
 
+#if AIJTCU_HAVE_DEVICE
+/* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
+typedef struct {
+  const HrpbInt      *rowptr, *colidx;
+  const HrpbScalar   *values;
+  struct CUstream_st *stream;
+} AIJTCUDeviceCSR;
+
+/* Which part of AIJTCUDeviceCSR is needed */
+typedef enum {
+  AIJTCU_CSR_NOTHING,
+  AIJTCU_CSR_PATTERN,
+  AIJTCU_CSR_VALUES
+} AIJTCUNeed;
+
+typedef PetscErrorCode (*AIJTCUDeviceFn)(Mat, AIJTCUPlan *, const AIJTCUDeviceCSR *, void *, HrpbError *);
+
+/* devicecall.c */
+PETSC_INTERN void           AIJTCUDeviceForgetValues(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
+#endif
+
 /* facts.c */
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, AIJTCUFacts *);

@@ -44,7 +44,7 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUVectorFacts(plan, matrix.vector, &facts);
   kernel = SpmmChooseKernel(SPMM_OP_VECTOR, SPMM_CSR, false, &facts, NULL, &operands, device);
-  PetscCall(AIJTCULaunchWithWork(plan, kernel, &matrix, &operands, csr->stream, err));
+  PetscCall(AIJTCULaunchWithWork(plan ? &plan->launches : NULL, kernel, &matrix, &operands, csr->stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,6 @@
 /*
-   Who makes a product: product.c and productmpi.c make those with a dense matrix, sparse.c those of sparse matrices on a
-   device, and delegate.c has the parent type make all others.
+   Who makes a product: product.c and productmpi.c make those with a dense matrix, sparse.c those of sparse matrices on
+   a device, and delegate.c has the parent type make all others.
 */
 #include "productimpl.h"
 #include "../sparse/sparse.h"

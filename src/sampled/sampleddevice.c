@@ -109,7 +109,7 @@ static PetscErrorCode AIJTCUSampledRun(AIJTCUPlan *plan, const SpmmMatrix *S, co
     *err = HRPB_ERR_UNSUPPORTED;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(AIJTCULaunchWithWork(plan, kernel, S, &b->operands, stream, err));
+  PetscCall(AIJTCULaunchWithWork(plan ? &plan->launches : NULL, kernel, S, &b->operands, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

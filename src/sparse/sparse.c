@@ -1,10 +1,10 @@
 /*
    Products of sparse matrices on a device: set-up, symbolic and numeric phase.
 
-   The symbolic phase makes the pattern on the device, by kernels/sparse, and gives C its arrays on the host. The numeric
-   phase fills the values on the device. They come to the host when somebody asks for them there. What else a product
-   needs, such as A P and the transpose of P, are arrays on the device without a Mat. They are kept until C's product is
-   cleared, so new values make no structure and allocate nothing.
+   The symbolic phase makes the pattern on the device, by kernels/sparse, and gives C its arrays on the host. The
+   numeric phase fills the values on the device. They come to the host when somebody asks for them there. What else a
+   product needs, such as A P and the transpose of P, are arrays on the device without a Mat. They are kept until C's
+   product is cleared, so new values make no structure and allocate nothing.
 
    The parent makes a product that is not ours: where an operand is on the host, or where memory is short.
 */
@@ -220,8 +220,8 @@ static PetscErrorCode AIJTCUSparseInherit(Mat C, const Mat operand[3])
 }
 
 /*
-   Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet, unless it
-   is to have no values
+   Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet, unless
+   it is to have no values
 */
 static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const SparseProduct *p)
 {

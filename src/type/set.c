@@ -477,8 +477,8 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   Level: intermediate
 
   Notes:
-  Holds for products that are set up afterwards: A B, A^T B, P^T A P, R A R^T and A B C of matrices of one process. Other
-  products of sparse matrices, and those on the host, are the parent's.
+  Holds for products that are set up afterwards: A B, A^T B, P^T A P, R A R^T and A B C of matrices of one process.
+  Other products of sparse matrices, and those on the host, are the parent's.
 
   Our kernels make the pattern and the values on the device. They give the same bits in every run, and the pattern that
   `MATAIJ` has. The result is a `MATAIJTCU`. Its values come to the host only if somebody asks for them there. With

@@ -1,134 +1,11 @@
 /*
-   Products on a GPU: from PETSc's device CSR and dense matrices to the kernels and back.
+   A product of one matrix on a GPU: the arrays of PETSc's dense matrices, in pieces of columns where memory is short or
+   where they are on the host, and one launch for each piece.
 */
-#include "device.h"
-#include "../plan/plan.h"
+#include "productimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
-
-/* Whether the current device is one that the kernels run on */
-PetscErrorCode AIJTCUDeviceRuns(PetscBool *runs)
-{
-  const SpmmDevice *device;
-  HrpbError         err;
-
-  PetscFunctionBegin;
-  AIJTCUCallDevice(err, SpmmGetDevice(&device));
-  *runs = (PetscBool)(!err && device->code);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  AIJTCUCallOnStream(csr->stream, (*f)(A, plan, csr, ctx, err));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
-{
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &csr->values));
-  ierr = AIJTCUDeviceCallOnStream(A, plan, csr, f, ctx, err);
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &csr->values));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Values on their way to the device are new to bricks and transposes: MatSeqAIJRestoreArrayWrite() does not increase
-   the state. An object's state is never zero
-*/
-void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
-{
-  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
-}
-
-/*
-   Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
-   after an error
-*/
-PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
-{
-  AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
-  const AIJTCUDeviceInt *i, *j;
-  PetscErrorCode         ierr;
-
-  PetscFunctionBegin;
-  *err = HRPB_SUCCESS;
-  if (plan) AIJTCUDeviceForgetValues(A, plan);
-  if (need == AIJTCU_CSR_NOTHING) {
-    PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
-  csr.rowptr = (const HrpbInt *)i;
-  csr.colidx = (const HrpbInt *)j;
-  if (need == AIJTCU_CSR_VALUES) ierr = AIJTCUDeviceCallWithValues(A, plan, &csr, f, ctx, err);
-  else ierr = AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err);
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   Give memory that the pools keep back to the driver. Our memory comes from the driver's default pool. So does PETSc's
-   on any stream but the default one. A pool keeps what is freed, perhaps in pieces that are too small or of another
-   size.
-*/
-static PetscErrorCode AIJTCUTrimPool(void)
-{
-  cudaMemPool_t pool;
-  int           device;
-
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
-  PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUDeviceAskOnStream(size_t bytes, cudaStream_t stream, PetscBool *have)
-{
-  void *p;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceMalloc(bytes, stream, &p));
-  *have = (PetscBool)(p != NULL);
-  if (p) PetscCallCUDA(cudaFreeAsync(p, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Whether the device has so much memory. The pools keep nothing of it, so that it can also be had without them */
-PetscErrorCode AIJTCUDeviceAsk(size_t bytes, PetscBool *have)
-{
-  cudaStream_t stream = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUTrimPool());
-  AIJTCUCallOnStream(stream, AIJTCUDeviceAskOnStream(bytes, stream, have));
-  PetscCall(AIJTCUTrimPool());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-   AIJTCUDeviceCall() for work that needs memory. If memory is short, the pools give back what they can, and it is
-   called again.
-*/
-PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
-  if (*err == HRPB_ERR_DEVICE_MEMORY) {
-    PetscCall(AIJTCUTrimPool());
-    PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* What multiplies: a kernel of the table, with the bricks of a plan or the matrix itself */
 typedef struct {
@@ -172,14 +49,6 @@ static SpmmOperands AIJTCUOperandsOf(const AIJTCUDeviceProduct *p, PetscInt N, c
   o.update   = p->update;
   if (o.update == SPMM_ADD) o.Y0 = (SpmmIn){c, ldc, p->clayout};
   return o;
-}
-
-/* Leading dimension of a buffer: whole units of 16 bytes */
-PetscInt AIJTCUDeviceLDA(PetscInt rows)
-{
-  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
-
-  return (PetscMax(rows, 1) + unit - 1) / unit * unit;
 }
 
 /*
@@ -252,23 +121,6 @@ static PetscErrorCode AIJTCUWorkBytes(const AIJTCUDeviceProduct *p, AIJTCUDevice
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copy columns of a dense matrix between host and device. A copy in two dimensions is limited in its pitch */
-PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, PetscBool todevice, cudaStream_t stream)
-{
-  const enum cudaMemcpyKind kind = todevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-  const size_t              size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
-
-  PetscFunctionBegin;
-  if (rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  if ((size_t)PetscMax(ldto, ldfrom) <= most) PetscCallCUDA(cudaMemcpy2DAsync(to, size * (size_t)ldto, from, size * (size_t)ldfrom, size * (size_t)rows, (size_t)cols, kind, stream));
-  else {
-    for (PetscInt j = 0; j < cols; j++) PetscCallCUDA(cudaMemcpyAsync(to + (size_t)j * (size_t)ldto, from + (size_t)j * (size_t)ldfrom, size * (size_t)rows, kind, stream));
-  }
-  if (todevice) PetscCall(PetscLogCpuToGpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
-  else PetscCall(PetscLogGpuToCpu(size * (PetscLogDouble)rows * (PetscLogDouble)cols));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
    Choose the width of a piece and get its workspace: as many columns as the workspace allows. Large matrices of the
    host are cut further, so that copies overlap with work.
@@ -304,7 +156,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, Pe
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, AIJTCUKernelOfPiece(p, N, &kernel));
-  if (!*err) PetscCall(AIJTCULaunch(p->plan, kernel, &p->A, p->reordered ? &p->plan->order.matrix : NULL, &operands, work, p->stream, err));
+  if (!*err) PetscCall(AIJTCULaunch(&p->plan->launches, kernel, &p->A, p->reordered ? &p->plan->order.matrix : NULL, &operands, work, p->stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -484,46 +336,6 @@ PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
   PetscCall(ierr);
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The operand of a product on a device is on the host");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUBringOnStream(PetscScalar *y, PetscInt ldy, const PetscScalar *x, PetscInt ldx, PetscInt m, PetscInt N, PetscBool todevice, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCopyColumns(y, ldy, x, ldx, m, N, todevice, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUBringArray(PetscScalar *y, PetscInt ldy, PetscMemType ymem, const PetscScalar *x, PetscInt ldx, PetscMemType xmem, PetscInt m, PetscInt N)
-{
-  const PetscBool todevice = PetscMemTypeDevice(ymem) ? PETSC_TRUE : PETSC_FALSE;
-  cudaStream_t    stream   = NULL;
-
-  PetscFunctionBegin;
-  PetscCheck(!PetscMemTypeDevice(xmem) == !!todevice, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Both matrices are on the host, or both on the device");
-  AIJTCUCallOnStream(stream, AIJTCUBringOnStream(y, ldy, x, ldx, m, N, todevice, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Y = X of dense matrices, one on the host and the other on the device. MatCopy() would go entry by entry */
-PetscErrorCode AIJTCUDeviceBring(Mat X, Mat Y)
-{
-  const PetscScalar *x;
-  PetscScalar       *y;
-  PetscInt           ldx, ldy;
-  PetscMemType       xmem, ymem;
-  PetscErrorCode     ierr;
-
-  PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(X, &ldx));
-  PetscCall(MatDenseGetLDA(Y, &ldy));
-  PetscCall(MatDenseGetArrayReadAndMemType(X, &x, &xmem));
-  PetscCall(MatDenseGetArrayWriteAndMemType(Y, &y, &ymem));
-  ierr = AIJTCUBringArray(y, ldy, ymem, x, ldx, xmem, X->rmap->n, X->cmap->N);
-  PetscCall(MatDenseRestoreArrayWriteAndMemType(Y, &y));
-  PetscCall(MatDenseRestoreArrayReadAndMemType(X, &x));
-  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

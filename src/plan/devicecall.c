@@ -1,0 +1,76 @@
+/*
+   Work on a GPU with the arrays that PETSc has there of a matrix.
+*/
+#include "planimpl.h"
+
+#if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(csr->stream, (*f)(A, plan, csr, ctx, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &csr->values));
+  ierr = AIJTCUDeviceCallOnStream(A, plan, csr, f, ctx, err);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &csr->values));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Values on their way to the device are new to bricks and transposes: MatSeqAIJRestoreArrayWrite() does not increase
+   the state. An object's state is never zero
+*/
+void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
+{
+  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
+}
+
+/*
+   Work on the device for A, which may have no plan. What it needs is taken before it, and given back after it, also
+   after an error
+*/
+PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
+  const AIJTCUDeviceInt *i, *j;
+  PetscErrorCode         ierr;
+
+  PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
+  if (plan) AIJTCUDeviceForgetValues(A, plan);
+  if (need == AIJTCU_CSR_NOTHING) {
+    PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
+  csr.rowptr = (const HrpbInt *)i;
+  csr.colidx = (const HrpbInt *)j;
+  if (need == AIJTCU_CSR_VALUES) ierr = AIJTCUDeviceCallWithValues(A, plan, &csr, f, ctx, err);
+  else ierr = AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   AIJTCUDeviceCall() for work that needs memory. If memory is short, the pools give back what they can, and it is
+   called again.
+*/
+PetscErrorCode AIJTCUDeviceCallForMemory(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
+  if (*err == HRPB_ERR_DEVICE_MEMORY) {
+    PetscCall(AIJTCUDeviceTrim());
+    PetscCall(AIJTCUDeviceCall(A, plan, need, f, ctx, err));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
