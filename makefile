@@ -85,12 +85,16 @@ include $(BUILD)/config.mk
 include $(PETSC_VARIABLES)
 
 LIBRARY     := $(BUILD)/lib/libpetscaijtcu.so
+# What it loads where a process has SLEPc
+LIBEIGEN    := $(if $(SLEPC_LIB),$(BUILD)/lib/libpetscaijtcueps.so)
+LIBRARIES   := $(LIBRARY) $(LIBEIGEN)
 LIBHRPB     := $(BUILD)/lib/libhrpb.a
 LIBEXAMPLES := $(BUILD)/lib/libexamples.a
 
 HOST_SRC    := $(wildcard kernels/*.c kernels/*/*.c)
 DEVICE_SRC  := $(if $(CUDA),$(wildcard kernels/*/*.cu))
-LIB_SRC     := $(wildcard src/*/*.c) $(HOST_SRC) $(DEVICE_SRC)
+EIGEN_SRC   := $(wildcard src/eigen/*.c)
+LIB_SRC     := $(filter-out $(EIGEN_SRC),$(wildcard src/*/*.c)) $(HOST_SRC) $(DEVICE_SRC)
 # examples/<name>.c and examples/<name>/<name>.c are programs. Programs share the other sources there, except those of
 # tests
 PROGRAM_SRC := $(wildcard examples/*.c) $(foreach folder,$(wildcard examples/*),$(wildcard $(folder)/$(notdir $(folder)).c))
@@ -144,12 +148,15 @@ COMPILE_SANITIZED = $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(E
 LINK             = $(CLINKER) -Wl,--as-needed
 LINK_SANITIZED   = $(CC) $(SANITIZE) -Wl,--as-needed
 LIBRARY_FLAGS    = -Wl,--no-undefined -Wl,-z,lazy -Wl,-soname,$(@F)
+BESIDE           = -Wl,-rpath,'$$ORIGIN'
 
 # Objects are made anew when the command that makes them is another one, such as with another PETSc. The library and the
 # kernels need no SLEPc, so another SLEPC_DIR leaves them as they are. A tree may move
 command = $(BUILD)/$(1).command
-COMMANDS := $(foreach kind,library examples cuda sanitize emulated,$(call command,$(kind)))
+COMMANDS := $(foreach kind,library eigen examples cuda sanitize emulated,$(call command,$(kind)))
 $(call command,library):  commanded = $(COMPILE)
+$(call command,eigen):    commanded = $(COMPILE)
+$(call command,eigen):    private INCLUDE += $(SLEPC_INCLUDE)
 $(call command,examples): commanded = $(COMPILE)
 $(call command,examples): private INCLUDE += $(EXAMPLE_INCLUDE)
 $(call command,cuda):     commanded = $(COMPILE_CUDA)
@@ -158,11 +165,15 @@ $(call command,emulated): commanded = $(COMPILE_EMULATED)
 $(COMMANDS): FORCE
 	@echo '$(subst ','\'',$(subst $(CURDIR),.,$(commanded)))' >$(new); if cmp -s $(new) $@; then rm $(new); else [ -e $@ ] || touch -d @0 $(new); mv $(new) $@; fi
 
-all: $(LIBRARY)
+all: $(LIBRARIES)
 
 $(LIBRARY): $(call object,$(LIB_SRC))
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK) -shared $(LIBRARY_FLAGS) -o $(new) $^ $(PETSC_LIB))
+
+$(LIBEIGEN): $(call object,$(EIGEN_SRC)) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call short,LINK) $(call whole,$(LINK) -shared $(LIBRARY_FLAGS) $(BESIDE) -o $(new) $^ $(SLEPC_LIB) $(PETSC_LIB))
 
 $(LIBHRPB): $(call object,$(HOST_SRC))
 $(LIBEXAMPLES): $(call object,$(EXAMPLE_SRC))
@@ -170,7 +181,7 @@ $(LIBHRPB) $(LIBEXAMPLES):
 	@mkdir -p $(@D)
 	$(call short,AR) $(call whole,$(AR) cr $(new) $^)
 
-$(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY)
+$(PROGRAMS): $(BUILD)/bin/%: $(LIBEXAMPLES) $(LIBRARY) | $(LIBEIGEN)
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK) -o $(new) $(filter %/$*.o,$^) $(LIBEXAMPLES) $(LIBRARY) $(EXAMPLE_LIBS))
 $(foreach source,$(PROGRAM_SRC),$(eval $(BUILD)/bin/$(basename $(notdir $(source))): $(call object,$(source))))
@@ -202,10 +213,12 @@ $(BUILD)/obj/%.o: %.c $(call command,library)
 $(BUILD)/obj/%.cu.o: %.cu $(call command,cuda)
 	@mkdir -p $(@D)
 	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
+$(call object,$(EIGEN_SRC)): private INCLUDE += $(SLEPC_INCLUDE)
+$(call object,$(EIGEN_SRC)): $(call command,eigen)
 $(BUILD)/obj/examples/%.o: private INCLUDE += $(EXAMPLE_INCLUDE)
 $(filter-out %.cu.o,$(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC))): $(call command,examples)
 $(call object,$(PROGRAM_SRC) $(EXAMPLE_SRC)): | need-slepc
--include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_TEST_SRC)))
+-include $(patsubst %.o,%.d,$(call object,$(LIB_SRC) $(EIGEN_SRC) $(PROGRAM_SRC) $(EXAMPLE_SRC) $(DEVICE_TEST_SRC)))
 
 .PRECIOUS: $(EMULATED)/% $(EMULATED)/%.h
 $(EMULATED)/%.h: %.h
@@ -267,7 +280,7 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   TEST_OBJECTS='$(LIBEXAMPLES) $(LIBHRPB) $(LIBRARY)' TEST_LIBS='$(EXAMPLE_LIBS)' \
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
-test: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
+test: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
 	@rm -rf '$(BUILD)/install'
 	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/prefix'
 	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(BUILD)/install/destdir' PREFIX=/usr
@@ -293,10 +306,10 @@ test-architectures:
 test-emulated: $(EMULATED_TESTS)
 	@test/emulator/run $(EMULATED_TESTS)
 
-test-petsc test-slepc: test-%: $(LIBRARY)
+test-petsc test-slepc: test-%: $(LIBRARIES)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc $*
 
-bundle: $(LIBRARY) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS) $(TUTORIALS)
+bundle: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS) $(TUTORIALS)
 	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
 
 DOCS_SRC := include/petscaijtcu.h $(wildcard src/*/*.c)
@@ -306,16 +319,16 @@ build/docs/html/index.html: $(DOCS_SRC) src/config/docs src/config/manualpages.p
 
 PREFIX  ?= /usr/local
 VERSION := $(shell sed -n 's/^\#define PETSCAIJTCU_VERSION_[A-Z]* *//p' include/petscaijtcu.h | paste -sd.)
-install: $(LIBRARY) docs
+install: $(LIBRARIES) docs
 	@case '$(PREFIX)' in /*|'') ;; *) echo "PREFIX='$(PREFIX)' must be an absolute path" >&2; exit 1;; esac
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/share/man/man3'
-	install -m 755 $(LIBRARY) '$(DESTDIR)$(PREFIX)/lib/'
+	install -m 755 $(LIBRARIES) '$(DESTDIR)$(PREFIX)/lib/'
 	install -m 644 include/petscaijtcu.h '$(DESTDIR)$(PREFIX)/include/'
 	install -m 644 build/docs/man/man3/*.3 '$(DESTDIR)$(PREFIX)/share/man/man3/'
 	sed -e 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#; s#@PETSC@#$(PETSC_VERSION_RANGE)#' src/config/petscaijtcu.pc.in >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
 	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
 
-env: $(LIBRARY)
+env: $(LIBRARIES)
 	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' src/config/env $(LIBRARY)
 
 endif

@@ -20,18 +20,19 @@ typedef struct {
   char    **family, **type, **orthogonalization;
   PetscInt  families, types, *block, blocks, orthogonalizations, repeat, most; /* the largest block */
   PetscReal scale, tolerance;
-  PetscBool test; /* -test_output */
+  PetscBool test, once; /* -test_output; -once */
   char      csv[PETSC_MAX_PATH_LEN], commit[64];
 } Options;
 
 /* A matrix of one of the types, and the vectors to start from */
 typedef struct {
-  Mat     A;
-  MatType type;
-  Vec    *start;
+  Mat         A;
+  MatType     type;
+  const char *mode; /* of -eps_aijtcu_lobpcg */
+  Vec        *start;
 } Side;
 
-static const char columns[] = "matrix,rows,nonzeros,type,path,block,orthogonalization,iterations,repeat,solve_s,least_s,speedup,eigenvalue_difference,products,"
+static const char columns[] = "matrix,rows,nonzeros,type,lobpcg,path,block,orthogonalization,iterations,solve,repeat,solve_s,least_s,speedup,eigenvalue_difference,products,"
                               "product_s,orthogonalization_s,projection_s,update_s,preconditioner_s,dense_s,other_s,precision,commit,petsc,slepc,cuda,machine,processes";
 
 static PetscErrorCode FindOrthogonalization(const char name[], BVOrthogBlockType *type)
@@ -72,10 +73,11 @@ static PetscErrorCode GetOptions(Options *o)
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of LOBPCG", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
-  PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; the first is what others are compared with; default: aijcusparse,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu" : "aij,aijtcu", &o->types, &o->type));
+  PetscCall(ExampleOptionsList(PetscOptionsObject, "-types", "Matrix types in place of -mat_type, a list; behind a colon what -eps_aijtcu_lobpcg would be; the first is what others are compared with; default: aijcusparse,aijtcu:off,aijtcu with a GPU, aij,aijtcu without", device ? "aijcusparse,aijtcu:off,aijtcu" : "aij,aijtcu", &o->types, &o->type));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-blocks", "Block sizes of LOBPCG, a list", "8,16,32,64", &o->blocks, &o->block));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-orthogonalizations", "What -bv_orthog_block would be, a list", "gs,chol", &o->orthogonalizations, &o->orthogonalization));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "How often each solve is timed, after a short one to warm up", 1, &o->repeat));
+  PetscCall(ExampleOptionsBool(PetscOptionsObject, "-once", "Time the first solve of the process, once, with one block and one type", &o->once));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest relative difference of an eigenvalue to the first type's that is not an error", &o->tolerance));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
@@ -130,8 +132,8 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], const Side 
   PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
   PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%.0f,%s,%s,%" PetscInt_FMT ",%s,", name, n, info.nz_used, side->type, trial->path, t->block, BVOrthogBlockTypes[t->orthogonalization]));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4f,%.1e,%" PetscInt_FMT ",", trial->iterations, t->repeat, (double)trial->solve.median, (double)trial->solve.least, (double)(first->solve.median / trial->solve.median), (double)difference, trial->profile.products));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%.0f,%s,%s,%s,%" PetscInt_FMT ",%s,", name, n, info.nz_used, side->type, side->mode, trial->path, t->block, BVOrthogBlockTypes[t->orthogonalization]));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%.4e,%.4e,%.4f,%.1e,%" PetscInt_FMT ",", trial->iterations, t->once ? "once" : "steady", t->repeat, (double)trial->solve.median, (double)trial->solve.least, (double)(first->solve.median / trial->solve.median), (double)difference, trial->profile.products));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,", (double)part[PROFILE_PRODUCT], (double)part[PROFILE_ORTHOGONALIZATION], (double)part[PROFILE_PROJECTION], (double)part[PROFILE_UPDATE], (double)part[PROFILE_PRECONDITIONER], (double)part[PROFILE_DENSE], (double)part[PROFILE_OTHER]));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, major, minor, subminor, cuda, machine, size));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
@@ -147,7 +149,7 @@ static PetscErrorCode PrintTrial(const Options *o, const Side *side, const Trial
     if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  block %" PetscInt_FMT ", %s: %" PetscInt_FMT " iterations, %" PetscInt_FMT " products, eigenvalues %s\n", t->block, orthogonalization, trial->iterations, trial->profile.products, difference <= o->tolerance ? "equal" : "DIFFERENT"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  block %3" PetscInt_FMT ", %-4s %s%s%s%s: %.4f s", t->block, orthogonalization, side->type, trial->path[0] ? " (" : "", trial->path, trial->path[0] ? ")" : "", (double)trial->solve.median));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  block %3" PetscInt_FMT ", %-4s %s:%s%s%s%s: %.4f s", t->block, orthogonalization, side->type, side->mode, trial->path[0] ? " (" : "", trial->path, trial->path[0] ? ")" : "", (double)trial->solve.median));
   if (trial != first) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %.2fx, eigenvalues differ by %.1e%s", (double)(first->solve.median / trial->solve.median), (double)difference, difference <= o->tolerance ? "" : " ERROR"));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; %" PetscInt_FMT " iterations, %" PetscInt_FMT " products;", trial->iterations, trial->profile.products));
   PetscCall(ProfilePrint(PETSC_COMM_WORLD, &trial->profile));
@@ -155,7 +157,7 @@ static PetscErrorCode PrintTrial(const Options *o, const Side *side, const Trial
 }
 
 /* Time all types in turn, so that all see the same clock rates and neighbours */
-static PetscErrorCode Compare(const Options *o, const char name[], Side side[], const TrialOptions *t, PetscInt *wrong)
+static PetscErrorCode Compare(const Options *o, const char name[], Side side[], TrialOptions *t, PetscInt *wrong)
 {
   Trial *trial;
 
@@ -164,6 +166,7 @@ static PetscErrorCode Compare(const Options *o, const char name[], Side side[], 
   for (PetscInt k = 0; k < o->types; k++) {
     PetscReal difference;
 
+    t->mode = side[k].mode;
     PetscCall(TrialRun(side[k].A, side[k].start, t, &trial[k]));
     difference = Difference(t->block, trial[k].eigenvalue, trial[0].eigenvalue);
     if (!(difference <= o->tolerance)) ++*wrong;
@@ -175,6 +178,19 @@ static PetscErrorCode Compare(const Options *o, const char name[], Side side[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* aijtcu:off, or a type alone */
+static PetscErrorCode SplitType(const char text[], char type[], size_t size, const char **mode)
+{
+  char *colon;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(type, text, size));
+  PetscCall(PetscStrchr(type, ':', &colon));
+  *mode = colon ? text + (colon - type) + 1 : "auto";
+  if (colon) *colon = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *wrong)
 {
   GenerateCSR csr;
@@ -182,7 +198,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscInt   *starts, n;
   PetscMPIInt rank, size;
   MatInfo     info;
-  char        machine[128];
+  char        machine[128], type[64];
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(o->types, &side));
@@ -194,7 +210,8 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCall(SpringsSetValues(starts[rank], 1, &csr));
   PetscCall(PetscFree(starts));
   for (PetscInt k = 0; k < o->types; k++) {
-    PetscCall(ExampleCSRMat(PETSC_COMM_WORLD, &csr, PETSC_TRUE, PRODUCTS, o->type[k], &side[k].A));
+    PetscCall(SplitType(o->type[k], type, sizeof(type), &side[k].mode));
+    PetscCall(ExampleCSRMat(PETSC_COMM_WORLD, &csr, PETSC_TRUE, PRODUCTS, type, &side[k].A));
     PetscCall(MatGetType(side[k].A, &side[k].type));
     PetscCall(TrialStart(side[k].A, o->most, &side[k].start));
   }
@@ -208,7 +225,7 @@ static PetscErrorCode RunFamily(const Options *o, const char name[], PetscInt *w
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   for (PetscInt b = 0; b < o->blocks; b++) {
     for (PetscInt k = 0; k < o->orthogonalizations; k++) {
-      TrialOptions t = {o->block[b], BV_ORTHOG_BLOCK_GS, o->repeat};
+      TrialOptions t = {o->block[b], BV_ORTHOG_BLOCK_GS, o->once ? 1 : o->repeat, o->once, NULL};
 
       PetscCall(FindOrthogonalization(o->orthogonalization[k], &t.orthogonalization));
       PetscCall(Compare(o, name, side, &t, wrong));
@@ -243,6 +260,11 @@ int main(int argc, char **args)
    test:
       suffix: families
       args: -test_output -families elasticity,dof8-permuted -scale 0.0005 -blocks 1,4,9 -eps_max_it 6 -repeat 1 -mat_aijtcu_path {{tcu auto}}
+
+   test:
+      suffix: blocks
+      args: -test_output -families elasticity,dof8-permuted -scale 0.0005 -blocks 1,4,9 -orthogonalizations chol -eps_max_it 6 -types aij,aijtcu:always
+      nsize: {{1 2}}
 
    test:
       suffix: list

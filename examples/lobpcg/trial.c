@@ -72,6 +72,7 @@ static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
   PetscCall(KSPSetType(ksp, KSPPREONLY));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(PetscOptionsSetValue(NULL, "-eps_aijtcu_lobpcg", o->mode));
   PetscCall(EPSSetFromOptions(*eps));
   PetscCall(EPSGetBV(*eps, &bv));
   PetscCall(BVGetOrthogonalization(bv, &type, &refine, &eta, &block));
@@ -125,7 +126,7 @@ PetscErrorCode TrialRun(Mat A, Vec start[], const TrialOptions *o, Trial *trial)
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(o->repeat, &seconds));
   PetscCall(PetscCalloc1(o->block, &trial->eigenvalue));
-  PetscCall(SolveOnce(A, start, o, WARM_UP, NULL, trial, &unused));
+  if (!o->once) PetscCall(SolveOnce(A, start, o, WARM_UP, NULL, trial, &unused));
   PetscCall(ExamplePathCounts(A, &before));
   for (PetscInt k = 0; k < o->repeat; k++) PetscCall(SolveOnce(A, start, o, 0, NULL, trial, &seconds[k]));
   PetscCall(ExamplePathTaken(A, &before, trial->path, sizeof(trial->path)));

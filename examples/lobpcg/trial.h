@@ -11,6 +11,8 @@ typedef struct {
   PetscInt          block;
   BVOrthogBlockType orthogonalization;
   PetscInt          repeat; /* number of timings */
+  PetscBool         once;   /* time the first solve, without one before it */
+  const char       *mode;   /* of -eps_aijtcu_lobpcg */
 } TrialOptions;
 
 typedef struct {

@@ -154,6 +154,14 @@ struct StepArgs {
   int64_t     n, N;
 };
 
+struct ResidualArgs {
+  BlockIn           X, Y;
+  BlockOut          R;
+  const HrpbScalar *a;
+  HrpbScalar       *parts; /* or NULL */
+  int64_t           n, N;
+};
+
 struct MoveArgs {
   BlockIn  X;
   BlockOut Y;
@@ -272,6 +280,28 @@ static __global__ void __launch_bounds__(THREADS) CGStepKernel(const __grid_cons
       }
     } else if (s.parts) LeaveWarpSum(sums, 0, WarpDot(r, r));
     if (s.parts) SumWarps(sums, t.kind ? 2 : 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
+  }
+}
+
+static __global__ void __launch_bounds__(THREADS) ResidualKernel(const __grid_constant__ ResidualArgs s)
+{
+  __shared__ HrpbScalar sums[HRPB_WARPS][MOST_X];
+  const int64_t         i0 = (int64_t)blockIdx.x * TILE, rows = s.n - i0;
+
+  for (int64_t j = blockIdx.y; j < s.N; j += gridDim.y) {
+    const HrpbScalar a = Coefficient(s.a, j);
+    HrpbScalar       x[ENTRIES], r[ENTRIES];
+
+    Load(s.Y.array + j * s.Y.ld + i0, rows, r);
+    if (a != 0) {
+      Load(s.X.array + j * s.X.ld + i0, rows, x);
+#pragma unroll
+      for (int e = 0; e < ENTRIES; e++) r[e] -= a * x[e];
+    }
+    Store(s.R.array + j * s.R.ld + i0, rows, r);
+    if (!s.parts) continue;
+    LeaveWarpSum(sums, 0, WarpDot(r, r));
+    SumWarps(sums, 1, s.parts + j * gridDim.x + blockIdx.x, s.N * gridDim.x);
   }
 }
 
@@ -592,6 +622,17 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
 }
 
+static HrpbError Residual(const BlockShape *s, BlockIn Y, const HrpbScalar *a, BlockIn X, BlockOut R, HrpbScalar *sums)
+{
+  const ResidualArgs r = {X, Y, R, a, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
+
+  if (!IsEmpty(s)) {
+    ResidualKernel<<<Grid(s), THREADS, 0, s->stream>>>(r);
+    HrpbCallCuda(cudaGetLastError());
+  }
+  return sums ? Sum(s, 1, sums) : HRPB_SUCCESS;
+}
+
 static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 {
   const SmoothArgs a = {*t, s->n, s->N};
@@ -674,6 +715,7 @@ const BlockOps BlockOpsDevice = {
   .axpby   = AXPBY,
   .maxpy   = MAXPY,
   .cg_step = CGStep,
+  .residual = Residual,
   .smooth  = Smooth,
   .copy    = Copy,
   .zero    = Zero,

@@ -134,6 +134,25 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   return HRPB_SUCCESS;
 }
 
+static HrpbError Residual(const BlockShape *s, BlockIn Y, const HrpbScalar *a, BlockIn X, BlockOut R, HrpbScalar *total)
+{
+  for (int64_t j = 0; j < s->N; j++) {
+    const HrpbScalar aj         = Coefficient(a, j);
+    HrpbScalar       sums[SUMS] = {0};
+
+    for (int64_t i = 0; i < s->n; i += PIECE) {
+      const int64_t     n = s->n - i < PIECE ? s->n - i : PIECE;
+      const HrpbScalar *y = Y.array + j * Y.ld + i, *x = X.array + j * X.ld + i;
+      HrpbScalar       *r = R.array + j * R.ld + i;
+
+      for (int64_t k = 0; k < n; k++) r[k] = aj != 0 ? y[k] - aj * x[k] : y[k];
+      if (total) AddProducts(n, r, r, sums);
+    }
+    if (total) total[j] = Total(sums);
+  }
+  return HRPB_SUCCESS;
+}
+
 static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
 {
   for (int64_t j = 0; j < s->N; j++) {
@@ -244,6 +263,7 @@ const BlockOps BlockOpsHost = {
   .axpby   = BlockAXPBY,
   .maxpy   = MAXPY,
   .cg_step = CGStep,
+  .residual = Residual,
   .smooth  = Smooth,
   .copy    = Copy,
   .zero    = Zero,

@@ -115,6 +115,9 @@ typedef struct {
   /* A step, and its sums if that is not NULL. They have the bits of dots(), and Z those of scale() */
   HrpbError (*cg_step)(const BlockShape *, const BlockStep *, HrpbScalar *sums);
 
+  /* R_j = Y_j - a_j X_j, and sums of R_j R_j if they are not NULL, with the bits of dots(). R is neither X nor Y */
+  HrpbError (*residual)(const BlockShape *, BlockIn Y, const HrpbScalar *a, BlockIn X, BlockOut R, HrpbScalar *sums);
+
   HrpbError (*smooth)(const BlockShape *, const BlockSmooth *);
 
   HrpbError (*copy)(const BlockShape *, BlockIn X, BlockOut Y);

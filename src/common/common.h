@@ -87,6 +87,9 @@ PETSC_INTERN PetscErrorCode AIJTCULocalBlocks(Mat, Mat[2], const PetscInt **);
 PETSC_INTERN PetscErrorCode AIJTCUComposeData(PetscObject, const char[], void *, PetscErrorCode (*)(PetscCtxRt));
 PETSC_INTERN PetscErrorCode AIJTCUComposedData(PetscObject, const char[], size_t, void **);
 
+/* eigenlibrary.c */
+PETSC_INTERN PetscErrorCode AIJTCUEigenLoad(void);
+
 /*
    key.c. What identifies a nonzero pattern.
 

@@ -381,6 +381,7 @@ PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPl
   PetscErrorCode  ierr;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUEigenLoad());
   PetscCall(AIJTCUGetIdentity(A, &plan));
   if (plan && own_name && !plan->own_name) { /* -mat_aijtcu_attach was there first: its options stay */
     options = plan->options;

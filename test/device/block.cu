@@ -410,6 +410,32 @@ static void TestCGStep(const Case &c, bool has_a, bool has_sums, BlockStepKind k
   else Report(sums == Numbers(nsums, guard), "cg_step: wrote sums that are not wanted", c.where);
 }
 
+static void TestResidual(const Case &c, bool has_sums)
+{
+  Vectors Y = New(c), X = New(c), R = New(c);
+  Numbers a = RandomNumbers(c.N), sums((size_t)c.N, guard);
+  bool    right = true;
+
+  for (int64_t j = 1; j < c.N; j += 3) {
+    a[(size_t)j] = 0;
+    Fill(&X, j, nan_value);
+  }
+  Vectors Y0 = Y, X0 = X, R0 = R;
+
+  Run(c.device, c.n, c.N, 1, {&Y, &X, &R}, {&a, &sums}, [&](const BlockOps *ops, const BlockShape *s, BlockOut *b, HrpbScalar **x) { return ops->residual(s, In(b[0]), x[0], In(b[1]), b[2], has_sums ? x[1] : NULL); });
+  Report(Same(Y0.values, Y.values) && Same(X0.values, X.values) && Inside(R0, R), "residual: wrote elsewhere", c.where);
+  for (int64_t j = 0; j < c.N; j++) {
+    for (int64_t i = 0; i < c.n; i++) {
+      const long double ax = a[(size_t)j] == 0 ? 0 : (long double)a[(size_t)j] * X.At(i, j);
+
+      right = right && Near(R.At(i, j), Y.At(i, j) - ax, fabsl(Y.At(i, j)) + fabsl(ax), 1);
+    }
+  }
+  Report(right, "residual: wrong", c.where);
+  if (has_sums) Report(Same(sums, Dots(c.device, {&R}, &R)), "residual: not the bits of the sums alone", c.where);
+  else Report(sums == Numbers((size_t)c.N, guard), "residual: wrote sums that are not wanted", c.where);
+}
+
 static void TestCopyAndZero(const Case &c)
 {
   Vectors X = New(c), Y = RandomVectors(c.n, c.N, c.padding + 3, c.shift), Y0 = Y;
@@ -730,6 +756,7 @@ static void TestShape(bool device, int64_t n, int64_t N, int64_t padding, int64_
       TestAXPBY(c, yes, also);
       for (BlockStepKind kind : {BLOCK_STEP_PLAIN, BLOCK_STEP_WITH_R, BLOCK_STEP_WITH_Z}) TestCGStep(c, yes, also, kind);
     }
+    TestResidual(c, yes);
     TestMAXPY(c, 3, yes, yes ? 1 : -1);
     TestScale(c, 1, false, yes);
   }

@@ -1,0 +1,439 @@
+/*
+   Vectors of a Rayleigh-Ritz method: basis.h. On the host the BLAS works with them, on a device cuBLAS and
+   kernels/block/.
+
+   On a device all work goes to PETSc's stream. Small matrices go there, and numbers come from there, through
+   page-locked memory. A call that brings numbers waits for them, and no other call waits.
+*/
+#include "basis.h"
+#include "blockvec.h"
+
+#if AIJTCU_HAVE_BLOCK
+  #include <petscblaslapack.h>
+  #if AIJTCU_HAVE_DEVICE
+    #include <petscdevice_cuda.h>
+  #endif
+
+struct _n_AIJTCUBasis {
+  MPI_Comm    comm;
+  PetscMPIInt nranks;
+  PetscBool   device;
+  PetscInt    n, ld, N; /* rows of this process, of an array, of all processes */
+  PetscInt    columns[AIJTCU_BASIS_ARRAYS];
+
+  PetscScalar *array[AIJTCU_BASIS_ARRAYS];
+  PetscScalar *memory; /* all arrays, one behind the other */
+  PetscInt     nnumbers;
+  PetscScalar *in, *out; /* numbers on the host: what comes from sums, and what goes to kernels */
+  #if AIJTCU_HAVE_DEVICE
+  PetscScalar *din, *dout; /* the same on the device */
+  cudaEvent_t  came, went;
+  #endif
+};
+
+PetscErrorCode AIJTCUBasisTakes(Mat A, PetscBool *ours, PetscBool *device)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  *device = PETSC_FALSE;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  *ours = (PetscBool)(plan != NULL);
+  if (plan) PetscCall(AIJTCUOnDevice(A, plan, device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUBasisMallocOnStream(AIJTCUBasis b, size_t bytes, cudaStream_t stream, PetscBool *have)
+{
+  const size_t numbers = (size_t)b->nnumbers * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceMalloc(bytes + 2 * numbers, stream, (void **)&b->memory));
+  if (b->memory) {
+    PetscCallCUDA(cudaMemsetAsync(b->memory, 0, bytes, stream));
+    b->din = b->memory + bytes / sizeof(PetscScalar);
+    b->dout = b->din + b->nnumbers;
+    PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&b->in, 2 * numbers), (void **)&b->in));
+  }
+  *have = (PetscBool)(b->memory && b->in);
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  b->out = b->in + b->nnumbers;
+  PetscCallCUDA(cudaEventCreateWithFlags(&b->came, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&b->went, cudaEventDisableTiming));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Errors are not reported: nobody needs it any more */
+static void AIJTCUBasisLeaveDevice(AIJTCUBasis b)
+{
+  if (b->went) {
+    (void)AIJTCUForgetError(cudaEventSynchronize(b->went));
+    (void)AIJTCUForgetError(cudaEventDestroy(b->went));
+  }
+  if (b->came) {
+    (void)AIJTCUForgetError(cudaEventSynchronize(b->came));
+    (void)AIJTCUForgetError(cudaEventDestroy(b->came));
+  }
+  if (b->in) (void)AIJTCUForgetError(cudaFreeHost(b->in));
+  if (b->memory) (void)AIJTCUForgetError(cudaFreeAsync(b->memory, AIJTCUDeviceStreamBehind()));
+  AIJTCUWorkspaceUser(PETSC_FALSE);
+}
+  #endif
+
+static PetscErrorCode AIJTCUBasisMalloc(AIJTCUBasis b, size_t bytes, PetscBool *have)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    cudaStream_t stream = NULL;
+
+    AIJTCUWorkspaceUser(PETSC_TRUE);
+    AIJTCUCallOnStream(stream, AIJTCUBasisMallocOnStream(b, bytes, stream, have));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = PetscMalloc(bytes + sizeof(PetscScalar), &b->memory);
+  PetscCall(PetscPopErrorHandler());
+  *have = (PetscBool)!ierr;
+  if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMemzero(b->memory, bytes));
+  PetscCall(PetscMalloc1(b->nnumbers, &b->in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisCreate(Mat A, const PetscInt columns[AIJTCU_BASIS_ARRAYS], PetscInt nnumbers, AIJTCUBasis *basis)
+{
+  AIJTCUBasis b;
+  PetscInt    all = 0;
+  PetscBool   ours, have;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(basis));
+  b = *basis;
+  PetscCall(PetscCommDuplicate(PetscObjectComm((PetscObject)A), &b->comm, NULL));
+  PetscCallMPI(MPI_Comm_size(b->comm, &b->nranks));
+  PetscCall(AIJTCUBasisTakes(A, &ours, &b->device));
+  PetscCall(MatGetLocalSize(A, &b->n, NULL));
+  PetscCall(MatGetSize(A, &b->N, NULL));
+  b->ld       = (PetscMax(b->n, 1) + 15) / 16 * 16;
+  b->nnumbers = nnumbers;
+  for (int i = 0; i < AIJTCU_BASIS_ARRAYS; i++) all += columns[i];
+  PetscCall(AIJTCUBasisMalloc(b, (size_t)b->ld * (size_t)all * sizeof(PetscScalar), &have));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &have, 1, MPI_C_BOOL, MPI_LAND, b->comm));
+  if (!have) {
+    PetscCall(AIJTCUBasisDestroy(basis));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  b->array[0] = b->memory;
+  for (int i = 0; i < AIJTCU_BASIS_ARRAYS; i++) {
+    b->columns[i] = columns[i];
+    if (i) b->array[i] = b->array[i - 1] + (size_t)b->ld * (size_t)columns[i - 1];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisDestroy(AIJTCUBasis *basis)
+{
+  AIJTCUBasis b = *basis;
+
+  PetscFunctionBegin;
+  if (!b) PetscFunctionReturn(PETSC_SUCCESS);
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    AIJTCUBasisLeaveDevice(b);
+    b->in = b->memory = NULL;
+  }
+  #endif
+  PetscCall(PetscFree(b->in));
+  PetscCall(PetscFree(b->memory));
+  PetscCall(PetscCommDestroy(&b->comm));
+  PetscCall(PetscFree(*basis));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscScalar *AIJTCUBasisAt(AIJTCUBasis b, AIJTCUBasisPart p)
+{
+  return b->array[p.array] + (size_t)b->ld * (size_t)p.first;
+}
+
+PetscErrorCode AIJTCUBasisMat(AIJTCUBasis b, AIJTCUBasisPart p, Mat *M)
+{
+  PetscFunctionBegin;
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) PetscCall(MatCreateDenseCUDA(b->comm, b->n, PETSC_DECIDE, b->N, p.n, AIJTCUBasisAt(b, p), M));
+  else
+  #endif
+    PetscCall(MatCreateDense(b->comm, b->n, PETSC_DECIDE, b->N, p.n, AIJTCUBasisAt(b, p), M));
+  PetscCall(MatDenseSetLDA(*M, b->ld));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisRead(Mat M)
+{
+  const PetscScalar *a;
+  PetscMemType       mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayReadAndMemType(M, &a, &mem));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(M, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisWritten(Mat M)
+{
+  PetscScalar *a;
+  PetscMemType mem;
+
+  PetscFunctionBegin;
+  PetscCall(MatDenseGetArrayWriteAndMemType(M, &a, &mem));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(M, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* C = op(A) B + beta C. Of A, B and C there are m, n columns, and k rows or columns that are summed over */
+static PetscErrorCode AIJTCUBasisGemm(AIJTCUBasis b, PetscBool transpose, const PetscInt mnk[3], const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C, PetscInt ldc)
+{
+  const PetscScalar one = 1;
+  PetscBLASInt      m, n, k, la, lb, lc;
+
+  PetscFunctionBegin;
+  if (!mnk[0] || !mnk[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(mnk[0], &m));
+  PetscCall(PetscBLASIntCast(mnk[1], &n));
+  PetscCall(PetscBLASIntCast(mnk[2], &k));
+  PetscCall(PetscBLASIntCast(lda, &la));
+  PetscCall(PetscBLASIntCast(ldb, &lb));
+  PetscCall(PetscBLASIntCast(ldc, &lc));
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    cublasHandle_t handle;
+
+    PetscCall(PetscCUBLASGetHandle(&handle));
+    PetscCall(PetscLogGpuTimeBegin());
+    #if PetscDefined(USE_REAL_SINGLE)
+    PetscCallCUBLAS(cublasSgemm(handle, transpose ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)la, B, (int)lb, &beta, C, (int)lc));
+    #else
+    PetscCallCUBLAS(cublasDgemm(handle, transpose ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)la, B, (int)lb, &beta, C, (int)lc));
+    #endif
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n * (PetscLogDouble)k));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  (void)b;
+  PetscCallBLAS("BLASgemm", BLASgemm_(transpose ? "T" : "N", "N", &m, &n, &k, &one, A, &la, B, &lb, &beta, C, &lc));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n * (PetscLogDouble)k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where kernels leave numbers that come to the host */
+static PetscScalar *AIJTCUBasisIn(AIJTCUBasis b)
+{
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) return b->din;
+  #endif
+  return b->in;
+}
+
+/* Sums of all processes, on the host */
+static PetscErrorCode AIJTCUBasisBring(AIJTCUBasis b, PetscInt n)
+{
+  PetscMPIInt count;
+
+  PetscFunctionBegin;
+  PetscCheck(n <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " numbers from a basis that has room for %" PetscInt_FMT, n, b->nnumbers);
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    cudaStream_t stream = NULL;
+
+    PetscCall(AIJTCUDeviceBegin(&stream));
+    PetscCallCUDA(cudaMemcpyAsync(b->in, b->din, (size_t)n * sizeof(*b->in), cudaMemcpyDeviceToHost, stream));
+    PetscCallCUDA(cudaEventRecord(b->came, stream));
+    PetscCall(AIJTCUDeviceEnd(stream));
+    PetscCallCUDA(cudaEventSynchronize(b->came));
+    PetscCall(PetscLogGpuToCpuScalar((PetscLogDouble)((size_t)n * sizeof(*b->in))));
+  }
+  #endif
+  if (b->nranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMPIIntCast(n, &count));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, b->in, count, MPIU_SCALAR, MPIU_SUM, b->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Numbers of the host where kernels read them */
+static PetscErrorCode AIJTCUBasisSend(AIJTCUBasis b, const PetscScalar *numbers, PetscInt n, const PetscScalar **at)
+{
+  PetscFunctionBegin;
+  *at = numbers;
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    cudaStream_t stream = NULL;
+
+    PetscCheck(n <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " numbers to a basis that has room for %" PetscInt_FMT, n, b->nnumbers);
+    PetscCallCUDA(cudaEventSynchronize(b->went)); /* the last ones have left the host */
+    PetscCall(PetscArraycpy(b->out, numbers, n));
+    PetscCall(AIJTCUDeviceBegin(&stream));
+    PetscCallCUDA(cudaMemcpyAsync(b->dout, b->out, (size_t)n * sizeof(*b->out), cudaMemcpyHostToDevice, stream));
+    PetscCallCUDA(cudaEventRecord(b->went, stream));
+    PetscCall(AIJTCUDeviceEnd(stream));
+    PetscCall(PetscLogCpuToGpuScalar((PetscLogDouble)((size_t)n * sizeof(*b->out))));
+    *at = b->dout;
+  }
+  #endif
+  (void)b;
+  (void)n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisProducts(AIJTCUBasis b, PetscInt n, const AIJTCUBasisPart X[], const AIJTCUBasisPart Y[], const PetscScalar *products[])
+{
+  PetscInt at = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; at += X[i].n * Y[i].n, i++) {
+    PetscCheck(at + X[i].n * Y[i].n <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Products of a basis that has room for %" PetscInt_FMT " numbers", b->nnumbers);
+    if (b->n) PetscCall(AIJTCUBasisGemm(b, PETSC_TRUE, (PetscInt[]){X[i].n, Y[i].n, b->n}, AIJTCUBasisAt(b, X[i]), b->ld, AIJTCUBasisAt(b, Y[i]), b->ld, 0, AIJTCUBasisIn(b) + at, X[i].n));
+  }
+  if (!b->n) { /* a BLAS need not take matrices without rows */
+  #if AIJTCU_HAVE_DEVICE
+    if (b->device) PetscCallCUDA(cudaMemset(b->din, 0, (size_t)at * sizeof(*b->din)));
+    else
+  #endif
+      PetscCall(PetscArrayzero(b->in, at));
+  }
+  PetscCall(AIJTCUBasisBring(b, at));
+  for (PetscInt i = 0; i < n; i++) products[i] = i ? products[i - 1] + X[i - 1].n * Y[i - 1].n : b->in;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisCombine(AIJTCUBasis b, PetscInt n, const AIJTCUBasisPart X[], const PetscScalar *K, PetscBool add, const AIJTCUBasisPart Y[])
+{
+  const PetscScalar *at;
+
+  PetscFunctionBegin;
+  if (!n || !X[0].n || !Y[0].n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBasisSend(b, K, X[0].n * Y[0].n, &at));
+  for (PetscInt i = 0; i < n && b->n; i++) PetscCall(AIJTCUBasisGemm(b, PETSC_FALSE, (PetscInt[]){b->n, Y[i].n, X[i].n}, AIJTCUBasisAt(b, X[i]), b->ld, at, X[i].n, add ? 1 : 0, AIJTCUBasisAt(b, Y[i]), b->ld));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static HrpbError AIJTCUBasisRunResidual(AIJTCUBasis b, const BlockShape *s, AIJTCUBasisPart Y, const PetscScalar *a, AIJTCUBasisPart X, AIJTCUBasisPart R)
+{
+  const BlockOps *ops = &BlockOpsHost;
+
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) ops = &BlockOpsDevice;
+  #endif
+  return (*ops->residual)(s, (BlockIn){AIJTCUBasisAt(b, Y), b->ld}, a, (BlockIn){AIJTCUBasisAt(b, X), b->ld}, (BlockOut){AIJTCUBasisAt(b, R), b->ld}, AIJTCUBasisIn(b));
+}
+
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUBasisResidualOnStream(AIJTCUBasis b, BlockShape *s, AIJTCUBasisPart Y, const PetscScalar *a, AIJTCUBasisPart X, AIJTCUBasisPart R, HrpbError *err)
+{
+  const size_t bytes = (*BlockOpsDevice.work)(s->n, s->N, 1);
+
+  PetscFunctionBegin;
+  if (bytes) {
+    PetscCall(AIJTCUWorkspaceGet(bytes, s->stream, &s->work));
+    PetscCheck(s->work, PETSC_COMM_SELF, PETSC_ERR_MEM, "No memory on the device for %zu bytes of sums", bytes);
+  }
+  PetscCall(PetscLogGpuTimeBegin());
+  AIJTCUCallDevice(*err, AIJTCUBasisRunResidual(b, s, Y, a, X, R));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis b, AIJTCUBasisPart Y, const PetscScalar a[], AIJTCUBasisPart X, AIJTCUBasisPart R, const PetscScalar *squares[])
+{
+  BlockShape         s   = {.n = b->n, .N = R.n};
+  HrpbError          err = HRPB_SUCCESS;
+  const PetscScalar *at;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBasisSend(b, a, R.n, &at));
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) AIJTCUCallOnStream(s.stream, AIJTCUBasisResidualOnStream(b, &s, Y, at, X, R, &err));
+  else
+  #endif
+    err = AIJTCUBasisRunResidual(b, &s, Y, at, X, R);
+  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_LIB, "Residuals of a basis failed: %s", HrpbErrorString(err));
+  PetscCall(AIJTCUBasisBring(b, R.n));
+  *squares = b->in;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Copy or zero columns: on a device in the order of the stream */
+static PetscErrorCode AIJTCUBasisMove(AIJTCUBasis b, const PetscScalar *from, PetscScalar *to, size_t count, PetscBool outside)
+{
+  const size_t bytes = count * sizeof(PetscScalar);
+
+  PetscFunctionBegin;
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  #if AIJTCU_HAVE_DEVICE
+  if (b->device) {
+    cudaStream_t stream = NULL;
+
+    PetscCall(AIJTCUDeviceBegin(&stream));
+    if (from) PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+    else PetscCallCUDA(cudaMemsetAsync(to, 0, bytes, stream));
+    PetscCall(AIJTCUDeviceEnd(stream));
+    if (outside) PetscCallCUDA(cudaStreamSynchronize(stream)); /* the other may be a vector of the host */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  #endif
+  (void)b;
+  (void)outside;
+  if (from) PetscCall(PetscMemcpy(to, from, bytes));
+  else PetscCall(PetscMemzero(to, bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisCopy(AIJTCUBasis b, AIJTCUBasisPart X, AIJTCUBasisPart Y)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBasisMove(b, AIJTCUBasisAt(b, X), AIJTCUBasisAt(b, Y), (size_t)b->ld * (size_t)X.n, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisZero(AIJTCUBasis b, AIJTCUBasisPart X)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBasisMove(b, NULL, AIJTCUBasisAt(b, X), (size_t)b->ld * (size_t)X.n, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisSetColumn(AIJTCUBasis b, int array, PetscInt column, Vec v)
+{
+  PetscScalar *const at = AIJTCUBasisAt(b, (AIJTCUBasisPart){array, column, 1});
+  const PetscScalar *a;
+  PetscMemType       mem;
+
+  PetscFunctionBegin;
+  if (b->device) PetscCall(VecGetArrayReadAndMemType(v, &a, &mem));
+  else PetscCall(VecGetArrayRead(v, &a));
+  PetscCall(AIJTCUBasisMove(b, a, at, (size_t)b->n, PETSC_TRUE));
+  if (b->device) PetscCall(VecRestoreArrayReadAndMemType(v, &a));
+  else PetscCall(VecRestoreArrayRead(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBasisGetColumn(AIJTCUBasis b, int array, PetscInt column, Vec v)
+{
+  const PetscScalar *const at = AIJTCUBasisAt(b, (AIJTCUBasisPart){array, column, 1});
+  PetscScalar             *a;
+  PetscMemType             mem;
+
+  PetscFunctionBegin;
+  if (b->device) PetscCall(VecGetArrayWriteAndMemType(v, &a, &mem));
+  else PetscCall(VecGetArrayWrite(v, &a));
+  PetscCall(AIJTCUBasisMove(b, at, a, (size_t)b->n, PETSC_TRUE));
+  if (b->device) PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
+  else PetscCall(VecRestoreArrayWrite(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

@@ -1,0 +1,73 @@
+/*
+   What the files of src/eigen/ share: LOBPCG of SLEPc's EPS for an aijtcu, with whole blocks.
+
+   This is a library of its own, libpetscaijtcueps, because it needs SLEPc. The first library loads it where a process
+   has SLEPc.
+*/
+#pragma once
+
+#include "../block/basis.h"
+#include <slepc/private/epsimpl.h>
+#include <slepc/private/bvimpl.h>
+#include <slepc/private/dsimpl.h>
+#include <slepcblaslapack.h>
+
+/* Private structs of SLEPc are used, which have another layout in other releases */
+#if AIJTCU_HAVE_BLOCK && !SLEPC_VERSION_LT(3, 26, 0) && SLEPC_VERSION_LT(3, 27, 0)
+  #define AIJTCU_HAVE_EIGEN 1
+#else
+  #define AIJTCU_HAVE_EIGEN 0
+#endif
+
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void);
+
+#if AIJTCU_HAVE_EIGEN
+/*
+   ritz.c: the small matrices of a Rayleigh-Ritz method with V = [X, P] and new vectors W, all on the host, each column
+   after the other.
+
+   V is orthonormal in the inner product, or nearly so. W is anything. Coefficients make W orthonormal, and orthogonal
+   to V: W^ = (W - V a) T. What is the eigenproblem of [V, W^] gives the next X and P, as coefficients of [V, W].
+*/
+typedef struct _n_AIJTCURitz *AIJTCURitz;
+struct _n_AIJTCURitz {
+  PetscInt  nx;   /* columns of X */
+  PetscInt  np;   /* of P */
+  PetscInt  nw;   /* of W, and */
+  PetscInt  rank; /* of W^ */
+  PetscBool largest;
+  PetscInt *vector; /* which vector of X each column of P belongs to: descending */
+
+  /* About W */
+  PetscBool  nan;
+  PetscBool  failed;    /* the products of V are no inner products */
+  PetscReal  fraction;  /* the least part of the square of a vector that is not in V */
+  PetscReal  condition; /* of W^, with vectors of one length */
+  PetscReal  noise;     /* rounding of the eigenproblem, in parts of what couples a wanted vector of X to W^: the least */
+  PetscReal  coupling;  /* that */
+  PetscReal  rounding;  /* of A X, by the last step */
+
+  PetscReal   *theta; /* Ritz values, nx of them */
+  PetscScalar *C;     /* coefficients of the next X and P: nx + np + nw rows */
+
+  PetscBool    general; /* V^T B V is L L^T */
+  PetscScalar *L, *H, *a, *T, *S, *F, *Z, *M[4];
+  PetscReal   *values, *d, *length;
+  PetscInt    *live, nlive, lwork, liwork;
+  PetscScalar *work;
+  PetscBLASInt *iwork;
+};
+
+PETSC_INTERN PetscErrorCode AIJTCURitzCreate(PetscInt, PetscBool, AIJTCURitz *);
+PETSC_INTERN PetscErrorCode AIJTCURitzDestroy(AIJTCURitz *);
+PETSC_INTERN PetscErrorCode AIJTCURitzStart(AIJTCURitz, const PetscScalar *);
+PETSC_INTERN PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz, const PetscScalar *, PetscInt, PetscReal *, PetscInt *);
+PETSC_INTERN PetscErrorCode AIJTCURitzLeave(AIJTCURitz, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCURitzVectors(AIJTCURitz, PetscInt, const PetscScalar *, const PetscScalar *, const PetscScalar *);
+PETSC_INTERN PetscErrorCode AIJTCURitzExplicit(AIJTCURitz, PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCURitzProject(AIJTCURitz, PetscInt, const PetscScalar *, const PetscScalar *, const PetscScalar *);
+PETSC_INTERN PetscErrorCode AIJTCURitzSolve(AIJTCURitz, PetscInt);
+
+/* lobpcg.c */
+PETSC_INTERN PetscErrorCode AIJTCULOBPCGSolve(EPS, PetscBool *);
+#endif

@@ -1,0 +1,310 @@
+static char help[] = "LOBPCG with whole blocks beside SLEPc's own: reasons, iterations, eigenvalues, residuals, orthogonality, on generated problems.\n\n";
+
+#include <petscaijtcu.h>
+#include <slepceps.h>
+
+typedef enum {
+  PATH,     /* springs in a row, held at one end */
+  GRID,     /* in a square: double eigenvalues */
+  CUBE,     /* triple ones */
+  DIAGONAL, /* 1, 2, 3 ... */
+  CLUSTERS, /* each seven times, but for 1e-7 of itself */
+  FREE      /* springs in a row, not held: with the null space */
+} Stiffness;
+
+typedef enum {
+  NOTHING,
+  LUMPED,  /* a diagonal between 1 and 2 */
+  MASS,    /* of linear elements */
+  UNEVEN,  /* a diagonal from 1 to 1e10 */
+  FIXED    /* ones, and 1e8 at some unknowns */
+} Mass;
+
+typedef struct {
+  const char *name, *pc;
+  Stiffness   stiffness;
+  Mass        mass;
+  PetscInt    n, block, nev;
+  PetscReal   tol, restart;
+  PetscBool   unlocked, largest;
+} Problem;
+
+static const Problem problems[] = {
+  {"path",            "none",   PATH,     NOTHING, 60,  4,  .nev = 4},
+  {"path, jacobi",    "jacobi", PATH,     NOTHING, 100, 5,  .nev = 3},
+  {"path, exact",     "lu",     PATH,     NOTHING, 500, 6,  .nev = 6},
+  {"path of one",     "none",   PATH,     NOTHING, 40,  1,  .nev = 1},
+  {"path, one by one","lu",     PATH,     NOTHING, 200, 1,  .nev = 5},
+  {"grid",            "none",   GRID,     NOTHING, 144, 6,  .nev = 6},
+  {"grid, icc",       "icc",    GRID,     NOTHING, 900, 8,  .nev = 8},
+  {"grid, cut",       "jacobi", GRID,     NOTHING, 400, 3,  .nev = 3},
+  {"cube",            "jacobi", CUBE,     NOTHING, 343, 4,  .nev = 4},
+  {"cube, more",      "jacobi", CUBE,     NOTHING, 512, 5,  .nev = 14},
+  {"diagonal",        "none",   DIAGONAL, NOTHING, 100, 4,  .nev = 4},
+  {"diagonal, exact", "jacobi", DIAGONAL, NOTHING, 50,  4,  .nev = 2},
+  {"clusters",        "none",   CLUSTERS, NOTHING, 210, 8,  .nev = 8},
+  {"clusters, cut",   "none",   CLUSTERS, NOTHING, 210, 4,  .nev = 4, .tol = 1e-6},
+  {"small",           "none",   PATH,     NOTHING, 21,  4,  .nev = 4},
+  {"lumped",          "jacobi", PATH,     LUMPED,  80,  4,  .nev = 4},
+  {"lumped grid",     "icc",    GRID,     LUMPED,  400, 8,  .nev = 20},
+  {"mass",            "lu",     PATH,     MASS,    300, 6,  .nev = 6},
+  {"mass, icc",       "icc",    PATH,     MASS,    200, 4,  .nev = 9},
+  {"uneven",          "lu",     PATH,     UNEVEN,  100, 4,  .nev = 4, .tol = 1e-6},
+  {"fixed",           "lu",     GRID,     FIXED,   225, 4,  .nev = 4, .tol = 1e-6},
+  {"free",            "jacobi", FREE,     NOTHING, 60,  4,  .nev = 3},
+  {"free, mass",      "jacobi", FREE,     MASS,    60,  4,  .nev = 3},
+  {"largest",         "none",   PATH,     NOTHING, 60,  4,  .nev = 4, .largest = PETSC_TRUE},
+  {"largest, mass",   "none",   GRID,     LUMPED,  196, 6,  10, .largest = PETSC_TRUE},
+  {"unlocked",        "jacobi", GRID,     NOTHING, 144, 6,  .nev = 6, .unlocked = PETSC_TRUE},
+  {"restart",         "icc",    GRID,     NOTHING, 400, 10, 12, .restart = 0.5},
+  {"no guards",       "icc",    GRID,     NOTHING, 400, 10, 12, .restart = 1},
+  {"exact values",    "lu",     GRID,     NOTHING, 400, 6,  .nev = 6, .tol = 1e-12},
+  {"many",            "lu",     GRID,     MASS,    400, 8,  .nev = 30}
+};
+
+static PetscErrorCode SetRow(Mat A, PetscInt i, PetscInt n, const PetscInt at[], const PetscScalar v[], PetscReal scale)
+{
+  PetscScalar scaled[8];
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) scaled[k] = v[k] * scale;
+  PetscCall(MatSetValues(A, 1, &i, n, at, scaled, INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(PetscInt n, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetUp(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateStiffness(const Problem *p, PetscReal unit, Mat *A)
+{
+  const PetscInt n = p->n, m = p->stiffness == GRID ? (PetscInt)(PetscSqrtReal((PetscReal)n) + 0.5) : p->stiffness == CUBE ? (PetscInt)(PetscCbrtReal((PetscReal)n) + 0.5) : n;
+  const PetscInt dims = p->stiffness == GRID ? 2 : p->stiffness == CUBE ? 3 : 1;
+  PetscInt       first, end;
+
+  PetscFunctionBegin;
+  PetscCall(Create(n, A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &end));
+  for (PetscInt i = first; i < end; i++) {
+    PetscInt    at[8], k = 1;
+    PetscScalar v[8];
+
+    at[0] = i;
+    if (p->stiffness == DIAGONAL) v[0] = i + 1;
+    else if (p->stiffness == CLUSTERS) v[0] = (1 + i / 7) * (1 + 1e-7 * (PetscReal)(i % 7));
+    else {
+      PetscInt stride = 1;
+
+      v[0] = 2 * dims;
+      for (PetscInt d = 0; d < dims; d++, stride *= m) {
+        const PetscInt place = i / stride % m;
+
+        if (place > 0) at[k] = i - stride, v[k++] = -1;
+        if (place < m - 1) at[k] = i + stride, v[k++] = -1;
+      }
+      if (p->stiffness == FREE && (i == 0 || i == n - 1)) v[0] = 1;
+    }
+    PetscCall(SetRow(*A, i, k, at, v, unit));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateMass(const Problem *p, PetscReal unit, Mat *B)
+{
+  const PetscInt n = p->n;
+  PetscInt       first, end;
+
+  PetscFunctionBegin;
+  *B = NULL;
+  if (p->mass == NOTHING) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Create(n, B));
+  PetscCall(MatGetOwnershipRange(*B, &first, &end));
+  for (PetscInt i = first; i < end; i++) {
+    PetscInt    at[8], k = 1;
+    PetscScalar v[8];
+
+    at[0] = i;
+    v[0]  = p->mass == LUMPED ? 1 + (PetscReal)(i * 7 % 11) / 11 : p->mass == UNEVEN ? PetscPowReal(10, 10 * (PetscReal)i / (PetscReal)n) : p->mass == FIXED ? (i % 40 == 3 ? 1e8 : 1) : 4. / 6;
+    if (p->mass == MASS) {
+      if (i > 0) at[k] = i - 1, v[k++] = 1. / 6;
+      if (i < n - 1) at[k] = i + 1, v[k++] = 1. / 6;
+    }
+    PetscCall(SetRow(*B, i, k, at, v, unit));
+  }
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a solve found */
+typedef struct {
+  EPSConvergedReason reason;
+  PetscInt           its, nconv;
+  PetscReal          value[64], residual, orthogonality;
+} Found;
+
+/* Largest entry of X^T B X - 1 */
+static PetscErrorCode Orthogonality(EPS eps, Mat A, Mat B, PetscInt n, PetscReal *most)
+{
+  Vec *x, y;
+
+  PetscFunctionBegin;
+  *most = 0;
+  PetscCall(MatCreateVecs(A, &y, NULL));
+  PetscCall(VecDuplicateVecs(y, PetscMax(n, 1), &x));
+  for (PetscInt k = 0; k < n; k++) {
+    PetscScalar dot;
+
+    PetscCall(EPSGetEigenvector(eps, k, x[k], NULL));
+    if (B) PetscCall(MatMult(B, x[k], y));
+    else PetscCall(VecCopy(x[k], y));
+    for (PetscInt j = 0; j <= k; j++) {
+      PetscCall(VecDot(x[j], y, &dot));
+      *most = PetscMax(*most, PetscAbsScalar(dot - (j == k ? 1 : 0)));
+    }
+  }
+  PetscCall(VecDestroyVecs(PetscMax(n, 1), &x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(const Problem *p, Mat A, Mat B, const char mode[], Found *f)
+{
+  EPS eps;
+  ST  st;
+  KSP ksp;
+  PC  pc;
+  Vec x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-eps_aijtcu_lobpcg", mode));
+  PetscCall(EPSCreate(PETSC_COMM_WORLD, &eps));
+  PetscCall(EPSSetOperators(eps, A, B));
+  PetscCall(EPSSetProblemType(eps, B ? EPS_GHEP : EPS_HEP));
+  PetscCall(EPSSetWhichEigenpairs(eps, p->largest ? EPS_LARGEST_REAL : EPS_SMALLEST_REAL));
+  PetscCall(EPSSetType(eps, EPSLOBPCG));
+  PetscCall(EPSSetDimensions(eps, p->nev, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(EPSLOBPCGSetBlockSize(eps, p->block));
+  PetscCall(EPSLOBPCGSetLocking(eps, (PetscBool)!p->unlocked));
+  if (p->restart > 0) PetscCall(EPSLOBPCGSetRestart(eps, p->restart));
+  PetscCall(EPSSetTolerances(eps, p->tol > 0 ? p->tol : (PetscReal)1e-8, 1000));
+  PetscCall(EPSGetST(eps, &st));
+  PetscCall(STSetType(st, STPRECOND));
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (!strcmp(p->pc, "lu") || !strcmp(p->pc, "icc")) {
+    PetscCall(PCSetType(pc, PCBJACOBI));
+    PetscCall(PetscOptionsSetValue(NULL, "-st_sub_pc_type", p->pc));
+    PetscCall(PetscOptionsSetValue(NULL, "-st_sub_pc_factor_zeropivot", "0")); /* PETSc's depends on the unit */
+  } else PetscCall(PCSetType(pc, p->pc));
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  if (p->stiffness == FREE) {
+    PetscCall(VecSet(x, 1));
+    PetscCall(EPSSetDeflationSpace(eps, 1, &x));
+  }
+  PetscCall(EPSSetFromOptions(eps));
+  PetscCall(EPSSolve(eps));
+  PetscCall(EPSGetConvergedReason(eps, &f->reason));
+  PetscCall(EPSGetIterationNumber(eps, &f->its));
+  PetscCall(EPSGetConverged(eps, &f->nconv));
+  f->residual = 0;
+  for (PetscInt k = 0; k < PetscMin(f->nconv, 64); k++) {
+    PetscScalar value;
+    PetscReal   error, norm;
+
+    PetscCall(EPSGetEigenpair(eps, k, &value, NULL, NULL, NULL));
+    f->value[k] = PetscRealPart(value);
+    PetscCall(EPSComputeError(eps, k, EPS_ERROR_RELATIVE, &error));
+    PetscCall(EPSGetEigenvector(eps, k, x, NULL));
+    PetscCall(VecNorm(x, NORM_2, &norm)); /* LOBPCG's test is of the residual of a vector of length one in the inner product */
+    f->residual = PetscMax(f->residual, error * norm);
+  }
+  PetscCall(Orthogonality(eps, A, B, f->nconv, &f->orthogonality));
+  PetscCall(VecDestroy(&x));
+  PetscCall(EPSDestroy(&eps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SLEPc's solve may end with an error, which is not printed */
+static PetscErrorCode SolveTheirs(const Problem *p, Mat A, Mat B, Found *f)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = Solve(p, A, B, "off", f);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr) *f = (Found){.reason = EPS_DIVERGED_BREAKDOWN};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Try(const Problem *p, PetscReal unit, PetscReal mass, PetscBool view, Found *ours)
+{
+  const PetscReal tol = p->tol > 0 ? p->tol : (PetscReal)1e-8;
+  Mat             A, B;
+  Found           theirs;
+  PetscReal       difference = 0;
+  PetscBool       good;
+
+  PetscFunctionBegin;
+  PetscCall(CreateStiffness(p, unit, &A));
+  PetscCall(CreateMass(p, mass, &B));
+  PetscCall(SolveTheirs(p, A, B, &theirs));
+  PetscCall(Solve(p, A, B, "always", ours));
+  for (PetscInt k = 0; k < PetscMin(p->nev, PetscMin(ours->nconv, theirs.nconv)); k++) difference = PetscMax(difference, PetscAbsReal(ours->value[k] - theirs.value[k]) / PetscAbsReal(ours->value[k]));
+  good = (PetscBool)(ours->reason == EPS_CONVERGED_TOL && ours->nconv >= p->nev && ours->residual <= PetscMax(tol, theirs.residual) * (1 + 1e-3) && ours->orthogonality < 1e-10);
+  if (theirs.reason > 0 && theirs.orthogonality < 1e-10) good = (PetscBool)(good && difference < 1e-10 && ours->its <= 1.1 * theirs.its + 2);
+  if (!good || view) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %g %g: %s iterations %" PetscInt_FMT " and %" PetscInt_FMT ", reason %d and %d, pairs %" PetscInt_FMT " and %" PetscInt_FMT ", residual %.1e and %.1e, orthogonality %.1e and %.1e, difference %.1e\n", p->name, (double)unit, (double)mass, good ? "good" : "BAD", theirs.its, ours->its, (int)theirs.reason, (int)ours->reason, theirs.nconv, ours->nconv, (double)theirs.residual, (double)ours->residual, (double)theirs.orthogonality, (double)ours->orthogonality, (double)difference));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  PetscBool view = PETSC_FALSE;
+  PetscReal unit = 1, mass = 1;
+  PetscInt  only = -1;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-unit", &unit, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-mass", &mass, NULL));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problems); k++) {
+    Found ours;
+
+    if (only >= 0 && (size_t)only != k) continue;
+    PetscCall(Try(&problems[k], unit, mass, view, &ours));
+  }
+  PetscCall(SlepcFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: double
+
+  testset:
+    nsize: {{1 2 3}}
+    output_file: output/empty.out
+
+    test:
+      suffix: problems
+      args: -unit {{1 2.1e11 1e-14}} -mass {{1 7850}}
+
+TEST*/
