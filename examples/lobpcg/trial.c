@@ -6,7 +6,7 @@
 enum {
   ITERATIONS = 40,
   /* iterations before the time is taken. The last has residuals and directions, so everything was called once */
-  WARM_UP    = 3
+  WARM_UP = 3
 };
 
 /*

@@ -52,7 +52,7 @@ static PetscErrorCode AIJTCUBasisMallocOnStream(AIJTCUBasis b, size_t bytes, cud
   PetscCall(AIJTCUDeviceMalloc(bytes + 2 * numbers, stream, (void **)&b->memory));
   if (b->memory) {
     PetscCallCUDA(cudaMemsetAsync(b->memory, 0, bytes, stream));
-    b->din = b->memory + bytes / sizeof(PetscScalar);
+    b->din  = b->memory + bytes / sizeof(PetscScalar);
     b->dout = b->din + b->nnumbers;
     PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&b->in, 2 * numbers), (void **)&b->in));
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../common/common.h"
+#include "basis.h"
 
 /* methods.c */
 PETSC_INTERN PetscErrorCode AIJTCUBlockRegister(void);

@@ -6,7 +6,7 @@
 */
 #pragma once
 
-#include "../block/basis.h"
+#include "../block/block.h"
 #include <slepc/private/epsimpl.h>
 #include <slepc/private/bvimpl.h>
 #include <slepc/private/dsimpl.h>
@@ -39,22 +39,22 @@ struct _n_AIJTCURitz {
   PetscInt *vector; /* which vector of X each column of P belongs to: descending */
 
   /* About W */
-  PetscBool  nan;
-  PetscBool  failed;    /* the products of V are no inner products */
-  PetscReal  fraction;  /* the least part of the square of a vector that is not in V */
-  PetscReal  condition; /* of W^, with vectors of one length */
-  PetscReal  noise;     /* rounding of the eigenproblem, in parts of what couples a wanted vector of X to W^: the least */
-  PetscReal  coupling;  /* that */
-  PetscReal  rounding;  /* of A X, by the last step */
+  PetscBool nan;
+  PetscBool failed;    /* the products of V are no inner products */
+  PetscReal fraction;  /* the least part of the square of a vector that is not in V */
+  PetscReal condition; /* of W^, with vectors of one length */
+  PetscReal noise;     /* rounding of the eigenproblem, in parts of what couples a wanted vector of X to W^: the least */
+  PetscReal coupling;  /* that */
+  PetscReal rounding;  /* of A X, by the last step */
 
   PetscReal   *theta; /* Ritz values, nx of them */
   PetscScalar *C;     /* coefficients of the next X and P: nx + np + nw rows */
 
-  PetscBool    general; /* V^T B V is L L^T */
-  PetscScalar *L, *H, *a, *T, *S, *F, *Z, *M[4];
-  PetscReal   *values, *d, *length;
-  PetscInt    *live, nlive, lwork, liwork;
-  PetscScalar *work;
+  PetscBool     general; /* V^T B V is L L^T */
+  PetscScalar  *L, *H, *a, *T, *S, *F, *Z, *M[4];
+  PetscReal    *values, *d, *length;
+  PetscInt     *live, nlive, lwork, liwork;
+  PetscScalar  *work;
   PetscBLASInt *iwork;
 };
 

@@ -30,24 +30,24 @@ enum {
 };
 
 typedef struct {
-  EPS         eps;
-  Mat         A, B; /* B may be NULL */
-  PetscInt    bs, guard, nc, most; /* vectors of the deflation space; columns of Y */
-  PetscBool   lock;
-  AIJTCUBasis basis;
-  AIJTCURitz  ritz;
-  PetscInt    ny, side, first; /* vectors in Y; where X and P are; the first column of W belongs to this vector */
-  PetscInt    age;             /* iterations since A X, and B X, were products */
-  PetscReal   drift;           /* how far V may be from orthonormal */
-  PetscReal   error;           /* how far A X may be from a product */
-  PetscBool   all;             /* V^T B V and V^T A V are products, not what coefficients say */
-  PetscInt    passes;          /* how often W is made orthogonal to Y */
-  PetscBool   careful;         /* W was made orthonormal in the last iteration */
-  Mat         R, W, AW, BW;    /* of the vectors from first on */
-  PetscScalar *C, *G, *H;      /* coefficients in the order of the arrays; products in the order of ritz.c */
+  EPS          eps;
+  Mat          A, B;                /* B may be NULL */
+  PetscInt     bs, guard, nc, most; /* vectors of the deflation space; columns of Y */
+  PetscBool    lock;
+  AIJTCUBasis  basis;
+  AIJTCURitz   ritz;
+  PetscInt     ny, side, first; /* vectors in Y; where X and P are; the first column of W belongs to this vector */
+  PetscInt     age;             /* iterations since A X, and B X, were products */
+  PetscReal    drift;           /* how far V may be from orthonormal */
+  PetscReal    error;           /* how far A X may be from a product */
+  PetscBool    all;             /* V^T B V and V^T A V are products, not what coefficients say */
+  PetscInt     passes;          /* how often W is made orthogonal to Y */
+  PetscBool    careful;         /* W was made orthonormal in the last iteration */
+  Mat          R, W, AW, BW;    /* of the vectors from first on */
+  PetscScalar *C, *G, *H;       /* coefficients in the order of the arrays; products in the order of ritz.c */
   PetscReal   *norm;
-  PetscInt    once, deadline;  /* vectors that had converged, though they need not have now; until when they may go on */
-  PetscInt    made;            /* columns of V from the beginning on that hold vectors to start from */
+  PetscInt     once, deadline; /* vectors that had converged, though they need not have now; until when they may go on */
+  PetscInt     made;           /* columns of V from the beginning on that hold vectors to start from */
 } AIJTCULobpcg;
 
 static int AIJTCULobpcgInner(const AIJTCULobpcg *s)
@@ -262,7 +262,7 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
   PetscCall(AIJTCULobpcgRotate(s, s->ritz->C, bs, AIJTCU_FAMILIES - !s->B));
   s->age   = 0;
   s->drift = s->error = 0;
-  *good    = PETSC_TRUE;
+  *good               = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -297,7 +297,7 @@ static PetscErrorCode AIJTCULobpcgResidual(AIJTCULobpcg *s, PetscInt first)
 }
 
 /* Products of all that is there, or of W alone, with W: in the order of ritz.c. VV, VW, WW of the inner product, then of A */
-static PetscErrorCode AIJTCULobpcgProducts(AIJTCULobpcg *s, PetscBool all, PetscBool inner, PetscBool operator, const PetscScalar *g[3], const PetscScalar *h[3])
+static PetscErrorCode AIJTCULobpcgProducts(AIJTCULobpcg *s, PetscBool all, PetscBool inner, PetscBool operator, const PetscScalar * g[3], const PetscScalar *h[3])
 {
   const PetscInt     np = s->ritz->np, nv = s->bs + np, nw = s->bs - s->first, m = 2 * s->bs + np;
   AIJTCUBasisPart    X[2], Y[2];
@@ -315,9 +315,9 @@ static PetscErrorCode AIJTCULobpcgProducts(AIJTCULobpcg *s, PetscBool all, Petsc
   }
   PetscCall(AIJTCUBasisProducts(s->basis, n, X, Y, product));
   for (int k = 0, i = 0; k < 2; k++) {
-    PetscScalar        *to = k ? s->H : s->G;
+    PetscScalar        *to    = k ? s->H : s->G;
     const PetscScalar **parts = k ? h : g, *from;
-    const PetscInt      w = all ? AIJTCULobpcgColumn(s, np, s->side, nv) : 0; /* the first column of W there */
+    const PetscInt      w     = all ? AIJTCULobpcgColumn(s, np, s->side, nv) : 0; /* the first column of W there */
 
     if (!(k ? operator : inner)) continue;
     from     = product[i++];
@@ -427,8 +427,8 @@ static PetscErrorCode AIJTCULobpcgStep(AIJTCULobpcg *s, PetscInt first, PetscBoo
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   s->careful = redo;
-  s->drift = all ? 0 : s->drift;
-  s->all = (PetscBool)(ritz->noise > (PetscReal)0.001); /* so small couplings need not come back */
+  s->drift   = all ? 0 : s->drift;
+  s->all     = (PetscBool)(ritz->noise > (PetscReal)0.001); /* so small couplings need not come back */
   if (ritz->rank) s->drift += PETSC_MACHINE_EPSILON * ritz->condition / ritz->fraction;
   PetscCall(PetscLogEventBegin(DS_Solve, s->eps, 0, 0, 0));
   PetscCall(AIJTCURitzSolve(ritz, first));
@@ -525,8 +525,8 @@ static PetscErrorCode AIJTCULobpcgLock(AIJTCULobpcg *s, PetscInt locked, PetscIn
 
 static PetscErrorCode AIJTCULobpcgIterate(AIJTCULobpcg *s)
 {
-  EPS            eps = s->eps;
-  const PetscInt bs = s->bs;
+  EPS            eps    = s->eps;
+  const PetscInt bs     = s->bs;
   PetscInt       locked = 0, nconv = 0, its = 0, k;
   PetscBool      good;
 
@@ -603,14 +603,14 @@ PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
   PetscCall(EPSLOBPCGGetBlockSize(eps, &s.bs));
   PetscCall(EPSLOBPCGGetLocking(eps, &s.lock));
   PetscCall(EPSLOBPCGGetRestart(eps, &restart));
-  s.guard                   = s.bs == 1 ? 0 : PetscMin((PetscInt)((1.0 - restart) * s.bs + 0.45), s.bs - 1);
-  s.most                    = s.nc + (eps->nev > s.bs - s.guard ? eps->nev + s.bs : 0);
-  columns[AIJTCU_BASIS_S]   = 5 * s.bs;
-  columns[AIJTCU_BASIS_AS]  = 5 * s.bs;
-  columns[AIJTCU_BASIS_BS]  = s.B ? 5 * s.bs : 0;
-  columns[AIJTCU_BASIS_R]   = s.bs;
-  columns[AIJTCU_BASIS_Y]   = s.most;
-  columns[AIJTCU_BASIS_BY]  = s.B ? s.most : 0;
+  s.guard                  = s.bs == 1 ? 0 : PetscMin((PetscInt)((1.0 - restart) * s.bs + 0.45), s.bs - 1);
+  s.most                   = s.nc + (eps->nev > s.bs - s.guard ? eps->nev + s.bs : 0);
+  columns[AIJTCU_BASIS_S]  = 5 * s.bs;
+  columns[AIJTCU_BASIS_AS] = 5 * s.bs;
+  columns[AIJTCU_BASIS_BS] = s.B ? 5 * s.bs : 0;
+  columns[AIJTCU_BASIS_R]  = s.bs;
+  columns[AIJTCU_BASIS_Y]  = s.most;
+  columns[AIJTCU_BASIS_BY] = s.B ? s.most : 0;
   PetscCall(AIJTCUBasisCreate(s.A, columns, PetscMax(18 * s.bs * s.bs, s.most * s.bs), &s.basis));
   *solved = (PetscBool)(s.basis != NULL);
   if (!*solved) PetscFunctionReturn(PETSC_SUCCESS);
