@@ -2,8 +2,8 @@
    Columns of a row of a product, in a hash table in shared memory or as bits of all columns in global memory, and who
    works on what.
 
-   A row belongs to a group: a warp, or a thread block. Its threads share the entries of the row of A, and `lanes` of them
-   read a row of B.
+   A row belongs to a group: a warp, or a thread block. Its threads share the entries of the row of A, and `lanes` of
+   them read a row of B.
 */
 #pragma once
 

@@ -1,9 +1,10 @@
 /*
    Products of sparse matrices on a device: A B, A^T B, P^T A P, R A R^T and A B C, in CSR.
 
-   A plan is made of the patterns alone. It has the pattern of the result, whose columns ascend in each row, and what is
-   needed to fill it with values any number of times. Numbers are added in an order that the patterns fix, so the bits of
-   a result are the same on every run. An entry of the result stands wherever the patterns meet, whatever the values are.
+   A plan is made of the patterns alone. It has the pattern of the result, whose columns ascend in each row, and what
+   is needed to fill it with values any number of times. Numbers are added in an order that the patterns fix, so the
+   bits of a result are the same on every run. An entry of the result stands wherever the patterns meet, whatever the
+   values are.
 
    All arrays are on the device. Memory is released in stream order.
 */

@@ -154,7 +154,8 @@ static void Test(SparseOp op, Matrix first, Matrix second, Matrix third = Matrix
   for (int i = 0; i < n; i++) FreeDevice(matrix[i]);
 }
 
-static bool Aggregates(int64_t i, int64_t j, const Matrix *A) /* a row has the columns of its aggregate and of the next */
+/* A row has the columns of its aggregate and of the next */
+static bool Aggregates(int64_t i, int64_t j, const Matrix *A)
 {
   const int64_t aggregate = i * A->ncols / A->nrows;
 
