@@ -462,6 +462,7 @@ PetscErrorCode AIJTCUAttachBlocks(Mat A)
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (PetscInt i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
+    if (plan->device) PetscCall(AIJTCUBlockToDevice(blocks[i]));
     PetscCall(AIJTCUAttach(blocks[i], AIJTCU_KIND_SEQ, PETSC_FALSE, (AIJTCUPlan *)plan));
     PetscCall(AIJTCUGetIdentity(blocks[i], &block));
     block->off_diagonal = (PetscBool)(i == 1);

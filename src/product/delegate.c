@@ -214,12 +214,62 @@ static PetscErrorCode AIJTCUSelect(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The first operand of C that is an aijtcu on a device, or NULL */
+static PetscErrorCode AIJTCUOperandOnDevice(Mat C, Mat *A)
+{
+  const Mat operand[3] = {C->product->A, C->product->B, C->product->C};
+
+  PetscFunctionBegin;
+  *A = NULL;
+  for (int i = 0; i < 3 && !*A; i++) {
+    AIJTCUPlan *plan   = NULL;
+    PetscBool   device = PETSC_FALSE;
+
+    if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
+    if (plan && plan->id.own_name) PetscCall(AIJTCUOnDevice(operand[i], plan, &device));
+    if (device) *A = operand[i];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Whether C is a product of matrices on a device that is not left to the parents: all but A B and A^T B with a sparse A
+   and a dense B. The same on all processes
+*/
+static PetscErrorCode AIJTCUProductIsForHost(Mat C, PetscBool *is)
+{
+  const Mat_Product *product = C->product;
+  const PetscBool    two     = (PetscBool)(product->type == MATPRODUCT_AB || product->type == MATPRODUCT_AtB);
+  Mat                A;
+  PetscBool          sparse, dense;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOperandOnDevice(C, &A));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->A, &sparse, MATSEQAIJ, MATMPIAIJ, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  *is = (PetscBool)(A && !(two && sparse && dense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A sparse C becomes an aijtcu */
+static PetscErrorCode MatProductSymbolic_AIJTCU_Host(Mat C)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUOperandOnDevice(C, &A));
+  PetscCheck(A, PetscObjectComm((PetscObject)C), PETSC_ERR_ARG_WRONGSTATE, "No operand is an aijtcu on a device any more: call MatProductSetFromOptions() again");
+  PetscCall(AIJTCUHostProductSymbolic(C, ((PetscObject)A)->type_name));
+  PetscCall(AIJTCUInheritFromOperands(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A product of a parallel matrix is made of products of its blocks. Let these be ours */
 PetscErrorCode AIJTCUDelegate(Mat C)
 {
   Mat         A = C->product->A;
   AIJTCUPlan *plan;
-  PetscBool   dense, bysymmetry, device;
+  PetscBool   dense, bysymmetry, host = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
@@ -228,11 +278,11 @@ PetscErrorCode AIJTCUDelegate(Mat C)
     PetscCall(AIJTCUAttachBlocks(A));
     PetscCall(AIJTCURecordWhole(A, PETSC_FALSE, C->product->B->cmap->N));
   }
-  if (plan && !dense && plan->id.own_name) {
-    PetscCall(AIJTCUOnDevice(A, plan, &device));
-    if (device) PetscCall(AIJTCUExpandMAIJ(C->product->B, ((PetscObject)A)->type_name));
-  }
-  PetscCall(AIJTCUSelect(C));
+  PetscCall(AIJTCUProductIsForHost(C, &host));
+  if (host) {
+    if (plan && plan->id.own_name) PetscCall(AIJTCUExpandMAIJ(C->product->B, ((PetscObject)A)->type_name));
+    C->ops->productsymbolic = MatProductSymbolic_AIJTCU_Host;
+  } else PetscCall(AIJTCUSelect(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

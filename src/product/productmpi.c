@@ -211,17 +211,21 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Halo(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C gets the type and the layout that the parent's product gives it */
+/*
+   C gets the type and the layout that the parent's product gives it. Columns that it has stay with their processes: who
+   has which says nothing of a dense matrix, and blocks of a matrix's columns differ in it
+*/
 static PetscErrorCode MatProductSymbolic_AIJTCU_Halo(Mat C)
 {
-  Mat         A = C->product->A, B = C->product->B;
-  PetscLayout rows;
-  PetscBool   cdense, transposed;
+  Mat            A = C->product->A, B = C->product->B;
+  const PetscInt columns = C->cmap->n >= 0 && C->cmap->N == B->cmap->N ? C->cmap->n : B->cmap->n;
+  PetscLayout    rows;
+  PetscBool      cdense, transposed;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUProductIsTransposed(C, &transposed));
   rows = transposed ? A->cmap : A->rmap;
-  PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
+  PetscCall(MatSetSizes(C, rows->n, columns, rows->N, B->cmap->N));
   if (!transposed) PetscCall(MatSetBlockSizesFromMats(C, A, B));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATMPIDENSE, &cdense));
   if (!cdense) {

@@ -30,6 +30,7 @@ PetscErrorCode MatConvert_AIJTCU_Any(Mat A, MatType newtype, MatReuse reuse, Mat
 
   PetscFunctionBegin;
   if (reuse == MAT_INPLACE_MATRIX) {
+    PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE)); /* some of PETSc's conversions read the array there as it is */
     PetscCall(AIJTCUDetach(A));
     PetscCall(MatConvert(A, newtype, reuse, &A));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -76,6 +77,7 @@ static PetscErrorCode MatCreate_AIJTCU_Private(Mat A, AIJTCUKind kind)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUHasDevice(PetscObjectComm((PetscObject)A), &device));
+  PetscCall(AIJTCUForgetHash(A));
   PetscCall(AIJTCUParentCreate(A, kind, device));
   PetscCall(AIJTCUAttach(A, kind, PETSC_TRUE, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -43,7 +43,8 @@ static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure
 static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
   PetscFunctionBegin;
-  AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
+  if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUHostAddSubset(Y, a, X));
+  else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -62,16 +63,61 @@ static PetscErrorCode MatZeroEntries_AIJTCU(Mat A)
 PARENT(getdiagonal, MatGetDiagonal_AIJTCU, v[0])
 static PetscErrorCode MatGetDiagonal_AIJTCU(Mat A, Vec d)
 {
+  AIJTCUPlan *plan;
+  PetscBool   compressed = PETSC_FALSE;
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUCallWithVecs(A, 0, 1, &d, MatGetDiagonal_AIJTCU_Parent));
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUAttachBlocks(A)); /* the parent asks the diagonal block */
+  else AIJTCUCallParent(A, AIJTCURowsAreCompressed(A, &compressed));
+  if (compressed) PetscCall(AIJTCUHostDiagonal(A, d));
+  else PetscCall(AIJTCUCallWithVecs(A, 0, 1, &d, MatGetDiagonal_AIJTCU_Parent));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #undef PARENT
 
 static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
 {
+  AIJTCUPatterns before;
+
   PetscFunctionBegin;
+  PetscCall(AIJTCUAssembledPatterns(A, &before));
   AIJTCUCallParentOp(A, assemblyend, A, type);
+  if (type == MAT_FINAL_ASSEMBLY) PetscCall(AIJTCUTakePatterns(A, &before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent reads values into the array on the host */
+static PetscErrorCode MatLoad_AIJTCU(Mat A, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUForgetDevice(A));
+  AIJTCUCallParentOp(A, load, A, viewer);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The parent reads the array on the host, wherever the newest values are */
+static PetscErrorCode MatGetColumnReductions_AIJTCU(Mat A, PetscInt type, PetscReal *reductions)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
+  AIJTCUCallParentOp(A, getcolumnreductions, A, type, reductions);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetMultiProcBlock_AIJTCU(Mat A, MPI_Comm comm, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
+  AIJTCUCallParentOp(A, getmultiprocblock, A, comm, reuse, B);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsHermitian_AIJTCU(Mat A, PetscReal tolerance, PetscBool *is)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUValuesToHost(A, PETSC_FALSE));
+  AIJTCUCallParentOp(A, ishermitian, A, tolerance, is);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,6 +331,52 @@ static PetscErrorCode MatSeqAIJCopySubArray_AIJTCU(Mat A, PetscInt n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What makes A empty: nothing of it is on the device any more */
+static PetscErrorCode MatSeqAIJSetPreallocation_AIJTCU(Mat A, PetscInt nz, const PetscInt nnz[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[]))plan->id.composed[AIJTCU_SET_PREALLOCATION_SEQ])(A, nz, nnz));
+  PetscCall(AIJTCUForgetDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMPIAIJSetPreallocation_AIJTCU(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[])
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]))plan->id.composed[AIJTCU_SET_PREALLOCATION_MPI])(A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscCall(AIJTCUForgetDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResetPreallocation_AIJTCU(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RESET_PREALLOCATION])(A));
+  PetscCall(AIJTCUForgetDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResetHash_AIJTCU(Mat A)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RESET_HASH])(A));
+  PetscCall(AIJTCUResetBlocks(A));
+  PetscCall(AIJTCUForgetDevice(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatStoreValues_AIJTCU(Mat A)
 {
   AIJTCUPlan *plan;
@@ -338,7 +430,11 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(multhermitiantransposeadd, MatMultHermitianTransposeAdd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(sor, MatSOR_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(multdiagonalblock, MatMultDiagonalBlock_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
-  AIJTCU_OP(getdiagonal, MatGetDiagonal_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getdiagonal, MatGetDiagonal_AIJTCU, AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getcolumnreductions, MatGetColumnReductions_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(getmultiprocblock, MatGetMultiProcBlock_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
+  AIJTCU_OP(ishermitian, MatIsHermitian_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(load, MatLoad_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(diagonalscale, MatDiagonalScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(eliminatezeros, MatEliminateZeros_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(getblockdiagonal, AIJTCUGetBlockDiagonal, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_ADDED),
@@ -346,7 +442,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(scale, MatScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   AIJTCU_OP(axpy, MatAXPY_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   AIJTCU_OP(zeroentries, MatZeroEntries_AIJTCU, AIJTCU_FOR_DEVICE),
-  AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
+  AIJTCU_OP(assemblyend, MatAssemblyEnd_AIJTCU, AIJTCU_FOR_DEVICE),
   AIJTCU_OP(setoption, MatSetOption_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   {0, NULL, 0}
 };
@@ -365,6 +461,10 @@ static const AIJTCUComposed composed[AIJTCU_NCOMPOSED] = {
   [AIJTCU_SET_PREALLOCATION_COO] = {"MatSetPreallocationCOO_C",                    (AIJTCUFn)MatSetPreallocationCOO_AIJTCU,   0                                                 },
   [AIJTCU_SET_VALUES_COO]        = {"MatSetValuesCOO_C",                           (AIJTCUFn)MatSetValuesCOO_AIJTCU,          AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
   [AIJTCU_COPY_SUBARRAY]         = {"MatSeqAIJCopySubArray_C",                     (AIJTCUFn)MatSeqAIJCopySubArray_AIJTCU,    AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ},
+  [AIJTCU_SET_PREALLOCATION_SEQ] = {"MatSeqAIJSetPreallocation_C",                 (AIJTCUFn)MatSeqAIJSetPreallocation_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ                },
+  [AIJTCU_SET_PREALLOCATION_MPI] = {"MatMPIAIJSetPreallocation_C",                 (AIJTCUFn)MatMPIAIJSetPreallocation_AIJTCU, AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI                },
+  [AIJTCU_RESET_PREALLOCATION]   = {"MatResetPreallocation_C",                     (AIJTCUFn)MatResetPreallocation_AIJTCU,    AIJTCU_FOR_DEVICE                                 },
+  [AIJTCU_RESET_HASH]            = {"MatResetHash_C",                              (AIJTCUFn)MatResetHash_AIJTCU,             AIJTCU_FOR_DEVICE                                 },
   [AIJTCU_STORE_VALUES]          = {"MatStoreValues_C",                            (AIJTCUFn)MatStoreValues_AIJTCU,           AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE                },
   [AIJTCU_RETRIEVE_VALUES]       = {"MatRetrieveValues_C",                         (AIJTCUFn)MatRetrieveValues_AIJTCU,        AIJTCU_FOR_OWN                                    },
   [AIJTCU_PRODUCT_ANY]           = {"MatProductSetFromOptions_anytype_C",          (AIJTCUFn)MatProductSetFromOptions_AIJTCU, CONVERSION                                        },

@@ -14,6 +14,22 @@
      What would help: an error, or copies. A program gets here by -mat_type aijcusparse alone.
 
    Needed: 3.24 to 3.26. Gone when: "MatMult() with vectors of the host" of upstream.c. Ours: type.c.
+
+   MATAIJCUSPARSE and VecCopy() leave what they compute on the device, in a vector that is bound to the host
+
+     VecBindToCPU() makes a VECCUDA work on the host: its array there is read as it is. MatMult() and its kin write the
+     array on the device all the same, and so does VecCopy() from a VECCUDA that is not bound. MatFDColoring binds the
+     vectors that it hands to the function of the program: where that multiplies with a MATAIJCUSPARSE, differences are
+     of old numbers, and the Jacobian is wrong without a word.
+
+       VecBindToCPU(y, PETSC_TRUE);
+       MatMult(A, x, y);    // A is a MATAIJCUSPARSE
+       VecView(y, viewer);  // is not A x
+
+     What would help: the array on the host written where boundtocpu is set.
+
+   Needed: 3.24 to 3.26. Gone when: "MatMult() with bound vectors" of upstream.c. Ours: type.c, the test of that name, and
+   "MatFDColoring".
 */
 #include "upstream.h"
 
@@ -21,7 +37,7 @@ enum {
   MAX_VECS = 3
 };
 
-/* u is v. Or a vector on the device, where A works there and v is a vector of the host */
+/* u is v. Or a vector on the device, where A works there and v is a vector of the host, or bound to it */
 static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
 {
   PetscBool host, bound;
@@ -31,11 +47,27 @@ static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
   PetscCall(MatBoundToCPU(A, &bound));
   if (!v || bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &host, VECSEQ, VECMPI, ""));
-  if (!host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecBoundToCPU(v, &bound));
+  if (!host && !bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(A, "aijtcu: vector of the host copied to the device and back: use vectors of the matrix's kind (MatCreateVecs(), -vec_type cuda)\n"));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), u));
   PetscCall(VecSetLayout(*u, v->map));
   PetscCall(VecSetType(*u, VECCUDA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v = u, by arrays of the host: VecRestoreArray() says that a bound vector has its newest entries there */
+static PetscErrorCode AIJTCUVecToHost(Vec u, Vec v)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(u, &from));
+  PetscCall(VecGetArray(v, &to));
+  PetscCall(PetscArraycpy(to, from, v->map->n));
+  PetscCall(VecRestoreArray(v, &to));
+  PetscCall(VecRestoreArrayRead(u, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -48,7 +80,7 @@ static PetscErrorCode AIJTCUCallOnDevice(Mat A, PetscInt nread, PetscInt n, cons
   }
   PetscCall((*f)(A, u));
   for (PetscInt i = nread; i < n; i++) {
-    if (u[i] != v[i]) PetscCall(VecCopy(u[i], v[i]));
+    if (u[i] != v[i]) PetscCall(AIJTCUVecToHost(u[i], v[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

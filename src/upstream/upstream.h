@@ -26,6 +26,25 @@ PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorI
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);
 PETSC_INTERN PetscErrorCode AIJTCUConvertNew(Mat, Mat *);
 
+/* hash.c */
+PETSC_INTERN PetscErrorCode AIJTCUForgetHash(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUResetBlocks(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUBlockToDevice(Mat);
+
+/* oldpattern.c */
+typedef struct { /* of the blocks of a matrix on this process */
+  PetscObjectId    id[2];
+  PetscObjectState state[2];
+} AIJTCUPatterns;
+PETSC_INTERN PetscErrorCode AIJTCUForgetDevice(Mat);
+PETSC_INTERN PetscErrorCode AIJTCUAssembledPatterns(Mat, AIJTCUPatterns *);
+PETSC_INTERN PetscErrorCode AIJTCUTakePatterns(Mat, const AIJTCUPatterns *);
+
+/* compressedrows.c */
+PETSC_INTERN PetscErrorCode AIJTCURowsAreCompressed(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHostDiagonal(Mat, Vec);
+PETSC_INTERN PetscErrorCode AIJTCUHostAddSubset(Mat, PetscScalar, Mat);
+
 /* blockdiagonal.c */
 PETSC_INTERN PetscErrorCode AIJTCUGetBlockDiagonal(Mat, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUGetVBlockDiagonal(Mat, Mat *);
@@ -56,6 +75,9 @@ typedef struct { /* triangular factors on a device, in CSR */
 PETSC_INTERN PetscErrorCode AIJTCUFactorGet(Mat, AIJTCUTriangles *, PetscBool *);
   #endif
 #endif
+
+/* hostproduct.c */
+PETSC_INTERN PetscErrorCode AIJTCUHostProductSymbolic(Mat, MatType);
 
 /* Of products, a file each: staleproduct.c, devicec.c, replacedoperands.c, expandmaij.c, setupdense.c */
 PETSC_INTERN PetscErrorCode AIJTCUProductIsStale(Mat, PetscBool, PetscBool, const AIJTCUOperandKey *, const AIJTCUOperandKey *, PetscBool *);
