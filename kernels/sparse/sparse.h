@@ -80,6 +80,29 @@ HrpbError SparsePlanDestroy(SparsePlan *plan, HrpbError before, HrpbStream strea
 int64_t   SparsePlanBytes(const SparsePlan *plan);
 int64_t   SparsePlanMultiplications(const SparsePlan *plan);
 
+/* A square matrix of its own */
+typedef struct {
+  int64_t     n, nnz;
+  HrpbInt    *rowptr, *colidx;
+  HrpbScalar *values;
+} SparseGraph;
+
+enum {
+  SPARSE_MOST_BLOCK = 32 /* rows of a block of which some may count */
+};
+
+/*
+   An entry for each block of size x size entries of A: the sum of their magnitudes, row by row; or of those in n rows and
+   columns of each block, if n is not 0. HRPB_ERR_UNSUPPORTED: not all blocks are whole. Waits for the device if size > 1;
+   g is zeroed on any error
+*/
+HrpbError SparseGraphCreate(const SparseMatrix *A, int32_t size, int32_t n, const int32_t at[], HrpbStream stream, SparseGraph *g);
+/* g + g^T, with an entry wherever one of them has one. Waits for the device; g stays on any error */
+HrpbError SparseGraphAddTranspose(SparseGraph *g, HrpbStream stream);
+/* Rows and columns scaled so that diagonal entries that are there and not zero have magnitude one */
+HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream);
+HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError before, HrpbStream stream);
+
 #ifdef __cplusplus
 }
 #endif

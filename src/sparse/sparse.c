@@ -8,14 +8,11 @@
 
    The parent makes a product that is not ours: where an operand is on the host, or where memory is short.
 */
-#include "sparse.h"
-#include "../device/device.h"
-#include "../plan/plan.h"
+#include "sparseimpl.h"
 #include "../upstream/upstream.h"
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
-  #include <sparse/sparse.h>
 
 /* What a product has between its phases */
 typedef struct {
@@ -59,24 +56,6 @@ static PetscErrorCode AIJTCUSparseOperands(Mat C, Mat operand[3], SparseOp *op, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a matrix is a sequential one that is on the device */
-static PetscErrorCode AIJTCUSparseOnDevice(Mat A, PetscBool *is)
-{
-  AIJTCUPlan *plan;
-  PetscBool   bound;
-
-  PetscFunctionBegin;
-  *is = PETSC_FALSE;
-  if (!A->assembled || A->structure_only) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  PetscCall(MatBoundToCPU(A, &bound));
-  if (plan) {
-    if (plan->id.kind == AIJTCU_KIND_SEQ) PetscCall(AIJTCUOnDevice(A, plan, is));
-  } else PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJCUSPARSE, is));
-  *is = (PetscBool)(*is && !bound);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Whether the product can be made on the device now */
 static PetscErrorCode AIJTCUSparseUsable(Mat C, Mat operand[3], SparseOp *op, PetscBool *is)
 {
@@ -84,29 +63,6 @@ static PetscErrorCode AIJTCUSparseUsable(Mat C, Mat operand[3], SparseOp *op, Pe
   PetscCall(AIJTCUSparseOperands(C, operand, op, is));
   for (int i = 0; i < 3 && *is; i++) {
     if (operand[i]) PetscCall(AIJTCUSparseOnDevice(operand[i], is));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The arrays of a matrix on the device. They stay where they are until the matrix changes */
-static PetscErrorCode AIJTCUSparseArrays(Mat A, PetscBool values, SparseMatrix *M)
-{
-  const AIJTCUDeviceInt *i, *j;
-  const PetscScalar     *v = NULL;
-  AIJTCUPlan            *plan;
-  MatInfo                info;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUGetPlan(A, &plan));
-  if (plan) AIJTCUDeviceForgetValues(A, plan);
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
-  *M = (SparseMatrix){.nrows = A->rmap->n, .ncols = A->cmap->n, .nnz = (int64_t)info.nz_used, .rowptr = (const HrpbInt *)i, .colidx = (const HrpbInt *)j};
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
-  if (values) {
-    AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &v));
-    M->values = v;
-    AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -159,51 +115,6 @@ static PetscErrorCode AIJTCUSparsePlan(Mat C, const Mat operand[3], SparseOp op,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSparseBring(void *to, const void *from, size_t bytes, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Give C, which has its type, the pattern of a product. rowptr is workspace */
-static PetscErrorCode AIJTCUSparsePatternOnStream(Mat C, const SparseProduct *p, PetscInt rowptr[], cudaStream_t stream)
-{
-  const PetscInt *i, *j;
-  PetscInt        n;
-  PetscBool       have;
-
-  PetscFunctionBegin;
-  PetscCall(AIJTCUSparseBring(rowptr, p->rowptr, sizeof(*rowptr) * (size_t)(p->nrows + 1), stream));
-  for (PetscInt row = 0; row < (PetscInt)p->nrows; row++) rowptr[row] = rowptr[row + 1] - rowptr[row];
-  PetscCall(MatSeqAIJSetPreallocation(C, 0, rowptr));
-  PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* as the parent's products are */
-  PetscCall(MatGetRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));
-  PetscCheck(have, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row pointers");
-  if (p->nnz) PetscCall(AIJTCUSparseBring((PetscInt *)j, p->colidx, sizeof(*j) * (size_t)p->nnz, stream));
-  PetscCall(MatSeqAIJSetColumnIndices(C, (PetscInt *)j)); /* in place: it sets the lengths of rows */
-  PetscCall(MatRestoreRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode AIJTCUSparsePattern(Mat C, const SparseProduct *p)
-{
-  cudaStream_t   stream = NULL;
-  PetscInt      *rowptr;
-  PetscErrorCode ierr;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(p->nrows + 1, &rowptr));
-  ierr = AIJTCUDeviceBegin(&stream);
-  if (!ierr) ierr = AIJTCUSparsePatternOnStream(C, p, rowptr, stream);
-  PetscCall(AIJTCUDeviceEnd(stream));
-  PetscCall(PetscFree(rowptr));
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* C is of the type of the first operand that is ours, with its options */
 static PetscErrorCode AIJTCUSparseInherit(Mat C, const Mat operand[3])
 {
@@ -232,7 +143,7 @@ static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const Spar
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)C, MATSEQAIJ, &sparse));
   if (C->structure_only) PetscCall(MatSetType(C, MATSEQAIJ)); /* as PETSc has it */
   else if (!sparse) PetscCall(MatSetType(C, MATSEQAIJCUSPARSE));
-  PetscCall(AIJTCUSparsePattern(C, p));
+  PetscCall(AIJTCUSparsePattern(C, p->nrows, p->nnz, p->rowptr, p->colidx));
   if (C->structure_only) {
     PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
@@ -269,16 +180,25 @@ static PetscErrorCode AIJTCUSparseFillInto(AIJTCUSparse *s, const Mat operand[3]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values of C on the device, which become the newest. Its pattern goes there first */
-static PetscErrorCode AIJTCUSparseFill(Mat C, AIJTCUSparse *s, const Mat operand[3])
+/* Have the pattern on the device */
+static PetscErrorCode AIJTCUSparsePatternToDevice(Mat C)
 {
   const AIJTCUDeviceInt *i, *j;
-  PetscScalar           *values;
-  PetscErrorCode         ierr;
 
   PetscFunctionBegin;
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetIJ(C, PETSC_FALSE, &i, &j));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreIJ(C, PETSC_FALSE, &i, &j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values of C on the device, which become the newest */
+static PetscErrorCode AIJTCUSparseFill(Mat C, AIJTCUSparse *s, const Mat operand[3])
+{
+  PetscScalar   *values;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCallWithoutValues(C, AIJTCUSparsePatternToDevice));
   AIJTCUCallParent(C, MatSeqAIJCUSPARSEGetArrayWrite(C, &values));
   ierr = AIJTCUSparseFillInto(s, operand, values);
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &values));

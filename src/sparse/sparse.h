@@ -1,8 +1,9 @@
 /*
-   Products of sparse matrices: A B, A^T B, P^T A P, R A R^T and A B C.
+   Products of sparse matrices: A B, A^T B, P^T A P, R A R^T and A B C; graphs of matrices.
 */
 #pragma once
 
 #include "../identity/identity.h"
 
 PETSC_INTERN PetscErrorCode AIJTCUSetUpSparse(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUCreateGraph(Mat, PetscBool, PetscBool, PetscReal, PetscInt, const PetscInt[], Mat *, PetscBool *);

@@ -8,6 +8,7 @@
 #include "../identity/identity.h"
 #include "../plan/plan.h"
 #include "../product/product.h"
+#include "../sparse/sparse.h"
 #include "../upstream/upstream.h"
 
 /* aijtcu.c: creation and conversion */

@@ -255,6 +255,19 @@ static PetscErrorCode MatTranspose_AIJTCU(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc makes the graph by A's name */
+static PetscErrorCode MatCreateGraph_AIJTCU(Mat A, PetscBool symmetrize, PetscBool scale, PetscReal filter, PetscInt n, PetscInt at[], Mat *G)
+{
+  AIJTCUIdentity *id;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCreateGraph(A, symmetrize, scale, filter, n, at, G, &done));
+  PetscCall(AIJTCUGetIdentity(A, &id));
+  if (!done) PetscCall((*id->parent.creategraph)(A, symmetrize, scale, filter, n, at, G));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
 {
   AIJTCUPlan *plan;
@@ -418,6 +431,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(productsetfromoptions, MatProductSetFromOptions_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(convert, MatConvert_AIJTCU_Any, AIJTCU_FOR_OWN | AIJTCU_ADDED),
   AIJTCU_OP(transpose, MatTranspose_AIJTCU, 0),
+  AIJTCU_OP(creategraph, MatCreateGraph_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_SEQ),
   AIJTCU_OP(permute, MatPermute_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrix, MatCreateSubMatrix_AIJTCU, AIJTCU_FOR_OWN),
   AIJTCU_OP(createsubmatrices, MatCreateSubMatrices_AIJTCU, AIJTCU_FOR_OWN),

@@ -21,6 +21,7 @@ PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*
 PETSC_INTERN PetscErrorCode AIJTCUValuesToHost(Mat, PetscBool);
 #if PetscDefined(HAVE_CUDA)
 PETSC_INTERN PetscErrorCode AIJTCUZeroOnHost(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUCallWithoutValues(Mat, PetscErrorCode (*)(Mat));
 #endif
 PETSC_INTERN PetscErrorCode AIJTCUILUFactorInPlace(Mat, IS, IS, const MatFactorInfo *);
 PETSC_INTERN PetscErrorCode AIJTCUSubMatricesFilled(PetscInt, Mat[]);

@@ -165,6 +165,113 @@ static bool LastRow(int64_t i, int64_t j, const Matrix *A) { return i == A->nrow
 static bool FirstColumn(int64_t i, int64_t j, const Matrix *A) { return j == 0 || j == i % A->ncols; }
 static bool FarApart(int64_t i, int64_t j, const Matrix *) { return j % 4096 == 0 || j == i; }
 
+/* The sums of blocks, and of these with their transpose. With a hole in a block there is no graph */
+static void TestGraph(int64_t nblocks, int32_t size, Pattern has, const std::vector<int32_t> &at)
+{
+  const Matrix            B = Make("graph", nblocks, nblocks, has);
+  Matrix                  A = {"blocks", nblocks * size, nblocks * size, {0}, {}, {}}, broken;
+  std::vector<HrpbScalar> sums;
+  SparseMatrix            matrix;
+  SparseGraph             g;
+  char                    where[128];
+
+  snprintf(where, sizeof(where), "graph of %ld blocks of %d, %d of them, %ld entries", (long)nblocks, (int)size, (int)at.size(), (long)B.colidx.size());
+  for (int64_t i = 0; i < A.nrows; i++) {
+    for (HrpbInt k = B.rowptr[(size_t)(i / size)]; k < B.rowptr[(size_t)(i / size) + 1]; k++) {
+      for (int32_t j = 0; j < size; j++) {
+        A.colidx.push_back(B.colidx[(size_t)k] * size + j);
+        A.values.push_back(Uniform());
+      }
+    }
+    A.rowptr.push_back((HrpbInt)A.colidx.size());
+  }
+  for (int64_t b = 0; b < nblocks; b++) {
+    for (HrpbInt k = B.rowptr[(size_t)b]; k < B.rowptr[(size_t)b + 1]; k++) {
+      HrpbScalar sum = 0;
+
+      for (int32_t i = 0; i < size; i++) {
+        for (int32_t j = 0; j < size; j++) {
+          const bool counts = at.empty() || (std::find(at.begin(), at.end(), i) != at.end() && std::find(at.begin(), at.end(), j) != at.end());
+
+          if (counts) sum += std::fabs(A.values[(size_t)(A.rowptr[(size_t)(b * size + i)] + (k - B.rowptr[(size_t)b]) * size + j)]);
+        }
+      }
+      sums.push_back(sum);
+    }
+  }
+  matrix = ToDevice(A);
+  Check(SparseGraphCreate(&matrix, size, (int32_t)at.size(), at.data(), NULL, &g));
+  Report(g.n == nblocks && g.nnz == (int64_t)sums.size() && Download(g.rowptr, g.n + 1) == B.rowptr && Download(g.colidx, g.nnz) == B.colidx, "pattern", where);
+  Report(SameBits(Download(g.values, g.nnz).data(), sums.data(), sums.size()), "values", where);
+  Check(SparseGraphScale(&g, NULL));
+  {
+    std::vector<HrpbScalar> scale((size_t)nblocks), scaled;
+    bool                    near = true;
+
+    for (int64_t b = 0; b < nblocks; b++) {
+      for (HrpbInt k = B.rowptr[(size_t)b]; k < B.rowptr[(size_t)b + 1]; k++) {
+        if (B.colidx[(size_t)k] == b && sums[(size_t)k] != 0) scale[(size_t)b] = 1 / std::sqrt(sums[(size_t)k]);
+      }
+    }
+    scaled = Download(g.values, g.nnz);
+    for (int64_t b = 0; b < nblocks; b++) {
+      for (HrpbInt k = B.rowptr[(size_t)b]; k < B.rowptr[(size_t)b + 1]; k++) {
+        const HrpbScalar right = sums[(size_t)k] * scale[(size_t)b] * scale[(size_t)B.colidx[(size_t)k]];
+
+        near = near && std::fabs(scaled[(size_t)k] - right) <= 8 * std::numeric_limits<HrpbScalar>::epsilon() * right;
+        sums[(size_t)k] = scaled[(size_t)k];
+      }
+    }
+    Report(near, "scaled", where);
+  }
+  Check(SparseGraphAddTranspose(&g, NULL));
+  {
+    std::vector<HrpbInt>    rowptr(1, 0), colidx;
+    std::vector<HrpbScalar> values;
+
+    for (int64_t i = 0; i < nblocks; i++) {
+      std::vector<HrpbScalar> row((size_t)nblocks);
+      std::vector<char>       in((size_t)nblocks);
+
+      for (HrpbInt k = B.rowptr[(size_t)i]; k < B.rowptr[(size_t)i + 1]; k++) row[(size_t)B.colidx[(size_t)k]] = sums[(size_t)k], in[(size_t)B.colidx[(size_t)k]] = 1;
+      for (int64_t j = 0; j < nblocks; j++) {
+        for (HrpbInt k = B.rowptr[(size_t)j]; k < B.rowptr[(size_t)j + 1]; k++) {
+          if (B.colidx[(size_t)k] == i) row[(size_t)j] += sums[(size_t)k], in[(size_t)j] = 1;
+        }
+      }
+      for (int64_t j = 0; j < nblocks; j++) {
+        if (!in[(size_t)j]) continue;
+        colidx.push_back((HrpbInt)j);
+        values.push_back(row[(size_t)j]);
+      }
+      rowptr.push_back((HrpbInt)colidx.size());
+    }
+    Report(g.nnz == (int64_t)values.size() && Download(g.rowptr, g.n + 1) == rowptr && Download(g.colidx, g.nnz) == colidx, "pattern with its transpose", where);
+    Report(g.nnz == (int64_t)values.size() && SameBits(Download(g.values, g.nnz).data(), values.data(), values.size()), "values with its transpose", where);
+  }
+  Check(SparseGraphDestroy(&g, HRPB_SUCCESS, NULL));
+  FreeDevice(matrix);
+  if (size == 1 || A.colidx.empty()) return;
+  broken = A; /* an entry less in the last row that has some */
+  broken.colidx.pop_back();
+  broken.values.pop_back();
+  for (HrpbInt &k : broken.rowptr) k = std::min(k, (HrpbInt)broken.colidx.size());
+  matrix = ToDevice(broken);
+  Report(SparseGraphCreate(&matrix, size, 0, NULL, NULL, &g) == HRPB_ERR_UNSUPPORTED && !g.rowptr, "a hole in a block", where);
+  FreeDevice(matrix);
+}
+
+static void TestGraphs(void)
+{
+  for (int32_t size : {1, 2, 3, 6}) {
+    for (Pattern has : {Band, Sparse, FirstColumn, Nothing}) {
+      TestGraph(small_run ? 40 : 300, size, has, {});
+      if (size > 1) TestGraph(33, size, has, {0, size - 1});
+    }
+    TestGraph(1, size, Dense, {});
+  }
+}
+
 static void TestAll(void)
 {
   const int64_t n = small_run ? 126 : 1260;
@@ -369,6 +476,7 @@ int main(int argc, char **argv)
   }
   small_run = argc > 1 && !strcmp(argv[1], "-small");
   TestAll();
+  TestGraphs();
   printf("spgemm: %d passed, %d failed\n", npassed, nfailed);
   return nfailed > 0;
 }

@@ -264,6 +264,37 @@ static PetscErrorCode Test(PetscInt m, PetscInt n, Pattern square, Pattern other
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* MatCreateGraph() of a matrix with blocks, whole or with holes, and without */
+static PetscErrorCode TestGraph(Pattern pattern, PetscInt bs, PetscBool symmetric)
+{
+  Mat ours, aij, G[2];
+  Case c = {.name = "MatCreateGraph()", .pattern = {pattern, pattern}};
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, 60, 60, pattern, &ours));
+  PetscCall(Create(MATSEQAIJ, 60, 60, pattern, &aij));
+  PetscCall(MatSetBlockSize(ours, bs));
+  PetscCall(MatSetBlockSize(aij, bs));
+  c.ours[0] = ours;
+  if (symmetric) { /* as far as anybody knows */
+    PetscCall(MatSetOption(ours, MAT_SYMMETRIC, PETSC_TRUE));
+    PetscCall(MatSetOption(aij, MAT_SYMMETRIC, PETSC_TRUE));
+  }
+  for (int variant = 0; variant < 16; variant++) {
+    const PetscBool symmetrize = (PetscBool)(variant & 1), scale = (PetscBool)(variant >> 1 & 1);
+    const PetscReal filter = variant & 4 ? 0.25 : -1;
+    PetscInt        at[] = {1, 2}, n = variant & 8 && bs > 2 ? 2 : 0;
+
+    PetscCall(MatCreateGraph(ours, symmetrize, scale, filter, n, at, &G[0]));
+    PetscCall(MatCreateGraph(aij, symmetrize, scale, filter, n, at, &G[1]));
+    PetscCall(Same(&c, G[0], G[1], PETSC_TRUE, symmetrize ? scale ? "symmetrized and scaled" : "symmetrized" : scale ? "scaled" : "plain"));
+    for (int k = 0; k < 2; k++) PetscCall(MatDestroy(&G[k]));
+  }
+  PetscCall(MatDestroy(&ours));
+  PetscCall(MatDestroy(&aij));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -276,6 +307,9 @@ int main(int argc, char **argv)
   PetscCall(Test(1, 200, CROSS, CROSS));
   PetscCall(Test(300, 1, BLOCKS, FEW));
   PetscCall(Test(400, 300, CROSS, CROSS));
+  for (int pattern = 0; pattern < NPATTERNS; pattern++) {
+    for (int k = 0; k < 4; k++) PetscCall(TestGraph((Pattern)pattern, k & 1 ? 3 : 1, (PetscBool)(k >> 1)));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
