@@ -120,7 +120,7 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     AIJTCUPlan   *plan;
     SparseMatrix  M;
     PetscBool     usable, known, symmetric;
-    HrpbError     err;
+    HrpbError     err = HRPB_SUCCESS;
 
     PetscCall(AIJTCUSparseOnDevice(A, &usable));
     PetscCall(AIJTCUGetPlan(A, &plan));

@@ -156,7 +156,7 @@ static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const Spar
 
 static PetscErrorCode AIJTCUSparseFillOnStream(SparsePlan *plan, const SparseMatrix matrix[], PetscScalar *values, cudaStream_t stream)
 {
-  HrpbError err;
+  HrpbError err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
@@ -224,7 +224,7 @@ static PetscErrorCode AIJTCUSparseSamePatterns(const AIJTCUSparse *s, const Mat 
 /* Operands with other patterns, or other operands: as in the symbolic phase, with the C that there is */
 static PetscErrorCode AIJTCUSparseRenew(Mat C, AIJTCUSparse *s, const Mat operand[3], SparseOp op, PetscBool *done)
 {
-  HrpbError err;
+  HrpbError err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUSparsePlanDestroy(&s->plan));
