@@ -43,7 +43,7 @@ static PetscErrorCode AIJTCUSampledBlockInto(Mat S, Mat X, PetscInt k, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSampledBlock(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, Mat C)
+static PetscErrorCode AIJTCUSampledBlockHost(Mat S, Mat X, PetscInt k, const PetscScalar *y, PetscBool scale, Mat C)
 {
   PetscScalar   *row;
   PetscErrorCode ierr;
@@ -65,7 +65,7 @@ static PetscErrorCode AIJTCUSampledWithRows(Mat S, Mat block, const PetscInt gar
 
   PetscFunctionBegin;
   PetscCall(AIJTCUSampledRowsBegin(S, nghosts, garray, k, PETSC_MEMTYPE_HOST, y, ghosts, &sf, &unit));
-  ierr  = AIJTCUSampledBlock(block, X, k, y, scale, C);
+  ierr  = AIJTCUSampledBlockHost(block, X, k, y, scale, C);
   ended = AIJTCUSampledRowsEnd(y, ghosts, &sf, &unit);
   PetscCall(ierr);
   PetscCall(ended);
@@ -93,9 +93,9 @@ static PetscErrorCode AIJTCUSampledOnHostInto(Mat S, Mat X, Mat Y, PetscBool sca
   if (s[1] && k) {
     PetscCall(PetscMalloc1((size_t)s[1]->cmap->n * k, ghosts));
     PetscCall(AIJTCUSampledWithRows(S, s[0], garray, s[1]->cmap->n, X, k, y, *ghosts, scale, c[0]));
-  } else PetscCall(AIJTCUSampledBlock(s[0], X, k, y, scale, c[0]));
+  } else PetscCall(AIJTCUSampledBlockHost(s[0], X, k, y, scale, c[0]));
   if (s[1]) {
-    PetscCall(AIJTCUSampledBlock(s[1], X, k, *ghosts, scale, c[1]));
+    PetscCall(AIJTCUSampledBlockHost(s[1], X, k, *ghosts, scale, c[1]));
     PetscCall(PetscObjectStateIncrease((PetscObject)C));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
