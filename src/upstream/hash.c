@@ -2,8 +2,8 @@
    MatDestroy_MPI_Hash() leaves hash_active set
 
      MatSetType() of a parallel matrix that collects values in a hash table destroys the data of its old type by the
-     function that MatSetUp_MPI_Hash() has put there. hash_active stays PETSC_TRUE, and the next preallocation copies the
-     operations that were put aside over those of the new type. They are zero by then.
+     function that MatSetUp_MPI_Hash() has put there. hash_active stays PETSC_TRUE, and the next preallocation copies
+     the operations that were put aside over those of the new type. They are zero by then.
 
        MatSetType(A, MATAIJ); MatSetUp(A);  // 2 processes
        MatSetType(A, MATAIJCUSPARSE);
@@ -12,8 +12,8 @@
 
      What would help: A->hash_active = PETSC_FALSE, as in MatReset_SeqAIJ().
 
-   Needed: 3.24 to 3.26. Gone when: "MatSetType() after MatSetUp()" of upstream.c, 2 processes. Ours: type.c, the test of
-   the same name.
+   Needed: 3.24 to 3.26. Gone when: "MatSetType() after MatSetUp()" of upstream.c, 2 processes. Ours: type.c, the test
+   of the same name.
 
    A matrix that gets its type collects nothing
 

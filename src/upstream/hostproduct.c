@@ -6,8 +6,8 @@
      A dense matrix times a MATSEQAIJCUSPARSE reads a->a, on the host, where old values may be:
      MatMatMultNumeric_SeqDense_SeqAIJ(). In parallel there is no such product. A MATAIJ with a MATAIJCUSPARSE goes to
      the products of MATAIJ, and some of these read a->a as well: MatMatTransposeMultNumeric_SeqAIJ_SeqAIJ(),
-     MatTransposeMatMultNumeric_SeqAIJ_SeqAIJ(), MatPtAPNumeric_MPIAIJ_MPIAIJ_scalable() and others. In parallel it is an
-     error.
+     MatTransposeMatMultNumeric_SeqAIJ_SeqAIJ(), MatPtAPNumeric_MPIAIJ_MPIAIJ_scalable() and others. In parallel it is
+     an error.
 
        MatScale(A, 2);  // a MATSEQAIJCUSPARSE: on the device
        MatMatMult(D, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);  // is D A with the A of before, for a dense D

@@ -11,8 +11,8 @@
        MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY); MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);  // A is zero
        MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C);  // with the old A
 
-     What would help: offloadmask set in MatSeqAIJSetPreallocation_SeqAIJ() and in MatLoad_SeqAIJ_Binary(); or the nonzero
-     state compared in MatSeqAIJCUSPARSECopyToGPU() whatever offloadmask is.
+     What would help: offloadmask set in MatSeqAIJSetPreallocation_SeqAIJ() and in MatLoad_SeqAIJ_Binary(); or the
+     nonzero state compared in MatSeqAIJCUSPARSECopyToGPU() whatever offloadmask is.
 
    Needed: 3.24 to 3.26. Gone when: "MatLoad() into a matrix that was multiplied" of upstream.c. Ours: changes.c.
 */

@@ -8,13 +8,13 @@
   #include <petscksp.h>
 #endif
 
-/* upstream.c */
+/* hostvectors.c */
 PETSC_INTERN PetscErrorCode AIJTCUCallWithVecs(Mat, PetscInt, PetscInt, const Vec[], PetscErrorCode (*)(Mat, const Vec[]));
 
 /* headermerge.c */
 PETSC_INTERN void AIJTCUKeepDestroy(Mat, PetscErrorCode (*)(Mat));
 PETSC_INTERN void AIJTCUGiveDestroyBack(Mat, PetscErrorCode (*)(Mat));
-PETSC_INTERN      PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
+PETSC_INTERN PetscErrorCode (*AIJTCUKeptDestroy(Mat))(Mat);
 
 /* A file each: multtransposeadd.c, valuestohost.c, zeroentries.c, ilufactor.c, submatrices.c, newtype.c */
 PETSC_INTERN PetscErrorCode AIJTCUMultTransposeAddInPlace(Mat, PetscErrorCode (*)(Mat, Vec, Vec, Vec), Vec, Vec, Vec);
