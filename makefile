@@ -20,6 +20,7 @@ make fuzz         try the reader and the host's kernels with RUNS=1000000 random
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
 make bench-programs  time programs of PETSc from their start to their end with both types, part by part (for a GPU); table in build/bench
+make bench-eigen  time LOBPCG with aijcusparse, and with aijtcu with and without whole blocks, steady and once in a process (for a GPU); table in build/bench
 make bench-parallel  time parallel products, LOBPCG and block cg on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
@@ -52,7 +53,7 @@ RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all programs example bench bench-solve bench-programs bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all programs example bench bench-solve bench-eigen bench-programs bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -265,6 +266,11 @@ bench-solve: $(BUILD)/bin/solve
 bench-programs: $(TUTORIALS) $(LIBRARY)
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/programs-$(NAME).csv; rm -f "$$table"; set -x; \
 	  examples/programs/programs --programs $(BUILD)/tutorials --library $(LIBRARY) --commit '$(COMMIT)' --csv "$$table" $(BENCH_ARGS)
+
+bench-eigen: $(BUILD)/bin/lobpcg
+	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/eigen-$(NAME).csv; rm -f "$$table"; \
+	  run() { (set -x; $< $$gpu_mpi_options -commit '$(COMMIT)' -csv "$$table" "$$@" $(BENCH_ARGS)) || exit 1; }; run; \
+	  for type in aijcusparse aijtcu:off aijtcu; do for block in 16 32; do run -once -types $$type -blocks $$block -orthogonalizations gs; done; run -once -types $$type -blocks 32 -orthogonalizations chol; done
 
 bench-parallel: $(BUILD)/bin/parallel $(BUILD)/bin/lobpcg $(BUILD)/bin/solve
 	@. src/config/mpi-env.sh; mkdir -p $(CURDIR)/build/bench; table=$(CURDIR)/build/bench/parallel-$(NAME).csv; solves=$(CURDIR)/build/bench/parallel-lobpcg-$(NAME).csv; blocks=$(CURDIR)/build/bench/parallel-solve-$(NAME).csv; \

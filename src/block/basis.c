@@ -1,11 +1,10 @@
 /*
-   Vectors of a Rayleigh-Ritz method: basis.h. On the host the BLAS works with them, on a device cuBLAS and
+   Vectors of a Rayleigh-Ritz method: block.h. On the host the BLAS works with them, on a device cuBLAS and
    kernels/block/.
 
    On a device all work goes to PETSc's stream. Small matrices go there, and numbers come from there, through
    page-locked memory. A call that brings numbers waits for them, and no other call waits.
 */
-#include "basis.h"
 #include "blockvec.h"
 
 #if AIJTCU_HAVE_BLOCK
@@ -119,7 +118,7 @@ PetscErrorCode AIJTCUBasisCreate(Mat A, const PetscInt columns[AIJTCU_BASIS_ARRA
   PetscCall(AIJTCUBasisTakes(A, &ours, &b->device));
   PetscCall(MatGetLocalSize(A, &b->n, NULL));
   PetscCall(MatGetSize(A, &b->N, NULL));
-  b->ld       = (PetscMax(b->n, 1) + 15) / 16 * 16;
+  b->ld       = (PetscMax(b->n, 1) + 1) / 2 * 2; /* columns begin at 16 bytes */
   b->nnumbers = nnumbers;
   for (int i = 0; i < AIJTCU_BASIS_ARRAYS; i++) all += columns[i];
   PetscCall(AIJTCUBasisMalloc(b, (size_t)b->ld * (size_t)all * sizeof(PetscScalar), &have));
@@ -194,6 +193,26 @@ PetscErrorCode AIJTCUBasisWritten(Mat M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE
+static PetscErrorCode AIJTCUBasisGemmOnDevice(PetscBool transpose, PetscBLASInt m, PetscBLASInt n, PetscBLASInt k, const PetscScalar *A, PetscBLASInt lda, const PetscScalar *B, PetscBLASInt ldb, PetscScalar beta, PetscScalar *C, PetscBLASInt ldc)
+{
+  const PetscScalar       one = 1;
+  const cublasOperation_t op  = transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+  cublasHandle_t          handle;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCUBLASGetHandle(&handle)); /* with the stream that this is called on */
+  PetscCall(PetscLogGpuTimeBegin());
+    #if PetscDefined(USE_REAL_SINGLE)
+  PetscCallCUBLAS(cublasSgemm(handle, op, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)lda, B, (int)ldb, &beta, C, (int)ldc));
+    #else
+  PetscCallCUBLAS(cublasDgemm(handle, op, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)lda, B, (int)ldb, &beta, C, (int)ldc));
+    #endif
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
 /* C = op(A) B + beta C. Of A, B and C there are m, n columns, and k rows or columns that are summed over */
 static PetscErrorCode AIJTCUBasisGemm(AIJTCUBasis b, PetscBool transpose, const PetscInt mnk[3], const PetscScalar *A, PetscInt lda, const PetscScalar *B, PetscInt ldb, PetscScalar beta, PetscScalar *C, PetscInt ldc)
 {
@@ -210,16 +229,9 @@ static PetscErrorCode AIJTCUBasisGemm(AIJTCUBasis b, PetscBool transpose, const 
   PetscCall(PetscBLASIntCast(ldc, &lc));
   #if AIJTCU_HAVE_DEVICE
   if (b->device) {
-    cublasHandle_t handle;
+    cudaStream_t stream = NULL;
 
-    PetscCall(PetscCUBLASGetHandle(&handle));
-    PetscCall(PetscLogGpuTimeBegin());
-    #if PetscDefined(USE_REAL_SINGLE)
-    PetscCallCUBLAS(cublasSgemm(handle, transpose ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)la, B, (int)lb, &beta, C, (int)lc));
-    #else
-    PetscCallCUBLAS(cublasDgemm(handle, transpose ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)m, (int)n, (int)k, &one, A, (int)la, B, (int)lb, &beta, C, (int)lc));
-    #endif
-    PetscCall(PetscLogGpuTimeEnd());
+    AIJTCUCallOnStream(stream, AIJTCUBasisGemmOnDevice(transpose, m, n, k, A, la, B, lb, beta, C, lc));
     PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)m * (PetscLogDouble)n * (PetscLogDouble)k));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -1,0 +1,283 @@
+static char help[] = "What a user sees of LOBPCG with whole blocks is what SLEPc's own gives: tests, monitors, counts, reasons, initial spaces, further solves. Prints on error only.\n\n";
+
+#include <petscaijtcu.h>
+#include <slepceps.h>
+
+#define ROWS 80
+
+/* What a solve told */
+typedef struct {
+  EPSConvergedReason reason;
+  PetscInt           its, nconv, monitored, tested, tracked;
+  PetscReal          value[8], estimate[8];
+} Told;
+
+typedef struct {
+  const char *name;
+  EPSConv     conv;
+  PetscReal   tol;
+  PetscInt    most, nev, block;
+  PetscBool   trackall, user_conv, user_stop, start, twice;
+} Case;
+
+static const Case cases[] = {
+  {.name = "absolute", .conv = EPS_CONV_ABS, .tol = 1e-9, .most = 500, .nev = 3, .block = 4},
+  {.name = "relative", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4},
+  {.name = "norm", .conv = EPS_CONV_NORM, .tol = 1e-9, .most = 500, .nev = 3, .block = 4},
+  {.name = "test of the user", .conv = EPS_CONV_USER, .tol = 1e-5, .most = 500, .nev = 3, .block = 4, .user_conv = PETSC_TRUE},
+  {.name = "all are tracked", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 2, .block = 4, .trackall = PETSC_TRUE},
+  {.name = "stop of the user", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4, .user_stop = PETSC_TRUE},
+  {.name = "too few", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 12, .nev = 3, .block = 4},
+  {.name = "from solutions", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4, .start = PETSC_TRUE},
+  {.name = "twice", .conv = EPS_CONV_REL, .tol = 1e-7, .most = 500, .nev = 3, .block = 4, .twice = PETSC_TRUE},
+  {.name = "more than blocks", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 8, .block = 3},
+  {.name = "default block", .conv = EPS_CONV_REL, .tol = 1e-6, .most = 900, .nev = 5, .block = PETSC_DECIDE}};
+
+static PetscErrorCode Monitor(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *eigr, PetscScalar *eigi, PetscReal *errest, PetscInt nest, void *ctx)
+{
+  Told *told = (Told *)ctx;
+
+  PetscFunctionBegin;
+  (void)eps, (void)its, (void)nconv, (void)eigr, (void)eigi;
+  told->monitored++;
+  told->tracked = 0;
+  for (PetscInt k = 0; k < nest; k++) told->tracked += errest[k] > 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual of a half is enough */
+static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, PetscReal norm, PetscReal *error, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)eps, (void)eigr, (void)eigi;
+  ((Told *)ctx)->tested++;
+  *error = norm / 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Stopping(EPS eps, PetscInt its, PetscInt most, PetscInt nconv, PetscInt nev, EPSConvergedReason *reason, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(EPSStoppingBasic(eps, its, most, nconv, nev, reason, ctx));
+  if (*reason == EPS_CONVERGED_ITERATING && its >= 30) *reason = EPS_CONVERGED_USER;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(MatType type, Mat *A)
+{
+  PetscInt first, end;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &end));
+  for (PetscInt i = first; i < end; i++) {
+    if (i > 0) PetscCall(MatSetValue(*A, i, i - 1, -1, INSERT_VALUES));
+    if (i < ROWS - 1) PetscCall(MatSetValue(*A, i, i + 1, -1, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, i, i, 2 + (PetscReal)(i % 5) / 5, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(Mat A, const char mode[], const Case *c, EPS *eps, PC *pc)
+{
+  ST  st;
+  KSP ksp;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsSetValue(NULL, "-eps_aijtcu_lobpcg", mode));
+  PetscCall(EPSCreate(PETSC_COMM_WORLD, eps));
+  PetscCall(EPSSetOperators(*eps, A, NULL));
+  PetscCall(EPSSetProblemType(*eps, EPS_HEP));
+  PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
+  PetscCall(EPSSetType(*eps, EPSLOBPCG));
+  PetscCall(EPSSetDimensions(*eps, c->nev, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(EPSLOBPCGSetBlockSize(*eps, c->block));
+  PetscCall(EPSSetTolerances(*eps, c->tol, c->most));
+  PetscCall(EPSSetTrackAll(*eps, c->trackall));
+  PetscCall(EPSGetST(*eps, &st));
+  PetscCall(STSetType(st, STPRECOND));
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, pc));
+  PetscCall(PCSetType(*pc, PCJACOBI));
+  PetscCall(EPSSetFromOptions(*eps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat A, const char mode[], const Case *c, Told *told)
+{
+  EPS eps;
+  PC  pc;
+  Vec x[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(told, sizeof(*told)));
+  PetscCall(CreateSolver(A, mode, c, &eps, &pc));
+  if (c->user_conv) PetscCall(EPSSetConvergenceTestFunction(eps, Converged, told, NULL));
+  else PetscCall(EPSSetConvergenceTest(eps, c->conv));
+  if (c->user_stop) PetscCall(EPSSetStoppingTestFunction(eps, Stopping, NULL, NULL));
+  PetscCall(EPSMonitorSet(eps, Monitor, told, NULL));
+  PetscCall(EPSSolve(eps));
+  if (c->start) { /* again, from what was found */
+    for (PetscInt k = 0; k < 3; k++) {
+      PetscCall(MatCreateVecs(A, &x[k], NULL));
+      PetscCall(EPSGetEigenvector(eps, k, x[k], NULL));
+    }
+    PetscCall(EPSDestroy(&eps));
+    PetscCall(PetscMemzero(told, sizeof(*told)));
+    PetscCall(CreateSolver(A, mode, c, &eps, &pc));
+    PetscCall(EPSMonitorSet(eps, Monitor, told, NULL));
+    PetscCall(EPSSetInitialSpace(eps, 3, x));
+    PetscCall(EPSSolve(eps));
+    for (PetscInt k = 0; k < 3; k++) PetscCall(VecDestroy(&x[k]));
+  }
+  if (c->twice) { /* the same solver, with another matrix in between */
+    Mat B;
+
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    PetscCall(MatScale(B, 3));
+    PetscCall(EPSSetOperators(eps, B, NULL));
+    PetscCall(EPSSolve(eps));
+    PetscCall(EPSSetOperators(eps, A, NULL));
+    PetscCall(EPSSolve(eps));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(EPSGetConvergedReason(eps, &told->reason));
+  PetscCall(EPSGetIterationNumber(eps, &told->its));
+  PetscCall(EPSGetConverged(eps, &told->nconv));
+  for (PetscInt k = 0; k < PetscMin(told->nconv, 8); k++) {
+    PetscScalar value;
+
+    PetscCall(EPSGetEigenpair(eps, k, &value, NULL, NULL, NULL));
+    PetscCall(EPSGetErrorEstimate(eps, k, &told->estimate[k]));
+    told->value[k] = PetscRealPart(value);
+  }
+  PetscCall(EPSDestroy(&eps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(const char name[], const char what[], PetscBool right)
+{
+  PetscFunctionBegin;
+  if (!right) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", name, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(Mat A, const Case *c)
+{
+  Told      theirs, ours, again;
+  PetscBool close = PETSC_TRUE, small = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(Solve(A, "off", c, &theirs));
+  PetscCall(Solve(A, "always", c, &ours));
+  PetscCall(Solve(A, "always", c, &again));
+  PetscCall(Check(c->name, "another reason", (PetscBool)(ours.reason == theirs.reason)));
+  PetscCall(Check(c->name, "other iterations", (PetscBool)(PetscAbsInt(ours.its - theirs.its) <= 1 + theirs.its / 10)));
+  PetscCall(Check(c->name, "other pairs", (PetscBool)(PetscAbsInt(ours.nconv - theirs.nconv) <= 1)));
+  PetscCall(Check(c->name, "monitored another number of times", (PetscBool)(PetscAbsInt((ours.monitored - ours.its) - (theirs.monitored - theirs.its)) <= 2)));
+  PetscCall(Check(c->name, "other estimates were tracked", (PetscBool)((ours.tracked == c->block) == (theirs.tracked == c->block))));
+  PetscCall(Check(c->name, "the user's test was not called", (PetscBool)(!ours.tested == !theirs.tested)));
+  for (PetscInt k = 0; k < PetscMin(8, PetscMin(ours.nconv, theirs.nconv)); k++) {
+    close = (PetscBool)(close && PetscAbsReal(ours.value[k] - theirs.value[k]) <= 1e-8 * PetscAbsReal(theirs.value[k]));
+    small = (PetscBool)(small && ours.estimate[k] < c->tol * 2);
+  }
+  PetscCall(Check(c->name, "other eigenvalues", close));
+  PetscCall(Check(c->name, "estimates above the tolerance", small));
+  PetscCall(Check(c->name, "other bits in another run", (PetscBool)(ours.its == again.its && !memcmp(ours.value, again.value, sizeof(ours.value)) && !memcmp(ours.estimate, again.estimate, sizeof(ours.estimate)))));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A preconditioner that leaves NaN, in one entry of one process, from its fifth call on */
+static PetscErrorCode ApplyNaN(PC pc, Vec x, Vec y)
+{
+  PetscInt *count;
+  PetscInt  first;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &count));
+  PetscCall(VecCopy(x, y));
+  PetscCall(VecGetOwnershipRange(x, &first, NULL));
+  if (++*count >= 5 && first == 0) {
+    PetscScalar *a;
+
+    PetscCall(VecGetArray(y, &a));
+    a[0] = NAN;
+    PetscCall(VecRestoreArray(y, &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestNaN(Mat A)
+{
+  const Case         c     = {.name = "NaN", .tol = 1e-8, .most = 100, .nev = 3, .block = 4};
+  PetscInt           count = 0, its;
+  EPS                eps;
+  PC                 pc;
+  EPSConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(CreateSolver(A, "always", &c, &eps, &pc));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetApply(pc, ApplyNaN));
+  PetscCall(PCShellSetContext(pc, &count));
+  PetscCall(EPSSolve(eps));
+  PetscCall(EPSGetConvergedReason(eps, &reason));
+  PetscCall(EPSGetIterationNumber(eps, &its));
+  PetscCall(Check(c.name, "no breakdown", (PetscBool)(reason == EPS_DIVERGED_BREAKDOWN)));
+  PetscCall(Check(c.name, "not at once", (PetscBool)(its == 2)));
+  PetscCall(EPSDestroy(&eps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With another type, or where it is off, the solve is SLEPc's, to the bit */
+static PetscErrorCode TestOthers(Mat A)
+{
+  Mat  B;
+  Told theirs, others;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, &B));
+  PetscCall(Solve(B, "off", &cases[1], &theirs));
+  PetscCall(Solve(B, "always", &cases[1], &others));
+  PetscCall(Check("another type", "not SLEPc's solve", (PetscBool)!memcmp(&theirs, &others, sizeof(theirs))));
+  PetscCall(Solve(A, "off", &cases[1], &theirs));
+  PetscCall(Solve(A, "auto", &cases[1], &others));
+  PetscCall(Check("auto", "other eigenvalues", (PetscBool)(PetscAbsReal(theirs.value[0] - others.value[0]) < 1e-8)));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **args)
+{
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(SlepcInitialize(&argc, &args, NULL, help));
+  PetscCall(PetscDLLibraryRegister_petscaijtcu());
+  PetscCall(Create(MATAIJTCU, &A));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(cases); k++) PetscCall(Compare(A, &cases[k]));
+  PetscCall(TestOthers(A));
+  if (!SLEPC_VERSION_LT(3, 26, 0)) PetscCall(TestNaN(A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(SlepcFinalize());
+  return 0;
+}
+
+/*TEST
+
+  build:
+    requires: double !complex
+
+  test:
+    nsize: {{1 2}}
+    output_file: output/empty.out
+    args: -use_gpu_aware_mpi 0
+
+TEST*/
