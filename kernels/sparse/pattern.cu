@@ -4,6 +4,9 @@
    Columns of a row are put into a hash table. A row is tried with a table that would do if each column came four times,
    and goes on to the next larger one if it does not. Where no table is large enough, each column has a bit in global
    memory.
+
+   Rows of A that have the columns of the row before them, as those of several unknowns at a node of a mesh have, have the
+   same row of the product: it is made once, and copied.
 */
 #include <string.h>
 
@@ -33,7 +36,8 @@ enum {
   EXPECTED     = 4,        /* how often a column is expected to come */
   BITMAP_BYTES = 64 << 20, /* for all thread blocks that count long rows */
   LONG_THREADS = 512,
-  LONG_BLOCKS  = 264
+  LONG_BLOCKS  = 264,
+  MOST_SAME    = 32 /* rows that may be copies of one */
 };
 
 static_assert((int)SPARSE_BINS > (int)LEVELS, "a bin for each level, and one for rows beyond all tables");
@@ -55,8 +59,28 @@ static __device__ __forceinline__ void CountBin(Numbers *numbers, int bin, unsig
   atomicAdd(&numbers->sum, x);
 }
 
+/* Whether each row has the columns of the row before. A warp has a row */
+static __global__ void __launch_bounds__(HRPB_THREADS) Compare(const __grid_constant__ SparseMatrix A, uint8_t *same)
+{
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < A.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
+    const HrpbInt begin = A.rowptr[row], n = A.rowptr[row + 1] - begin, before = row % MOST_SAME ? A.rowptr[row - 1] : begin;
+    bool          is = row % MOST_SAME && begin - before == n;
+
+    for (int64_t k = threadIdx.x % HRPB_LANES; k < n && is; k += HRPB_LANES) is = A.colidx[begin + k] == A.colidx[before + k];
+    is = !__any_sync(HRPB_ALL_LANES, !is);
+    if (threadIdx.x % HRPB_LANES == 0) same[row] = is;
+  }
+}
+
+/* The row of which a row is a copy, or the row itself */
+static __device__ __forceinline__ int64_t Original(const uint8_t *same, int64_t row)
+{
+  while (same[row]) row--;
+  return row;
+}
+
 /* The level at which each row begins. A warp has a row */
-static __global__ void __launch_bounds__(HRPB_THREADS) Bounds(const __grid_constant__ SparseMatrix A, const __grid_constant__ SparseMatrix B, uint8_t *key, int32_t *row_of, uint32_t *length, Numbers *numbers)
+static __global__ void __launch_bounds__(HRPB_THREADS) Bounds(const __grid_constant__ SparseMatrix A, const __grid_constant__ SparseMatrix B, const uint8_t *same, uint8_t *key, int32_t *row_of, uint32_t *length, Numbers *numbers)
 {
   __shared__ Numbers mine;
 
@@ -65,6 +89,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Bounds(const __grid_const
   for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < A.nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
     unsigned long long sum = 0;
 
+    if (same[row]) {
+      if (threadIdx.x % HRPB_LANES == 0) {
+        key[row]    = SPARSE_BINS;
+        row_of[row] = (int32_t)row;
+      }
+      continue;
+    }
     for (int64_t k = A.rowptr[row] + threadIdx.x % HRPB_LANES; k < A.rowptr[row + 1]; k += HRPB_LANES) sum += (unsigned long long)(B.rowptr[A.colidx[k] + 1] - B.rowptr[A.colidx[k]]);
     sum = HrpbSumOfLanes(sum);
     if (threadIdx.x % HRPB_LANES == 0) {
@@ -74,6 +105,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Bounds(const __grid_const
       key[row]    = (uint8_t)bin;
       row_of[row] = (int32_t)row;
       length[row] = 0;
+      for (int64_t copies = row + 1; copies < A.nrows && same[copies]; copies++) atomicAdd(&mine.sum, sum);
       CountBin(&mine, bin, sum);
     }
   }
@@ -82,23 +114,23 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Bounds(const __grid_const
   if (threadIdx.x == 0 && mine.sum) atomicAdd(&numbers->sum, mine.sum);
 }
 
-/* The bin of each row by its length */
-static __global__ void __launch_bounds__(HRPB_THREADS) Lengths(int64_t nrows, const uint32_t *length, uint8_t *key, int32_t *row_of, HrpbInt *rowptr, Numbers *numbers)
+/* The bin of each row by its length. With `same`: only of rows that are no copies, which have the length of theirs */
+static __global__ void __launch_bounds__(HRPB_THREADS) Lengths(int64_t nrows, const uint8_t *same, const uint32_t *length, uint8_t *key, int32_t *row_of, HrpbInt *rowptr, Numbers *numbers)
 {
   __shared__ Numbers mine;
 
   if (threadIdx.x < sizeof(mine) / 4) ((uint32_t *)&mine)[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t row = (int64_t)blockIdx.x * HRPB_THREADS + threadIdx.x; row < nrows; row += (int64_t)gridDim.x * HRPB_THREADS) {
-    const uint32_t n   = length[row];
-    const int      bin = n ? Smallest(SPARSE_BINS - 1, n, [](int i) { return SparseBinBits(i); }) : SPARSE_BINS;
+    const uint32_t n   = same ? length[Original(same, row)] : (uint32_t)(rowptr[row + 1] - rowptr[row]);
+    const int      bin = n && !(same && same[row]) ? Smallest(SPARSE_BINS - 1, n, [](int i) { return SparseBinBits(i); }) : SPARSE_BINS;
 
     key[row]    = (uint8_t)bin;
     row_of[row] = (int32_t)row;
-    rowptr[row] = (HrpbInt)n;
+    if (same) rowptr[row] = (HrpbInt)n;
     CountBin(&mine, bin, n);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) rowptr[nrows] = 0;
+  if (same && blockIdx.x == 0 && threadIdx.x == 0) rowptr[nrows] = 0;
   __syncthreads();
   if (threadIdx.x <= SPARSE_BINS && mine.bin[threadIdx.x]) atomicAdd(&numbers->bin[threadIdx.x], mine.bin[threadIdx.x]);
   if (threadIdx.x == 0 && mine.sum) atomicAdd(&numbers->sum, mine.sum);
@@ -143,6 +175,17 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Columns(const __grid_cons
   SparseColumns<THREADS>(A, B, rows[r], lanes, [=](int32_t column) { (void)SparseInsert(keys, bits, column); });
   SparseSort<THREADS>(keys, bits);
   for (int64_t k = rowptr[rows[r]] + threadIdx.x % THREADS, first = rowptr[rows[r]]; k < rowptr[rows[r] + 1]; k += THREADS) colidx[k] = keys[k - first];
+}
+
+/* Copies of rows. A warp has a row */
+static __global__ void __launch_bounds__(HRPB_THREADS) CopyRows(int64_t nrows, const uint8_t *same, const HrpbInt *rowptr, HrpbInt *colidx)
+{
+  for (int64_t row = (int64_t)blockIdx.x * HRPB_WARPS + threadIdx.x / HRPB_LANES; row < nrows; row += (int64_t)gridDim.x * HRPB_WARPS) {
+    if (!same[row]) continue;
+    const int64_t from = rowptr[Original(same, row)], to = rowptr[row];
+
+    for (int64_t k = threadIdx.x % HRPB_LANES; k < rowptr[row + 1] - to; k += HRPB_LANES) colidx[to + k] = colidx[from + k];
+  }
 }
 
 /*
@@ -225,12 +268,10 @@ static HrpbError RunCount(const SparseMatrix *A, const SparseMatrix *B, const in
   return HRPB_SUCCESS;
 }
 
-static HrpbError RunColumns(const SparseMatrix *A, const SparseMatrix *B, const SparseProduct *p, int bin, HrpbStream stream)
+static HrpbError RunColumns(const SparseMatrix *A, const SparseMatrix *B, const SparseProduct *p, const int32_t *rows, int64_t n, int bin, HrpbStream stream)
 {
-  const int32_t *rows   = p->rows + p->begin[bin];
-  const int64_t  n      = p->begin[bin + 1] - p->begin[bin];
-  const int      bits   = SparseBinBits(bin);
-  const size_t   shared = TableBytes(bits, SparseBinIsWarps(bin));
+  const int    bits   = SparseBinBits(bin);
+  const size_t shared = TableBytes(bits, SparseBinIsWarps(bin));
 
   if (n == 0) return HRPB_SUCCESS;
   if (SparseBinIsWarps(bin)) {
@@ -248,7 +289,7 @@ namespace {
 /* What lives only while a pattern is made. One allocation, which `length` begins */
 struct Work {
   uint32_t *length;         /* [nrows] */
-  uint8_t  *key, *sorted;   /* [nrows] */
+  uint8_t  *key, *sorted, *same; /* [nrows] */
   int32_t  *row_of, *rows;  /* [nrows] */
   int32_t  *again[2];       /* [nrows] */
   Numbers  *numbers;
@@ -268,7 +309,7 @@ static HrpbError SortRows(const Work *w, int64_t nrows, int32_t *rows, int64_t b
   return HRPB_SUCCESS;
 }
 
-/* Lengths of all rows */
+/* Lengths of all rows that are no copies */
 static HrpbError CountAll(const SparseMatrix *A, const SparseMatrix *B, const Work *w, SparseProduct *p, HrpbStream stream)
 {
   const SpmmDevice *device;
@@ -277,7 +318,8 @@ static HrpbError CountAll(const SparseMatrix *A, const SparseMatrix *B, const Wo
 
   HrpbCall(SpmmGetDevice(&device));
   HrpbCallCuda(cudaMemsetAsync(w->numbers, 0, sizeof(Numbers), stream));
-  Bounds<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, *B, w->key, w->row_of, w->length, w->numbers);
+  Compare<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, w->same);
+  Bounds<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, *B, w->same, w->key, w->row_of, w->length, w->numbers);
   HrpbCallCuda(cudaGetLastError());
   HrpbCall(SortRows(w, A->nrows, w->rows, begin, &p->multiplications, stream));
   for (; level < LEVELS && SparseFits(device, TableBytes(levels[level].bits, levels[level].warps)); level++) {
@@ -300,21 +342,29 @@ static HrpbError CountAll(const SparseMatrix *A, const SparseMatrix *B, const Wo
 static HrpbError MakePattern(const SparseMatrix *A, const SparseMatrix *B, const Work *w, SparseProduct *p, HrpbStream stream)
 {
   const SpmmDevice *device;
+  int64_t           begin[SPARSE_BINS + 1], unused;
 
   HrpbCall(SpmmGetDevice(&device));
   HrpbCall(CountAll(A, B, w, p, stream));
   HrpbCallCuda(cudaMemsetAsync(w->numbers, 0, sizeof(Numbers), stream));
-  Lengths<<<HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(A->nrows, w->length, w->key, w->row_of, p->rowptr, w->numbers);
+  Lengths<<<HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(A->nrows, w->same, w->length, w->key, w->row_of, p->rowptr, w->numbers);
   HrpbCallCuda(cudaGetLastError());
-  HrpbCall(SortRows(w, A->nrows, p->rows, p->begin, &p->nnz, stream));
+  HrpbCall(SortRows(w, A->nrows, w->rows, begin, &p->nnz, stream));
   if (sizeof(HrpbInt) == 4 && p->nnz > INT32_MAX) return HRPB_ERR_OVERFLOW;
   HrpbCall(HrpbExclusiveSum(p->rowptr, A->nrows + 1, stream));
   HrpbCall(HrpbAllocate(&p->colidx, p->nnz, stream));
   for (int bin = 0; bin < SPARSE_BINS; bin++) {
-    if (bin < SPARSE_BINS - 1 && SparseFits(device, TableBytes(SparseBinBits(bin), SparseBinIsWarps(bin)))) HrpbCall(RunColumns(A, B, p, bin, stream));
-    else HrpbCall(RunLong(A, B, p->rows + p->begin[bin], p->begin[bin + 1] - p->begin[bin], p->lanes, NULL, p->rowptr, p->colidx, stream));
+    const int32_t *rows = w->rows + begin[bin];
+    const int64_t  n    = begin[bin + 1] - begin[bin];
+
+    if (bin < SPARSE_BINS - 1 && SparseFits(device, TableBytes(SparseBinBits(bin), SparseBinIsWarps(bin)))) HrpbCall(RunColumns(A, B, p, rows, n, bin, stream));
+    else HrpbCall(RunLong(A, B, rows, n, p->lanes, NULL, p->rowptr, p->colidx, stream));
   }
-  return HRPB_SUCCESS;
+  CopyRows<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(A->nrows, w->same, p->rowptr, p->colidx);
+  HrpbCallCuda(cudaMemsetAsync(w->numbers, 0, sizeof(Numbers), stream));
+  Lengths<<<HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(A->nrows, NULL, NULL, w->key, w->row_of, p->rowptr, w->numbers);
+  HrpbCallCuda(cudaGetLastError());
+  return SortRows(w, A->nrows, p->rows, p->begin, &unused, stream);
 }
 
 /* As many lanes for a row of B as it has entries, or up to twice that */
@@ -346,7 +396,7 @@ HrpbError SparseProductCreate(const SparseMatrix *A, const SparseMatrix *B, Hrpb
     if (cuda != cudaSuccess) err = HrpbDeviceError(cuda);
     if (!err) err = HrpbAllocate(&made.colidx, 0, stream);
   } else {
-    if (!err) err = HrpbAllocateTogether(stream, &w.length, A->nrows, &w.key, A->nrows, &w.sorted, A->nrows, &w.row_of, A->nrows, &w.rows, A->nrows, &w.again[0], A->nrows, &w.again[1], A->nrows, &w.numbers, (int64_t)1);
+    if (!err) err = HrpbAllocateTogether(stream, &w.length, A->nrows, &w.key, A->nrows, &w.sorted, A->nrows, &w.same, A->nrows, &w.row_of, A->nrows, &w.rows, A->nrows, &w.again[0], A->nrows, &w.again[1], A->nrows, &w.numbers, (int64_t)1);
     if (!err) err = MakePattern(A, B, &w, &made, stream);
     err = HrpbFree(w.length, err, stream);
   }
