@@ -16,6 +16,7 @@ make test-architectures  compile the kernels for other GPUs than the one here: A
 make test-emulated  run the kernels for a GPU on this machine's processor, where threads of a GPU take turns (5 minutes on two cores, 8 in single precision)
 make test-petsc   run PETSc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
 make test-slepc   run SLEPc's own tests of aijcusparse with our type in its place (minutes; for a GPU)
+make test-packaging  try the channels of packaging/ that take minutes; the first, petsc, builds a PETSc: 10 minutes on two cores
 make fuzz         try the reader and the host's kernels with RUNS=1000000 random inputs each, from SEED=1, under ASan and UBSan
 make bench        time products of many matrices with all variants beside aijcusparse (for a GPU); table, report and pictures in build/bench
 make bench-solve  time block solves with aijcusparse and aijtcu beside each other (for a GPU); table in build/bench
@@ -24,8 +25,12 @@ make bench-eigen  time LOBPCG with aijcusparse, and with aijtcu with and without
 make bench-parallel  time parallel products, LOBPCG and block cg on RANKS='1 2' processes, and print a model for up to 64; tables in build/bench
 make fit          fit the model of times of a device to its benchmark: writes kernels/model/MODEL.h from the tables CSV
 make bundle       pack what runs tests and benchmarks on another machine with the same CUDA as one tar.xz
+make dist         pack the tracked files as build/dist/petsc-aijtcu-VERSION.tar.gz; write the recipes for it, and a source distribution for PyPI, beside it
+make abi          say what of the public interface went or changed since the commit OLD, or between OLD and NEW
 make docs         write the manual pages as man pages and HTML to build/docs
-make install      install library, header, man pages and pkg-config file under PREFIX (/usr/local), in DESTDIR if that is set
+make install      install library, header, man pages, module file, and files for pkg-config and CMake, under PREFIX (/usr/local),
+                  in DESTDIR if that is set; and print the options that make a program use it
+make uninstall    delete what make install has put there
 make env          print the shell lines that make programs of PETSc use the type, with CUDA or without: eval "$$(make -s env)" sets
                   PETSC_DIR, PETSC_ARCH, SLEPC_DIR, and PETSC_OPTIONS, which keeps what it has
 make clean        delete build/ (not the PETSc that was built, which is in PETSCAIJTCU_CACHE)
@@ -41,7 +46,8 @@ DEBUG=1                            with PETSc's debug checks
 INDEX=32|64                        bits of PetscInt (32)
 CUDA_ARCH=90                       compute capability to build for, none to build without CUDA (that of the GPU here, else 90)
 PETSCAIJTCU_CACHE=folder           where PETSc and SLEPc are built (~/.cache/petsc-aijtcu)
-PREFIX=/usr/local DESTDIR=         make install: where to; DESTDIR is put before it, for packages
+PREFIX=/usr/local DESTDIR=         make install, make uninstall: where to; DESTDIR is put before it, for packages
+INSTALL=yes|no                     whether make as root installs missing system packages where it builds PETSc (yes)
 NP=1                               make example: number of processes
 EXAMPLE_ARGS='-eps_nev 4 ...'      make example: further options of examples/vibration
 MODEL=h100 CSV='one.csv ...'      make fit: name of the model, and tables of make bench; see examples/bench/fit --help
@@ -49,11 +55,13 @@ BENCH_ARGS='-families rmat ...'    make bench, make bench-solve, make bench-prog
                                    examples/programs/programs, see their help
 RANKS='1 2' MODEL_ARGS=...         make bench-parallel: numbers of processes; options of examples/parallel/model, see its --help
 TESTS='*vibration*'                make test: only the tests whose names match this shell pattern; one that matches none is an error
+PARTS='petsc pip deb container'    make test-packaging: which (petsc pip deb)
+OLD=commit NEW=commit              make abi: two commits, or copies of petscaijtcu.h (NEW: the one here)
 RUNS=1000000 SEED=1                make fuzz: number of inputs, and which
 V=1                                show whole command lines
 endef
 
-.PHONY: all programs example bench bench-solve bench-eigen bench-programs bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc fit bundle docs install env clean clean-cache help FORCE
+.PHONY: all programs example bench bench-solve bench-eigen bench-programs bench-parallel test fuzz test-headers test-matrix test-architectures test-emulated test-petsc test-slepc test-packaging fit bundle dist abi docs install uninstall env clean clean-cache help FORCE
 help:
 	@: $(info $(HELP))
 clean:
@@ -73,7 +81,7 @@ endif
 
 # What the user asked for about PETSc. It is kept here, because config.mk sets the same names to what was found
 ASKED := PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' PETSC_VERSION='$(PETSC_VERSION)' SCALAR='$(SCALAR)' DEBUG='$(DEBUG)' INDEX='$(INDEX)' \
-         CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)'
+         CUDA_ARCH='$(CUDA_ARCH)' PETSCAIJTCU_CACHE='$(PETSCAIJTCU_CACHE)' INSTALL='$(INSTALL)' PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)'
 SETUP := $(ASKED) src/config/setup
 NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
@@ -85,7 +93,10 @@ $(BUILD)/config.mk: FORCE
 include $(BUILD)/config.mk
 include $(PETSC_VARIABLES)
 
+VERSION     := $(shell sed -n 's/^\#define PETSCAIJTCU_VERSION_[A-Z]* *//p' include/petscaijtcu.h | paste -sd.)
 LIBRARY     := $(BUILD)/lib/libpetscaijtcu.so
+# Programs look for it under this name, with the version up to which the interface stays
+SONAME      := libpetscaijtcu.so.$(basename $(VERSION))
 # What it loads where a process has SLEPc
 LIBEIGEN    := $(if $(SLEPC_LIB),$(BUILD)/lib/libpetscaijtcueps.so)
 LIBRARIES   := $(LIBRARY) $(LIBEIGEN)
@@ -148,8 +159,9 @@ COMPILE_EMULATED = $(CXX) -c -x c++ -std=c++20 -O1 -fno-pie -ffp-contract=off -w
 COMPILE_SANITIZED = $(CC) -c $(PCC_FLAGS) $(WARNINGS) $(SANITIZE) $(INCLUDE) $(EXAMPLE_INCLUDE) $(HRPB_FLAGS) $(CCPPFLAGS)
 LINK             = $(CLINKER) -Wl,--as-needed
 LINK_SANITIZED   = $(CC) $(SANITIZE) -Wl,--as-needed
-LIBRARY_FLAGS    = -Wl,--no-undefined -Wl,-z,lazy -Wl,-soname,$(@F)
+LIBRARY_FLAGS    = -Wl,--no-undefined -Wl,-z,lazy -Wl,-soname,$(or $(soname),$(@F)) $(if $(RPATH),'-Wl$(comma)-rpath$(comma)$(RPATH)')
 BESIDE           = -Wl,-rpath,'$$ORIGIN'
+comma           := ,
 
 # Objects are made anew when the command that makes them is another one, such as with another PETSc. The library and the
 # kernels need no SLEPc, so another SLEPC_DIR leaves them as they are. A tree may move
@@ -168,8 +180,10 @@ $(COMMANDS): FORCE
 
 all: $(LIBRARIES)
 
+$(LIBRARY): private soname = $(SONAME)
 $(LIBRARY): $(call object,$(LIB_SRC))
 	@mkdir -p $(@D)
+	@ln -sf $(@F) $(@D)/$(SONAME)
 	$(call short,LINK) $(call whole,$(LINK) -shared $(LIBRARY_FLAGS) -o $(new) $^ $(PETSC_LIB))
 
 $(LIBEIGEN): $(call object,$(EIGEN_SRC)) $(LIBRARY)
@@ -286,11 +300,13 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
   TEST_OBJECTS='$(LIBEXAMPLES) $(LIBHRPB) $(LIBRARY)' TEST_LIBS='$(EXAMPLE_LIBS)' \
   DROPIN_CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS) $(SLEPC_INCLUDE)' DROPIN_LIBS='$(SLEPC_LIB) $(PETSC_LIB)'
 
+# DESTDIR, PREFIX
+install_into = $(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(1)' PREFIX='$(2)' >>'$(BUILD)/install/said' 2>&1 || { cat '$(BUILD)/install/said' >&2; exit 1; }
 test: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
-	@rm -rf '$(BUILD)/install'
-	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/prefix'
-	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(BUILD)/install/destdir' PREFIX=/usr
-	@$(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR= PREFIX='$(BUILD)/install/a prefix'
+	@rm -rf '$(BUILD)/install' && mkdir '$(BUILD)/install'
+	@$(call install_into,,$(BUILD)/install/prefix)
+	@$(call install_into,$(BUILD)/install/destdir,/usr)
+	@$(call install_into,,$(BUILD)/install/a prefix)
 	@$(TEST_ENV) test/run
 
 RUNS ?= 1000000
@@ -315,8 +331,17 @@ test-emulated: $(EMULATED_TESTS)
 test-petsc test-slepc: test-%: $(LIBRARIES)
 	@$(TEST_ENV) CUDA='$(CUDA)' MPIEXEC='$(MPIEXEC)' test/petsc $*
 
+test-packaging: $(LIBRARIES)
+	@$(TEST_ENV) test/dropin build '$(BUILD)/dropin' && $(TEST_ENV) packaging/check $(PARTS)
+
 bundle: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(PROGRAMS) $(DEVICE_TESTS) $(TUTORIALS)
 	@$(TEST_ENV) COMMIT='$(COMMIT)' src/config/bundle $(CURDIR)/build/bundle/petsc-aijtcu-$(NAME).tar.xz $(PROGRAMS)
+
+dist:
+	@file=build/dist/petsc-aijtcu-$(VERSION).tar.gz; packaging/dist source $$file && packaging/dist recipes $$file build/dist && packaging/dist pypi build/dist/pypi && ls build/dist/*
+
+abi:
+	@$(if $(OLD),,echo "make abi needs OLD=commit" >&2; exit 1;) CC='$(CC) $(PCC_FLAGS) $(CCPPFLAGS)' packaging/abi $(OLD) $(NEW)
 
 DOCS_SRC := include/petscaijtcu.h $(wildcard src/*/*.c)
 docs: build/docs/html/index.html
@@ -324,15 +349,12 @@ build/docs/html/index.html: $(DOCS_SRC) src/config/docs src/config/manualpages.p
 	@src/config/docs build/docs $(PETSC_DIR)/include $(DOCS_SRC)
 
 PREFIX  ?= /usr/local
-VERSION := $(shell sed -n 's/^\#define PETSCAIJTCU_VERSION_[A-Z]* *//p' include/petscaijtcu.h | paste -sd.)
+INSTALLED = LIBRARY='$(LIBRARY)' LIBEIGEN='$(LIBEIGEN)' SONAME='$(SONAME)' VERSION='$(VERSION)' PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' PETSC_DIR='$(PETSC_DIR)' \
+  PETSC_ARCH='$(PETSC_ARCH)' PETSC_RANGE='$(PETSC_VERSION_RANGE)' MANPAGES="$$(echo build/docs/man/man3/*.3)" packaging/install/install
 install: $(LIBRARIES) docs
-	@case '$(PREFIX)' in /*|'') ;; *) echo "PREFIX='$(PREFIX)' must be an absolute path" >&2; exit 1;; esac
-	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig' '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/share/man/man3'
-	install -m 755 $(LIBRARIES) '$(DESTDIR)$(PREFIX)/lib/'
-	install -m 644 include/petscaijtcu.h '$(DESTDIR)$(PREFIX)/include/'
-	install -m 644 build/docs/man/man3/*.3 '$(DESTDIR)$(PREFIX)/share/man/man3/'
-	sed -e 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#; s#@PETSC@#$(PETSC_VERSION_RANGE)#' src/config/petscaijtcu.pc.in >'$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
-	chmod 644 '$(DESTDIR)$(PREFIX)/lib/pkgconfig/petscaijtcu.pc'
+	@$(INSTALLED) install
+uninstall: docs
+	@$(INSTALLED) uninstall
 
 env: $(LIBRARIES)
 	@PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' SLEPC_DIR='$(SLEPC_DIR)' src/config/env $(LIBRARY)

@@ -34,6 +34,8 @@
                                                  made in pieces. No prefix
 .  -mat_aijtcu_attach                          - matrices that are set to `MATAIJCUSPARSE` multiply dense blocks as a
                                                  `MATAIJTCU` does; see the notes. No prefix
+.  -mat_aijtcu_for types                       - matrices whose type would be one of these, aij or aijcusparse, become
+                                                 a `MATAIJTCU`; see the notes. No prefix
 .  -mat_aijtcu_block_solvers (auto|always|off) - whether `KSPMatSolve()` with a KSP of type cg, bcg, chebyshev,
                                                  richardson, gmres, fgmres or bcgs solves with whole blocks; see the
                                                  notes. No prefix
@@ -59,6 +61,11 @@
    With `-mat_aijtcu_attach` a matrix whose type is set to `MATAIJCUSPARSE` multiplies dense blocks in the same way,
    also where a program names that type in its code. It keeps its type and its name; all functions for a `MATAIJTCU` and
    the options above apply to it. A matrix that `MatConvert()` makes of a `MATAIJ` is not among them.
+
+   With `-mat_aijtcu_for aij,aijcusparse` matrices whose type would be `MATAIJ` or `MATAIJCUSPARSE` become a
+   `MATAIJTCU`: those that `MatSetType()` sets to these names, and those that `MatSetFromOptions()` makes a `MATAIJ`
+   because nobody gave a type. Matrices of any other type stay what they are, which `-mat_type aijtcu` does not let
+   them. Those that are set to `MATSEQAIJ` or `MATMPIAIJ`, as by `MatCreateAIJ()`, stay, too.
 
    `KSPMatSolve()` with a `MATAIJTCU` on a device as operator works on the whole block of right-hand sides for the types
    `KSPCG`, `KSPCHEBYSHEV`, `KSPRICHARDSON`, `KSPGMRES`, `KSPFGMRES` and `KSPBCGS`, with PETSc 3.26 and real scalars.

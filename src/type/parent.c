@@ -1,10 +1,14 @@
 /*
-   The parent types of MATAIJTCU: how their matrices are made. Also -mat_aijtcu_attach, which hangs a plan on every
-   matrix of a parent type on a device.
+   The parent types of MATAIJTCU: how their matrices are made. Also two options that reach matrices whose program asks
+   for a parent type.
 
-   A matrix with an attached plan keeps its type and its name, so code that looks at them behaves as before. Its dense
-   products are caught like those of a block of a parallel aijtcu. Matrices that PETSc converts from MATAIJ do not come
-   by here.
+   -mat_aijtcu_attach hangs a plan on every matrix of a parent type on a device. Such a matrix keeps its type and its
+   name, so code that looks at them behaves as before. Its dense products are caught like those of a block of a parallel
+   aijtcu. Matrices that PETSc converts from MATAIJ do not come by here.
+
+   -mat_aijtcu_for gives the names MATAIJ and MATAIJCUSPARSE, which stand for a sequential and a parallel type, our
+   types to stand for. The types themselves stay as they are. So PETSc's own matrices, which name MATSEQAIJ or MATMPIAIJ
+   (blocks of a parallel matrix, factors), do too.
 */
 #include "typeimpl.h"
 
@@ -67,5 +71,49 @@ PetscErrorCode AIJTCUParentsSetUp(PetscBool attach)
     PetscCall(MatRegister(MATSEQAIJCUSPARSE, MatCreate_SeqAIJCUSPARSE_AIJTCU));
     PetscCall(MatRegister(MATMPIAIJCUSPARSE, MatCreate_MPIAIJCUSPARSE_AIJTCU));
   } else PetscCall(PetscInfo(NULL, "-mat_aijtcu_attach does nothing: this PETSc has no %s (it is configured without CUDA)\n", MATAIJCUSPARSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A root name stands for what the first entry of PETSc's list says. MatRegisterRootName() appends to that list */
+static PetscErrorCode AIJTCURootNameFirst(const char name[])
+{
+  MatRootName first;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&first));
+  first->next     = MatRootNameList;
+  MatRootNameList = first; /* PETSc frees the list when it ends, also after an error in the next lines */
+  PetscCall(PetscStrallocpy(MATSEQAIJTCU, &first->sname));
+  PetscCall(PetscStrallocpy(MATMPIAIJTCU, &first->mname));
+  PetscCall(PetscStrallocpy(name, &first->rname));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What -mat_aijtcu_for says: let matrices whose type would be one of this list be ours */
+PetscErrorCode AIJTCUParentsReplace(const char list[])
+{
+  const char *const known[]                                  = {MATAIJ, MATAIJCUSPARSE};
+  PetscBool         named[PETSC_STATIC_ARRAY_LENGTH(known)] = {PETSC_FALSE};
+  PetscBool         right;
+  char            **words;
+  int               n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(list, "none", &right));
+  if (right) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrToArray(list, ',', &n, &words));
+  right = (PetscBool)(n > 0);
+  for (int i = 0; i < n && right; i++) {
+    right = PETSC_FALSE;
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(known) && !right; k++) {
+      PetscCall(PetscStrcmp(words[i], known[k], &right));
+      if (right) named[k] = PETSC_TRUE;
+    }
+  }
+  PetscCall(PetscStrToArrayDestroy(n, words));
+  PetscCheck(right, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-mat_aijtcu_for must be aij, aijcusparse, aij,aijcusparse or none, not '%s'", list);
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(known); k++) {
+    if (named[k]) PetscCall(AIJTCURootNameFirst(known[k]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

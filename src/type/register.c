@@ -68,12 +68,13 @@ static PetscErrorCode AIJTCUGlobalSwitch(PetscOptionItems PetscOptionsObject, co
 }
 
 /* Options that belong to no matrix. They are read once, in one block, because PETSc prints a block's title once */
-static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_choice)
+static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, char replaced[], size_t len, PetscBool *view_choice)
 {
 #if AIJTCU_HAVE_DEVICE
   const char *const workspace = "MiB of device memory for copies of dense matrices (0 or more; 0: a quarter of the device's)";
   PetscReal         max       = AIJTCUWorkspaceMax;
 #endif
+  const char *const replace   = "Matrices whose type would be one of these, aij or aijcusparse, are of type MATAIJTCU";
   const char *const solvers[] = {"auto", "always", "off"}; /* AIJTCUBlockSolversMode */
   PetscInt          block     = 0;
 
@@ -82,6 +83,9 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "AIJTCU options of the whole program", "Mat");
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_attach",
     "Products of matrices that are set to MATAIJCUSPARSE are made as those of MATAIJTCU", attach));
+  PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_for", replace));
+  PetscCall(PetscStrncpy(replaced, "none", len));
+  PetscCall(PetscOptionsString("-mat_aijtcu_for", replace, "MATAIJTCU", replaced, replaced, len, NULL));
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
     "At the end, print which path the products took and how often", view_choice));
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_block_solvers", "auto, always or off"));
@@ -108,6 +112,8 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, PetscBool *view_cho
 + -mat_aijtcu_workspace_max MiB               - device memory for copies of dense matrices, see `MATAIJTCU`
 . -mat_aijtcu_attach                          - products of matrices of type `MATAIJCUSPARSE` with dense matrices are
                                                 ours, too
+. -mat_aijtcu_for types                       - matrices whose type would be one of these, aij or aijcusparse, are of
+                                                type `MATAIJTCU`
 . -mat_aijtcu_block_solvers (auto|always|off) - whether `KSPMatSolve()` with a `MATAIJTCU` solves with whole blocks
 - -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often
 
@@ -143,6 +149,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   };
   PetscErrorCode (*create)(Mat) = NULL;
   PetscBool attach, view_choice;
+  char      replaced[64];
 
   PetscFunctionBegin;
   PetscCall(AIJTCUCheckPetsc());
@@ -154,7 +161,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   PetscCall(MatRegisterRootName(MATAIJTCU, MATSEQAIJTCU, MATMPIAIJTCU));
   PetscCall(MatRegisterRootName("seqaijtcu", MATSEQAIJTCU, MATSEQAIJTCU));
   PetscCall(MatRegisterRootName("mpiaijtcu", MATMPIAIJTCU, MATMPIAIJTCU));
-  PetscCall(AIJTCUGlobalOptions(&attach, &view_choice));
+  PetscCall(AIJTCUGlobalOptions(&attach, replaced, sizeof(replaced), &view_choice));
   AIJTCUSetClass(&AIJTCUWrappers);
   PetscCall(AIJTCUParentsSetUp(attach));
   PetscCall(AIJTCURegisterFactors());
@@ -167,6 +174,7 @@ PetscErrorCode PetscDLLibraryRegister_petscaijtcu(void)
   }
   PetscCall(AIJTCUViewChoiceSetUp(view_choice));
   PetscCall(MatRegister(MATMPIAIJTCU, MatCreate_MPIAIJTCU));
+  PetscCall(AIJTCUParentsReplace(replaced));
   /* This comes last and tells a further call that all is done. After an error that call begins again */
   PetscCall(MatRegister(MATSEQAIJTCU, MatCreate_SeqAIJTCU));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -19,6 +19,7 @@ PETSC_INTERN PetscErrorCode MatCreate_MPIAIJTCU(Mat);
 
 /* parent.c: the parent types */
 PETSC_INTERN PetscErrorCode AIJTCUParentsSetUp(PetscBool);
+PETSC_INTERN PetscErrorCode AIJTCUParentsReplace(const char[]);
 PETSC_INTERN PetscErrorCode AIJTCUParentCreate(Mat, AIJTCUKind, PetscBool);
 
 /* wrap.c: what stands in for the parent's functions */

@@ -1,0 +1,121 @@
+"""The flexibility matrix of a bracket: how far each of 441 points goes down under a unit load at each other.
+
+scikit-fem makes the mesh and the matrix, petsc4py solves for all loads at once by KSPMatSolve(). It does so with each
+type of -types, and once load by load. The results must agree, and satisfy Maxwell's and Betti's law of reciprocity.
+
+    python3 flexibility.py -dll_append /path/to/libpetscaijtcu.so
+    python3 flexibility.py -dll_append ... -refine 3 -types aijcusparse,aijtcu -picture flexibility.png
+    python3 flexibility.py -dll_append ... -loads 40 -ksp_type bcg    another solver, the first 40 loads only"""
+import sys
+import time
+import petsc4py
+
+petsc4py.init(sys.argv)
+import numpy as np
+from petsc4py import PETSc
+from bracket import GRID, Bracket, machine, matrix, on_device, write_table
+
+options = PETSc.Options()
+refine, count = options.getInt('refine', 1), options.getInt('loads', GRID**2)
+types = options.getString('types', 'aij,aijtcu').split(',')
+
+
+def solver(A):
+    ksp = PETSc.KSP().create(PETSc.COMM_SELF)
+    ksp.setOperators(A)
+    ksp.setType('cg')
+    ksp.getPC().setType('jacobi')
+    ksp.setTolerances(rtol=1e-8)
+    ksp.setFromOptions()
+    ksp.setUp()
+    return ksp
+
+
+def loads(A, points):
+    """A column for each point, with a force of -1 N there; on the device if A is."""
+    B = PETSc.Mat().createDense((A.getSize()[0], len(points)), comm=PETSc.COMM_SELF)
+    B.setUp()
+    for column, row in enumerate(points):
+        B[row, column] = -1
+    B.assemble()
+    return B.convert('densecuda') if on_device(A) else B
+
+
+def all_at_once(ksp, points):
+    B = loads(ksp.getOperators()[0], points)
+    X = B.duplicate()
+    start = time.perf_counter()
+    ksp.matSolve(B, X)
+    X.norm()  # wait for the device
+    return X, time.perf_counter() - start
+
+
+def one_by_one(ksp, points):
+    x, b = ksp.getOperators()[0].createVecs()
+    X = PETSc.Mat().createDense((x.getSize(), len(points)), comm=PETSc.COMM_SELF)
+    X.setUp()
+    columns, seconds = X.getDenseArray(), 0
+    for column, row in enumerate(points):
+        b.set(0)
+        b[row] = -1
+        b.assemble()
+        start = time.perf_counter()
+        ksp.solve(b, x)
+        x.norm()
+        seconds += time.perf_counter() - start
+        columns[:, column] = x.getArray()
+    return X, seconds
+
+
+body = Bracket(refine)
+points = body.loaded[:count]
+n = body.stiffness.shape[0]
+print('%d unknowns, %d nonzeros, %d loads' % (n, body.stiffness.nnz, len(points)))
+rows, first = [], None
+for kind, solve in [(types[0], one_by_one)] + [(kind, all_at_once) for kind in types]:
+    A = matrix(body.stiffness, kind)
+    solve(solver(A), points[:2])  # what the first use of a GPU takes is no part of it
+    A = matrix(body.stiffness, kind)
+    start = time.perf_counter()
+    ksp = solver(A)
+    setup = time.perf_counter() - start
+    X, seconds = solve(ksp, points)
+    B = loads(A, points)
+    R = A.matMult(X if X.getType() == B.getType() else X.convert(B.getType()))
+    R.axpy(-1, B)
+    U = X.getDenseArray(readonly=True)
+    flexibility = -U[points]  # downwards, m/N
+    asymmetry = abs(flexibility - flexibility.T).max() / abs(flexibility).max()
+    lowest = np.linalg.eigvalsh((flexibility + flexibility.T) / 2)[0]
+    first = flexibility if first is None else first
+    difference = abs(flexibility - first).max() / abs(first).max()
+    residual = R.norm() / B.norm()
+    assert residual < 1e-7 and asymmetry < 1e-6 and difference < 1e-6 and lowest > 0, (residual, asymmetry, difference, lowest)
+    way = 'one by one' if solve is one_by_one else 'all at once'
+    print('%-20s %-11s  set-up %.3f s, solve %8.3f s, residual %.0e, asymmetry %.0e, difference %.0e' % (A.getType(), way, setup, seconds, residual, asymmetry, difference))
+    rows.append({'program': 'flexibility', 'rows': n, 'nonzeros': body.stiffness.nnz, 'columns': len(points), 'solver': ksp.getType() + '-' + ksp.getPC().getType(),
+                 'type': A.getType(), 'way': way, 'setup_s': '%.4e' % setup, 'solve_s': '%.4e' % seconds, 'speedup': '%.4f' % (float(rows[0]['solve_s']) / seconds if rows else 1),
+                 'residual': '%.1e' % residual, 'difference': '%.1e' % difference, **machine()})
+print('a load of 1 kN at the corner moves it by %.4f mm, and the middle by %.4f mm' % (1e6 * flexibility[len(points) - 1, -1], 1e6 * flexibility[len(points) // 2, -1]))
+write_table(options.getString('csv', ''), rows)
+
+if options.hasName('picture'):
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    figure = pyplot.figure(figsize=(13, 4))
+    body.draw(figure.add_subplot(131, projection='3d'), U[:, -1], 'a load at the corner')
+    if len(points) == GRID**2:
+        axes = figure.add_subplot(132)
+        image = axes.imshow(1e6 * np.diag(flexibility).reshape(GRID, GRID), origin='lower', extent=(0, 100, 20, 120))
+        axes.set(title='mm that a point yields to 1 kN', xlabel='y (mm)', ylabel='x (mm)')
+        figure.colorbar(image)
+    axes = figure.add_subplot(133)
+    bars = axes.barh([row['type'] + ',\n' + row['way'] for row in rows], [float(row['solve_s']) for row in rows], color=['0.6'] * (len(rows) - 1) + ['tab:green'])
+    axes.bar_label(bars, fmt=' %.3g s')
+    axes.set(title='%d loads, %d unknowns' % (len(points), n), xlabel='s (%s)' % rows[0]['machine'])
+    axes.margins(x=0.2)
+    figure.tight_layout()
+    figure.savefig(options.getString('picture'), dpi=90)
