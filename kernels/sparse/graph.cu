@@ -1,6 +1,6 @@
 /*
-   The graph of a matrix whose rows come in blocks: an entry for each block, the sum of its entries' magnitudes in the order
-   of rows; and a matrix plus its transpose.
+   The graph of a matrix whose rows come in blocks: an entry for each block, the sum of its entries' magnitudes in the
+   order of rows; and a matrix plus its transpose.
 */
 #include <string.h>
 

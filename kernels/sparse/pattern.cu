@@ -1,12 +1,12 @@
 /*
    The pattern of a product: lengths of rows, then their columns.
 
-   Columns of a row are put into a hash table. A row is tried with a table that would do if each column came four times,
-   and goes on to the next larger one if it does not. Where no table is large enough, each column has a bit in global
-   memory.
+   Columns of a row are put into a hash table. A row is tried with a table that would do if each column came four
+   times, and goes on to the next larger one if it does not. Where no table is large enough, each column has a bit in
+   global memory.
 
-   Rows of A that have the columns of the row before them, as those of several unknowns at a node of a mesh have, have the
-   same row of the product: it is made once, and copied.
+   Rows of A that have the columns of the row before them, as those of several unknowns at a node of a mesh have, have
+   the same row of the product: it is made once, and copied.
 */
 #include <string.h>
 

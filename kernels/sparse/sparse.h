@@ -70,8 +70,8 @@ typedef struct {
 } SparsePlan;
 
 /*
-   operand has two matrices, or three for A B C. values says whether memory for values in between is allocated, without
-   which there is only the pattern. Waits for the device; plan is zeroed on any error
+   operand has two matrices, or three for A B C. values says whether memory for values in between is allocated,
+   without which there is only the pattern. Waits for the device; plan is zeroed on any error
 */
 HrpbError SparsePlanCreate(SparseOp op, const SparseMatrix operand[], bool values, HrpbStream stream, SparsePlan *plan);
 /* Operands have the patterns of before. Does not wait, and allocates nothing */
@@ -92,9 +92,9 @@ enum {
 };
 
 /*
-   An entry for each block of size x size entries of A: the sum of their magnitudes, row by row; or of those in n rows and
-   columns of each block, if n is not 0. HRPB_ERR_UNSUPPORTED: not all blocks are whole. Waits for the device if size > 1;
-   g is zeroed on any error
+   An entry for each block of size x size entries of A: the sum of their magnitudes, row by row; or of those in n rows
+   and columns of each block, if n is not 0. HRPB_ERR_UNSUPPORTED: not all blocks are whole. Waits for the device if
+   size > 1; g is zeroed on any error
 */
 HrpbError SparseGraphCreate(const SparseMatrix *A, int32_t size, int32_t n, const int32_t at[], HrpbStream stream, SparseGraph *g);
 /* g + g^T, with an entry wherever one of them has one. Waits for the device; g stays on any error */

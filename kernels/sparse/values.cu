@@ -2,9 +2,9 @@
    The values of a product whose pattern is known.
 
    A group of threads has a row of the result, with a table of its columns and their sums. It takes the entries of the
-   row of A in their order, as many at a time as there are threads for the rows of B. Threads load, multiply and search
-   at the same time, and add by turns, so each sum has the same order of terms every time. No two threads of a turn
-   meet in one place, for they have entries of one row.
+   row of A in their order, as many at a time as there are threads for the rows of B. Threads load, multiply and
+   search at the same time, and add by turns, so each sum has the same order of terms every time. No two threads of a
+   turn meet in one place, for they have entries of one row.
 */
 #include "../common/launch.cuh"
 #include "product.cuh"

@@ -1,5 +1,6 @@
 /*
-   Between PETSc's arrays and the kernels of sparse matrices: operands on the device, and patterns of results on the host.
+   Between PETSc's arrays and the kernels of sparse matrices: operands on the device, and patterns of results on the
+   host.
 */
 #include "sparseimpl.h"
 

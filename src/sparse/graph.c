@@ -2,8 +2,8 @@
    The graph of a matrix, MatCreateGraph(), which multigrid coarsens: norms of blocks, symmetrized and scaled, on the
    device.
 
-   It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. The graph is a matrix of
-   the host, because coarsening reads its arrays there.
+   It is what PETSc makes on the host, to the bit, unless blocks have holes: then PETSc makes it. The graph is a
+   matrix of the host, because coarsening reads its arrays there.
 */
 #include "sparseimpl.h"
 

@@ -131,8 +131,8 @@ static PetscErrorCode AIJTCUSparseInherit(Mat C, const Mat operand[3])
 }
 
 /*
-   Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet, unless
-   it is to have no values
+   Let C be a matrix with the pattern of the plan. As after the parent's symbolic phase it is not assembled yet,
+   unless it is to have no values
 */
 static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const SparseProduct *p)
 {

@@ -2,19 +2,20 @@
    The pattern of a MATSEQAIJCUSPARSE comes to the device with values that nobody has set
 
      MatSeqAIJCUSPARSECopyToGPU() copies the values of the host with the pattern, also where offloadmask says
-     PETSC_OFFLOAD_UNALLOCATED: there are none yet. Whoever is about to write them on the device waits for a copy of pages
-     that were never touched, which takes longer than that of the pattern.
+     PETSC_OFFLOAD_UNALLOCATED: there are none yet. Whoever is about to write them on the device waits for a copy of
+     pages that were never touched, which takes longer than that of the pattern.
 
        MatSeqAIJSetPreallocation(A, 0, nnz); MatSeqAIJSetColumnIndices(A, j); ...
        MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j);  // copies values, too
        MatSeqAIJCUSPARSEGetArrayWrite(A, &v);
 
-     What would help: the pattern alone for PETSC_OFFLOAD_UNALLOCATED, as it is copied where there is no array of values.
+     What would help: the pattern alone for PETSC_OFFLOAD_UNALLOCATED, as it is copied where there is no array of
+     values.
 
    Needed: 3.24 to 3.26. Gone when: nothing says it; read MatSeqAIJCUSPARSECopyToGPU(). Ours: spgemm.c, with a GPU.
 
-   Here the matrix has no array of values while f runs. Where the array hangs is not known outside of PETSc: it is looked for
-   among the first members of the matrix's data, and nothing is done unless it is found there once
+   Here the matrix has no array of values while f runs. Where the array hangs is not known outside of PETSc: it is
+   looked for among the first members of the matrix's data, and nothing is done unless it is found there once
 */
 #include "upstream.h"
 

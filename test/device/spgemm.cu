@@ -1,6 +1,6 @@
 /*
-   Products of sparse matrices on the device, against a computation on the host: patterns entry by entry, values in long
-   double. No PETSc.
+   Products of sparse matrices on the device, against a computation on the host: patterns entry by entry, values in
+   long double. No PETSc.
 
      spgemm [-small]
      spgemm -time        times of products of the sizes of a multigrid's set-up, beside cuSPARSE
