@@ -162,7 +162,8 @@ static void AIJTCUInvertFactor(AIJTCUBCG *b)
 /*
    G = Zeta^T Zeta by Cholesky with pivots, and F, with which F^T G F is 1 up to the rank. The columns of G are scaled
    for the choice of the pivots, because residuals have norms of all sizes. G is overwritten. Returns false if G has a
-   negative number on its diagonal, which a positive definite M does not give.
+   negative number on its diagonal, which a positive definite M does not give. One that is small beside what Q had, one,
+   is rounding: that column is left out. With a singular A, M Qn is without the null space, and such numbers are common.
 */
 static PetscBool AIJTCUFactor(AIJTCUBCG *b)
 {
@@ -175,8 +176,8 @@ static PetscBool AIJTCUFactor(AIJTCUBCG *b)
   (void)PetscArrayzero(zeta, N * N);
   b->rank = 0;
   for (PetscInt j = 0; j < N; j++) {
-    if (PetscRealPart(G[j * N + j]) < 0) return PETSC_FALSE;
-    first[j] = G[j * N + j];
+    if (PetscRealPart(G[j * N + j]) < -PETSC_SQRT_MACHINE_EPSILON) return PETSC_FALSE;
+    first[j] = PetscMax(PetscRealPart(G[j * N + j]), 0);
     done[j]  = PETSC_FALSE;
   }
   while ((p = AIJTCUPivot(b, first, done)) >= 0) {
@@ -191,7 +192,7 @@ static PetscBool AIJTCUFactor(AIJTCUBCG *b)
     }
     b->order[b->rank++] = p;
   }
-  for (PetscInt j = 0; j < N; j++) b->dropped[j] = done[j] ? 0 : PetscSqrtReal(PetscMax(PetscRealPart(G[j * N + j]), 0));
+  for (PetscInt j = 0; j < N; j++) b->dropped[j] = done[j] ? 0 : PetscSqrtReal(PetscAbsReal(PetscRealPart(G[j * N + j])));
   AIJTCUInvertFactor(b);
   return PETSC_TRUE;
 }
@@ -283,6 +284,25 @@ static PetscErrorCode AIJTCUStopNaNs(KSP ksp, AIJTCUBlockKSP *s, PetscInt its, P
     c->rnorm[j] = PetscSqrtReal(PetscRealPart(norms[own]));
     PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
     *again = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   Columns of the residual that the iteration begins with are not mixed yet. One that M makes negative ends alone, as in
+   cg. One that has ended takes no part: it may be rounding, of either sign
+*/
+static PetscErrorCode AIJTCULeaveOut(KSP ksp, AIJTCUBlockKSP *s, PetscInt its)
+{
+  AIJTCUBCG     *b = (AIJTCUBCG *)s->data;
+  AIJTCUColumns *c = &s->columns;
+  const PetscInt N = b->N;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < N; j++) {
+    if (!c->reason[j] && PetscRealPart(b->G[j * N + j]) < 0) PetscCall(AIJTCUColumnStop(ksp, s, j, its, KSP_DIVERGED_INDEFINITE_PC));
+    if (!c->reason[j]) continue;
+    for (PetscInt i = 0; i < N; i++) b->G[j * N + i] = b->G[i * N + j] = 0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -463,6 +483,7 @@ static PetscErrorCode AIJTCUCycleBCG(KSP ksp, AIJTCUBlockKSP *s, PetscInt *its, 
     else PetscCall(AIJTCUNormsBCG(ksp, s));
     PetscCall(AIJTCUTestBCG(ksp, s, *its, b->known, &again));
     if (again) break;
+    if (first) PetscCall(AIJTCULeaveOut(ksp, s, *its));
     if (first) PetscCall(AIJTCUNormalize(ksp, s, *its));
     if (*its >= ksp->max_it) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_DIVERGED_ITS));
     if (!b->rank) PetscCall(AIJTCUColumnsStop(ksp, s, *its, KSP_CONVERGED_ATOL));

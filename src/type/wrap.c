@@ -87,6 +87,22 @@ static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parent asks whether the operation is its own. MatFDColoringUseDM() puts another one there */
+static PetscErrorCode MatFDColoringApply_AIJTCU(Mat A, MatFDColoring coloring, Vec x, void *ctx)
+{
+  AIJTCUPlan    *plan;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(A, &plan));
+  PetscCall(AIJTCUUnbindColoring(coloring, x));
+  A->ops->fdcoloringapply = plan->id.parent.fdcoloringapply;
+  ierr                    = (*A->ops->fdcoloringapply)(A, coloring, x, ctx);
+  A->ops->fdcoloringapply = MatFDColoringApply_AIJTCU;
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The parent reads values into the array on the host */
 static PetscErrorCode MatLoad_AIJTCU(Mat A, PetscViewer viewer)
 {
@@ -448,6 +464,7 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(getcolumnreductions, MatGetColumnReductions_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(getmultiprocblock, MatGetMultiProcBlock_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(ishermitian, MatIsHermitian_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(fdcoloringapply, MatFDColoringApply_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(load, MatLoad_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(diagonalscale, MatDiagonalScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(eliminatezeros, MatEliminateZeros_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),

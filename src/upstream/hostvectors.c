@@ -48,6 +48,7 @@ static PetscErrorCode AIJTCUVecOnDevice(Mat A, Vec v, Vec *u)
   if (!v || bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &host, VECSEQ, VECMPI, ""));
   PetscCall(VecBoundToCPU(v, &bound));
+  if (!v->ops->getarray) bound = PETSC_TRUE; /* a duplicate of a bound vector has its operations: fdcoloring.c */
   if (!host && !bound) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(A, "aijtcu: vector of the host copied to the device and back: use vectors of the matrix's kind (MatCreateVecs(), -vec_type cuda)\n"));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), u));

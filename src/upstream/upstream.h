@@ -32,6 +32,9 @@ PETSC_INTERN PetscErrorCode AIJTCUForgetHash(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUResetBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockToDevice(Mat);
 
+/* fdcoloring.c */
+PETSC_INTERN PetscErrorCode AIJTCUUnbindColoring(MatFDColoring, Vec);
+
 /* oldpattern.c */
 typedef struct { /* of the blocks of a matrix on this process */
   PetscObjectId    id[2];
