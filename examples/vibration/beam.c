@@ -129,51 +129,74 @@ static void NodeBlock(const Beam *b, const PetscReal E[DOFS][DOFS], const PetscI
 }
 
 /*
-   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in order.
-   So nothing is sent, and no entry repeats. coupled says whether E has entries between different directions.
+   The blocks of a node and its 27 neighbours. They depend only on which elements around the node there are, so each kind
+   of node is computed once. Few of the 32 kinds occur: there is an element before a node in x, because the first nodes
+   are clamped
+*/
+typedef struct {
+  PetscBool known[32];
+  PetscReal block[32][27][3][3];
+} Kinds;
+
+static PetscReal (*BlocksOf(Kinds *kinds, const Beam *b, const PetscReal E[DOFS][DOFS], const PetscInt p[3]))[3][3]
+{
+  const PetscInt kind = (p[0] < b->nx) + 2 * (p[1] > 0) + 4 * (p[1] < b->ny) + 8 * (p[2] > 0) + 16 * (p[2] < b->nz);
+
+  for (PetscInt s = 0; s < 27 && !kinds->known[kind]; s++) {
+    const PetscInt offset[3] = {s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1};
+
+    NodeBlock(b, E, p, offset, kinds->block[kind][s]);
+  }
+  kinds->known[kind] = PETSC_TRUE;
+  return kinds->block[kind];
+}
+
+/*
+   Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in the order
+   of their columns. So nothing is sent, and nothing is sorted. coupled says whether E has entries between different
+   directions.
 */
 static PetscErrorCode Assemble(const Beam *b, const PetscReal E[DOFS][DOFS], PetscBool coupled, Mat A)
 {
-  PetscInt     rstart, rend, *row, *col;
-  PetscCount   n = 0, most;
+  PetscInt     rstart, rend, n = 0, *row, *col;
+  PetscCount   most;
   PetscScalar *value;
+  Kinds       *kinds;
 
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
   most = (PetscCount)(rend - rstart) * (coupled ? 81 : 27);
-  PetscCall(PetscMalloc3(most, &row, most, &col, most, &value));
+  PetscCall(PetscMalloc3(rend - rstart + 1, &row, most, &col, most, &value));
+  PetscCall(PetscNew(&kinds));
+  row[0] = 0;
   for (PetscInt node = rstart / 3; node < rend / 3; node++) {
-    PetscInt  p[3], offset[3], neighbours = 0;
-    PetscInt  neighbour[27];
-    PetscReal block[27][3][3];
+    PetscInt p[3], neighbours = 0, neighbour[27], which[27];
+    PetscReal(*block)[3][3];
 
     BeamNodePosition(b, node, p);
+    block = BlocksOf(kinds, b, E, p);
     for (PetscInt s = 0; s < 27; s++) {
-      PetscInt i, j, k;
+      const PetscInt i = p[0] + s / 9 - 1, j = p[1] + s / 3 % 3 - 1, k = p[2] + s % 3 - 1;
 
-      offset[0] = s / 9 - 1;
-      offset[1] = s / 3 % 3 - 1;
-      offset[2] = s % 3 - 1;
-      i         = p[0] + offset[0];
-      j         = p[1] + offset[1];
-      k         = p[2] + offset[2];
       if (i < 1 || i > b->nx || j < 0 || j > b->ny || k < 0 || k > b->nz) continue;
-      NodeBlock(b, E, p, offset, block[neighbours]);
-      neighbour[neighbours++] = BeamNode(b, i, j, k);
+      neighbour[neighbours] = BeamNode(b, i, j, k);
+      which[neighbours++]   = s;
     }
     for (PetscInt c = 0; c < 3; c++) {
       for (PetscInt s = 0; s < neighbours; s++) {
         for (PetscInt d = 0; d < 3; d++) {
           if (!coupled && d != c) continue;
-          row[n]     = 3 * node + c;
           col[n]     = 3 * neighbour[s] + d;
-          value[n++] = block[s][c][d];
+          value[n++] = block[which[s]][c][d];
         }
       }
+      row[3 * node + c - rstart + 1] = n;
     }
   }
-  PetscCall(MatSetPreallocationCOO(A, n, row, col));
-  PetscCall(MatSetValuesCOO(A, value, INSERT_VALUES));
+  /* The one of these that is not for A's type does nothing */
+  PetscCall(MatSeqAIJSetPreallocationCSR(A, row, col, value));
+  PetscCall(MatMPIAIJSetPreallocationCSR(A, row, col, value));
+  PetscCall(PetscFree(kinds));
   PetscCall(PetscFree3(row, col, value));
   PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SPD_ETERNAL, PETSC_TRUE));
