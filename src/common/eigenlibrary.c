@@ -1,7 +1,7 @@
 /*
-   The library for SLEPc's solvers, libpetscaijtcueps. It lies beside this one, and needs SLEPc. So it is loaded where the
-   process has SLEPc: when this library is loaded, or, where SLEPc comes later, as in Python, with the first matrix after
-   that.
+   The library for SLEPc's solvers, libpetscaijtcueps. It lies beside this one, and needs SLEPc. So it is loaded where
+   the process has SLEPc: when this library is loaded, or, where SLEPc comes later, as in Python, with the first matrix
+   after that.
 */
 #define _GNU_SOURCE
 #include "common.h"

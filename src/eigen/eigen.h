@@ -43,7 +43,7 @@ struct _n_AIJTCURitz {
   PetscBool failed;    /* the products of V are no inner products */
   PetscReal fraction;  /* the least part of the square of a vector that is not in V */
   PetscReal condition; /* of W^, with vectors of one length */
-  PetscReal noise;     /* rounding of the eigenproblem, in parts of what couples a wanted vector of X to W^: the least */
+  PetscReal noise;     /* rounding of the eigenproblem, in parts of what couples a wanted vector of X to W^: least */
   PetscReal coupling;  /* that */
   PetscReal rounding;  /* of A X, by the last step */
 

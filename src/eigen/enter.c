@@ -1,6 +1,7 @@
 /*
-   How LOBPCG with blocks enters: SLEPc's creator of EPSLOBPCG is wrapped under the same name. The original is called first.
-   Then ours stands before two operations: options, and the solve, which decides. Set-up and all else are SLEPc's.
+   How LOBPCG with blocks enters: SLEPc's creator of EPSLOBPCG is wrapped under the same name. The original is called
+   first. Then ours stands before two operations: options, and the solve, which decides. Set-up and all else are
+   SLEPc's.
 */
 #include "eigen.h"
 

@@ -16,9 +16,9 @@
    So A X, A P (B X, B P) are never multiplied anew, but where they are needed to be exact: before vectors are accepted,
    and where rounding may have added up.
 
-   W is not orthonormal, but in its coefficients. That is exact enough as long as W is well conditioned, and not nearly in
-   the span of X and P. If it is not, the vectors are made orthonormal before the product with A. The matrices of ritz.c
-   tell.
+   W is not orthonormal, but in its coefficients. That is exact enough as long as W is well conditioned, and not nearly
+   in the span of X and P. If it is not, the vectors are made orthonormal before the product with A. The matrices of
+   ritz.c tell.
 
    The arrays hold, in units of bs columns, P X W X P: X and P are on one side of W, then on the other.
 */
@@ -46,7 +46,7 @@ typedef struct {
   Mat          R, W, AW, BW;    /* of the vectors from first on */
   PetscScalar *C, *G, *H;       /* coefficients in the order of the arrays; products in the order of ritz.c */
   PetscReal   *norm;
-  PetscInt     once, deadline; /* vectors that had converged, though they need not have now; until when they may go on */
+  PetscInt     once, deadline; /* vectors that had converged, and need not have now; until when they may go on */
   PetscInt     made;           /* columns of V from the beginning on that hold vectors to start from */
 } AIJTCULobpcg;
 
@@ -176,7 +176,8 @@ static PetscErrorCode AIJTCULobpcgOrder(AIJTCULobpcg *s, PetscInt np, PetscInt n
   PetscFunctionBegin;
   PetscCall(PetscArrayzero(s->C, m * n));
   for (PetscInt j = 0; j < n; j++) {
-    const PetscInt to = to_basis ? AIJTCULobpcgColumn(s, n - s->bs, !s->side, j) - (s->side ? 0 : s->bs) : j; /* there is no W before X */
+    /* There is no W before X */
+    const PetscInt to = to_basis ? AIJTCULobpcgColumn(s, n - s->bs, !s->side, j) - (s->side ? 0 : s->bs) : j;
 
     for (PetscInt i = 0; i < k; i++) s->C[to * m + AIJTCULobpcgColumn(s, np, s->side, i)] = s->ritz->C[j * k + i];
   }
@@ -296,7 +297,10 @@ static PetscErrorCode AIJTCULobpcgResidual(AIJTCULobpcg *s, PetscInt first)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products of all that is there, or of W alone, with W: in the order of ritz.c. VV, VW, WW of the inner product, then of A */
+/*
+   Products of all that is there, or of W alone, with W: in the order of ritz.c. VV, VW, WW of the inner product, then
+   of A
+*/
 static PetscErrorCode AIJTCULobpcgProducts(AIJTCULobpcg *s, PetscBool all, PetscBool inner, PetscBool operator, const PetscScalar * g[3], const PetscScalar *h[3])
 {
   const PetscInt     np = s->ritz->np, nv = s->bs + np, nw = s->bs - s->first, m = 2 * s->bs + np;
@@ -355,7 +359,8 @@ static PetscErrorCode AIJTCULobpcgOrthonormalize(AIJTCULobpcg *s, const PetscSca
     PetscCall(AIJTCUBasisCopy(s->basis, room, W));
     PetscCall(AIJTCULobpcgSubtractY(s, W));
     PetscCall(AIJTCUBasisWritten(s->W));
-    if (s->B) PetscCall(AIJTCULobpcgMultiply(s, s->BW)); /* what is left of vectors in V has a product that is not exact */
+    /* What is left of vectors in V has a product that is not exact */
+    if (s->B) PetscCall(AIJTCULobpcgMultiply(s, s->BW));
     PetscCall(PetscLogEventEnd(BV_Orthogonalize, s->eps, 0, 0, 0));
     PetscCall(AIJTCULobpcgProducts(s, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, g, NULL));
     PetscCall(AIJTCURitzVectors(s->ritz, W.n, NULL, g[1], g[2]));
@@ -467,9 +472,9 @@ static PetscErrorCode AIJTCULobpcgTest(AIJTCULobpcg *s, PetscInt first, PetscInt
 }
 
 /*
-   Whether k vectors are to be accepted, or fewer. Those before first had converged, and went on with the others. They are
-   tested again, and all with products that are exact. A vector that had converged for SLEPc, and has not now, gets a
-   tenth of the iterations more, and is accepted then
+   Whether k vectors are to be accepted, or fewer. Those before first had converged, and went on with the others. They
+   are tested again, and all with products that are exact. A vector that had converged for SLEPc, and has not now, gets
+   a tenth of the iterations more, and is accepted then
 */
 static PetscErrorCode AIJTCULobpcgAccept(AIJTCULobpcg *s, PetscInt first, PetscInt locked, PetscInt its, PetscInt *k)
 {

@@ -1,6 +1,6 @@
 /*
-   The small matrices of a Rayleigh-Ritz method: eigen.h. The basis is chosen as in Duersch, Shao, Yang, Gu, A robust and
-   efficient implementation of LOBPCG (SIAM J. Sci. Comput. 40, 2018): P is orthonormal, and orthogonal to X, as
+   The small matrices of a Rayleigh-Ritz method: eigen.h. The basis is chosen as in Duersch, Shao, Yang, Gu, A robust
+   and efficient implementation of LOBPCG (SIAM J. Sci. Comput. 40, 2018): P is orthonormal, and orthogonal to X, as
    coefficients. So V^T A V of the next iteration is known: Ritz values, and P^T A P.
 */
 #include "eigen.h"
@@ -118,8 +118,9 @@ PetscErrorCode AIJTCURitzStart(AIJTCURitz r, const PetscScalar *XAX)
 }
 
 /*
-   Coefficients in C, n x rank, that make n vectors orthonormal whose products are G. condition: of these vectors with one
-   length. Vectors that depend on others, but for rounding, leave a lower rank. Zero and NaN in G: see rank and condition
+   Coefficients in C, n x rank, that make n vectors orthonormal whose products are G. condition: of these vectors with
+   one length. Vectors that depend on others, but for rounding, leave a lower rank. Zero and NaN in G: see rank and
+   condition
 */
 PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz r, const PetscScalar *G, PetscInt n, PetscReal *condition, PetscInt *rank)
 {
@@ -230,9 +231,9 @@ PetscErrorCode AIJTCURitzVectors(AIJTCURitz r, PetscInt nw, const PetscScalar *V
 }
 
 /*
-   Coefficients in C of vectors that span what [V, W] does beside V, for W in place of them: nx + np + nw rows, nw columns.
-   They are orthogonal to V, and to each other, but for rounding. Vectors that are nothing but rounding are left out: as
-   columns of zeros. again: W came from here, with length one
+   Coefficients in C of vectors that span what [V, W] does beside V, for W in place of them: nx + np + nw rows, nw
+   columns. They are orthogonal to V, and to each other, but for rounding. Vectors that are nothing but rounding are
+   left out: as columns of zeros. again: W came from here, with length one
 */
 PetscErrorCode AIJTCURitzExplicit(AIJTCURitz r, PetscBool again)
 {
@@ -390,8 +391,8 @@ static PetscErrorCode AIJTCURitzToBasis(AIJTCURitz r, const PetscScalar *Q, Pets
 }
 
 /*
-   Solve the eigenproblem: theta, and in C the coefficients of X, and of P for the vectors from first on. C has nx + np +
-   nw rows with the np of before. After it, np is that of the new P, whose column i belongs to vector[i]
+   Solve the eigenproblem: theta, and in C the coefficients of X, and of P for the vectors from first on. C has nx + np
+   + nw rows with the np of before. After it, np is that of the new P, whose column i belongs to vector[i]
 */
 PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
 {

@@ -3,9 +3,10 @@
 
      VecDuplicate() of a VECCUDA copies the operations of a bound vector, but not boundtocpu. What works on the device
      asks boundtocpu, and finds old entries there, while the operations of the host read the array on the host as it is,
-     and do not say that they have written it. MatFDColoringApply() binds the vector that it gets, duplicates it, and hands
-     the duplicate to the function of the program. Its work vectors are bound, too: VecCopy() in MatFDColoringSetF() leaves
-     F on the device, and F is not subtracted. The Jacobian is wrong by F / h, 4e7 for numbers of size one, without a word.
+     and do not say that they have written it. MatFDColoringApply() binds the vector that it gets, duplicates it, and
+     hands the duplicate to the function of the program. Its work vectors are bound, too: VecCopy() in
+     MatFDColoringSetF() leaves F on the device, and F is not subtracted. The Jacobian is wrong by F / h, 4e7 for
+     numbers of size one, without a word.
 
        VecBindToCPU(x, PETSC_TRUE); VecDuplicate(x, &w); VecBindToCPU(x, PETSC_FALSE);
        VecCopy(x, w);
