@@ -43,9 +43,18 @@ static PetscBool MtxFill(MtxReader *r)
   return PETSC_FALSE;
 }
 
+/* Skip blanks at the beginning of a line. False where the file ends there */
+static PetscBool MtxSkipBlanks(MtxReader *r)
+{
+  do {
+    while (r->next < r->end && *r->next != '\n' && isspace((unsigned char)*r->next)) r->next++;
+  } while (r->next == r->end && MtxFill(r));
+  return (PetscBool)(r->next < r->end);
+}
+
 /*
-   Read the next line into r->text. False at the end of the file and after a failure. Comments may have any length and
-   are cut. Other lines must fit.
+   Read the next line into r->text, without blanks at its beginning. False at the end of the file and after a failure.
+   Comments may have any length and are cut. Other lines must fit.
 */
 static PetscBool MtxLine(MtxReader *r)
 {
@@ -54,7 +63,7 @@ static PetscBool MtxLine(MtxReader *r)
   PetscBool    comment;
   char        *newline;
 
-  if (r->next == r->end && !MtxFill(r)) return PETSC_FALSE;
+  if (!MtxSkipBlanks(r)) return PETSC_FALSE;
   r->line++;
   comment = (PetscBool)(*r->next == '%');
   do {
@@ -109,30 +118,51 @@ static PetscBool MtxInteger(char **s, PetscInt64 *value)
   return PETSC_TRUE;
 }
 
-/* strtod() also takes inf, nan and hexadecimal numbers, which this format does not have */
+/*
+   A decimal number. Its exponent may begin with D, as Fortran writes it. strtod() does not know that, and also takes
+   inf, nan and hexadecimal numbers, which this format does not have
+*/
 static PetscBool MtxReal(char **s, double *value)
 {
-  char *end;
+  char  *end, *exponent;
+  size_t len;
 
   while (isspace((unsigned char)**s)) ++*s;
+  len      = strspn(*s, "+-.0123456789eEdD");
+  exponent = *s + strcspn(*s, "dD");
+  if (exponent < *s + len) *exponent = 'e';
   *value = strtod(*s, &end);
-  if (!MtxEnds(*s, end) || strspn(*s, "+-.0123456789eE") != (size_t)(end - *s)) return PETSC_FALSE;
+  if (!MtxEnds(*s, end) || (size_t)(end - *s) != len) return PETSC_FALSE;
   *s = end;
   return PETSC_TRUE;
 }
 
+/* Skip the three bytes with which some editors begin a file in UTF-8 */
+static void MtxSkipMark(MtxReader *r)
+{
+  static const char mark[] = "\xef\xbb\xbf";
+  const size_t      len    = sizeof(mark) - 1;
+
+  if (MtxFill(r) && (size_t)(r->end - r->next) >= len && !memcmp(r->next, mark, len)) r->next += len;
+}
+
 static const char banner[] = "%%MatrixMarket";
 
+/* The first line that is not blank. Some programs write one percent sign */
 static void MtxBanner(MtxReader *r)
 {
-  char *s = r->text + sizeof(banner) - 1, object[32], format[32], field[32], symmetry[32], more[2];
-  int   words;
+  const char *sign = banner + 1;
+  char       *s, object[32], format[32], field[32], symmetry[32], more[2];
+  int         words = 0;
 
-  if (!MtxLine(r)) {
+  MtxSkipMark(r);
+  do {
+    if (MtxLine(r)) continue;
     MtxFail(r, PETSC_ERR_FILE_UNEXPECTED, "the file is empty");
     return;
-  }
-  words = strncasecmp(r->text, banner, sizeof(banner) - 1) || !isspace((unsigned char)*s) ? 0 : sscanf(s, " %31s %31s %31s %31s %1s", object, format, field, symmetry, more);
+  } while (MtxBlank(r->text));
+  s = r->text + (r->text[0] == '%' && r->text[1] == '%');
+  if (!strncasecmp(s, sign, strlen(sign)) && isspace((unsigned char)s[strlen(sign)])) words = sscanf(s + strlen(sign), " %31s %31s %31s %31s %1s", object, format, field, symmetry, more);
   if (words == 3) { /* some files leave the field out and hold real values */
     memcpy(symmetry, field, sizeof(symmetry));
     strcpy(field, "real");

@@ -27,6 +27,8 @@ enum {
   MOST = 1 << 16 /* characters of a text */
 };
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 static void Append(Text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void Append(Text *t, const char *format, ...)
 {
@@ -47,7 +49,7 @@ static const char *Pick(Random *r, const char *const list[], int64_t n)
 /* A file as programs write them, or as people do */
 static void Write(Random *r, Text *t)
 {
-  static const char *const banners[] = {"%%MatrixMarket", "%%matrixmarket", "%%MATRIXMARKET"}, *const fields[] = {"real", "double", "integer", "pattern", "Real", "complex"}, *const symmetries[] = {"general", "symmetric", "skew-symmetric", "General", "hermitian"}, *const blanks[] = {" ", "  ", "\t", " \t "}, *const ends[] = {"\n", "\n", "\r\n", " \n", "\n\n", "\n% comment\n", "\n \t\n"};
+  static const char *const banners[] = {"%%MatrixMarket", "%%matrixmarket", "%%MATRIXMARKET", "%MatrixMarket", " %%MatrixMarket", "\n\t%%MatrixMarket", BYTE_ORDER_MARK "%%MatrixMarket", BYTE_ORDER_MARK "\r\n %matrixmarket"}, *const fields[] = {"real", "double", "integer", "pattern", "Real", "complex"}, *const symmetries[] = {"general", "symmetric", "skew-symmetric", "General", "hermitian"}, *const blanks[] = {" ", "  ", "\t", " \t "}, *const ends[] = {"\n", "\n", "\r\n", " \n", "\n\n", "\n% comment\n", "\n \t\n", "\n \t% comment\n", "\n  "}, *const marks[] = {"e", "E", "d", "D"};
   const int64_t kind = RandomBelow(r, RandomOneIn(r, 60) ? 6 : 5), symmetry = RandomBelow(r, RandomOneIn(r, 60) ? 5 : 4), largest = RandomOneIn(r, 3) ? 3 : 12;
   const bool    general = symmetry != 1 && symmetry != 2, lower = RandomOneIn(r, 2);
   const int64_t m = RandomBelow(r, largest + 1), n = general ? RandomBelow(r, largest + 1) : m, nnz = m && n ? RandomBelow(r, 30) : 0;
@@ -70,7 +72,8 @@ static void Write(Random *r, Text *t)
     Append(t, "%" PRId64 "%s%" PRId64, i, blank, j);
     if (symmetry == 2 && i == j) Append(t, "%s0", blank);
     else if (kind == 2) Append(t, "%s%" PRId64, blank, v);
-    else if (kind != 3) Append(t, RandomOneIn(r, 2) ? "%s%.17g" : "%s%.3e", blank, (double)v / 7);
+    else if (kind != 3 && RandomOneIn(r, 2)) Append(t, "%s%.17g", blank, (double)v / 7);
+    else if (kind != 3) Append(t, "%s%.3f%s%d", blank, (double)v / 7, PickOne(r, marks), (int)RandomBelow(r, 9) - 4);
     Append(t, "%s", end);
   }
   if (RandomOneIn(r, 8) && t->len) t->len--;
@@ -97,7 +100,7 @@ static void Replace(Text *t, size_t at, size_t cut, const char *with, size_t len
 static void Damage(Random *r, Text *t, bool text)
 {
   static const char *const words[]      = {"0", "1", "2", "-1", "13", "1.5", "1e5", "1e308", "-1e39", "1e309", "1e-400", "inf", "nan", "NAN(1)", "0x1p3", "99999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "2147483647", "2147483648", "4294967297", "1000000", "10000000", "+3",
-         "--3", "3-4", "1e", "1d0", "%", "%%", "real", "matrix", "general", "symmetric", "skew-symmetric", "pattern", "integer", "array", "1 1 1", "1\n1", "\n", "\r", "%%MatrixMarket", "00000000000000000000000000000000002"};
+         "--3", "3-4", "1e", "1d0", "1D-2", "-.5d+1", "1d", "d1", "1d1d1", "%", "%%", BYTE_ORDER_MARK, "real", "matrix", "general", "symmetric", "skew-symmetric", "pattern", "integer", "array", "1 1 1", "1\n1", "\n", "\r", "%%MatrixMarket", "00000000000000000000000000000000002"};
   static const char        characters[] = "\n\r\t %.-+e0123456789"; /* the final zero is one of them */
   char                     copy[1025];
   const char              *word;
@@ -173,13 +176,17 @@ static const char *SkipDigits(const char *s, int *n)
 /* Sign, digits with a point among them, exponent */
 static bool FiniteNumber(const char *word, PetscScalar *value)
 {
-  const double v = strtod(word, NULL);
+  char         copy[1024];
+  const size_t len = strlen(word);
+  double       v;
   int          before, after = 0, exponent = 1;
 
+  for (size_t k = 0; k <= len; k++) copy[k] = (char)(word[k] == 'd' || word[k] == 'D' ? 'e' : word[k]);
+  v = strtod(copy, NULL);
   if (*word == '+' || *word == '-') word++;
   word = SkipDigits(word, &before);
   if (*word == '.') word = SkipDigits(word + 1, &after);
-  if (*word == 'e' || *word == 'E') {
+  if (*word && strchr("eEdD", *word)) {
     word++;
     if (*word == '+' || *word == '-') word++;
     word = SkipDigits(word, &exponent);
@@ -198,6 +205,7 @@ static int NextLine(const Text *t, size_t *at, bool banner, char copy[1024], cha
     int         n   = 0;
 
     *at += len + (newline ? 1 : 0);
+    for (; len && isspace((unsigned char)*line); len--) line++;
     if (len > 1023 && *line != '%') return -2;
     if (len > 1023) len = 1023;
     if (memchr(line, 0, len)) return -2;
@@ -211,7 +219,7 @@ static int NextLine(const Text *t, size_t *at, bool banner, char copy[1024], cha
       words[n++] = s;
       while (*s && !isspace((unsigned char)*s)) s++;
     }
-    if (n || banner) return n;
+    if (n) return n;
   }
   return -1;
 }
@@ -223,11 +231,12 @@ static bool Is(const char *word, const char *name)
 
 static bool Understand(const Text *t, Content *c)
 {
-  size_t at = 0;
-  char   copy[1024], *words[8];
-  int    n = NextLine(t, &at, true, copy, words, 6), kind, symmetry, side = 0;
+  const size_t mark = strlen(BYTE_ORDER_MARK);
+  size_t       at   = t->len >= mark && !memcmp(t->s, BYTE_ORDER_MARK, mark) ? mark : 0;
+  char         copy[1024], *words[8];
+  int          n = NextLine(t, &at, true, copy, words, 6), kind, symmetry, side = 0;
 
-  if (n < 4 || n > 5 || *t->s != '%' || !Is(words[0], "%%MatrixMarket") || !Is(words[1], "matrix") || !Is(words[2], "coordinate")) return false;
+  if (n < 4 || n > 5 || !(Is(words[0], "%%MatrixMarket") || Is(words[0], "%MatrixMarket")) || !Is(words[1], "matrix") || !Is(words[2], "coordinate")) return false;
   kind     = n == 4 || Is(words[3], "real") || Is(words[3], "double") ? 1 : Is(words[3], "integer") ? 2
                                                                           : Is(words[3], "pattern") ? 3
                                                                                                     : 0;
