@@ -83,11 +83,19 @@ PetscErrorCode ReferenceSetFused(Reference *r, PetscInt x, PetscInt z, PetscInt 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The larger of an error and that of a value, which is off by difference */
-static void Larger(PetscReal difference, long double scale, PetscReal *error)
+/* How far a part of a value is off. Nothing where both are the same infinity in this precision: the sum overflows */
+static long double Off(PetscReal part, long double right)
 {
-  if (difference > 0) *error = PetscMax(*error, (PetscReal)(difference / scale));
-  else if (PetscIsNanReal(difference)) *error = PETSC_INFINITY;
+  return PetscIsInfReal(part) && part == (PetscReal)right ? 0 : fabsl(part - right);
+}
+
+/* The larger of an error and that of a value */
+static void Larger(PetscScalar value, long double re, long double im, long double scale, PetscReal *error)
+{
+  const long double off = Off(PetscRealPart(value), re) + Off(PetscImaginaryPart(value), im);
+
+  if (off > 0) *error = PetscMax(*error, (PetscReal)(off / scale));
+  else if (isnan(off)) *error = PETSC_INFINITY;
 }
 
 /* The largest |C - X B^T| / (|X| |B|^T) of entries of each row of the sample, of operand number x with N columns */
@@ -106,7 +114,7 @@ PetscErrorCode ReferenceSampledError(const Reference *r, PetscInt x, PetscInt N,
       long double sum, size;
 
       Sample(csr, x, N, r->row[k], csr->j[e], &sum, &size);
-      Larger((PetscReal)(fabsl(PetscRealPart(c[e]) - sum) + fabsl((long double)PetscImaginaryPart(c[e]))), size, error);
+      Larger(c[e], sum, 0, size, error);
     }
   }
   PetscCall(MatSeqAIJRestoreArrayRead(C, &c));
@@ -128,11 +136,9 @@ PetscErrorCode ReferenceError(const Reference *r, Mat C, PetscReal *error)
     PetscCall(MatDenseGetColumnVecRead(C, r->first + c, &v));
     PetscCall(VecGetArrayRead(v, &x));
     for (PetscInt k = 0; k < r->n; k++) {
-      const PetscInt    at         = c * r->n + k;
-      const PetscScalar value      = x[r->row[k]];
-      const PetscReal   difference = (PetscReal)(fabsl(PetscRealPart(value) - r->re[at]) + fabsl(PetscImaginaryPart(value) - r->im[at]));
+      const PetscInt at = c * r->n + k;
 
-      Larger(difference, r->scale[at], error);
+      Larger(x[r->row[k]], r->re[at], r->im[at], r->scale[at], error);
     }
     PetscCall(VecRestoreArrayRead(v, &x));
     PetscCall(MatDenseRestoreColumnVecRead(C, r->first + c, &v));

@@ -3,6 +3,7 @@ static char help[] = "One product C = A B of a sparse matrix with a block of N d
                      "  ./spmm -f matrix.mtx -mat_type aijtcu -compare_type aijcusparse -csv results.csv\n\n";
 
 #include "csv.h"
+#include "files.h"
 #include "generate.h"
 #include "measure.h"
 #include "machine.h"
@@ -12,8 +13,9 @@ static char help[] = "One product C = A B of a sparse matrix with a block of N d
 #include <petscaijtcu.h>
 
 typedef struct {
-  char         file[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], compare[64], dense[64], commit[64];
-  PetscBool    load, table, test, permuted, lock; /* -f, -csv, -test_output, -permuted, -page_locked */
+  char         file[PETSC_MAX_PATH_LEN], compare[64], dense[64];
+  PetscBool    load, test, permuted, lock; /* -f, -test_output, -permuted, -page_locked */
+  ExampleTable table;
   GenerateKind kind;
   PetscInt     n, *N, count, repeat;
   PetscReal    tolerance;
@@ -24,7 +26,6 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
   PetscCall(PetscStrncpy(o->compare, MATAIJ, sizeof(o->compare)));
-  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   o->repeat    = 20;
   o->tolerance = 100 * PETSC_MACHINE_EPSILON;
   PetscOptionsBegin(comm, NULL, "Sparse matrix times dense matrix", NULL);
@@ -38,10 +39,11 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-page_locked", "Dense matrices of the host in page-locked memory, for a GPU", &o->lock));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after a first one and two to warm up", 1, &o->repeat));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - Cref| / (|A| |B|) of any entry that is not an error", &o->tolerance));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), &o->table));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
+  PetscCall(ExampleMatTypesCheck(comm, o->dense[0] ? 2 : 1, (char *const[]){o->compare, o->dense}));
+  PetscCall(ExampleFilesCheckRead(comm, o->load, (char *const[]){o->file}));
   if (!o->n) o->n = GenerateIsGrid(o->kind) ? 24 : 20000;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,10 +137,10 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], Mat A, Pets
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(ExampleCUDAVersion(A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(A, machine, sizeof(machine)));
-  PetscCall(ExampleCSVOpen(comm, o->csv, columns, &fp));
+  PetscCall(ExampleCSVOpen(comm, o->table.file, columns, &fp));
   PetscCall(PetscFPrintf(comm, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%.0f,%" PetscInt_FMT ",%d,%s,", name, m, n, info.nz_used, N, size, PetscDefined(USE_REAL_SINGLE) ? "single" : "double"));
   PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4e,%.5g,%.5g,", t->type, t->dense, t->time.first, t->time.steady.median, t->time.steady.least, t->flops / 1e9, t->bytes / 1e9));
-  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%s,%s,%s,\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, o->commit, petsc, cuda, machine));
+  PetscCall(PetscFPrintf(comm, fp, "%s,%s,%.4e,%.4e,%.4g,%.3e,%s,%s,%s,\"%s\"\n", r->type, r->dense, r->time.first, r->time.steady.median, r->time.steady.median / t->time.steady.median, (double)error, o->table.commit, petsc, cuda, machine));
   PetscCall(PetscFClose(comm, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,7 +158,7 @@ static PetscErrorCode Run(const Options *o, const char name[], Mat A, Mat R, Pet
   if (o->test) PetscCall(PetscPrintf(comm, "N %" PetscInt_FMT ": %s\n", N, *error <= o->tolerance ? "equal" : "DIFFERENT"));
   else PetscCall(PetscPrintf(comm, "%5" PetscInt_FMT "  %-30s %10.4f %9.2f %8.2f   %-30s %10.4f %8.2fx   %.1e\n", N, t.type, 1e3 * t.time.steady.median, t.flops / 1e9, t.bytes / 1e9, r.type, 1e3 * r.time.steady.median, r.time.steady.median / t.time.steady.median, (double)*error));
   if (!o->test && t.time.exchange.wait > 0) PetscCall(PetscPrintf(comm, "       of these to pack %.4f, to wait for others %.4f, for the off-diagonal block %.4f ms\n", 1e3 * t.time.exchange.pack, 1e3 * t.time.exchange.wait, 1e3 * t.time.exchange.offdiagonal));
-  if (o->table) PetscCall(AppendCSV(o, name, A, N, &t, &r, *error));
+  if (o->table.file[0]) PetscCall(AppendCSV(o, name, A, N, &t, &r, *error));
   PetscCall(MatDestroy(&t.C));
   PetscCall(MatDestroy(&r.C));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,5 +247,18 @@ int main(int argc, char **args)
       args: -test_output -f rectangle.mtx -N 1,3 -repeat 1 -csv spmm.csv -mat_type {{aij aijtcu}}
       localrunfiles: rectangle.mtx
       diff_args: -j
+
+   test: # sums that overflow, to the same infinity with both types
+      suffix: infinite
+      requires: double
+      nsize: {{1 2}}
+      args: -test_output -f infinite.mtx -N 1-17 -repeat 1 -mat_type aijtcu -mat_aijtcu_path {{tcu csr}}
+      localrunfiles: infinite.mtx
+      filter: sed "s,^N [0-9]*,N," | uniq
+
+   test: # before anything is multiplied
+      suffix: type
+      args: -generate poisson7 -size 3 -N 1 -compare_type banana
+      filter: Error: grep -o -m 1 -e "poisson7: [0-9].*" -e "Unknown Mat type given: banana"
 
 TEST*/
