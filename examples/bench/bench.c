@@ -7,6 +7,7 @@ static char help[] = "Products C = A B of many sparse matrices with blocks of N 
 
 #include "csrmat.h"
 #include "family.h"
+#include "files.h"
 #include "limit.h"
 #include "machine.h"
 #include "operand.h"
@@ -33,7 +34,7 @@ typedef struct {
   PetscInt  first;                                               /* columns of the first product of a new pattern */
   PetscReal scale, tolerance;                        /* scale; 0 to follow the machine */
   PetscBool test, vector;                            /* -test_output, -vector */
-  Table     table;
+  ExampleTable table;
 } Options;
 
 /* What -operations names */
@@ -51,6 +52,17 @@ static PetscErrorCode OperationsFind(const char name[], PetscBool vector, const 
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-operations %s: must be product, sampled or fused", name);
 }
 
+static PetscErrorCode VariantCheck(const char name[], const Operations *operations)
+{
+  const Variant *variant;
+
+  PetscFunctionBegin;
+  PetscCall(VariantFind(name, &variant));
+  PetscCheck(operations->sampled || (!variant->rows && !variant->apart), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s is for -operations sampled and fused", name);
+  PetscCheck(variant->precision != MAT_AIJTCU_PRECISION_TF32 || PetscDefined(USE_REAL_SINGLE), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s needs a PETSc in single precision", name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode GetOptions(Options *o)
 {
   const char *const variants = PetscDefined(USE_REAL_SINGLE) ? "auto,csr,tcu,tcu8,tcu16,reorder,tf32" : "auto,csr,tcu,tcu8,tcu16,reorder";
@@ -60,7 +72,6 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(PetscMemzero(o, sizeof(*o)));
   o->tolerance = 100 * PETSC_MACHINE_EPSILON;
   o->first     = 32;
-  PetscCall(PetscStrncpy(o->table.commit, "unknown", sizeof(o->table.commit)));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Benchmark of sparse times dense matrix", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, powerlaw, rmat, random, arrow, each with -permuted behind it for a random order; none by default where there is -f", files ? "" : usual, &o->families, &o->family));
@@ -71,8 +82,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-variants", "What is compared with the parent type, a list: auto, csr, tcu (bricks), tcu8, tcu16 (bricks of 8 or 16 rows), reorder (bricks of the matrix in a better order), tune (path and format by timing a proxy; not by default), in single precision tf32; for sampled products rows (cuSPARSE with row-major operands, on a GPU) and apart (not multiplied in the same pass)", variants, &o->variants, &o->variant));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-operations", "What is timed, a list: product (C = A B), sampled (C = X B^T at the entries of A; the parent is cuSPARSE's), fused (the same times Z)", "product", &o->operations, &o->operation));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest |C - A B| / (|A| |B|) that is not an error; for tf32 it is 2e-3", &o->tolerance));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->table.file, sizeof(o->table.file), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->table.commit, sizeof(o->table.commit), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-vector", "MatMult() in place of C = A B: with -N 1", &o->vector));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
@@ -81,15 +91,12 @@ static PetscErrorCode GetOptions(Options *o)
   o->first = PetscMin(o->first, o->most);
   PetscCheck(!o->vector || o->most == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-vector multiplies with one vector: it needs -N 1");
   PetscCall(FamilyCheck(o->families, o->family));
-  for (PetscInt k = 0; k < o->variants; k++) {
-    const Variant *variant;
-
-    PetscCall(VariantFind(o->variant[k], &variant));
-  }
+  PetscCall(ExampleFilesCheckRead(PETSC_COMM_SELF, o->files, o->file));
   for (PetscInt k = 0; k < o->operations; k++) {
     const Operations *operations;
 
     PetscCall(OperationsFind(o->operation[k], o->vector, &operations));
+    for (PetscInt v = 0; v < o->variants; v++) PetscCall(VariantCheck(o->variant[v], operations));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,12 +161,9 @@ static PetscErrorCode SetOperands(const Run *r, Subject *s, PetscInt N, Mat X, M
 }
 
 /* Whether a variant is one of this operation, on this machine */
-static PetscErrorCode Applies(const Run *r, const Variant *variant, PetscBool *applies)
+static PetscBool Applies(const Run *r, const Variant *variant)
 {
-  PetscFunctionBegin;
-  PetscCheck(r->operations->sampled || (!variant->rows && !variant->apart), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "-variants %s is for -operations sampled and fused", variant->name);
-  *applies = (PetscBool)((!variant->rows || (r->operations == &SampledOperations && r->machine->device)) && (!variant->apart || r->operations == &FusedOperations));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)((!variant->rows || (r->operations == &SampledOperations && r->machine->device)) && (!variant->apart || r->operations == &FusedOperations));
 }
 
 /* Make the matrix of each variant, and time its first product */
@@ -174,12 +178,10 @@ static PetscErrorCode SetUpSubjects(Run *r)
   r->n = 0;
   PetscCall(PetscCalloc1(1 + r->o->variants, &r->subject));
   for (PetscInt v = 0; v <= r->o->variants; v++) {
-    Subject  *s = &r->subject[r->n];
-    PetscBool applies;
+    Subject *s = &r->subject[r->n];
 
     PetscCall(VariantFind(v ? r->o->variant[v - 1] : "parent", &s->variant));
-    PetscCall(Applies(r, s->variant, &applies));
-    if (!applies) continue;
+    if (!Applies(r, s->variant)) continue;
     r->n++;
     PetscCall(VariantCreateMat(s->variant, &r->csr, parent, &s->A));
     PetscCall(MatGetType(s->A, &s->type));
@@ -239,7 +241,10 @@ static PetscErrorCode PrintRow(const Run *r, PetscInt N, PetscInt *wrong)
 
     if (r->o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %s", s->variant->name, s->error <= Tolerance(r, s) ? "right" : "WRONG"));
     else if (!v) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %.4f ms", s->variant->name, 1e3 * (double)s->steady.median));
-    else PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s %.2fx%s%s", s->variant->name, (double)(r->subject[0].steady.median / s->steady.median), s->variant->path == MAT_AIJTCU_PATH_AUTO ? " by " : "", s->variant->path == MAT_AIJTCU_PATH_AUTO ? s->path : ""));
+    else {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s %.2fx", s->variant->name, (double)(r->subject[0].steady.median / s->steady.median)));
+      if (s->variant->path == MAT_AIJTCU_PATH_AUTO) PetscCall(PetscPrintf(PETSC_COMM_SELF, " by %s", s->path[0] ? s->path : "the host")); /* which has one way */
+    }
   }
   PetscCall(Elapsed(r, &elapsed));
   if (!r->o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "; at %.1f s", (double)elapsed));
@@ -271,7 +276,7 @@ static PetscErrorCode Prepare(Run *r, Subject *s, PetscInt N, Mat B, Mat X, Mat 
     MatAIJTCUMult mult;
 
     PetscCall(MatAIJTCUGetMult(s->A, &mult));
-    PetscCall(PetscStrncpy(s->path, MatAIJTCUMults[mult], sizeof(s->path)));
+    PetscCall(PetscStrncpy(s->path, r->machine->device ? MatAIJTCUMults[mult] : "", sizeof(s->path)));
   }
   if (r->operations == &SampledOperations) PetscCall(ReferenceSampledError(&r->reference, IS_X, N, s->C, &s->error));
   else PetscCall(ReferenceError(&r->reference, s->C, &s->error));
@@ -416,6 +421,39 @@ int main(int argc, char **args)
       suffix: sampled
       filter: sed "s/ rows right//"
       args: -test_output -scale 0.0005 -N 1,8,33 -operations sampled,fused -variants rows,auto,csr,tcu,apart -families elasticity,stencil27,rmat -csv sampled.csv
+
+   test: # what made the product of auto: a path, or the host
+      suffix: by
+      args: -families poisson7 -scale 0.0005 -N 1 -variants auto -operations {{product sampled}}
+      filter: sed -n -e "s|.*auto.* by [a-z][a-z ]*; at.*|by something|p"
+
+   test:
+      suffix: by_vector
+      args: -families poisson7 -scale 0.0005 -N 1 -variants auto -vector
+      filter: sed -n -e "s|.*auto.* by the host; at.*|by something|p" -e "s|.*auto.* by [a-z0-9]*; at.*|by something|p"
+      output_file: output/bench_by.out
+
+   test:
+      suffix: apart
+      args: -variants auto,apart
+      filter: Error: grep -o -m 1 -e "-variants apart is.*"
+
+   test:
+      suffix: tf32
+      requires: double
+      args: -variants tf32
+      filter: Error: grep -o -m 1 -e "-variants tf32 needs.*"
+
+   test: # before anything is measured
+      suffix: missing
+      args: -f rectangle.mtx,missing.mtx -N 1
+      localrunfiles: rectangle.mtx
+      filter: Error: grep -o -m 1 -e ".*rectangle.mtx: [0-9].*" -e "missing.mtx cannot.*"
+
+   test:
+      suffix: csv
+      args: -families poisson7 -scale 0.0005 -N 1 -csv missing/bench.csv
+      filter: Error: grep -o -m 1 -e ".*poisson7: [0-9].*" -e "missing/bench.csv cannot.*"
 
    test: # all files of a list, which is as long as it is
       suffix: list

@@ -1,5 +1,4 @@
 #include "table.h"
-#include "csv.h"
 
 static const char columns[] = "matrix,rows,cols,nonzeros,alpha,alpha8,class,N,operation,variant,type,path,median_s,least_s,repeat,cycle_s,speedup,cycle_speedup,first_N,first_s,setup_s,refresh_s,break_even,csr_bytes,hrpb_bytes,bricks,fill,beta,"
                               "limit_bytes,executed_flops,limit_s,limit_fraction,gflops,error,copy_gbytes_per_s,tensor_tflops,launch_s,"
@@ -38,7 +37,7 @@ static PetscErrorCode AppendFacts(FILE *fp, const Machine *machine, const Genera
 }
 
 /* Append the row of one subject. Before the first row, write the names of the columns */
-PetscErrorCode TableAppend(const Table *table, const Machine *machine, const char name[], const GenerateCSR *csr, const MatAIJTCUSynergy *synergy, const Operations *operations, PetscInt N, PetscInt first_N, const Subject *s, const Subject *parent)
+PetscErrorCode TableAppend(const ExampleTable *table, const Machine *machine, const char name[], const GenerateCSR *csr, const MatAIJTCUSynergy *synergy, const Operations *operations, PetscInt N, PetscInt first_N, const Subject *s, const Subject *parent)
 {
   FILE           *fp;
   const PetscReal nnz = (PetscReal)csr->i[csr->m];

@@ -3,10 +3,7 @@
 */
 #pragma once
 
+#include "csv.h"
 #include "limit.h"
 
-typedef struct {
-  char file[PETSC_MAX_PATH_LEN], commit[64];
-} Table;
-
-PETSC_INTERN PetscErrorCode TableAppend(const Table *, const Machine *, const char[], const GenerateCSR *, const MatAIJTCUSynergy *, const Operations *, PetscInt, PetscInt, const Subject *, const Subject *);
+PETSC_INTERN PetscErrorCode TableAppend(const ExampleTable *, const Machine *, const char[], const GenerateCSR *, const MatAIJTCUSynergy *, const Operations *, PetscInt, PetscInt, const Subject *, const Subject *);

@@ -1,4 +1,18 @@
 #include "csv.h"
+#include "files.h"
+#include "options.h"
+
+/* -csv and -commit. A table that cannot be written is an error at once, not after the work */
+PetscErrorCode ExampleOptionsTable(PetscOptionItems PetscOptionsObject, ExampleTable *table)
+{
+  PetscFunctionBegin;
+  table->file[0] = 0;
+  PetscCall(PetscStrncpy(table->commit, "unknown", sizeof(table->commit)));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", table->file, sizeof(table->file), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", table->commit, sizeof(table->commit), NULL));
+  if (table->file[0]) PetscCall(ExampleFileCheckWrite(PetscOptionsObject->comm, table->file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Open a table to append to, and give a new one the names of its columns. To be closed with PetscFClose() */
 PetscErrorCode ExampleCSVOpen(MPI_Comm comm, const char file[], const char columns[], FILE **fp)

@@ -34,6 +34,33 @@ PetscErrorCode ExampleMatOnDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether products with MATAIJTCU run on a GPU here */
+PetscErrorCode ExampleHasDevice(PetscBool *device)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(ExampleMachineMat(&A));
+  PetscCall(ExampleMatOnDevice(A, device));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Matrix types that options name. A type that there is not, or not on this machine, is an error at once */
+PetscErrorCode ExampleMatTypesCheck(MPI_Comm comm, PetscInt n, char *const types[])
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    Mat A;
+
+    PetscCall(MatCreate(comm, &A));
+    PetscCall(MatSetSizes(A, 1, 1, PETSC_DETERMINE, PETSC_DETERMINE));
+    PetscCall(MatSetType(A, types[k]));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HostName(char name[], size_t len)
 {
   FILE *fp = fopen("/proc/cpuinfo", "r");

@@ -7,6 +7,8 @@
 
 PETSC_EXTERN PetscErrorCode ExampleMachineMat(Mat *);
 PETSC_EXTERN PetscErrorCode ExampleMatOnDevice(Mat, PetscBool *);
+PETSC_EXTERN PetscErrorCode ExampleHasDevice(PetscBool *);
+PETSC_EXTERN PetscErrorCode ExampleMatTypesCheck(MPI_Comm, PetscInt n, char *const types[]);
 PETSC_EXTERN PetscErrorCode ExampleMachine(Mat, char[], size_t);
 PETSC_EXTERN PetscErrorCode ExampleCUDAVersion(Mat, char[], size_t);
 PETSC_EXTERN PetscErrorCode ExampleSynchronize(Mat);

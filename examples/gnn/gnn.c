@@ -4,6 +4,7 @@ static char help[] = "Graph networks with two layers, trained to tell the classe
                      "  mpiexec -n 2 ./gnn -nodes 2000 -mat_type aijtcu\n\n";
 
 #include "csv.h"
+#include "files.h"
 #include "machine.h"
 #include "options.h"
 #include "train.h"
@@ -13,7 +14,8 @@ typedef struct {
   NetworkOptions network;
   PetscInt       nodes, seeds, every;
   PetscBool      check, test; /* -check_gradient, -test_output */
-  char           file[PETSC_MAX_PATH_LEN], output[PETSC_MAX_PATH_LEN], csv[PETSC_MAX_PATH_LEN], commit[64];
+  char           file[PETSC_MAX_PATH_LEN], output[PETSC_MAX_PATH_LEN];
+  ExampleTable   table;
 } Options;
 
 static PetscErrorCode GetOptions(Options *o)
@@ -29,7 +31,6 @@ static PetscErrorCode GetOptions(Options *o)
   o->seeds = 1;
   o->every = 20;
   PetscCall(PetscStrncpy(name, "gcn", sizeof(name)));
-  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Graph network", NULL);
   PetscCall(ExampleOptionsText(PetscOptionsObject, "-network", "gcn, agnn or gat", name, sizeof(name), NULL));
   PetscCall(PetscEnumFind(NetworkKinds, name, &kind, &found));
@@ -47,12 +48,12 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-seeds", "Train with seeds 1, 2, ..., so many", 1, &o->seeds));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-every", "Epochs between two lines; 0 for no lines", 0, &o->every));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-check_gradient", "Compare gradients with differences of the loss, and train nothing", &o->check));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-output_dir", "Folder for a picture of loss and accuracy with the first seed", o->output, sizeof(o->output), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsText(PetscOptionsObject, "-output_dir", "Folder for a picture of loss and accuracy with the first seed; made if missing", o->output, sizeof(o->output), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(n->dropout >= 0 && n->dropout < 1, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-dropout %g: must be at least 0, and less than 1", (double)n->dropout);
+  if (o->output[0] && !o->check) PetscCall(ExampleFolderMake(PETSC_COMM_WORLD, o->output));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -93,10 +94,10 @@ static PetscErrorCode AppendCSV(const Options *o, const Network *w, PetscReal ne
   PetscCall(ExampleCUDAVersion(w->P, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(w->P, machine, sizeof(machine)));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->table.file, columns, &fp));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%" PetscInt_FMT ",%.0f,%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", NetworkKinds[o->network.kind], slash, w->nodes.N, (double)neighbours, type, o->network.hidden, o->seeds, s->epochs));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.2f,%.2f,%.4e,%.4e,%.4e,", (double)s->accuracy, (double)s->deviation, (double)s->start, (double)s->seconds, (double)s->least));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine, size));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->table.commit, petsc, cuda, machine, size));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,7 +136,7 @@ static PetscErrorCode Train(const Options *o, Network *w, PetscReal neighbours)
   for (PetscInt seed = 1; seed <= o->seeds; seed++) PetscCall(TrainSeed(o, w, seed, &s));
   s.deviation = PetscSqrtReal(PetscMax(0, s.deviation - s.accuracy * s.accuracy));
   if (o->seeds > 1) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "test accuracy %.2f +- %.2f %%\n", (double)s.accuracy, (double)s.deviation));
-  if (o->csv[0]) PetscCall(AppendCSV(o, w, neighbours, &s));
+  if (o->table.file[0]) PetscCall(AppendCSV(o, w, neighbours, &s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,6 +249,19 @@ int main(int argc, char **args)
       nsize: {{1 2}}
       args: -test_output -f rings -hidden 4 -dropout 0 -rate 0.1
       localrunfiles: rings.graph.mtx rings.features.mtx rings.labels.txt
+
+   test: # a graph with values other than one; the picture's folder is made
+      suffix: weights
+      nsize: {{1 2}}
+      args: -f weights -epochs 1 -dropout 0 -network {{gcn agnn}} -output_dir made/for/pictures
+      localrunfiles: weights.graph.mtx weights.features.mtx weights.labels.txt
+      filter: grep -o -e "weights.graph.mtx: .*" -e "made/for/pictures" | uniq
+
+   test: # nothing is trained for a picture that cannot be drawn
+      suffix: folder
+      args: -nodes 40 -epochs 1 -output_dir rings.labels.txt/pictures
+      localrunfiles: rings.labels.txt
+      filter: Error: grep -o -m 1 -e "test accuracy" -e "rings.labels.txt/pictures cannot.*"
 
    test:
       suffix: labels

@@ -77,14 +77,38 @@ static PetscErrorCode SetLabels(PetscInt N, const int all[], Graph *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A loop at each node, and ones for values */
-static PetscErrorCode SetLoops(Mat A)
+/* Whether an entry off the diagonal is not one */
+static PetscErrorCode HasWeights(Mat A, PetscBool *weighted)
+{
+  PetscInt first, end;
+
+  PetscFunctionBegin;
+  *weighted = PETSC_FALSE;
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
+  for (PetscInt i = first; i < end; i++) {
+    const PetscInt    *j;
+    const PetscScalar *a;
+    PetscInt           n;
+
+    PetscCall(MatGetRow(A, i, &n, &j, &a));
+    for (PetscInt e = 0; e < n; e++) {
+      if (j[e] != i && a[e] != (PetscScalar)1) *weighted = PETSC_TRUE;
+    }
+    PetscCall(MatRestoreRow(A, i, &n, &j, &a));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, weighted, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A loop at each node, and ones for values. weighted says whether an edge had another value */
+static PetscErrorCode SetLoops(Mat A, PetscBool *weighted)
 {
   Mat             block[2] = {A, NULL};
   const PetscInt *garray;
   PetscBool       parallel;
 
   PetscFunctionBegin;
+  PetscCall(HasWeights(A, weighted));
   PetscCall(MatShift(A, 1));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)A, MATMPIAIJ, &parallel));
   if (parallel) PetscCall(MatMPIAIJGetSeqAIJ(A, &block[0], &block[1], &garray));
@@ -126,13 +150,14 @@ PetscErrorCode GraphLoad(MPI_Comm comm, const char name[], Graph *g)
   PetscInt    N, M, n;
   int        *all;
   PetscMPIInt size;
-  PetscBool   symmetric;
+  PetscBool   symmetric, weighted;
 
   PetscFunctionBegin;
   PetscCall(Load(comm, name, "graph", file, &g->A));
   PetscCall(MatGetSize(g->A, &N, &M));
   PetscCheck(N == M, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: a graph needs as many columns as rows, not %" PetscInt_FMT " and %" PetscInt_FMT, file, M, N);
-  PetscCall(SetLoops(g->A));
+  PetscCall(SetLoops(g->A, &weighted));
+  if (weighted) PetscCall(PetscPrintf(comm, "%s: edges have weights, or come more than once: each counts as one edge without a weight\n", file));
   PetscCall(MatIsSymmetric(g->A, 0, &symmetric));
   PetscCheck(symmetric, comm, PETSC_ERR_FILE_UNEXPECTED, "%s: the graph must be undirected, with an entry (j,i) for each (i,j)", file);
 

@@ -4,6 +4,7 @@ static char help[] = "A clamped elastic beam under many loads, or any matrix wit
                      "  ./loads -f K.mtx -rhs F.mtx        K X = F of yours: .mtx, .mtx.gz or PETSc binary; the columns of F are the right-hand sides\n\n";
 
 #include "cases.h"
+#include "files.h"
 #include "modes.h"
 #include "machine.h"
 #include "matload.h"
@@ -50,6 +51,8 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscOptionsEnd();
   o->write = (PetscBool)(!o->given && (directory || !o->test));
   PetscCheck(o->forced || !o->given, comm, PETSC_ERR_ARG_WRONG, "-f needs -rhs, a file with right-hand sides");
+  PetscCall(ExampleFilesCheckRead(comm, o->forced, (char *const[]){o->forces}));
+  if (o->write) PetscCall(ExampleFolderMake(comm, o->directory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,7 +255,6 @@ static PetscErrorCode WritePictures(const Options *o, const Beam *b, Mat K, Mat 
   MPI_Comm    comm = PetscObjectComm((PetscObject)K);
   Modes       shapes;
   PetscMPIInt rank;
-  PetscBool   there;
   char        vtk[PETSC_MAX_PATH_LEN], png[PETSC_MAX_PATH_LEN];
 
   PetscFunctionBegin;
@@ -268,8 +270,6 @@ static PetscErrorCode WritePictures(const Options *o, const Beam *b, Mat K, Mat 
     PetscCall(MatDenseRestoreColumnVecRead(X, k, &x));
   }
   if (rank == 0) {
-    PetscCall(PetscTestDirectory(o->directory, 'w', &there));
-    if (!there) PetscCall(PetscMkdir(o->directory));
     PetscCall(ModesWriteVTK(&shapes, vtk));
     PetscCall(ModesDraw(&shapes, png));
   }

@@ -21,7 +21,7 @@ typedef struct {
   PetscInt  families, types, *block, blocks, orthogonalizations, repeat, most; /* the largest block */
   PetscReal scale, tolerance;
   PetscBool test, once; /* -test_output; -once */
-  char      csv[PETSC_MAX_PATH_LEN], commit[64];
+  ExampleTable table;
 } Options;
 
 /* A matrix of one of the types, and the vectors to start from */
@@ -47,14 +47,16 @@ static PetscErrorCode FindOrthogonalization(const char name[], BVOrthogBlockType
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode HasDevice(PetscBool *device)
+/* aijtcu:off, or a type alone */
+static PetscErrorCode SplitType(const char text[], char type[], size_t size, const char **mode)
 {
-  Mat A;
+  char *colon;
 
   PetscFunctionBegin;
-  PetscCall(ExampleMachineMat(&A));
-  PetscCall(ExampleMatOnDevice(A, device));
-  PetscCall(MatDestroy(&A));
+  PetscCall(PetscStrncpy(type, text, size));
+  PetscCall(PetscStrchr(type, ':', &colon));
+  *mode = colon ? text + (colon - type) + 1 : "auto";
+  if (colon) *colon = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,11 +67,10 @@ static PetscErrorCode GetOptions(Options *o)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  PetscCall(HasDevice(&device));
+  PetscCall(ExampleHasDevice(&device));
   o->repeat    = 3;
   o->tolerance = 100 * PETSC_SQRT_MACHINE_EPSILON;
   o->scale     = device ? 1 : (PetscReal)0.01;
-  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of LOBPCG", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
@@ -79,14 +80,20 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "How often each solve is timed, after a short one to warm up", 1, &o->repeat));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-once", "Time the first solve of the process, once, with one block and one type", &o->once));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest relative difference of an eigenvalue to the first type's that is not an error", &o->tolerance));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
   for (PetscInt k = 0; k < o->orthogonalizations; k++) PetscCall(FindOrthogonalization(o->orthogonalization[k], &unused));
   for (PetscInt k = 0; k < o->blocks; k++) o->most = PetscMax(o->most, o->block[k]);
   PetscCall(FamilyCheck(o->families, o->family));
+  for (PetscInt k = 0; k < o->types; k++) {
+    char        type[64];
+    const char *unused_mode;
+
+    PetscCall(SplitType(o->type[k], type, sizeof(type), &unused_mode));
+    PetscCall(ExampleMatTypesCheck(PETSC_COMM_WORLD, 1, (char *const[]){type}));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,11 +138,11 @@ static PetscErrorCode AppendCSV(const Options *o, const char name[], const Side 
   PetscCall(SlepcGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->table.file, columns, &fp));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%" PetscInt_FMT ",%.0f,%s,%s,%s,%" PetscInt_FMT ",%s,", name, n, info.nz_used, side->type, side->mode, trial->path, t->block, BVOrthogBlockTypes[t->orthogonalization]));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%s,%" PetscInt_FMT ",%.4e,%.4e,%.4f,%.1e,%" PetscInt_FMT ",", trial->iterations, t->once ? "once" : "steady", t->repeat, (double)trial->solve.median, (double)trial->solve.least, (double)(first->solve.median / trial->solve.median), (double)difference, trial->profile.products));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,%.4e,", (double)part[PROFILE_PRODUCT], (double)part[PROFILE_ORTHOGONALIZATION], (double)part[PROFILE_PROJECTION], (double)part[PROFILE_UPDATE], (double)part[PROFILE_PRECONDITIONER], (double)part[PROFILE_DENSE], (double)part[PROFILE_OTHER]));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, major, minor, subminor, cuda, machine, size));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%" PetscInt_FMT ".%" PetscInt_FMT ".%" PetscInt_FMT ",%s,\"%s\",%d\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->table.commit, petsc, major, minor, subminor, cuda, machine, size));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,23 +178,10 @@ static PetscErrorCode Compare(const Options *o, const char name[], Side side[], 
     difference = Difference(t->block, trial[k].eigenvalue, trial[0].eigenvalue);
     if (!(difference <= o->tolerance)) ++*wrong;
     PetscCall(PrintTrial(o, &side[k], t, &trial[k], &trial[0], difference));
-    if (o->csv[0]) PetscCall(AppendCSV(o, name, &side[k], t, &trial[k], &trial[0], difference));
+    if (o->table.file[0]) PetscCall(AppendCSV(o, name, &side[k], t, &trial[k], &trial[0], difference));
   }
   for (PetscInt k = 0; k < o->types; k++) PetscCall(TrialDestroy(&trial[k]));
   PetscCall(PetscFree(trial));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* aijtcu:off, or a type alone */
-static PetscErrorCode SplitType(const char text[], char type[], size_t size, const char **mode)
-{
-  char *colon;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrncpy(type, text, size));
-  PetscCall(PetscStrchr(type, ':', &colon));
-  *mode = colon ? text + (colon - type) + 1 : "auto";
-  if (colon) *colon = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

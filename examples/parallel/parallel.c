@@ -18,7 +18,7 @@ typedef struct {
   PetscInt  families, halos, products, *N, count, *parts, partitions, repeat;
   PetscReal scale;
   PetscBool weak, test;
-  char      csv[PETSC_MAX_PATH_LEN], commit[64];
+  ExampleTable table;
 } Options;
 
 /* What a partition lets the processes exchange: rows of B that one of them needs, and processes that these come from */
@@ -54,18 +54,14 @@ static PetscErrorCode FindHalo(const char name[], MatAIJTCUHalo *halo)
 
 static PetscErrorCode GetOptions(Options *o)
 {
-  Mat           A;
   MatAIJTCUHalo halo;
   PetscBool     device, set;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  PetscCall(ExampleMachineMat(&A));
-  PetscCall(ExampleMatOnDevice(A, &device));
-  PetscCall(MatDestroy(&A));
+  PetscCall(ExampleHasDevice(&device));
   o->repeat = 20;
   o->scale  = device ? 1 : (PetscReal)0.01;
-  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of parallel products", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list, as for bench", "elasticity", &o->families, &o->family));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows by those of a full benchmark; default: 1 with a GPU, 0.01 without", &o->scale));
@@ -75,8 +71,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrix, a list", "32,96", &o->count, &o->N));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-partitions", "Numbers of processes of which only the exchange is found out, a list; default: none", "1", &o->partitions, &o->parts));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "Products timed, after three to warm up", 1, &o->repeat));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCall(PetscOptionsHasName(NULL, NULL, "-partitions", &set));
@@ -287,17 +282,17 @@ static PetscErrorCode AppendCSV(const Options *o, const char halo[], const char 
   char        petsc[32], cuda[16], machine[128];
 
   PetscFunctionBegin;
-  if (!o->csv[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!o->table.file[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ExampleMachineMat(&A));
   PetscCall(ExampleMachine(A, machine, sizeof(machine)));
   PetscCall(ExampleCUDAVersion(A, cuda, sizeof(cuda)));
   PetscCall(MatDestroy(&A));
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->table.file, columns, &fp));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%" PetscInt_FMT ",%d,%d,%d,%" PetscInt_FMT ",%" PetscInt64_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",", halo, name, processes, t != NULL, o->weak, transposed, rows, nonzeros, N, t ? o->repeat : 0));
   if (!t) t = &none;
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%.4e,%.4e,%.4e,%.4e,%.4e,", (double)t->product.median, (double)t->product.least, t->exchange.pack, t->exchange.wait, t->exchange.offdiagonal));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,\"%s\"\n", x->ghosts, x->most_ghosts, x->most_neighbours, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%s,\"%s\"\n", x->ghosts, x->most_ghosts, x->most_neighbours, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->table.commit, petsc, cuda, machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,7 +9,10 @@ import petsc4py
 petsc4py.init(sys.argv)
 from petsc4py import PETSc
 
-library = ctypes.CDLL(PETSc.Options().getString("dll_append"))
+path = PETSc.Options().getString("dll_append", "")
+if not path:
+    sys.exit('sampled.py needs the library: -dll_append /path/to/libpetscaijtcu.so -mat_type aijtcu, or what make env prints')
+library = ctypes.CDLL(path.split(',')[-1])  # of several, the last one, as make env has it
 REUSE = 1  # MAT_REUSE_MATRIX
 
 

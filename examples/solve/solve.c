@@ -7,6 +7,7 @@ static char help[] = "Block solves, KSPMatSolve(), with matrices of several type
 
 #include "csv.h"
 #include "family.h"
+#include "files.h"
 #include "machine.h"
 #include "options.h"
 #include "solver.h"
@@ -19,7 +20,7 @@ typedef struct {
   PetscInt  families, files, types, solvers, places, *column, columns, repeat, most; /* the most columns */
   PetscReal scale, hold, tolerance;
   PetscBool dominant, springs, test; /* -test_output */
-  char      csv[PETSC_MAX_PATH_LEN], commit[64];
+  ExampleTable table;
 } Options;
 
 /* A matrix of one of the types, and its solver */
@@ -51,17 +52,6 @@ typedef struct {
 
 static const char columns[] = "matrix,values,rows,nonzeros,processes,columns,solver,type,place,way,iterations,repeat,solve_s,least_s,setup_s,speedup,residual,difference,precision,commit,petsc,cuda,machine";
 
-static PetscErrorCode HasDevice(PetscBool *device)
-{
-  Mat A;
-
-  PetscFunctionBegin;
-  PetscCall(ExampleMachineMat(&A));
-  PetscCall(ExampleMatOnDevice(A, device));
-  PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode CheckPlace(const char place[], PetscBool device)
 {
   PetscBool onhost, ondevice;
@@ -82,7 +72,7 @@ static PetscErrorCode GetOptions(Options *o)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  PetscCall(HasDevice(&device));
+  PetscCall(ExampleHasDevice(&device));
   PetscCall(SolverNames(names, sizeof(names)));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &filed));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-families", &chosen));
@@ -90,7 +80,6 @@ static PetscErrorCode GetOptions(Options *o)
   o->tolerance = 100;
   o->hold      = 1;
   o->scale     = device ? 1 : (PetscReal)0.002;
-  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Benchmark of block solves", NULL);
   if (chosen || !filed) PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list: elasticity, dof8, tetra, stencil27, banded, blockarrow, poisson7, arrow, each with -permuted behind it for a random order", "elasticity", &o->families, &o->family));
   if (filed) PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices (.mtx, .mtx.gz, PETSc binary), a list", "", &o->files, &o->file));
@@ -104,8 +93,7 @@ static PetscErrorCode GetOptions(Options *o)
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-places", "Where right-hand sides and solutions are, a list: device, host; default: device with a GPU, host without", device ? "device" : "host", &o->places, &o->place));
   PetscCall(ExampleOptionsInt(PetscOptionsObject, "-repeat", "How often each solve is timed, after one to warm up", 1, &o->repeat));
   PetscCall(ExampleOptionsReal(PetscOptionsObject, "-tolerance", "Largest relative residual of a column, and difference of its solution to the first type's, that is not an error; in tolerances of the solver (-ksp_rtol)", &o->tolerance));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
   PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_WORLD, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
@@ -115,6 +103,8 @@ static PetscErrorCode GetOptions(Options *o)
   for (PetscInt k = 0; k < o->places; k++) PetscCall(CheckPlace(o->place[k], device));
   for (PetscInt k = 0; k < o->columns; k++) o->most = PetscMax(o->most, o->column[k]);
   PetscCall(FamilyCheck(o->families, o->family));
+  PetscCall(ExampleMatTypesCheck(PETSC_COMM_WORLD, o->types, o->type));
+  PetscCall(ExampleFilesCheckRead(PETSC_COMM_WORLD, o->files, o->file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,10 +195,10 @@ static PetscErrorCode AppendCSV(const Options *o, const Case *c, const Side *sid
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
   PetscCall(ExampleCUDAVersion(side->A, cuda, sizeof(cuda)));
   PetscCall(ExampleMachine(side->A, machine, sizeof(machine)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->csv, columns, &fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_WORLD, o->table.file, columns, &fp));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%" PetscInt_FMT ",%" PetscInt64_FMT ",%d,%" PetscInt_FMT ",%s,%s,%s,%s,", c->system->name, c->system->values, c->system->csr.n, c->system->nonzeros, size, c->columns, c->solver->name, side->type, c->place, r->way));
   PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%" PetscInt_FMT ",%" PetscInt_FMT ",%.4e,%.4e,%.4e,%.4f,%.1e,%.1e,", r->iterations, o->repeat, (double)r->solve.median, (double)r->solve.least, (double)side->setup, (double)r->speedup, (double)r->residual, (double)r->difference));
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, cuda, machine));
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, fp, "%s,%s,%s,%s,\"%s\"\n", PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->table.commit, petsc, cuda, machine));
   PetscCall(PetscFClose(PETSC_COMM_WORLD, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,7 +232,7 @@ static PetscErrorCode Compare(const Options *o, const Case *c, const Side side[]
     PetscCall(Run(o, c, &side[k], &side[0], &r[0], &r[k]));
     if (k || o->types == 1) *wrong += r[k].wrong;
     PetscCall(PrintResult(o, c, &side[k], &r[k], &r[0]));
-    if (o->csv[0]) PetscCall(AppendCSV(o, c, &side[k], &r[k]));
+    if (o->table.file[0]) PetscCall(AppendCSV(o, c, &side[k], &r[k]));
   }
   for (PetscInt k = 0; k < o->types; k++) PetscCall(MatDestroy(&r[k].X));
   PetscCall(PetscFree(r));

@@ -6,6 +6,7 @@ static char help[] = "What -mat_aijtcu_tune proxy finds: the times of its varian
 #include "csrmat.h"
 #include "csv.h"
 #include "family.h"
+#include "files.h"
 #include "machine.h"
 #include "operand.h"
 #include "options.h"
@@ -53,7 +54,8 @@ typedef struct {
   PetscInt  families, files, *N, Ns, most; /* the largest N */
   PetscReal scale;
   PetscBool test;
-  char      csv[PETSC_MAX_PATH_LEN], commit[64], machine[128], cuda[16];
+  char         machine[128], cuda[16];
+  ExampleTable table;
 } Options;
 
 /* A candidate of the search, and the whole matrix with it */
@@ -80,21 +82,19 @@ static PetscErrorCode GetOptions(Options *o)
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(o, sizeof(*o)));
-  o->scale = 1;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-f", &files));
-  PetscCall(PetscStrncpy(o->commit, "unknown", sizeof(o->commit)));
   PetscOptionsBegin(PETSC_COMM_SELF, NULL, "Tuning beside the times of whole products", NULL);
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-families", "Matrices to generate, a list of those that examples/bench has; none by default where there is -f", files ? "" : "elasticity,dof8,tetra,stencil27,banded,blockarrow,poisson7,powerlaw,rmat,random", &o->families, &o->family));
   PetscCall(ExampleOptionsList(PetscOptionsObject, "-f", "Files with matrices, a list (.mtx, .mtx.gz, PETSc binary); @FILE is a text file with one of them a line", "", &o->files, &o->file));
-  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of the matrices by those of a full benchmark", &o->scale));
+  PetscCall(ExampleOptionsReal(PetscOptionsObject, "-scale", "Rows of generated matrices by those of a full benchmark; default: 1 with a GPU, 0.001 without", &o->scale));
   PetscCall(ExampleOptionsNumbers(PetscOptionsObject, "-N", "Columns of the dense matrices, a list", "4,8,32,128", &o->Ns, &o->N));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-csv", "File to append the results to", o->csv, sizeof(o->csv), NULL));
-  PetscCall(ExampleOptionsText(PetscOptionsObject, "-commit", "What the table says of the version", o->commit, sizeof(o->commit), NULL));
+  PetscCall(ExampleOptionsTable(PetscOptionsObject, &o->table));
   PetscCall(ExampleOptionsBool(PetscOptionsObject, "-test_output", "Print only what is the same on every machine", &o->test));
   PetscOptionsEnd();
-  PetscCheck(o->scale > 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
+  PetscCheck(o->scale >= 0 && o->scale <= 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-scale %g: must be positive, and 16 at most", (double)o->scale);
   PetscCall(OperandMostColumns(o->Ns, o->N, &o->most));
   PetscCall(FamilyCheck(o->families, o->family));
+  PetscCall(ExampleFilesCheckRead(PETSC_COMM_SELF, o->files, o->file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,14 +192,14 @@ static PetscErrorCode AppendRows(const Options *o, const char name[], const Gene
   FILE *fp;
 
   PetscFunctionBegin;
-  if (!o->csv[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!o->table.file[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ExamplePETScVersion(petsc, sizeof(petsc)));
-  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->csv, "matrix,rows,nonzeros,N,candidate,path,role,proxy_s,full_s,proxy_rank,full_rank,wins,loss_percent,correlation,ranked,share,timed_products,tuning_products,tuning_s,precision,commit,petsc,cuda,machine", &fp));
+  PetscCall(ExampleCSVOpen(PETSC_COMM_SELF, o->table.file, "matrix,rows,nonzeros,N,candidate,path,role,proxy_s,full_s,proxy_rank,full_rank,wins,loss_percent,correlation,ranked,share,timed_products,tuning_products,tuning_s,precision,commit,petsc,cuda,machine", &fp));
   for (PetscInt k = 0; k < CANDIDATES; k++) {
     const PetscBool is = IsRanked(&c[k]);
 
     PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%s,%" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT ",%s,%s,%s,%.4e,%.4e,%g,%g,", name, csr->m, csr->i[csr->m], N, c[k].name, MatAIJTCUPaths[c[k].variant.path], roles[c[k].role], (double)c[k].proxy, (double)c[k].full, is ? (double)RankOf(c, k, PETSC_FALSE) : 0, is ? (double)RankOf(c, k, PETSC_TRUE) : 0));
-    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%d,%.2f,%.4f,%" PetscInt_FMT ",%.4f,%.2f,%.2f,%.4e,%s,%s,%s,%s,\"%s\"\n", (int)(k == winner), (double)loss, (double)correlation, ranked, (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / c[winner].full), (double)tuning->seconds, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->commit, petsc, o->cuda, o->machine));
+    PetscCall(PetscFPrintf(PETSC_COMM_SELF, fp, "%d,%.2f,%.4f,%" PetscInt_FMT ",%.4f,%.2f,%.2f,%.4e,%s,%s,%s,%s,\"%s\"\n", (int)(k == winner), (double)loss, (double)correlation, ranked, (double)tuning->share, (double)tuning->products, (double)(tuning->seconds / c[winner].full), (double)tuning->seconds, PetscDefined(USE_REAL_SINGLE) ? "single" : "double", o->table.commit, petsc, o->cuda, o->machine));
   }
   PetscCall(PetscFClose(PETSC_COMM_SELF, fp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -288,7 +288,7 @@ static PetscErrorCode TuneAndCompare(const Options *o, const char name[], const 
   if (winner >= 0) {
     PetscCall(TimeCandidates(c, csr, B, N, candidate));
     PetscCall(Compare(o, name, csr, N, &tuning, candidate, winner, totals));
-  } else if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": nothing is tuned, the model decides\n", N));
+  } else if (!o->test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "  N %3" PetscInt_FMT ": nothing is tuned\n", N));
   PetscCall(MatDestroy(&tuned.A));
   PetscCall(MatDestroy(&tuned.C));
   PetscCall(MatDestroy(&B));
@@ -323,6 +323,7 @@ int main(int argc, char **args)
   Operand     b = {.filled = PETSC_TRUE}, c = {.filled = PETSC_FALSE};
   Totals      totals = {0, 0, 0, 0};
   Mat         A; /* to ask about the machine */
+  PetscBool   device;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &args, NULL, help));
@@ -333,10 +334,13 @@ int main(int argc, char **args)
   PetscCall(ExampleMachineMat(&A));
   PetscCall(ExampleMachine(A, o.machine, sizeof(o.machine)));
   PetscCall(ExampleCUDAVersion(A, o.cuda, sizeof(o.cuda)));
+  PetscCall(ExampleMatOnDevice(A, &device));
   PetscCall(MatGetVecType(A, &b.type));
   c.type = b.type;
+  if (!o.scale) o.scale = device ? 1 : (PetscReal)0.001;
+  if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s%s\n", o.machine, device ? "" : ": no GPU, so nothing is tuned"));
   for (PetscInt k = 0; k < o.families + o.files; k++) PetscCall(RunMatrix(&o, k, &b, &c, &totals));
-  if (!o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the winner is within 5 %% of the best in %" PetscInt_FMT " of %" PetscInt_FMT " cases, the rank correlation 0.9 at least in %" PetscInt_FMT " of %" PetscInt_FMT "\n", o.machine, totals.good, totals.cases, totals.agree, totals.ranked));
+  if (device && !o.test) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: the winner is within 5 %% of the best in %" PetscInt_FMT " of %" PetscInt_FMT " cases, the rank correlation 0.9 at least in %" PetscInt_FMT " of %" PetscInt_FMT "\n", o.machine, totals.good, totals.cases, totals.agree, totals.ranked));
   PetscCall(OperandDestroy(&b));
   PetscCall(OperandDestroy(&c));
   PetscCall(ExampleListDestroy(o.families, &o.family));
@@ -351,6 +355,17 @@ int main(int argc, char **args)
 
    test: # that it runs, with whole products where there is a GPU
       args: -test_output -families elasticity,rmat -scale 0.0005 -N 3,8
+
+   test: # the machine comes first, with what it lacks
+      suffix: first
+      args: -families poisson7 -scale 0.0005 -N 3
+      filter: sed -n -e "1s|^[^:]*\(: no GPU, so nothing is tuned\)\{0,1\}$|the machine|p" -e "2s|^poisson7: .*|the matrix|p"
+
+   test: # without a GPU matrices are small
+      suffix: host
+      requires: !cuda
+      args: -families poisson7 -N 3
+      filter: grep -o -e "^poisson7: [0-9]* x [0-9]*"
 
    test: # of a file, with more rows than columns
       suffix: file

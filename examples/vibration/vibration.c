@@ -3,6 +3,7 @@ static char help[] = "Natural frequencies of a clamped elastic beam, or of the s
                      "  ./vibration -f matrix.mtx    eigenvalues of a stiffness matrix: .mtx, .mtx.gz or PETSc binary\n\n"
                      "The eigenproblem is solved by SLEPc's LOBPCG, whose work is products of sparse matrices with blocks of vectors.\n\n";
 
+#include "files.h"
 #include "modes.h"
 #include "solve.h"
 #include "machine.h"
@@ -37,6 +38,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscOptionsEnd();
   o->write    = (PetscBool)(directory || !o->test);
   o->pictures = (PetscBool)(!none && !o->given);
+  if (o->write) PetscCall(ExampleFolderMake(comm, o->directory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,20 +157,6 @@ static PetscErrorCode WritePictures(const Options *o, MPI_Comm comm, const Modes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MakeDirectory(MPI_Comm comm, const char directory[])
-{
-  PetscMPIInt rank;
-  PetscBool   there = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  if (rank == 0) {
-    PetscCall(PetscTestDirectory(directory, 'w', &there));
-    if (!there) PetscCall(PetscMkdir(directory));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* What ran, on which machine, and how fast */
 static PetscErrorCode Closing(Mat K, const SolveStatistics *s, PetscLogDouble total)
 {
@@ -214,7 +202,6 @@ int main(int argc, char **args)
     PetscCall(BeamMass(comm, &b, &M));
   }
   PetscCall(PrintProblem(&o, &b, K));
-  if (o.write) PetscCall(MakeDirectory(comm, o.directory));
 
   PetscCall(Solve(o.given ? NULL : &b, K, M, o.test, o.profile ? &profile : NULL, &eps, &s));
   PetscCheck(!(s.negative < 0), comm, PETSC_ERR_ARG_WRONG, "%s holds an indefinite matrix: it has an eigenvalue of %g or below. LOBPCG and its preconditioners need a stiffness matrix: symmetric, without negative eigenvalues. For those of any symmetric matrix use another solver, such as -eps_type krylovschur -st_type shift", o.file, (double)s.negative);
