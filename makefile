@@ -302,7 +302,9 @@ TEST_ENV = BUILD='$(BUILD)' PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' 
 
 # DESTDIR, PREFIX
 install_into = $(ASKED) $(MAKE) --no-print-directory --silent install DESTDIR='$(1)' PREFIX='$(2)' >>'$(BUILD)/install/said' 2>&1 || { cat '$(BUILD)/install/said' >&2; exit 1; }
-test: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(DEVICE_TESTS) $(FUZZERS)
+# Tests of kernels alone take minutes to compile, and are not run without a GPU
+HAVE_GPU := $(if $(filter test,$(MAKECMDGOALS)),$(shell nvidia-smi -L 2>/dev/null | grep -m 1 GPU))
+test: $(LIBRARIES) $(LIBHRPB) $(LIBEXAMPLES) $(if $(HAVE_GPU),$(DEVICE_TESTS)) $(FUZZERS)
 	@rm -rf '$(BUILD)/install' && mkdir '$(BUILD)/install'
 	@$(call install_into,,$(BUILD)/install/prefix)
 	@$(call install_into,$(BUILD)/install/destdir,/usr)
