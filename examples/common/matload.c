@@ -382,8 +382,9 @@ static BinaryFile LookAtFile(const char file[])
   Notes:
   A Matrix Market file may be compressed (gzip). It holds a coordinate matrix: real, integer or pattern; general,
   symmetric or skew-symmetric. Exponents may begin with D, as Fortran writes them. The first line may begin with one
-  percent sign, with blanks, or with a byte order mark. Repeated entries are summed, and explicit zeros are kept. Values that are not finite are
-  refused. So are sizes of more than a million if the file has less than a tenth as many entries.
+  percent sign, with blanks, or with a byte order mark. Repeated entries are summed, and explicit zeros are kept. Values
+  that are not finite are refused. So are sizes of more than a million if the file has less than a tenth as many
+  entries.
 
   A PETSc binary file has the numbers and indices of the PETSc that wrote it. A file of another precision is refused
   where its size tells the precision.

@@ -141,6 +141,7 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUBlockGetKSP(ksp, &s));
+  AIJTCUAll.solves++;
   PetscCall(AIJTCUResultsBegin(&s->results, X->cmap->N));
   PetscCall(AIJTCUBlockLacks(ksp, s, &why));
   if (!why) {
@@ -148,6 +149,7 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
     if (done < X->cmap->N) why = "there is no memory for work blocks, or no access to the arrays";
   }
   if (!why) {
+    AIJTCUAll.whole++;
     PetscCall(AIJTCUResultsGive(ksp, &s->results));
     ksp->totalits += ksp->its;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,7 +166,7 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
    Whether solves with A are ours. On the host a block is slower than its columns, of which one fits into a cache. So
    there it is only what was asked for: by the option, or by a type that PETSc does not have.
 */
-static PetscErrorCode AIJTCUBlockTakes(Mat A, const AIJTCUBlockKSP *s, PetscBool *takes)
+static PetscErrorCode AIJTCUBlockTakes(KSP ksp, Mat A, const AIJTCUBlockKSP *s, PetscBool *takes)
 {
   AIJTCUPlan *plan;
 
@@ -172,6 +174,7 @@ static PetscErrorCode AIJTCUBlockTakes(Mat A, const AIJTCUBlockKSP *s, PetscBool
   PetscCall(AIJTCUGetPlan(A, &plan));
   *takes = (PetscBool)(plan != NULL);
   if (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_AUTO && !s->method->base) PetscCall(AIJTCUOnDevice(A, plan, takes));
+  if (plan && !*takes) PetscCall(PetscInfo(ksp, "aijtcu: KSPMatSolve() with %s goes as PETSc has it: the operator is on the host, where only -mat_aijtcu_block_solvers always takes whole blocks\n", s->method->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,7 +186,7 @@ PetscErrorCode AIJTCUBlockEnter(KSP ksp, AIJTCUBlockKSP *s)
 
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(AIJTCUBlockTakes(A, s, &ours));
+  PetscCall(AIJTCUBlockTakes(ksp, A, s, &ours));
   if (ksp->ops->matsolve != KSPMatSolve_AIJTCU) s->matsolve = ksp->ops->matsolve;
   ksp->ops->matsolve = ours ? KSPMatSolve_AIJTCU : s->matsolve;
   if (ours) PetscCall(AIJTCUBlockForgetOthers(s, A));

@@ -266,8 +266,10 @@ static PetscErrorCode AIJTCUBeginCycle(KSP ksp, AIJTCUBlockKSP *s, PetscInt its,
 
     g->steps[j] = 0;
     if (c->reason[j]) continue;
-    if (PetscIsInfOrNanReal(norm[j])) PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
-    else if (g->set_breakdowntol && its && PetscAbsReal(norm[j] - c->rnorm[j]) > g->breakdowntol * PetscRealPart(*h.rnorm0)) PetscCall(AIJTCUColumnStop(ksp, s, j, its, KSP_DIVERGED_BREAKDOWN));
+    if (PetscIsInfOrNanReal(norm[j])) {
+      c->rnorm[j] = norm[j];
+      PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its));
+    } else if (g->set_breakdowntol && its && PetscAbsReal(norm[j] - c->rnorm[j]) > g->breakdowntol * PetscRealPart(*h.rnorm0)) PetscCall(AIJTCUColumnStop(ksp, s, j, its, KSP_DIVERGED_BREAKDOWN));
     else {
       h.grs[0] = *h.rnorm0 = c->rnorm[j] = norm[j];
       if (!norm[j]) PetscCall(AIJTCUColumnStop(ksp, s, j, its, KSP_CONVERGED_ATOL));
@@ -306,6 +308,7 @@ static PetscErrorCode AIJTCUStepGMRES(KSP ksp, AIJTCUBlockKSP *s, PetscInt it, P
     if (c->reason[j]) continue;
     if (PetscIsInfOrNanReal(tt)) {
       g->steps[j] = 0;
+      c->rnorm[j] = tt; /* as KSPCheckNorm() has it */
       PetscCall(AIJTCUColumnStopNaN(ksp, s, j, its - 1));
       continue;
     }

@@ -10,7 +10,10 @@ static const AIJTCUBlockMethod *const methods[] = {&AIJTCUBlockBCG, &AIJTCUBlock
 PetscErrorCode AIJTCUBlockRegister(void)
 {
   PetscFunctionBegin;
-  if (AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_OFF) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_OFF) {
+    PetscCall(PetscInfo(NULL, "aijtcu: all block solves go as PETSc has them: -mat_aijtcu_block_solvers off\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(KSPInitializePackage());
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) {
     const AIJTCUBlockMethod *m = methods[i];

@@ -213,7 +213,6 @@ static PetscErrorCode MatView_AIJTCU(Mat A, PetscViewer viewer)
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan) {
     AIJTCUCallParentOp(A, view, A, viewer);
-    PetscCall(AIJTCUView(A, viewer));
   } else { /* MatDuplicate() copies this operation, also into a matrix of the parent type */
     PetscUseTypeMethod(A, viewnative, viewer);
   }
@@ -296,6 +295,75 @@ static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Rows of a parallel aijtcu that each process has got, put together to a whole: MatCreateRedundantMatrix(),
+   PCTELESCOPE. PETSc makes the whole by the type of the rows, which is the parent's. Of one process it is a copy of them
+*/
+#define ROWS_KEY "MatAIJTCURows"
+typedef struct {
+  PetscErrorCode (*concatenate)(MPI_Comm, Mat, PetscInt, MatReuse, Mat *); /* the parent's */
+  PetscErrorCode (*duplicate)(Mat, MatDuplicateOption, Mat *);
+  AIJTCUOptions options;
+} AIJTCURows;
+
+static PetscErrorCode AIJTCUGetRows(Mat rows, AIJTCURows **r)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)rows, ROWS_KEY, r));
+  PetscCheck(*r, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows of a parallel %s have lost what they came with", MATAIJTCU);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUWholeOfRows(const AIJTCURows *r, Mat *M)
+{
+  AIJTCUPlan *plan;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(*M, MATAIJTCU, MAT_INPLACE_MATRIX, M));
+  PetscCall(AIJTCUGetPlan(*M, &plan));
+  plan->id.options = r->options;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDuplicate_AIJTCURows(Mat rows, MatDuplicateOption op, Mat *M)
+{
+  AIJTCURows *r;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetRows(rows, &r));
+  PetscCall((*r->duplicate)(rows, op, M));
+  PetscCall(AIJTCUWholeOfRows(r, M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateMPIMatConcatenateSeqMat_AIJTCURows(MPI_Comm comm, Mat rows, PetscInt n, MatReuse reuse, Mat *M)
+{
+  AIJTCURows *r;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetRows(rows, &r));
+  PetscCall((*r->concatenate)(comm, rows, n, reuse, M));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(AIJTCUWholeOfRows(r, M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUMarkRows(const AIJTCUPlan *plan, Mat rows)
+{
+  AIJTCURows *r;
+  AIJTCUPlan *attached;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUGetPlan(rows, &attached)); /* by -mat_aijtcu_attach: they stay what they are */
+  if (attached || !rows->ops->creatempimatconcatenateseqmat) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUComposedData((PetscObject)rows, ROWS_KEY, sizeof(*r), (void **)&r));
+  r->options                               = plan->id.options;
+  r->concatenate                           = rows->ops->creatempimatconcatenateseqmat;
+  r->duplicate                             = rows->ops->duplicate;
+  rows->ops->creatempimatconcatenateseqmat = MatCreateMPIMatConcatenateSeqMat_AIJTCURows;
+  rows->ops->duplicate                     = MatDuplicate_AIJTCURows;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Those of a sequential matrix are of its type. Those of a parallel one are sequential, and of the parent type */
 static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
 {
@@ -305,7 +373,10 @@ static PetscErrorCode MatCreateSubMatrices_AIJTCU(Mat A, PetscInt n, const IS ro
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall((*plan->id.parent.createsubmatrices)(A, n, rows, cols, reuse, B));
   if (reuse == MAT_INITIAL_MATRIX) {
-    for (PetscInt i = 0; i < n; i++) PetscCall(AIJTCUInherit(A, (*B)[i]));
+    for (PetscInt i = 0; i < n; i++) {
+      PetscCall(AIJTCUInherit(A, (*B)[i]));
+      if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUMarkRows(plan, (*B)[i]));
+    }
   } else if (plan->id.kind == AIJTCU_KIND_MPI) PetscCall(AIJTCUSubMatricesFilled(n, *B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -520,4 +591,4 @@ static PetscErrorCode AIJTCUPlanInitialize(AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const AIJTCUClass AIJTCUWrappers = {ops, composed, MatView_AIJTCU, sizeof(AIJTCUPlan), AIJTCUPlanInitialize, AIJTCUPlanReset};
+const AIJTCUClass AIJTCUWrappers = {ops, composed, MatView_AIJTCU, AIJTCUViewFromOptions, sizeof(AIJTCUPlan), AIJTCUPlanInitialize, AIJTCUPlanReset};

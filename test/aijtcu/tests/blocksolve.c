@@ -202,6 +202,7 @@ typedef struct {
   Mat                X;
   PetscInt           its[MANY];
   KSPConvergedReason reason[MANY];
+  PetscReal          rnorm[MANY];
 } Reference;
 
 static PetscErrorCode SolveReference(KSP ksp, const Params *p, Mat given, Mat X0, Reference *r)
@@ -223,6 +224,7 @@ static PetscErrorCode SolveReference(KSP ksp, const Params *p, Mat given, Mat X0
     }
     PetscCall(KSPGetIterationNumber(ksp, &r->its[j]));
     PetscCall(KSPGetConvergedReason(ksp, &r->reason[j]));
+    PetscCall(KSPGetResidualNorm(ksp, &r->rnorm[j]));
   }
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -280,6 +282,7 @@ static PetscErrorCode Compare(const char what[], KSP ksp, const Params *p, Mat X
     }
     if (reason[j] != KSP_DIVERGED_NANORINF && reason[j] != KSP_DIVERGED_PC_FAILED) PetscCall(CompareColumn(what, X, r->X, j, p->tolerance, p->nonzero ? 1 : 0));
     if (rnorm[j] != rnorm[j] && reason[j] != KSP_DIVERGED_NANORINF && reason[j] != KSP_DIVERGED_PC_FAILED) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: column %" PetscInt_FMT " has a norm that is no number\n", what, j));
+    if (PetscIsInfOrNanReal(r->rnorm[j]) && !PetscIsInfOrNanReal(rnorm[j])) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: column %" PetscInt_FMT " has the norm %g, which is no number in KSPSolve()\n", what, j, (double)rnorm[j]));
     most  = PetscMax(most, its[j]);
     least = PetscMax(least, r->its[j]);
     worst = reason[j] < 0 ? PetscMin(worst, (PetscInt)reason[j]) : worst;
@@ -1192,6 +1195,18 @@ int main(int argc, char **argv)
       args: -ksp_type cg -pc_type none -with_nan -info :ksp
       filter: grep -o -e "aijtcu: cg solves.*" -e "right-hand side [24] ends with [A-Z_]*" | sort -u
       output_file: output/blocksolve_columns.out
+
+    test: # whole blocks on a device; on the host they must be asked for, and the log says so
+      suffix: info_auto
+      args: -ksp_type {{cg gmres}} -pc_type jacobi -mat_aijtcu_block_solvers auto -auto -info :ksp
+      filter: grep -o -e "aijtcu: KSPMatSolve() with [a-z]* goes as PETSc has it: the operator is on the host" -e "aijtcu: [a-z]* solves with a block of" | head -n 1 | sed "s|.*|the way is told|"
+      output_file: output/blocksolve_info_auto.out
+
+    test:
+      suffix: info_off
+      args: -ksp_type cg -pc_type bjacobi -mat_aijtcu_block_solvers off -scenario off -info
+      filter: grep -o "aijtcu: all block solves go as PETSc has them: -mat_aijtcu_block_solvers off" | sort -u
+      output_file: output/blocksolve_info_off.out
 
     test:
       suffix: off

@@ -1100,6 +1100,66 @@ static PetscErrorCode TestSynergy(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether M, of some processes, multiplies as R, which is an aij */
+static PetscErrorCode SameOfSome(Mat M, Mat R, PetscBool *same)
+{
+  Mat       B, C, D;
+  PetscReal diff, norm;
+  PetscInt  n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(R, NULL, &n));
+  PetscCall(MatCreateDense(PetscObjectComm((PetscObject)R), n, PETSC_DECIDE, PETSC_DETERMINE, 3, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(R, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  PetscCall(MatMatMult(M, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &D));
+  PetscCall(MatConvert(D, MATDENSE, MAT_INPLACE_MATRIX, &D));
+  PetscCall(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
+  PetscCall(MatNorm(C, NORM_FROBENIUS, &norm));
+  PetscCall(MatNorm(D, NORM_FROBENIUS, &diff));
+  *same = (PetscBool)(norm > 0 && diff <= 100 * PETSC_MACHINE_EPSILON * norm);
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The whole matrix on each of some groups of processes is an aijtcu with the same options, and follows new values */
+static PetscErrorCode TestRedundant(PetscInt m)
+{
+  Mat           A, R;
+  MatAIJTCUPath path, got;
+  PetscMPIInt   size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(Create(MATAIJTCU, m, m, &A));
+  PetscCall(Create(MATAIJ, m, m, &R));
+  PetscCall(MatAIJTCUGetPath(A, &path));
+  for (PetscInt groups = 1; groups <= size; groups++) {
+    Mat M = NULL, N = NULL;
+
+    for (int again = 0; again < 2; again++) {
+      PetscBool ours, same;
+
+      PetscCall(MatCreateRedundantMatrix(A, groups, MPI_COMM_NULL, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &M));
+      PetscCall(MatCreateRedundantMatrix(R, groups, MPI_COMM_NULL, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, &N));
+      PetscCall(PetscObjectTypeCompareAny((PetscObject)M, &ours, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+      if (ours) PetscCall(MatAIJTCUGetPath(M, &got));
+      if (!ours || got != path) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatCreateRedundantMatrix() for %" PetscInt_FMT " groups: type %s, or another path\n", groups, ((PetscObject)M)->type_name));
+      PetscCall(SameOfSome(M, N, &same));
+      if (!same) PetscCall(PetscPrintf(PETSC_COMM_SELF, "MatCreateRedundantMatrix() for %" PetscInt_FMT " groups%s: another matrix\n", groups, again ? ", again" : ""));
+      PetscCall(MatScale(A, 3));
+      PetscCall(MatScale(R, 3));
+    }
+    PetscCall(MatDestroy(&M));
+    PetscCall(MatDestroy(&N));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt  m = 90, n = 90;
@@ -1120,6 +1180,7 @@ int main(int argc, char **argv)
     PetscCall(TestSymmetric(m));
     PetscCall(TestSweeps(m));
     PetscCall(TestChanges(m));
+    PetscCall(TestRedundant(m));
   }
   PetscCall(TestHeaderReplace(m, n));
   PetscCall(TestCOO(m, n));
