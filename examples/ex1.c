@@ -1,5 +1,5 @@
 static char help[] = "Multiplies a sparse matrix with a block of dense vectors.\n\n"
-                     "  ./ex1 -m 100000 -N 32 -mat_view_after ::ascii_info\n\n";
+                     "  ./ex1 -m 100000 -N 32 -mat_aijtcu_view -mat_aijtcu_view_choice\n\n";
 
 #include <petscaijtcu.h>
 
@@ -36,10 +36,9 @@ int main(int argc, char **argv)
   PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
   PetscCall(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C)); /* with the set-up of the first */
-  PetscCall(MatViewFromOptions(A, NULL, "-mat_view_after"));
   PetscCall(MatViewFromOptions(C, NULL, "-product_view"));
 
-  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&A)); /* -mat_aijtcu_view prints here */
   PetscCall(MatDestroy(&B));
   PetscCall(MatDestroy(&C));
   PetscCall(PetscFinalize());
@@ -64,7 +63,7 @@ int main(int argc, char **argv)
    test:
       suffix: view
       requires: !complex
-      args: -mat_aijtcu_path tcu -mat_view_after ::ascii_info
+      args: -mat_aijtcu_path tcu -mat_aijtcu_view
       filter: grep -o -e "type: seqaij.*" -e "bricks, fill"
 
 TEST*/

@@ -39,8 +39,10 @@
 .  -mat_aijtcu_block_solvers (auto|always|off) - whether `KSPMatSolve()` with a KSP of type cg, bcg, chebyshev,
                                                  richardson, gmres, fgmres or bcgs solves with whole blocks; see the
                                                  notes. No prefix
--  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often.
-                                                 No prefix
+.  -mat_aijtcu_view [viewer]                   - print what is known of the matrix when it is destroyed, see
+                                                 `MatAIJTCUView()`
+-  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print whether the type was at work, which path the
+                                                 products took and how often. No prefix
 
    Level: beginner
 
@@ -88,8 +90,8 @@
 
 .seealso: `MatCreateAIJTCU()`, `MatAIJTCUSetPath()`, `MatAIJTCUSetFormat()`, `MatAIJTCUSetPrecision()`,
           `MatAIJTCUSetReorder()`, `MatAIJTCUSetTune()`, `MatAIJTCUSetExpectedProducts()`, `MatAIJTCUSetHalo()`,
-          `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`, `MatAIJTCUKSPGetColumns()`,
-          `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
+          `MatAIJTCUSetSynergyThreshold()`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetCounts()`, `MatAIJTCUView()`,
+          `MatAIJTCUKSPGetColumns()`, `PetscDLLibraryRegister_petscaijtcu()`, `MATAIJCUSPARSE`, `MATAIJ`
 M*/
 #define MATAIJTCU    "aijtcu"
 #define MATSEQAIJTCU "seqaijcusparsetcu"
@@ -352,7 +354,9 @@ typedef struct {
 .  sampled_tcu - sampled products on a device that took bricks
 .  sampled_csr - sampled products on a device that took the CSR path
 .  fused       - sampled products that were multiplied by a dense matrix in the same pass (`MatCreateSampledLR()`)
--  sparse      - products of sparse matrices by our kernels that gave this matrix its values
+.  sparse      - products of sparse matrices by our kernels that gave this matrix its values
+.  mult        - products with one vector (`MatMult()` and its kin) by kernels of this library
+-  mult_parent - those left to the parent type on a device; on the host all are, and none is counted
 
    Level: developer
 
@@ -362,7 +366,7 @@ typedef struct {
 .seealso: `MATAIJTCU`, `MatAIJTCUGetCounts()`
 S*/
 typedef struct {
-  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr, fused, sparse;
+  PetscInt64 builds, refreshes, tcu, csr, cusparse, sampled_tcu, sampled_csr, fused, sparse, mult, mult_parent;
 } MatAIJTCUCounts;
 
 /*S
@@ -495,6 +499,7 @@ PETSC_EXTERN PetscErrorCode MatAIJTCUSetSynergyThreshold(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergyThreshold(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetSynergy(Mat, MatAIJTCUSynergy *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetCounts(Mat, MatAIJTCUCounts *);
+PETSC_EXTERN PetscErrorCode MatAIJTCUView(Mat, PetscViewer);
 PETSC_EXTERN PetscErrorCode MatAIJTCUGetFacts(Mat, PetscInt, MatAIJTCUFacts *);
 PETSC_EXTERN PetscErrorCode MatAIJTCUKSPGetColumns(KSP, PetscInt *, const KSPConvergedReason *[], const PetscInt *[], const PetscReal *[]);
 PETSC_EXTERN PetscErrorCode MatSampledMatTransposeMult(Mat, Mat, Mat, PetscBool, MatReuse, Mat *);

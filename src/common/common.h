@@ -121,6 +121,15 @@ PETSC_INTERN PetscBool      AIJTCUPatternKeySame(const AIJTCUPatternKey *, const
 PETSC_INTERN PetscBool      AIJTCUPatternKeyEqual(const AIJTCUPatternKey *, const AIJTCUPatternKey *);
 PETSC_INTERN PetscErrorCode AIJTCUValuesStateGet(Mat, PetscObjectState *);
 
+/* totals.c: the whole program, on this process */
+typedef struct {
+  PetscInt64      matrices[2], attached; /* of our type, on the host and on a device; of others, by -mat_aijtcu_attach */
+  MatAIJTCUCounts counts[2];             /* of all plans, on the host and on a device */
+  PetscInt64      solves, whole;         /* KSPMatSolve() that came to us, and those by whole blocks */
+} AIJTCUTotals;
+
+PETSC_INTERN AIJTCUTotals AIJTCUAll;
+
 /* optioncheck.c */
 typedef enum {
   AIJTCU_OPTION_NAME,

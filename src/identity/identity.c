@@ -96,8 +96,11 @@ static void AIJTCUSetOp(struct _MatOps *ops, const AIJTCUOp *op, AIJTCUFn f)
 static PetscErrorCode MatDestroy_AIJTCU(Mat A)
 {
   PetscErrorCode (*destroy)(Mat) = AIJTCUKeptDestroy(A);
+  AIJTCUIdentity *plan;
 
   PetscFunctionBegin;
+  PetscCall(AIJTCUGetIdentity(A, &plan));
+  if (plan && plan->own_name) PetscCall((*cls->leave)(A));
   PetscCall(AIJTCUDetach(A));
   if (destroy) PetscCall((*destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -403,6 +406,9 @@ PetscErrorCode AIJTCUAttach(Mat A, AIJTCUKind kind, PetscBool own_name, AIJTCUPl
   }
   if (ierr) PetscCall(AIJTCUDetach(A));
   PetscCall(ierr);
+  if (own_name) AIJTCUAll.matrices[plan->device]++;
+  else if (!owner) AIJTCUAll.attached++;
+  if (keep) AIJTCUAll.attached--; /* it was one of these */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

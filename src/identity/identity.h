@@ -86,6 +86,7 @@ typedef struct {
   const AIJTCUOp       *ops;
   const AIJTCUComposed *composed; /* [AIJTCU_NCOMPOSED] */
   PetscErrorCode (*view)(Mat, PetscViewer);
+  PetscErrorCode (*leave)(Mat); /* called before a matrix of ours is destroyed */
   size_t size; /* of a plan, which begins as zeros */
   PetscErrorCode (*initialize)(AIJTCUPlan *);
   PetscErrorCode (*reset)(AIJTCUPlan *);
@@ -108,6 +109,13 @@ PETSC_INTERN PetscErrorCode AIJTCUOperandKeyGet(Mat, AIJTCUOperandKey *);
 
 PETSC_INTERN const AIJTCUOptions *AIJTCUGetOptions(const AIJTCUPlan *);
 PETSC_INTERN MatAIJTCUCounts     *AIJTCUGetCounts(AIJTCUPlan *);
+
+/* One more of a field of MatAIJTCUCounts */
+#define AIJTCUCount(plan, field)                                        \
+  do {                                                                  \
+    AIJTCUGetCounts(plan)->field++;                                     \
+    AIJTCUAll.counts[((const AIJTCUIdentity *)(plan))->device].field++; \
+  } while (0)
 
 /* Calls a function of the parent type while A looks like a matrix of that type. The view ends after an error, too */
 #define AIJTCUCallParent(A, call)                \

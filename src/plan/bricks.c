@@ -268,7 +268,7 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
   PetscCall(PetscObjectStateGet((PetscObject)A, &b->values_state)); /* AIJTCUDeviceCall() may have forgotten it */
   if (!b->why) {
     b->state = AIJTCU_READY;
-    AIJTCUGetCounts(plan)->builds++;
+    AIJTCUCount(plan, builds);
     PetscCall(PetscInfo(A, "aijtcu: built %" PetscInt64_FMT " bricks of %d rows for %" PetscInt64_FMT " nonzeros on the %s, "
                            "%" PetscInt64_FMT " bytes (panels of %d rows, blocks of %d columns, windows of %d)\n",
       (PetscInt64)b->hrpb.nbricks, (int)b->format.brick_rows, (PetscInt64)b->hrpb.nnz, b->device ? "device" : "host", AIJTCUBricksBytes(b),
@@ -304,7 +304,7 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   #endif
   if (!b->device) PetscCall(AIJTCUBricksOnHost(A, b, PETSC_FALSE));
   b->values_state = state;
-  AIJTCUGetCounts(plan)->refreshes++;
+  AIJTCUCount(plan, refreshes);
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,6 @@
 /*
-   -mat_aijtcu_view_choice: the products that were set up, in the order of their first set-up.
+   -mat_aijtcu_view_choice: a line that says whether the type was at work, and how much of the work was ours; then the
+   products with dense matrices that were set up, in the order of their first set-up.
 
    A product of a parallel matrix counts once. PETSc makes it of products of the blocks of each process, and sets those
    up at every numeric phase. Those of the first process are listed below it, without a number.
@@ -199,15 +200,61 @@ static PetscErrorCode AIJTCUChoicePrintAll(const AIJTCUChoice *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUViewChoice(void)
+/* How many products were ours: "; what: 3 of 4 by its kernels", or "; what: none" */
+static PetscErrorCode AIJTCUPrintShare(const char what[], PetscInt64 ours, PetscInt64 others)
 {
-  PetscErrorCode ierr = PETSC_SUCCESS;
+  PetscFunctionBegin;
+  if (ours + others) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; %s: %" PetscInt64_FMT " of %" PetscInt64_FMT " by its kernels", what, ours, ours + others));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; %s: none", what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUPrintMatrices(void)
+{
+  const AIJTCUTotals *t   = &AIJTCUAll;
+  const PetscInt64    all = t->matrices[0] + t->matrices[1];
 
   PetscFunctionBegin;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aijtcu: products with dense matrices set up by the first process\n"));
-  if (!choices)
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  none: a product of an aijtcu matrix with a dense one is counted (MatMatMult()), "
-                                            "a product with a vector is not (MatMult())\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt64_FMT " matri%s of type aijtcu", all, all == 1 ? "x" : "ces"));
+  if (t->matrices[0] && t->matrices[1]) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt64_FMT " of them on the host", t->matrices[0]));
+  if (t->attached) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %" PetscInt64_FMT " of type aijcusparse with its products", t->attached));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The line that tells on from off, also where a program only calls KSPSolve() */
+static PetscErrorCode AIJTCUViewTotals(void)
+{
+  const AIJTCUTotals    *t    = &AIJTCUAll;
+  const MatAIJTCUCounts *host = &t->counts[0], *c = &t->counts[1];
+  const PetscBool        ondevice = (PetscBool)(t->matrices[1] || t->attached);
+  const PetscInt64       sampled  = host->sampled_tcu + host->sampled_csr + c->sampled_tcu + c->sampled_csr;
+  PetscMPIInt            size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (!ondevice && !t->matrices[0]) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aijtcu: OFF, no matrix of type aijtcu: it needs -mat_type aijtcu, or -dm_mat_type aijtcu for a DM\n"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ondevice ? "aijtcu: ON, " : "aijtcu: ON, but without a GPU, "));
+  PetscCall(AIJTCUPrintMatrices());
+  if (ondevice) PetscCall(AIJTCUPrintShare("MatMult()", c->mult, c->mult_parent));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; MatMult(): PETSc's"));
+  PetscCall(AIJTCUPrintShare("products with blocks of vectors", c->tcu + c->csr + host->tcu, c->cusparse + host->csr + host->cusparse));
+  if (c->sparse) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; sparse products: %" PetscInt64_FMT, c->sparse));
+  if (sampled) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; sampled products: %" PetscInt64_FMT, sampled));
+  if (t->solves) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "; solves of blocks: %" PetscInt64_FMT " of %" PetscInt64_FMT " as a whole", t->whole, t->solves));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, size > 1 ? " (first process)\n" : "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUViewChoice(void)
+{
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = AIJTCUViewTotals();
+  if (choices && !ierr) ierr = PetscPrintf(PETSC_COMM_WORLD, "aijtcu: products with dense matrices set up by the first process\n");
   for (const AIJTCUChoice *c = choices; c && !ierr; c = c->next) ierr = AIJTCUChoicePrintAll(c);
   PetscCall(AIJTCUChoiceDestroy(&choices));
   view_choice = PETSC_FALSE;
@@ -221,5 +268,6 @@ PetscErrorCode AIJTCUViewChoiceSetUp(PetscBool view)
   PetscFunctionBegin;
   if (view && !view_choice) PetscCall(PetscRegisterFinalize(AIJTCUViewChoice));
   view_choice = view;
+  PetscCall(PetscMemzero(&AIJTCUAll, sizeof(AIJTCUAll))); /* PETSc may be initialized again */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -443,9 +443,9 @@ static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, &device));
   if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) {
-    AIJTCUGetCounts(plan)->cusparse++;
+    AIJTCUCount(plan, cusparse);
     event = MAT_AIJTCU_CuSPARSE;
-  } else AIJTCUGetCounts(plan)->csr++;
+  } else AIJTCUCount(plan, csr);
   PetscCall(PetscLogEventBegin(event, A, 0, 0, 0));
   PetscCall(AIJTCUCallNumeric(C, plan));
   PetscCall(PetscLogEventEnd(event, A, 0, 0, 0));

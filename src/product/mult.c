@@ -129,11 +129,14 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
 
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUMultPrepare(A, plan, transposed, x, y, z, done));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));
-  *done = (PetscBool)!err;
-  if (err) PetscCall(PetscInfo(A, "aijtcu: no product with one vector by our kernels, the parent makes it: %s\n", HrpbErrorString(err)));
-  else PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(transposed ? plan->transpose.matrix.plan.nonempty : plan->vector.plan.nonempty))));
+  if (*done) {
+    PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));
+    *done = (PetscBool)!err;
+    if (err) PetscCall(PetscInfo(A, "aijtcu: no product with one vector by our kernels, the parent makes it: %s\n", HrpbErrorString(err)));
+  }
+  if (*done) AIJTCUCount(plan, mult);
+  else if (plan->id.kind == AIJTCU_KIND_SEQ) AIJTCUCount(plan, mult_parent); /* a parallel one multiplies its blocks */
+  if (*done) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)plan->vector.plan.nnz - (y ? 0 : (PetscLogDouble)(transposed ? plan->transpose.matrix.plan.nonempty : plan->vector.plan.nonempty))));
 #else
   (void)A;
   (void)transposed;

@@ -58,8 +58,8 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   if (err) {
     PetscCall(PetscInfo(A, "aijtcu: no product on the %s path, %s instead: %s\n", MatAIJTCUPaths[d->path],
       tcu ? "the CSR path" : "the parent's product", HrpbErrorString(err)));
-  } else if (tcu) AIJTCUGetCounts(plan)->tcu++;
-  else AIJTCUGetCounts(plan)->csr++;
+  } else if (tcu) AIJTCUCount(plan, tcu);
+  else AIJTCUCount(plan, csr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -68,8 +68,8 @@ static PetscErrorCode AIJTCUGhostsMultiply(const AIJTCUGhosts *g, AIJTCUPlan *pl
   else PetscCall(AIJTCUDeviceAdd(g->A, plan, d, g->ghosts, g->N, g->dense, err));
   #endif
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  if (tcu) AIJTCUGetCounts(plan)->tcu++;
-  else AIJTCUGetCounts(plan)->csr++;
+  if (tcu) AIJTCUCount(plan, tcu);
+  else AIJTCUCount(plan, csr);
   PetscCall(MatGetInfo(g->A, MAT_LOCAL, &info));
   flops = 2 * info.nz_used * (PetscLogDouble)g->N;
   if (g->host) PetscCall(PetscLogFlops(flops));
@@ -92,7 +92,7 @@ static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPl
   if (!ierr && !*err && g->sums) ierr = AIJTCUHaloSumsFromHost(h, g->N, ghosts);
   PetscCall(PetscFree(ghosts));
   PetscCall(ierr);
-  if (!*err) AIJTCUGetCounts(plan)->csr++;
+  if (!*err) AIJTCUCount(plan, csr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
   #endif

@@ -201,8 +201,8 @@ static PetscErrorCode AIJTCUSampledDoBlock(const AIJTCUSampled *p, int which, Sp
   AIJTCUCallParent(C, MatSeqAIJCUSPARSERestoreArrayWrite(C, &c));
   PetscCall(ierr);
   if (plan && !*err) {
-    if (b.bricks) AIJTCUGetCounts(plan)->sampled_tcu++;
-    else AIJTCUGetCounts(plan)->sampled_csr++;
+    if (b.bricks) AIJTCUCount(plan, sampled_tcu);
+    else AIJTCUCount(plan, sampled_csr);
   }
   if (!*err) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)nz * (PetscLogDouble)p->k));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -343,7 +343,7 @@ static PetscErrorCode AIJTCUFusedRun(Mat S, AIJTCUPlan *plan, AIJTCUSampledBlock
   *err = HRPB_SUCCESS;
   PetscCall(AIJTCUDeviceCall(S, plan, AIJTCU_CSR_VALUES, AIJTCUSampledBlockOnStream, b, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUGetCounts(plan)->fused++;
+  AIJTCUCount(plan, fused);
   PetscCall(MatGetInfo(S, MAT_LOCAL, &info));
   PetscCall(PetscLogGpuFlops(2.0 * info.nz_used * (PetscLogDouble)(b->operands.K + b->operands.N)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -256,7 +256,7 @@ static PetscErrorCode MatProductNumeric_AIJTCU_Sparse(Mat C)
   }
   PetscCall(AIJTCUSparseFill(C, s, operand));
   PetscCall(AIJTCUGetPlan(C, &plan));
-  if (plan) AIJTCUGetCounts(plan)->sparse++;
+  if (plan) AIJTCUCount(plan, sparse);
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -87,7 +87,7 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, char replaced[], si
   PetscCall(PetscStrncpy(replaced, "none", len));
   PetscCall(PetscOptionsString("-mat_aijtcu_for", replace, "MATAIJTCU", replaced, replaced, len, NULL));
   PetscCall(AIJTCUGlobalSwitch(PetscOptionsObject, "-mat_aijtcu_view_choice",
-    "At the end, print which path the products took and how often", view_choice));
+    "At the end, print whether the type was at work, which path the products took and how often", view_choice));
   PetscCall(AIJTCUCheckOption(PETSC_COMM_SELF, PetscOptionsObject, AIJTCU_OPTION_NAME, "-mat_aijtcu_block_solvers", "auto, always or off"));
   PetscCall(PetscOptionsEList("-mat_aijtcu_block_solvers", "Whether KSPMatSolve() with a MATAIJTCU solves with whole blocks", "MATAIJTCU", solvers,
     PETSC_STATIC_ARRAY_LENGTH(solvers), solvers[0], &block, NULL));
@@ -115,7 +115,8 @@ static PetscErrorCode AIJTCUGlobalOptions(PetscBool *attach, char replaced[], si
 . -mat_aijtcu_for types                       - matrices whose type would be one of these, aij or aijcusparse, are of
                                                 type `MATAIJTCU`
 . -mat_aijtcu_block_solvers (auto|always|off) - whether `KSPMatSolve()` with a `MATAIJTCU` solves with whole blocks
-- -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print which path the products took and how often
+- -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print whether the type was at work, which path the
+                                                products took and how often
 
   Level: intermediate
 

@@ -53,4 +53,4 @@ PETSC_INTERN PetscErrorCode AIJTCUSynergyFromCounts(PetscInt64, PetscInt64, Pets
 PETSC_INTERN PetscErrorCode AIJTCULocalCounts(Mat, PetscInt64 *, PetscInt64 *, PetscInt64 *);
 
 /* view.c */
-PETSC_INTERN PetscErrorCode AIJTCUView(Mat, PetscViewer);
+PETSC_INTERN PetscErrorCode AIJTCUViewFromOptions(Mat);

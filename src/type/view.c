@@ -1,5 +1,5 @@
 /*
-   What MatView() says of a MATAIJTCU. A view builds nothing, searches nothing and chooses nothing. A fact that no
+   What MatAIJTCUView() says of a MATAIJTCU. A view builds nothing, searches nothing and chooses nothing. A fact that no
    product has needed yet is "not known yet". Only columns are counted, as MatAIJTCUGetSynergy() does.
 */
 #include "typeimpl.h"
@@ -115,7 +115,7 @@ static PetscErrorCode AIJTCUViewPaths(Mat A, const AIJTCUPlan *plan, PetscViewer
   const PetscInt widths[] = {1, 8, 32, 128};
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  path %s", MatAIJTCUPaths[AIJTCUGetOptions(plan)->path]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "path %s", MatAIJTCUPaths[AIJTCUGetOptions(plan)->path]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(widths); i++) {
     const char *path = NULL;
@@ -134,20 +134,20 @@ static PetscErrorCode AIJTCUViewBricks(Mat A, const MatAIJTCUSynergy *s, PetscVi
 
   PetscFunctionBegin;
   PetscCall(AIJTCUViewFormat(A, &f));
-  if (!f.brick_rows) PetscCall(PetscViewerASCIIPrintf(viewer, "  format of bricks %s", unknown));
+  if (!f.brick_rows) PetscCall(PetscViewerASCIIPrintf(viewer, "format of bricks %s", unknown));
   else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d",
-                                     (int)f.brick_rows, HRPB_BRICK_COLS, (int)f.panel_rows, (int)f.block_cols, (int)f.window_cols));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "bricks of %d x %d, panels of %d rows, blocks of %d columns, windows of %d",
+      (int)f.brick_rows, HRPB_BRICK_COLS, (int)f.panel_rows, (int)f.block_cols, (int)f.window_cols));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   PetscCall(PetscViewerASCIIPrintf(viewer, "; bytes of CSR %" PetscInt64_FMT "\n", s->csr_bytes));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (s->built)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n",
-                                     s->bricks, (double)s->fill, (double)s->beta, s->hrpb_bytes));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks not built\n"));
-  if (s->reordered) PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks are of the reordered matrix\n"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " bricks, fill %.4f, beta %.4f, bytes of HRPB %" PetscInt64_FMT "\n",
+      s->bricks, (double)s->fill, (double)s->beta, s->hrpb_bytes));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "bricks not built\n"));
+  if (s->reordered) PetscCall(PetscViewerASCIIPrintf(viewer, "bricks are of the reordered matrix\n"));
   if (s->device_bytes)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bytes of device memory beside the matrix\n", s->device_bytes));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " bytes of device memory beside the matrix\n", s->device_bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -174,8 +174,8 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
     PetscCall(AIJTCUPlanTuned(blocks[0], plan, choice->op, choice->N, &tuned));
     if (!tuned) continue; /* it was for another pattern, or before an option changed */
     PetscCall(AIJTCUTuningOptions(blocks[0], tuned, &text));
-    ierr = PetscViewerASCIIPrintf(viewer, "  tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->choice.N,
-                                  blocks[0] == A ? "" : of_block, text);
+    ierr = PetscViewerASCIIPrintf(viewer, "tuned for N = %" PetscInt_FMT "%s: %s\n", tuned->choice.N,
+      blocks[0] == A ? "" : of_block, text);
     PetscCall(PetscFree(text));
     PetscCall(ierr);
   }
@@ -186,32 +186,73 @@ static PetscErrorCode AIJTCUViewTuned(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Lines after the parent's, in the format info, where a matrix is viewed by itself. They are left out in the view of a
-   solver, and in the format info_detail, with which a MATIS prints its local matrices. Collective.
-*/
-PetscErrorCode AIJTCUView(Mat A, PetscViewer viewer)
+/*@
+  MatAIJTCUView - Prints what is known of a `MATAIJTCU`: synergy, bricks, the paths that products take, what was tuned
+
+  Collective
+
+  Input Parameters:
++ A      - an assembled `MATAIJTCU`
+- viewer - an ASCII viewer; others print nothing. `NULL` is standard output
+
+  Options Database Key:
+. -mat_aijtcu_view [viewer] - call this when `A` is destroyed. Of a matrix with a prefix, the option has it, too
+
+  Level: intermediate
+
+  Notes:
+  A view builds nothing, searches nothing and chooses nothing. What no product has needed yet is not known yet.
+
+  Numbers are of all processes together. `MatView()` is that of the parent type, with our name.
+
+  A matrix that is not assembled is a `PETSC_ERR_ARG_WRONGSTATE`, one of another type a `PETSC_ERR_ARG_WRONG`.
+
+.seealso: `MATAIJTCU`, `MatAIJTCUGetSynergy()`, `MatAIJTCUGetFacts()`, `MatView()`
+@*/
+PetscErrorCode MatAIJTCUView(Mat A, PetscViewer viewer)
 {
-  PetscViewerFormat format;
-  PetscBool         isascii;
-  AIJTCUPlan       *plan;
-  MatAIJTCUSynergy  s;
-  PetscInt          tab = 0; /* MatView() itself has set two */
+  AIJTCUPlan      *plan;
+  PetscBool        isascii;
+  MatAIJTCUSynergy s;
 
   PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  if (!viewer) PetscCall(PetscViewerASCIIGetStdout(PetscObjectComm((PetscObject)A), &viewer));
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCheckSameComm(A, 1, viewer, 2);
+  PetscCall(AIJTCUViewSynergy(A, &s)); /* checks A */
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
-  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUGetPlan(A, &plan));
-  if (isascii) PetscCall(PetscViewerASCIIGetTab(viewer, &tab));
-  if (!isascii || tab > 2 || !plan || !A->assembled || format != PETSC_VIEWER_ASCII_INFO) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUViewSynergy(A, &s));
+  PetscCall(PetscObjectPrintClassNamePrefixType((PetscObject)A, viewer));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "aijtcu on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n",
-                                   plan->id.device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha,
-                                   (double)s.alpha8, (double)s.intensity));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "rows=%" PetscInt_FMT ", cols=%" PetscInt_FMT ", on the %s: synergy %s, alpha %.4f (8-row strips %.4f), modelled intensity %.1f\n", A->rmap->N, A->cmap->N,
+    plan->id.device ? "device" : "host", MatAIJTCUSynergyClasses[s.cls], (double)s.alpha,
+    (double)s.alpha8, (double)s.intensity));
   PetscCall(AIJTCUViewBricks(A, &s, viewer));
   PetscCall(AIJTCUViewPaths(A, plan, viewer));
   PetscCall(AIJTCUViewTuned(A, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -mat_aijtcu_view: before A is destroyed, when all is known. Collective */
+PetscErrorCode AIJTCUViewFromOptions(Mat A)
+{
+  const PetscObject obj = (PetscObject)A;
+  PetscViewer       viewer;
+  PetscViewerFormat format;
+  PetscBool         view;
+  PetscErrorCode    ierr;
+
+  PetscFunctionBegin;
+  if (!A->assembled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscOptionsCreateViewer(PetscObjectComm(obj), obj->options, obj->prefix, "-mat_aijtcu_view", &viewer, &format, &view));
+  if (!view) PetscFunctionReturn(PETSC_SUCCESS);
+  obj->refct++; /* MatDestroy() has counted to zero: a reference that comes and goes must not destroy A again */
+  ierr = MatAIJTCUView(A, viewer);
+  obj->refct--;
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

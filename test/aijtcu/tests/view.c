@@ -1,8 +1,10 @@
-static char help[] = "MatView() of a MATAIJTCU in the format info, before and after bricks are built, and -mat_aijtcu_view_choice.\n\
+static char help[] = "MatAIJTCUView() before and after bricks are built, -mat_aijtcu_view, -mat_aijtcu_view_choice, and MatView(), which is the parent's (-same).\n\
 -n rows, -gaps: without three of eight columns, -blocks: full ones of 8 rows in place of a band, -vectors: products with vectors only,\n\
--equal: the products of two matrices of the same name and size are set up, then made. -transposed: A^T B beside A B.\n\n";
+-equal: the products of two matrices of the same name and size are set up, then made. -transposed: A^T B beside A B.\n\
+-other: no matrix is of our type. -solve: KSPSolve(). -block_solve: KSPMatSolve().\n\n";
 
 #include <petscaijtcu.h>
+#include <petscksp.h>
 
 static PetscErrorCode MultiplyVector(Mat A)
 {
@@ -113,16 +115,31 @@ static PetscErrorCode CountEvents(int *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ViewFromOptions(Mat A, const char option[])
+{
+  PetscViewer viewer;
+  PetscBool   view;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreateViewer(PETSC_COMM_WORLD, NULL, NULL, option, &viewer, NULL, &view));
+  if (view) PetscCall(MatAIJTCUView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Check that a view changes nothing: the device memory of plans stays what it was */
 static PetscErrorCode ViewBuildsNothing(Mat A, const char option[])
 {
   MatAIJTCUSynergy before, after;
+  PetscBool        ours;
   int              events, now;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &ours, MATSEQAIJTCU, MATMPIAIJTCU, ""));
+  if (!ours) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatAIJTCUGetSynergy(A, &before));
   PetscCall(CountEvents(&events));
-  PetscCall(MatViewFromOptions(A, NULL, option));
+  PetscCall(ViewFromOptions(A, option));
   PetscCall(CountEvents(&now));
   PetscCall(MatAIJTCUGetSynergy(A, &after));
   if (now != events) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s builds or searches something: %d times\n", option, now - events));
@@ -130,12 +147,149 @@ static PetscErrorCode ViewBuildsNothing(Mat A, const char option[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Create(MatType type, PetscInt n, PetscBool gaps, PetscBool blocks, Mat *A)
+{
+  PetscInt r0, r1;
+  char     prefix[64] = "";
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(PetscObjectSetName((PetscObject)*A, "stiffness"));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefix", prefix, sizeof(prefix), NULL));
+  if (prefix[0]) PetscCall(MatSetOptionsPrefix(*A, prefix));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatGetOwnershipRange(*A, &r0, &r1));
+  for (PetscInt i = r0; i < r1; i++) {
+    const PetscInt first = blocks ? i - i % 8 : i - 2;
+
+    for (PetscInt j = PetscMax(0, first); j < PetscMin(n, first + (blocks ? 8 : 5)); j++) {
+      if (!gaps || j % 8 < 5) PetscCall(MatSetValue(*A, i, j, i == j ? 1000. : 1. + i + j, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What MatView() writes in a format, on the first process. The caller frees it */
+static PetscErrorCode TextOf(Mat A, PetscViewerFormat format, char **text)
+{
+  PetscViewer viewer;
+  PetscMPIInt rank;
+  const char  name[] = "view-text.out";
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIOpen(PETSC_COMM_WORLD, name, &viewer));
+  PetscCall(PetscViewerPushFormat(viewer, format));
+  PetscCall(MatView(A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  *text = NULL;
+  if (!rank) {
+    FILE *fp = fopen(name, "r");
+    long  size;
+
+    PetscCheck(fp && !fseek(fp, 0, SEEK_END) && (size = ftell(fp)) >= 0 && !fseek(fp, 0, SEEK_SET), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "Cannot read %s", name);
+    PetscCall(PetscCalloc1(size + 1, text));
+    PetscCheck(fread(*text, 1, (size_t)size, fp) == (size_t)size && !fclose(fp), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "Cannot read %s", name);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Two texts are the same but for the names of two types */
+static PetscBool SameText(const char *ours, const char *parents, const char type[], const char parent[])
+{
+  const size_t len = strlen(type), plen = strlen(parent);
+
+  while (*ours && *parents) {
+    if (!strncmp(ours, type, len) && !strncmp(parents, parent, plen)) {
+      ours += len;
+      parents += plen;
+    } else if (*ours++ != *parents++) return PETSC_FALSE;
+  }
+  return (PetscBool)(*ours == *parents);
+}
+
+/* In all formats MatView() writes what it does of a matrix of the parent type */
+static PetscErrorCode ViewsAreTheParents(Mat A, Mat P, const char when[])
+{
+  const PetscViewerFormat formats[] = {PETSC_VIEWER_DEFAULT, PETSC_VIEWER_ASCII_INFO, PETSC_VIEWER_ASCII_INFO_DETAIL, PETSC_VIEWER_ASCII_COMMON, PETSC_VIEWER_ASCII_MATLAB, PETSC_VIEWER_ASCII_DENSE, PETSC_VIEWER_ASCII_IMPL, PETSC_VIEWER_LOAD_BALANCE};
+  MatType                 type, parent;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(MatGetType(P, &parent));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(formats); k++) {
+    char *ours, *parents;
+
+    PetscCall(TextOf(A, formats[k], &ours));
+    PetscCall(TextOf(P, formats[k], &parents));
+    if (ours && !SameText(ours, parents, type, parent)) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, in the format %s MatView() writes\n%s\nand for the parent type\n%s\n", when, PetscViewerFormats[formats[k]], ours, parents));
+    PetscCall(PetscFree(ours));
+    PetscCall(PetscFree(parents));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSame(PetscInt n)
+{
+  Mat       A, P;
+  VecType   vectype;
+  PetscBool host;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJTCU, n, PETSC_FALSE, PETSC_FALSE, &A));
+  PetscCall(MatGetVecType(A, &vectype));
+  PetscCall(PetscStrcmpAny(vectype, &host, VECSTANDARD, VECSEQ, VECMPI, ""));
+  PetscCall(Create(host ? MATAIJ : MATAIJCUSPARSE, n, PETSC_FALSE, PETSC_FALSE, &P));
+  PetscCall(ViewsAreTheParents(A, P, "before a product"));
+  PetscCall(MultiplyBlock(A));
+  PetscCall(MultiplyBlock(P));
+  PetscCall(MultiplyVector(A));
+  PetscCall(MultiplyVector(P));
+  PetscCall(ViewsAreTheParents(A, P, "after products"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A program that only solves: with one right-hand side, or with a block */
+static PetscErrorCode Solve(Mat A, PetscBool block)
+{
+  KSP      ksp;
+  Vec      x, b;
+  Mat      B, X;
+  PetscInt m;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  if (!block) PetscCall(KSPSolve(ksp, b, x));
+  else {
+    PetscCall(MatGetLocalSize(A, &m, NULL));
+    PetscCall(MatCreateDense(PETSC_COMM_WORLD, m, PETSC_DECIDE, PETSC_DETERMINE, 3, NULL, &B));
+    PetscCall(MatSetRandom(B, NULL));
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
+    PetscCall(KSPMatSolve(ksp, B, X));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&X));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Mat       A;
-  PetscInt  r0, r1, n = 64;
-  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE, equal = PETSC_FALSE, transposed = PETSC_FALSE;
-  char      prefix[64] = "";
+  PetscInt  n    = 64;
+  PetscBool gaps = PETSC_FALSE, blocks = PETSC_FALSE, vectors = PETSC_FALSE, equal = PETSC_FALSE, transposed = PETSC_FALSE, same = PETSC_FALSE, other = PETSC_FALSE, solve = PETSC_FALSE, block_solve = PETSC_FALSE;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscLogDefaultBegin());
@@ -146,25 +300,15 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vectors", &vectors, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-equal", &equal, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-transposed", &transposed, NULL));
-  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
-  PetscCall(PetscObjectSetName((PetscObject)A, "stiffness"));
-  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetType(A, MATAIJTCU));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-prefix", prefix, sizeof(prefix), NULL));
-  if (prefix[0]) PetscCall(MatSetOptionsPrefix(A, prefix));
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(MatGetOwnershipRange(A, &r0, &r1));
-  for (PetscInt i = r0; i < r1; i++) {
-    const PetscInt first = blocks ? i - i % 8 : i - 2;
-
-    for (PetscInt j = PetscMax(0, first); j < PetscMin(n, first + (blocks ? 8 : 5)); j++) {
-      if (!gaps || j % 8 < 5) PetscCall(MatSetValue(A, i, j, 1. + i + j, INSERT_VALUES));
-    }
-  }
-  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-same", &same, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-other", &other, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-block_solve", &block_solve, NULL));
+  if (same) PetscCall(TestSame(n));
+  PetscCall(Create(other ? MATAIJ : MATAIJTCU, n, gaps, blocks, &A));
   PetscCall(ViewBuildsNothing(A, "-before_view"));
-  if (vectors) PetscCall(MultiplyVector(A));
+  if (solve || block_solve) PetscCall(Solve(A, block_solve));
+  else if (vectors) PetscCall(MultiplyVector(A));
   else if (equal) PetscCall(MultiplyEqual(A));
   else if (transposed) PetscCall(MultiplyTransposed(A));
   else PetscCall(MultiplyBlock(A));
@@ -180,8 +324,8 @@ int main(int argc, char **argv)
     requires: !complex double !defined(PETSC_USE_64BIT_INDICES)
 
   testset: # with the format set, a device does not choose its own
-    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d"
-    args: -before_view ::ascii_info -after_view ::ascii_info -mat_aijtcu_view_choice
+    filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "/^aijtcu: ON/d"
+    args: -before_view -after_view -mat_aijtcu_view_choice
 
     test:
       suffix: tcu
@@ -190,7 +334,7 @@ int main(int argc, char **argv)
     test: # on a device the few entries of the off-diagonal block are multiplied from CSR, on the host from bricks
       suffix: tcu_parallel
       nsize: 2
-      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "/off-diagonal block/d" -e "/ bricks, fill /d"
+      filter: sed -e "s/on the device/on the host/" -e "s/ (on process 0)//" -e "/bytes of device memory/d" -e "/^aijtcu: ON/d" -e "/off-diagonal block/d" -e "/ bricks, fill /d"
       args: -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
 
     test:
@@ -205,14 +349,48 @@ int main(int argc, char **argv)
       suffix: threshold
       args: -mat_aijtcu_synergy_threshold 0.2 -mat_aijtcu_format 8,64,32,1
 
-    test: # which is not for us: a MATIS prints its local matrices with it
-      suffix: detail
-      args: -before_view ::ascii_info_detail -mat_aijtcu_path tcu -mat_aijtcu_format 8,64,32,1
+  test: # MatView() is the parent's, but for the type's name
+    suffix: same
+    nsize: {{1 2}}
+    args: -same -n 20 -mat_aijtcu_path {{auto tcu}}
+    output_file: output/empty.out
 
-  test: # products with vectors are not counted
-    suffix: none
-    filter: grep -A1 "aijtcu: products"
-    args: -vectors -mat_aijtcu_view_choice
+  testset: # the line that tells on from off; what a GPU makes of it is not compared
+    filter: sed -e "s|ON, but without a GPU,|ON,|" -e "s|; MatMult(): .*||"
+    args: -mat_aijtcu_view_choice
+
+    test:
+      suffix: on
+      nsize: {{1 2}}
+      args: -solve -pc_type jacobi
+
+    test:
+      suffix: off
+      nsize: {{1 2}}
+      args: -solve -pc_type jacobi -other
+
+  test: # on a GPU kernels make the products of KSPSolve()
+    suffix: on_cuda
+    requires: cuda
+    nsize: {{1 2}}
+    filter: sed -n "s|.*MatMult(): \([1-9][0-9]*\) of \1 by its kernels.*|all by its kernels|p"
+    args: -solve -pc_type jacobi -mat_aijtcu_view_choice -use_gpu_aware_mpi 0
+
+  testset: # whole blocks, and columns where there are monitors
+    filter: grep -o -e "solves of blocks: [^(]*"
+    args: -block_solve -ksp_type cg -pc_type jacobi -mat_aijtcu_block_solvers always -mat_aijtcu_view_choice
+
+    test:
+      suffix: blocks
+
+    test:
+      suffix: columns
+      args: -ksp_monitor
+
+  test: # when the matrix is destroyed, with what its product has built
+    suffix: end
+    filter: grep -e "type:" -e "bricks, fill"
+    args: -prefix whole_ -whole_mat_aijtcu_view -whole_mat_aijtcu_path tcu
 
   test: # blocks of each of them are listed below the one line that both have
     suffix: equal
@@ -223,19 +401,19 @@ int main(int argc, char **argv)
   test:
     suffix: transposed
     nsize: 2
-    filter: grep -v "^Mat Object"
+    filter: grep -v -e "^Mat Object" -e "^aijtcu: ON"
     args: -transposed -mat_aijtcu_view_choice -mat_aijtcu_path csr
 
   test: # what no product has needed is not found out
     suffix: unknown
     requires: cuda
     filter: grep -e "path auto" -e "format of" | sed -e "s,^ *,," -e "s,; bytes.*,,"
-    args: -before_view ::ascii_info
+    args: -before_view
 
   testset: # the format that a device chooses: panels of 64 rows while there are fewer than 165 of 128; narrow windows where wide ones would stage rows in vain
     requires: cuda
     filter: grep "bricks of" | sed -e "s,^ *,," -e "s,;.*,,"
-    args: -mat_aijtcu_path tcu -after_view ::ascii_info
+    args: -mat_aijtcu_path tcu -after_view
 
     test:
       suffix: few_panels
@@ -258,6 +436,6 @@ int main(int argc, char **argv)
     requires: cuda
     nsize: 2
     filter: grep "tuned for" | sed -e "s,^  *tuned,tuned," -e "s,_path .*,_path,"
-    args: -whole_after_view ::ascii_info -prefix whole_ -whole_mat_aijtcu_tune proxy
+    args: -after_view -prefix whole_ -whole_mat_aijtcu_tune proxy
 
 TEST*/
