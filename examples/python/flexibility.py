@@ -3,9 +3,9 @@
 scikit-fem makes the mesh and the matrix, petsc4py solves for all loads at once by KSPMatSolve(). It does so with each
 type of -types, and once load by load. The results must agree, and satisfy Maxwell's and Betti's law of reciprocity.
 
-    python3 flexibility.py -dll_append /path/to/libpetscaijtcu.so
-    python3 flexibility.py -dll_append ... -refine 3 -types aijcusparse,aijtcu -picture flexibility.png
-    python3 flexibility.py -dll_append ... -loads 40 -ksp_type bcg    another solver, the first 40 loads only"""
+    python3 flexibility.py -dll_append /path/to/libpetscaijtcu.so       small, without a GPU: 40 of the loads, a minute
+    python3 flexibility.py -dll_append ... -refine 2 -types aijcusparse,aijtcu -picture flexibility.png       on a GPU
+    python3 flexibility.py -dll_append ... -loads 441 -ksp_type bcg                           all loads, another solver"""
 import sys
 import time
 import petsc4py
@@ -13,10 +13,10 @@ import petsc4py
 petsc4py.init(sys.argv)
 import numpy as np
 from petsc4py import PETSc
-from bracket import GRID, Bracket, machine, matrix, on_device, write_table
+from bracket import GRID, Bracket, has_gpu, machine, matrix, on_device, write_table
 
 options = PETSc.Options()
-refine, count = options.getInt('refine', 1), options.getInt('loads', GRID**2)
+refine, count = options.getInt('refine', 1), options.getInt('loads', GRID**2 if has_gpu() else 40)
 types = options.getString('types', 'aij,aijtcu').split(',')
 
 
@@ -25,7 +25,7 @@ def solver(A):
     ksp.setOperators(A)
     ksp.setType('cg')
     ksp.getPC().setType('jacobi')
-    ksp.setTolerances(rtol=1e-8)
+    ksp.setTolerances(rtol=1e-6)
     ksp.setFromOptions()
     ksp.setUp()
     return ksp
@@ -90,13 +90,13 @@ for kind, solve in [(types[0], one_by_one)] + [(kind, all_at_once) for kind in t
     first = flexibility if first is None else first
     difference = abs(flexibility - first).max() / abs(first).max()
     residual = R.norm() / B.norm()
-    assert residual < 1e-7 and asymmetry < 1e-6 and difference < 1e-6 and lowest > 0, (residual, asymmetry, difference, lowest)
+    assert residual < 1e-5 and asymmetry < 1e-4 and difference < 1e-4 and lowest > 0, (residual, asymmetry, difference, lowest)
     way = 'one by one' if solve is one_by_one else 'all at once'
     print('%-20s %-11s  set-up %.3f s, solve %8.3f s, residual %.0e, asymmetry %.0e, difference %.0e' % (A.getType(), way, setup, seconds, residual, asymmetry, difference))
     rows.append({'program': 'flexibility', 'rows': n, 'nonzeros': body.stiffness.nnz, 'columns': len(points), 'solver': ksp.getType() + '-' + ksp.getPC().getType(),
                  'type': A.getType(), 'way': way, 'setup_s': '%.4e' % setup, 'solve_s': '%.4e' % seconds, 'speedup': '%.4f' % (float(rows[0]['solve_s']) / seconds if rows else 1),
                  'residual': '%.1e' % residual, 'difference': '%.1e' % difference, **machine()})
-print('a load of 1 kN at the corner moves it by %.4f mm, and the middle by %.4f mm' % (1e6 * flexibility[len(points) - 1, -1], 1e6 * flexibility[len(points) // 2, -1]))
+print('1 kN at point %d moves it by %.4f mm, and point 1 by %.2e mm' % (len(points), 1e6 * flexibility[-1, -1], 1e6 * flexibility[0, -1]))
 write_table(options.getString('csv', ''), rows)
 
 if options.hasName('picture'):
@@ -106,7 +106,7 @@ if options.hasName('picture'):
     from matplotlib import pyplot
 
     figure = pyplot.figure(figsize=(13, 4))
-    body.draw(figure.add_subplot(131, projection='3d'), U[:, -1], 'a load at the corner')
+    body.draw(figure.add_subplot(131, projection='3d'), U[:, -1], 'under load %d' % len(points))
     if len(points) == GRID**2:
         axes = figure.add_subplot(132)
         image = axes.imshow(1e6 * np.diag(flexibility).reshape(GRID, GRID), origin='lower', extent=(0, 100, 20, 120))
