@@ -41,8 +41,8 @@
                                                  notes. No prefix
 .  -mat_aijtcu_view [viewer]                   - print what is known of the matrix when it is destroyed, see
                                                  `MatAIJTCUView()`
--  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print whether the type was at work, which path the
-                                                 products took and how often. No prefix
+-  -mat_aijtcu_view_choice                     - at `PetscFinalize()`, print whether the type was at work, which path
+                                                 the products took and how often. No prefix
 
    Level: beginner
 

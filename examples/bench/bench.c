@@ -243,7 +243,8 @@ static PetscErrorCode PrintRow(const Run *r, PetscInt N, PetscInt *wrong)
     else if (!v) PetscCall(PetscPrintf(PETSC_COMM_SELF, " %s %.4f ms", s->variant->name, 1e3 * (double)s->steady.median));
     else {
       PetscCall(PetscPrintf(PETSC_COMM_SELF, ", %s %.2fx", s->variant->name, (double)(r->subject[0].steady.median / s->steady.median)));
-      if (s->variant->path == MAT_AIJTCU_PATH_AUTO) PetscCall(PetscPrintf(PETSC_COMM_SELF, " by %s", s->path[0] ? s->path : "the host")); /* which has one way */
+      /* The host has one way */
+      if (s->variant->path == MAT_AIJTCU_PATH_AUTO) PetscCall(PetscPrintf(PETSC_COMM_SELF, " by %s", s->path[0] ? s->path : "the host"));
     }
   }
   PetscCall(Elapsed(r, &elapsed));

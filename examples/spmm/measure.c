@@ -119,8 +119,8 @@ static PetscBool Same(PetscScalar c, PetscScalar d)
 }
 
 /*
-   |C - D| / (|A| |B|) of column j of a row. Rounding errors of A B are proportional to |A| |B|. In long double no sum of
-   these overflows
+   |C - D| / (|A| |B|) of column j of a row. Rounding errors of A B are proportional to |A| |B|. In long double no sum
+   of these overflows
 */
 static PetscReal RelativeError(PetscInt n, const PetscInt col[], const PetscScalar a[], PetscInt j, PetscScalar c, PetscScalar d)
 {

@@ -123,7 +123,7 @@ PETSC_INTERN PetscErrorCode AIJTCUValuesStateGet(Mat, PetscObjectState *);
 
 /* totals.c: the whole program, on this process */
 typedef struct {
-  PetscInt64      matrices[2], attached; /* of our type, on the host and on a device; of others, by -mat_aijtcu_attach */
+  PetscInt64      matrices[2], attached; /* of our type, on the host and on a device; others, by -mat_aijtcu_attach */
   MatAIJTCUCounts counts[2];             /* of all plans, on the host and on a device */
   PetscInt64      solves, whole;         /* KSPMatSolve() that came to us, and those by whole blocks */
 } AIJTCUTotals;

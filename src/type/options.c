@@ -203,7 +203,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
-  PetscCall(PetscOptionsName("-mat_aijtcu_view", "Print what is known of the matrix when it is destroyed", "MatAIJTCUView", NULL)); /* view.c reads it */
+  /* view.c reads it */
+  PetscCall(PetscOptionsName("-mat_aijtcu_view", "Print what is known of the matrix when it is destroyed", "MatAIJTCUView", NULL));
   PetscOptionsHeadEnd();
   plan->id.options = o;
   PetscFunctionReturn(PETSC_SUCCESS);

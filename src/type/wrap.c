@@ -297,7 +297,8 @@ static PetscErrorCode MatPermute_AIJTCU(Mat A, IS rows, IS cols, Mat *B)
 
 /*
    Rows of a parallel aijtcu that each process has got, put together to a whole: MatCreateRedundantMatrix(),
-   PCTELESCOPE. PETSc makes the whole by the type of the rows, which is the parent's. Of one process it is a copy of them
+   PCTELESCOPE. PETSc makes the whole by the type of the rows, which is the parent's. Of one process it is a copy of
+   them
 */
 #define ROWS_KEY "MatAIJTCURows"
 typedef struct {
