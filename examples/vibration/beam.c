@@ -130,8 +130,8 @@ static void NodeBlock(const Beam *b, const PetscReal E[DOFS][DOFS], const PetscI
 
 /*
    The blocks of a node and its 27 neighbours. They depend only on which elements around the node there are, so each
-   kind of node is computed once. Few of the 32 kinds occur: there is an element before a node in x, because the first nodes
-   are clamped
+   kind of node is computed once. Few of the 32 kinds occur: there is an element before a node in x, because the first
+   nodes are clamped
 */
 typedef struct {
   PetscBool known[32];
