@@ -379,6 +379,72 @@ PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis b, AIJTCUBasisPart Y, const Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+  #if AIJTCU_HAVE_DEVICE
+/* The matrix, its eigenvalues, and what cuSOLVER works with are in the workspace of all plans */
+static PetscErrorCode AIJTCUBasisEigenOnStream(AIJTCUBasis b, PetscInt n, PetscInt nvectors, cudaStream_t stream, PetscBool *solved)
+{
+  cusolverDnHandle_t handle;
+  PetscScalar       *A, *values, *work;
+  const size_t       count = (size_t)n * (size_t)n + 2 * (size_t)n;
+  int                lwork, info = 0;
+  void              *memory;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCUSOLVERDnGetHandle(&handle));
+    #if PetscDefined(USE_REAL_SINGLE)
+  PetscCallCUSOLVER(cusolverDnSsyevd_bufferSize(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, NULL, (int)n, NULL, &lwork));
+    #else
+  PetscCallCUSOLVER(cusolverDnDsyevd_bufferSize(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, NULL, (int)n, NULL, &lwork));
+    #endif
+  PetscCall(AIJTCUWorkspaceGet((count + (size_t)lwork) * sizeof(PetscScalar), stream, &memory));
+  if (!memory) PetscFunctionReturn(PETSC_SUCCESS);
+  A      = (PetscScalar *)memory;
+  values = A + n * n;
+  work   = values + 2 * n; /* behind info */
+  PetscCallCUDA(cudaMemcpyAsync(A, b->out, (size_t)n * (size_t)n * sizeof(*A), cudaMemcpyHostToDevice, stream));
+    #if PetscDefined(USE_REAL_SINGLE)
+  PetscCallCUSOLVER(cusolverDnSsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, A, (int)n, values, work, lwork, (int *)(values + n)));
+    #else
+  PetscCallCUSOLVER(cusolverDnDsyevd(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_UPPER, (int)n, A, (int)n, values, work, lwork, (int *)(values + n)));
+    #endif
+  PetscCallCUDA(cudaMemcpyAsync(b->in, A, (size_t)n * (size_t)nvectors * sizeof(*A), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b->in + n * nvectors, values, ((size_t)n + 1) * sizeof(*A), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscMemcpy(&info, b->in + n * nvectors + n, sizeof(info)));
+  *solved = (PetscBool)!info;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+  #endif
+
+PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis b, PetscInt n, PetscScalar *A, PetscInt nvectors, PetscReal *values, PetscBool *solved)
+{
+  enum {
+    LEAST = 128 /* rows for which the device is faster */
+  };
+
+  PetscFunctionBegin;
+  *solved = PETSC_FALSE;
+  if (!b->device || n < LEAST) PetscFunctionReturn(PETSC_SUCCESS);
+  #if AIJTCU_HAVE_DEVICE
+  {
+    cudaStream_t stream = NULL;
+
+    PetscCheck(n * n <= b->nnumbers && n * (nvectors + 1) + 1 <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " rows of an eigenproblem in a basis that has room for %" PetscInt_FMT " numbers", n, b->nnumbers);
+    PetscCallCUDA(cudaEventSynchronize(b->went));
+    PetscCall(PetscArraycpy(b->out, A, n * n));
+    AIJTCUCallOnStream(stream, AIJTCUBasisEigenOnStream(b, n, nvectors, stream, solved));
+    if (*solved) {
+      PetscCall(PetscArraycpy(A, b->in, n * nvectors));
+      for (PetscInt j = 0; j < n; j++) values[j] = PetscRealPart(b->in[n * nvectors + j]);
+    }
+  }
+  #endif
+  (void)A;
+  (void)nvectors;
+  (void)values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Copy or zero columns: on a device in the order of the stream */
 static PetscErrorCode AIJTCUBasisMove(AIJTCUBasis b, const PetscScalar *from, PetscScalar *to, size_t count, PetscBool outside)
 {

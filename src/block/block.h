@@ -68,6 +68,12 @@ PETSC_EXTERN PetscErrorCode AIJTCUBasisCombine(AIJTCUBasis, PetscInt, const AIJT
 /* R_j = Y_j - a_j X_j, and the squares of the norms of these columns */
 PETSC_EXTERN PetscErrorCode AIJTCUBasisResidual(AIJTCUBasis, AIJTCUBasisPart, const PetscScalar[], AIJTCUBasisPart, AIJTCUBasisPart, const PetscScalar *[]);
 
+/*
+   Eigenvalues of a symmetric matrix of the host, whose upper triangle is taken, in ascending order, and the first
+   eigenvectors in its place: on the device, where that is faster. solved says whether it was
+*/
+PETSC_EXTERN PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis, PetscInt, PetscScalar *, PetscInt, PetscReal *, PetscBool *);
+
 PETSC_EXTERN PetscErrorCode AIJTCUBasisCopy(AIJTCUBasis, AIJTCUBasisPart, AIJTCUBasisPart);
 PETSC_EXTERN PetscErrorCode AIJTCUBasisZero(AIJTCUBasis, AIJTCUBasisPart);
 PETSC_EXTERN PetscErrorCode AIJTCUBasisSetColumn(AIJTCUBasis, int, PetscInt, Vec);

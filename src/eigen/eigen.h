@@ -7,10 +7,7 @@
 #pragma once
 
 #include "../block/block.h"
-#include <slepc/private/epsimpl.h>
-#include <slepc/private/bvimpl.h>
-#include <slepc/private/dsimpl.h>
-#include <slepcblaslapack.h>
+#include <slepceps.h>
 
 /* Private structs of SLEPc are used, which have another layout in other releases */
 #if AIJTCU_HAVE_BLOCK && !SLEPC_VERSION_LT(3, 26, 0) && SLEPC_VERSION_LT(3, 27, 0)
@@ -22,6 +19,11 @@
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void);
 
 #if AIJTCU_HAVE_EIGEN
+  #include <slepc/private/epsimpl.h>
+  #include <slepc/private/bvimpl.h>
+  #include <slepc/private/dsimpl.h>
+  #include <slepcblaslapack.h>
+
 /*
    ritz.c: the small matrices of a Rayleigh-Ritz method with V = [X, P] and new vectors W, all on the host, each column
    after the other.
@@ -31,12 +33,13 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void);
 */
 typedef struct _n_AIJTCURitz *AIJTCURitz;
 struct _n_AIJTCURitz {
-  PetscInt  nx;   /* columns of X */
-  PetscInt  np;   /* of P */
-  PetscInt  nw;   /* of W, and */
-  PetscInt  rank; /* of W^ */
-  PetscBool largest;
-  PetscInt *vector; /* which vector of X each column of P belongs to: descending */
+  AIJTCUBasis basis; /* not a reference */
+  PetscInt    nx;    /* columns of X */
+  PetscInt    np;    /* of P */
+  PetscInt    nw;    /* of W, and */
+  PetscInt    rank;  /* of W^ */
+  PetscBool   largest;
+  PetscInt   *vector; /* which vector of X each column of P belongs to: descending */
 
   /* About W */
   PetscBool nan;
@@ -54,11 +57,12 @@ struct _n_AIJTCURitz {
   PetscScalar  *L, *H, *a, *T, *S, *F, *Z, *M[4];
   PetscReal    *values, *d, *length;
   PetscInt     *live, nlive, lwork, liwork;
-  PetscScalar  *work;
+  PetscScalar  *work, *vectors, *tau;
+  PetscReal    *beside;
   PetscBLASInt *iwork;
 };
 
-PETSC_INTERN PetscErrorCode AIJTCURitzCreate(PetscInt, PetscBool, AIJTCURitz *);
+PETSC_INTERN PetscErrorCode AIJTCURitzCreate(AIJTCUBasis, PetscInt, PetscBool, AIJTCURitz *);
 PETSC_INTERN PetscErrorCode AIJTCURitzDestroy(AIJTCURitz *);
 PETSC_INTERN PetscErrorCode AIJTCURitzStart(AIJTCURitz, const PetscScalar *);
 PETSC_INTERN PetscErrorCode AIJTCURitzOrthonormal(AIJTCURitz, const PetscScalar *, PetscInt, PetscReal *, PetscInt *);

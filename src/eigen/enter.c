@@ -14,9 +14,6 @@ typedef enum {
 
 static const char *const AIJTCULobpcgModes[] = {"auto", "always", "off"};
 
-/* It has not been seen on a device yet: auto is off there */
-  #define AIJTCU_LOBPCG_SEEN 0
-
 /* What SLEPc's creator sets, which is the same for each solver */
 static PetscErrorCode (*AIJTCULobpcgOriginal)(EPS);
 static PetscErrorCode (*AIJTCULobpcgOptions)(EPS, PetscOptionItems);
@@ -56,7 +53,6 @@ static PetscErrorCode AIJTCULobpcgLacks(EPS eps, const char **why)
   *why = NULL;
   PetscCall(PetscObjectContainerQuery((PetscObject)eps, AIJTCU_LOBPCG_KEY, &mode));
   if (*mode == AIJTCU_LOBPCG_OFF) *why = "-eps_aijtcu_lobpcg off";
-  if (*mode == AIJTCU_LOBPCG_AUTO && !AIJTCU_LOBPCG_SEEN) *why = "-eps_aijtcu_lobpcg is not always";
   PetscCall(STGetNumMatrices(eps->st, &nmat));
   for (PetscInt k = 0; k < nmat && !*why; k++) {
     PetscBool ours, device;

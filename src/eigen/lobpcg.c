@@ -619,7 +619,7 @@ PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
   PetscCall(AIJTCUBasisCreate(s.A, columns, PetscMax(18 * s.bs * s.bs, s.most * s.bs), &s.basis));
   *solved = (PetscBool)(s.basis != NULL);
   if (!*solved) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCURitzCreate(s.bs, (PetscBool)(eps->which == EPS_LARGEST_REAL), &s.ritz));
+  PetscCall(AIJTCURitzCreate(s.basis, s.bs, (PetscBool)(eps->which == EPS_LARGEST_REAL), &s.ritz));
   PetscCall(PetscMalloc4(9 * s.bs * s.bs, &s.C, 9 * s.bs * s.bs, &s.G, 9 * s.bs * s.bs, &s.H, s.bs, &s.norm));
   PetscCall(AIJTCULobpcgConstraints(&s));
   PetscCall(AIJTCULobpcgIterate(&s));

@@ -6,8 +6,13 @@
 #include "eigen.h"
 
 #if AIJTCU_HAVE_EIGEN
+  /* SLEPc does not declare this one for real numbers */
+  #if !defined(LAPACKormtr_)
+    #define LAPACKormtr_ PETSCBLAS(ormtr, ORMTR)
+  #endif
+BLAS_EXTERN void LAPACKormtr_(const char *, const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscScalar *, const PetscBLASInt *, const PetscScalar *, PetscScalar *, const PetscBLASInt *, PetscScalar *, const PetscBLASInt *, PetscBLASInt *);
 
-PetscErrorCode AIJTCURitzCreate(PetscInt nx, PetscBool largest, AIJTCURitz *ritz)
+PetscErrorCode AIJTCURitzCreate(AIJTCUBasis basis, PetscInt nx, PetscBool largest, AIJTCURitz *ritz)
 {
   const PetscInt m = 3 * nx;
   AIJTCURitz     r;
@@ -15,6 +20,7 @@ PetscErrorCode AIJTCURitzCreate(PetscInt nx, PetscBool largest, AIJTCURitz *ritz
   PetscFunctionBegin;
   PetscCall(PetscNew(ritz));
   r          = *ritz;
+  r->basis   = basis;
   r->nx      = nx;
   r->largest = largest;
   r->lwork   = 1 + 6 * m + 2 * m * m + 64 * m;
@@ -23,7 +29,7 @@ PetscErrorCode AIJTCURitzCreate(PetscInt nx, PetscBool largest, AIJTCURitz *ritz
   PetscCall(PetscMalloc5(nx, &r->theta, 2 * m * nx, &r->C, m * m, &r->L, m * m, &r->H, m * m, &r->a));
   PetscCall(PetscMalloc4(m * m, &r->T, m * m, &r->S, m * m, &r->F, m * m, &r->Z));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(r->M); i++) PetscCall(PetscMalloc1(m * m, &r->M[i]));
-  PetscCall(PetscMalloc2(r->lwork, &r->work, r->liwork, &r->iwork));
+  PetscCall(PetscMalloc5(r->lwork, &r->work, r->liwork, &r->iwork, m * m, &r->vectors, m, &r->tau, m, &r->beside));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -37,7 +43,7 @@ PetscErrorCode AIJTCURitzDestroy(AIJTCURitz *ritz)
   PetscCall(PetscFree5(r->theta, r->C, r->L, r->H, r->a));
   PetscCall(PetscFree4(r->T, r->S, r->F, r->Z));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(r->M); i++) PetscCall(PetscFree(r->M[i]));
-  PetscCall(PetscFree2(r->work, r->iwork));
+  PetscCall(PetscFree5(r->work, r->iwork, r->vectors, r->tau, r->beside));
   PetscCall(PetscFree(*ritz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -75,15 +81,24 @@ static PetscErrorCode AIJTCURitzCholesky(PetscInt n, PetscScalar *A, PetscInt ld
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All eigenvalues in ascending order, and eigenvectors in place of A */
-static PetscErrorCode AIJTCURitzEigen(AIJTCURitz r, PetscInt n, PetscScalar *A, PetscInt lda, PetscReal *values)
+/*
+   All eigenvalues in ascending order, and the first nvectors eigenvectors in place of the first columns of A. This is
+   syevd of LAPACK, but for vectors that nobody wants. The upper triangle is reduced: small numbers come first in A, and
+   keep their digits so
+*/
+static PetscErrorCode AIJTCURitzEigen(AIJTCURitz r, PetscInt n, PetscScalar *A, PetscInt nvectors, PetscReal *values)
 {
-  PetscBLASInt bn = (PetscBLASInt)n, la = (PetscBLASInt)PetscMax(lda, 1), lwork = (PetscBLASInt)r->lwork, liwork = (PetscBLASInt)r->liwork, info = 0;
+  PetscBLASInt bn = (PetscBLASInt)n, bm = (PetscBLASInt)nvectors, lwork = (PetscBLASInt)r->lwork, liwork = (PetscBLASInt)r->liwork, info = 0;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallBLAS("LAPACKsyevd", LAPACKsyevd_("V", "U", &bn, A, &la, values, r->work, &lwork, r->iwork, &liwork, &info));
-  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine syevd: info=%" PetscBLASInt_FMT, info);
+  PetscCallBLAS("LAPACKsytrd", LAPACKsytrd_("U", &bn, A, &bn, values, r->beside, r->tau, r->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine sytrd: info=%" PetscBLASInt_FMT, info);
+  PetscCallBLAS("LAPACKstedc", LAPACKstedc_("I", &bn, values, r->beside, r->vectors, &bn, r->work, &lwork, r->iwork, &liwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine stedc: info=%" PetscBLASInt_FMT, info);
+  PetscCallBLAS("LAPACKormtr", LAPACKormtr_("L", "U", "N", &bn, &bm, A, &bn, r->tau, r->vectors, &bn, r->work, &lwork, &info));
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "Error in LAPACK subroutine ormtr: info=%" PetscBLASInt_FMT, info);
+  PetscCall(PetscArraycpy(A, r->vectors, n * nvectors));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -399,13 +414,16 @@ PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
   const PetscInt nx = r->nx, nv = nx + r->np, m = nv + r->rank, lf = 3 * nx, ld = 2 * nx;
   PetscScalar   *Z = r->Z, *P = r->S, *FZ = r->M[3];
   PetscInt       n = 0, rank = 0;
-  PetscReal      step = 0; /* largest part of a vector that is new in X */
+  PetscBool      solved = PETSC_FALSE;
+  PetscReal      step   = 0; /* largest part of a vector that is new in X */
 
   PetscFunctionBegin;
   for (PetscInt j = 0; j < m; j++) {
     for (PetscInt i = 0; i < m; i++) Z[j * m + i] = r->largest ? -r->F[j * lf + i] : r->F[j * lf + i];
   }
-  PetscCall(AIJTCURitzEigen(r, m, Z, m, r->values));
+  /* Where rounding does not count, the larger ones are solved on the device */
+  if (r->noise < (PetscReal)1e-4) PetscCall(AIJTCUBasisEigen(r->basis, m, Z, nx, r->values, &solved));
+  if (!solved) PetscCall(AIJTCURitzEigen(r, m, Z, nx, r->values));
   /* P: what is in these vectors beside the X of before, last vector first */
   for (PetscInt j = nx; j-- > first;) {
     PetscReal square = 0;
