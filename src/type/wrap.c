@@ -87,6 +87,22 @@ static PetscErrorCode MatAssemblyEnd_AIJTCU(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatNorm_AIJTCU(Mat A, NormType type, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  if (type == NORM_1) PetscCall(AIJTCUNormOfColumns(A, norm));
+  else AIJTCUCallParentOp(A, norm, A, type, norm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetRowSumAbs_AIJTCU(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  AIJTCUCallParentOp(A, getrowsumabs, A, v);
+  PetscCall(AIJTCUAlsoOnHost(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The parent asks whether the operation is its own. MatFDColoringUseDM() puts another one there */
 static PetscErrorCode MatFDColoringApply_AIJTCU(Mat A, MatFDColoring coloring, Vec x, void *ctx)
 {
@@ -461,8 +477,9 @@ static PetscErrorCode MatResetPreallocation_AIJTCU(Mat A)
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->id.kind == AIJTCU_KIND_MPI && A->assembled) PetscCall(AIJTCUAttachBlocks(A));
+  PetscCall(AIJTCUForgetDevice(A)); /* before: where the rows are as long as they were, PETSc zeroes the values, and they stay */
   AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RESET_PREALLOCATION])(A));
-  PetscCall(AIJTCUForgetDevice(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -536,6 +553,8 @@ static const AIJTCUOp ops[] = {
   AIJTCU_OP(getcolumnreductions, MatGetColumnReductions_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(getmultiprocblock, MatGetMultiProcBlock_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(ishermitian, MatIsHermitian_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
+  AIJTCU_OP(norm, MatNorm_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
+  AIJTCU_OP(getrowsumabs, MatGetRowSumAbs_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE | AIJTCU_FOR_MPI),
   AIJTCU_OP(fdcoloringapply, MatFDColoringApply_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(load, MatLoad_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),
   AIJTCU_OP(diagonalscale, MatDiagonalScale_AIJTCU, AIJTCU_FOR_OWN | AIJTCU_FOR_DEVICE),

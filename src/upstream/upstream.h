@@ -32,6 +32,10 @@ PETSC_INTERN PetscErrorCode AIJTCUForgetHash(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUResetBlocks(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUBlockToDevice(Mat);
 
+/* writeonly.c */
+PETSC_INTERN PetscErrorCode AIJTCUNormOfColumns(Mat, PetscReal *);
+PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
+
 /* fdcoloring.c */
 PETSC_INTERN PetscErrorCode AIJTCUUnbindColoring(MatFDColoring, Vec);
 
