@@ -220,7 +220,7 @@ PETSC_EXTERN const char *const MatAIJTCUMults[];
    MatAIJTCUSparse - who makes products of a `MATAIJTCU` on a device with sparse matrices
 
    Values:
-+  `MAT_AIJTCU_SPARSE_AUTO`     - the parent type
++  `MAT_AIJTCU_SPARSE_AUTO`     - our kernels
 .  `MAT_AIJTCU_SPARSE_CUSPARSE` - the parent type: cuSPARSE
 -  `MAT_AIJTCU_SPARSE_HASH`     - our kernels, which find the columns of a row by hashing
 

@@ -80,6 +80,12 @@ HrpbError SparsePlanDestroy(SparsePlan *plan, HrpbError before, HrpbStream strea
 int64_t   SparsePlanBytes(const SparsePlan *plan);
 int64_t   SparsePlanMultiplications(const SparsePlan *plan);
 
+/*
+   values += a X, where values are those of a matrix with these row pointers and columns. HRPB_ERR_UNSUPPORTED, with
+   nothing changed, if it lacks an entry of X. Waits for the device
+*/
+HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbScalar *values, HrpbStream stream);
+
 /* A square matrix of its own */
 typedef struct {
   int64_t     n, nnz;

@@ -6,6 +6,8 @@
 
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
+  #include <stdint.h>
+  #include <sys/mman.h>
 
 /* Whether a matrix is a sequential one that is on the device */
 PetscErrorCode AIJTCUSparseOnDevice(Mat A, PetscBool *is)
@@ -48,6 +50,26 @@ PetscErrorCode AIJTCUSparseArrays(Mat A, PetscBool values, SparseMatrix *M)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Memory that was never touched is to come in large pages, if the system gives them to who asks: a copy from the
+   device is twice as fast then
+*/
+void AIJTCUHugePages(void *memory, size_t bytes)
+{
+  #if defined(MADV_HUGEPAGE)
+  enum {
+    PAGE  = 1 << 12,
+    LARGE = 1 << 21
+  };
+  char *begin = (char *)(((uintptr_t)memory + PAGE - 1) / PAGE * PAGE), *end = (char *)memory + bytes;
+
+  if (bytes >= 2 * LARGE) (void)madvise(begin, (size_t)(end - begin) / PAGE * PAGE, MADV_HUGEPAGE);
+  #else
+  (void)memory;
+  (void)bytes;
+  #endif
+}
+
 PetscErrorCode AIJTCUSparseBring(void *to, const void *from, size_t bytes, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -71,6 +93,7 @@ static PetscErrorCode AIJTCUSparsePatternOnStream(Mat C, int64_t nrows, int64_t 
   PetscCall(MatSetOption(C, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE)); /* as the parent's products are */
   PetscCall(MatGetRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));
   PetscCheck(have, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No row pointers");
+  AIJTCUHugePages((PetscInt *)j, sizeof(*j) * (size_t)nnz);
   if (nnz) PetscCall(AIJTCUSparseBring((PetscInt *)j, colidx, sizeof(*j) * (size_t)nnz, stream));
   PetscCall(MatSeqAIJSetColumnIndices(C, (PetscInt *)j)); /* in place: it sets the lengths of rows */
   PetscCall(MatRestoreRowIJ(C, 0, PETSC_FALSE, PETSC_FALSE, &n, &i, &j, &have));

@@ -51,6 +51,7 @@ static PetscErrorCode AIJTCUGraphValues(Mat G, const SparseGraph *g)
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJGetArrayWrite(G, &values));
+  AIJTCUHugePages(values, sizeof(*values) * (size_t)g->nnz);
   if (g->nnz) AIJTCUCallOnStream(stream, AIJTCUSparseBring(values, g->values, sizeof(*values) * (size_t)g->nnz, stream));
   PetscCall(MatSeqAIJRestoreArrayWrite(G, &values));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,7 +126,7 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
     PetscCall(AIJTCUSparseOnDevice(A, &usable));
     PetscCall(AIJTCUGetPlan(A, &plan));
     PetscCall(MatGetBlockSize(A, &a.bs));
-    if (!usable || !plan || AIJTCUGetOptions(plan)->sparse != MAT_AIJTCU_SPARSE_HASH || n > SPARSE_MOST_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!usable || !plan || AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE || n > SPARSE_MOST_BLOCK) PetscFunctionReturn(PETSC_SUCCESS);
     if (a.bs == 1) a.n = 0;
     if (a.bs == 1 && !scale && filter < 0) PetscFunctionReturn(PETSC_SUCCESS); /* it may be A itself */
     PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));

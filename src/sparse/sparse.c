@@ -150,7 +150,7 @@ static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const Spar
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscUseTypeMethod(C, assemblyend, MAT_FINAL_ASSEMBLY);
-  PetscCall(AIJTCUSparseInherit(C, operand));
+  if (!sparse) PetscCall(AIJTCUSparseInherit(C, operand));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,16 +314,17 @@ PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
   {
     Mat       operand[3];
     SparseOp  op;
-    PetscBool usable, host, ours = PETSC_FALSE;
+    PetscBool usable, host, ours = PETSC_FALSE, parents = PETSC_FALSE;
 
     PetscCall(AIJTCUSparseUsable(C, operand, &op, &usable));
     for (int i = 0; i < 3 && usable; i++) {
       AIJTCUPlan *plan = NULL;
 
       if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-      if (plan && AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_HASH) ours = PETSC_TRUE;
+      if (plan && AIJTCUGetOptions(plan)->sparse == MAT_AIJTCU_SPARSE_CUSPARSE) parents = PETSC_TRUE;
+      else if (plan) ours = PETSC_TRUE;
     }
-    if (!usable || !ours) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!ours || parents) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(AIJTCUSparseOnHost(C, &host));
     if (host) PetscFunctionReturn(PETSC_SUCCESS);
     AIJTCUSparseParent      = parent;

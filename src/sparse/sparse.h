@@ -1,9 +1,10 @@
 /*
-   Products of sparse matrices: A B, A^T B, P^T A P, R A R^T and A B C; graphs of matrices.
+   Products of sparse matrices: A B, A^T B, P^T A P, R A R^T and A B C; graphs of matrices; sums.
 */
 #pragma once
 
 #include "../identity/identity.h"
 
 PETSC_INTERN PetscErrorCode AIJTCUSetUpSparse(Mat, PetscErrorCode (*)(Mat));
+PETSC_INTERN PetscErrorCode AIJTCUAddSubset(Mat, PetscScalar, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUCreateGraph(Mat, PetscBool, PetscBool, PetscReal, PetscInt, const PetscInt[], Mat *, PetscBool *);

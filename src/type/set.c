@@ -485,6 +485,8 @@ PetscErrorCode MatAIJTCUGetMult(Mat A, MatAIJTCUMult *mult)
   MAT_REUSE_MATRIX only values are made. Until then the product keeps A P, for example, and the transpose of P on the
   device. Where memory is short, the parent makes the product.
 
+  `MatCreateGraph()`, which multigrid coarsens, goes the same way.
+
 .seealso: `MATAIJTCU`, `MatAIJTCUGetSparse()`, `MatAIJTCUSparse`, `MatPtAP()`, `MatMatMult()`
 @*/
 PetscErrorCode MatAIJTCUSetSparse(Mat A, MatAIJTCUSparse sparse)

@@ -42,9 +42,13 @@ static PetscErrorCode MatAXPY_AIJTCU_Y(Mat Y, PetscScalar a, Mat X, MatStructure
 
 static PetscErrorCode MatAXPY_AIJTCU(Mat Y, PetscScalar a, Mat X, MatStructure str)
 {
+  PetscBool done = PETSC_FALSE;
+
   PetscFunctionBegin;
-  if (str == SUBSET_NONZERO_PATTERN) PetscCall(AIJTCUHostAddSubset(Y, a, X));
-  else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
+  if (str == SUBSET_NONZERO_PATTERN) {
+    PetscCall(AIJTCUAddSubset(Y, a, X, &done));
+    if (!done) PetscCall(AIJTCUHostAddSubset(Y, a, X));
+  } else AIJTCUCallParent(X, MatAXPY_AIJTCU_Y(Y, a, X, str)); /* the parent compares the names of both */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

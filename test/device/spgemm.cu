@@ -261,8 +261,55 @@ static void TestGraph(int64_t nblocks, int32_t size, Pattern has, const std::vec
   FreeDevice(matrix);
 }
 
+/* Y + 3 X with an X that has some of Y's entries, and with one that has others */
+static void TestAdd(Pattern has)
+{
+  const Matrix            Y = Make("Y", small_run ? 50 : 500, 70, has);
+  Matrix                  X = {"X", Y.nrows, Y.ncols, {0}, {}, {}};
+  std::vector<HrpbScalar> right(Y.values);
+  SparseMatrix            y = ToDevice(Y), x;
+
+  for (int64_t i = 0; i < Y.nrows; i++) {
+    for (HrpbInt k = Y.rowptr[(size_t)i]; k < Y.rowptr[(size_t)i + 1]; k++) {
+      if (Random() % 3 == 0) continue;
+      X.colidx.push_back(Y.colidx[(size_t)k]);
+      X.values.push_back(Uniform());
+      right[(size_t)k] += 3 * X.values.back();
+    }
+    X.rowptr.push_back((HrpbInt)X.colidx.size());
+  }
+  x = ToDevice(X);
+  Check(SparseAddSubset(&x, 3, y.rowptr, y.colidx, (HrpbScalar *)y.values, NULL));
+  {
+    const std::vector<HrpbScalar> sum  = Download(y.values, y.nnz);
+    bool                          near = true;
+
+    for (size_t k = 0; k < sum.size(); k++) near = near && std::fabs(sum[k] - right[k]) <= 8 * std::numeric_limits<HrpbScalar>::epsilon();
+    Report(near, "values", "a sum with some of the entries");
+    FreeDevice(x);
+    x = ToDevice(Make("dense", Y.nrows, Y.ncols, Dense));
+    Report(SparseAddSubset(&x, 3, y.rowptr, y.colidx, (HrpbScalar *)y.values, NULL) == (has == Dense ? HRPB_SUCCESS : HRPB_ERR_UNSUPPORTED), "an entry that is lacking", "a sum");
+    if (has != Dense) Report(SameBits(sum.data(), Download(y.values, y.nnz).data(), sum.size()), "changed", "a sum that was refused");
+  }
+  FreeDevice(x);
+  FreeDevice(y);
+}
+
+/* Rows in pairs with the same columns, which are no pairs: no graph of blocks */
+static void TestMisaligned(void)
+{
+  SparseMatrix matrix = ToDevice(Make("pairs", 40, 40, [](int64_t i, int64_t j, const Matrix *) { return (j + 1) / 2 == i / 2 + 3; }));
+  SparseGraph  g;
+
+  Report(SparseGraphCreate(&matrix, 2, 0, NULL, NULL, &g) == HRPB_ERR_UNSUPPORTED, "columns that are no blocks", "graph");
+  FreeDevice(matrix);
+}
+
 static void TestGraphs(void)
 {
+  for (Pattern has : {Band, Sparse, Dense}) TestAdd(has);
+  TestMisaligned();
+
   for (int32_t size : {1, 2, 3, 6}) {
     for (Pattern has : {Band, Sparse, FirstColumn, Nothing}) {
       TestGraph(small_run ? 40 : 300, size, has, {});

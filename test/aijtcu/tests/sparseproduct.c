@@ -390,6 +390,6 @@ int main(int argc, char **argv)
   test:
     output_file: output/empty.out
     nsize: {{1 2 3}}
-    args: -a_mat_aijtcu_path {{tcu csr}} -a_mat_aijtcu_sparse {{auto hash}} -use_gpu_aware_mpi 0
+    args: -a_mat_aijtcu_path {{tcu csr}} -a_mat_aijtcu_sparse {{auto cusparse}} -use_gpu_aware_mpi 0
 
 TEST*/

@@ -151,7 +151,7 @@ static PetscErrorCode Numeric(Case *c, Mat C)
   PetscCall(MatAIJTCUGetCounts(C, &counts));
   PetscCall(MatGetVecType(c->ours[0], &vectors));
   PetscCall(PetscStrcmp(vectors, VECCUDA, &device));
-  c->made += device && set == MAT_AIJTCU_SPARSE_HASH;
+  c->made += device && set != MAT_AIJTCU_SPARSE_CUSPARSE;
   if (counts.sparse != c->made) PetscCall(Complain(c, "not made by the kernels that were set"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -318,6 +318,6 @@ int main(int argc, char **argv)
 
   test:
     output_file: output/empty.out
-    args: -a_mat_aijtcu_sparse {{auto hash}}
+    args: -a_mat_aijtcu_sparse {{auto cusparse}}
 
 TEST*/
