@@ -192,6 +192,7 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   const char *const products  = "Products that are expected with a nonzero pattern: what is prepared must pay within them";
   const MPI_Comm    comm      = PetscObjectComm((PetscObject)A);
   AIJTCUOptions     o         = plan->id.options;
+  PetscBool         view;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "AIJTCU options");
@@ -203,8 +204,8 @@ PetscErrorCode AIJTCUSetFromOptions(Mat A, AIJTCUPlan *plan, PetscOptionItems Pe
   PetscCall(AIJTCUCheckOption(comm, PetscOptionsObject, AIJTCU_OPTION_REAL, "-mat_aijtcu_synergy_threshold", threshold));
   PetscCall(PetscOptionsReal("-mat_aijtcu_synergy_threshold", threshold, "MatAIJTCUSetSynergyThreshold", o.threshold, &o.threshold, NULL));
   PetscCall(AIJTCUCheckThreshold(A, o.threshold));
-  /* view.c reads it */
-  PetscCall(PetscOptionsName("-mat_aijtcu_view", "Print what is known of the matrix when it is destroyed", "MatAIJTCUView", NULL));
+  /* For -help: view.c reads it */
+  PetscCall(PetscOptionsName("-mat_aijtcu_view", "Print what is known of the matrix when it is destroyed", "MatAIJTCUView", &view));
   PetscOptionsHeadEnd();
   plan->id.options = o;
   PetscFunctionReturn(PETSC_SUCCESS);
