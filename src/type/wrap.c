@@ -482,7 +482,8 @@ static PetscErrorCode MatResetPreallocation_AIJTCU(Mat A)
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   if (plan->id.kind == AIJTCU_KIND_MPI && A->assembled) PetscCall(AIJTCUAttachBlocks(A));
-  PetscCall(AIJTCUForgetDevice(A)); /* before: where the rows are as long as they were, PETSc zeroes the values, and they stay */
+  /* Before: where the rows are as long as they were, PETSc zeroes the values, and they stay */
+  PetscCall(AIJTCUForgetDevice(A));
   AIJTCUCallParent(A, ((PetscErrorCode (*)(Mat))plan->id.composed[AIJTCU_RESET_PREALLOCATION])(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

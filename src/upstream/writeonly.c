@@ -1,11 +1,11 @@
 /*
    Entries are added to what VecGetArrayWrite() gives
 
-     MatNorm_MPIAIJ() with NORM_1 adds to the entries of vectors that it has made. These are zero for vectors of the host.
-     The array on the host of a VECCUDA is memory that nobody has set. PCJACOBI with PC_JACOBI_ROWL1 changes the sign of
-     some entries of the vector that MatGetRowSumAbs() has filled: MatGetRowSumAbs_MPIAIJ() has done so on the device, and
-     the array on the host has other numbers. The norm of a MATMPIAIJCUSPARSE is wrong, and so is the preconditioner, if the
-     matrix is not known to be positive definite.
+     MatNorm_MPIAIJ() with NORM_1 adds to the entries of vectors that it has made. These are zero for vectors of the
+     host. The array on the host of a VECCUDA is memory that nobody has set. PCJACOBI with PC_JACOBI_ROWL1 changes the
+     sign of some entries of the vector that MatGetRowSumAbs() has filled: MatGetRowSumAbs_MPIAIJ() has done so on the
+     device, and the array on the host has other numbers. The norm of a MATMPIAIJCUSPARSE is wrong, and so is the
+     preconditioner, if the matrix is not known to be positive definite.
 
        MatNorm(A, NORM_1, &norm);  // 2 processes: another number each time
 
