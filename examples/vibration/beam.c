@@ -151,6 +151,50 @@ static PetscReal (*BlocksOf(Kinds *kinds, const Beam *b, const PetscReal E[DOFS]
   return kinds->block[kind];
 }
 
+/* The neighbours of a node that are there and not clamped, in order, and which of the 27 they are */
+static PetscInt Neighbours(const Beam *b, const PetscInt p[3], PetscInt neighbour[27], PetscInt which[27])
+{
+  PetscInt n = 0;
+
+  for (PetscInt s = 0; s < 27; s++) {
+    const PetscInt i = p[0] + s / 9 - 1, j = p[1] + s / 3 % 3 - 1, k = p[2] + s % 3 - 1;
+
+    if (i < 1 || i > b->nx || j < 0 || j > b->ny || k < 0 || k > b->nz) continue;
+    neighbour[n] = BeamNode(b, i, j, k);
+    which[n++]   = s;
+  }
+  return n;
+}
+
+/* Room for rows with these many entries: each process has rows of its own nodes */
+static PetscErrorCode Preallocate(const Beam *b, PetscInt each, Mat A)
+{
+  PetscInt rstart, rend, *mine, *other;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
+  PetscCall(PetscCalloc2(rend - rstart, &mine, rend - rstart, &other));
+  for (PetscInt node = rstart / 3; node < rend / 3; node++) {
+    PetscInt p[3], neighbour[27], which[27], n;
+
+    BeamNodePosition(b, node, p);
+    n = Neighbours(b, p, neighbour, which);
+    for (PetscInt s = 0; s < n; s++) {
+      if (neighbour[s] >= rstart / 3 && neighbour[s] < rend / 3) mine[3 * node - rstart] += each;
+      else other[3 * node - rstart] += each;
+    }
+    for (PetscInt c = 1; c < 3; c++) {
+      mine[3 * node - rstart + c]  = mine[3 * node - rstart];
+      other[3 * node - rstart + c] = other[3 * node - rstart];
+    }
+  }
+  /* The one of these that is not for A's type does nothing */
+  PetscCall(MatSeqAIJSetPreallocation(A, 0, mine));
+  PetscCall(MatMPIAIJSetPreallocation(A, 0, mine, 0, other));
+  PetscCall(PetscFree2(mine, other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Assemble the matrix whose elements are all E. Each process makes the rows of its own nodes, complete and in the order
    of their columns. So nothing is sent, and nothing is sorted. coupled says whether E has entries between different
@@ -158,46 +202,39 @@ static PetscReal (*BlocksOf(Kinds *kinds, const Beam *b, const PetscReal E[DOFS]
 */
 static PetscErrorCode Assemble(const Beam *b, const PetscReal E[DOFS][DOFS], PetscBool coupled, Mat A)
 {
-  PetscInt     rstart, rend, n = 0, *row, *col;
-  PetscCount   most;
-  PetscScalar *value;
-  Kinds       *kinds;
+  const PetscInt each = coupled ? 3 : 1; /* entries in a row for each neighbour */
+  PetscInt       rstart, rend;
+  Kinds         *kinds;
 
   PetscFunctionBegin;
+  PetscCall(Preallocate(b, each, A));
+  PetscCall(MatSetOption(A, MAT_SORTED_FULL, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
   PetscCall(MatGetOwnershipRange(A, &rstart, &rend));
-  most = (PetscCount)(rend - rstart) * (coupled ? 81 : 27);
-  PetscCall(PetscMalloc3(rend - rstart + 1, &row, most, &col, most, &value));
   PetscCall(PetscNew(&kinds));
-  row[0] = 0;
   for (PetscInt node = rstart / 3; node < rend / 3; node++) {
-    PetscInt p[3], neighbours = 0, neighbour[27], which[27];
+    PetscInt    p[3], neighbour[27], which[27], col[81], n;
+    PetscScalar value[81];
     PetscReal(*block)[3][3];
 
     BeamNodePosition(b, node, p);
     block = BlocksOf(kinds, b, E, p);
-    for (PetscInt s = 0; s < 27; s++) {
-      const PetscInt i = p[0] + s / 9 - 1, j = p[1] + s / 3 % 3 - 1, k = p[2] + s % 3 - 1;
-
-      if (i < 1 || i > b->nx || j < 0 || j > b->ny || k < 0 || k > b->nz) continue;
-      neighbour[neighbours] = BeamNode(b, i, j, k);
-      which[neighbours++]   = s;
-    }
+    n     = Neighbours(b, p, neighbour, which);
     for (PetscInt c = 0; c < 3; c++) {
-      for (PetscInt s = 0; s < neighbours; s++) {
-        for (PetscInt d = 0; d < 3; d++) {
-          if (!coupled && d != c) continue;
-          col[n]     = 3 * neighbour[s] + d;
-          value[n++] = block[which[s]][c][d];
+      const PetscInt row = 3 * node + c;
+
+      for (PetscInt s = 0; s < n; s++) {
+        for (PetscInt d = 0; d < each; d++) {
+          col[each * s + d]   = 3 * neighbour[s] + (coupled ? d : c);
+          value[each * s + d] = block[which[s]][c][coupled ? d : c];
         }
       }
-      row[3 * node + c - rstart + 1] = n;
+      PetscCall(MatSetValues(A, 1, &row, each * n, col, value, INSERT_VALUES));
     }
   }
-  /* The one of these that is not for A's type does nothing */
-  PetscCall(MatSeqAIJSetPreallocationCSR(A, row, col, value));
-  PetscCall(MatMPIAIJSetPreallocationCSR(A, row, col, value));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   PetscCall(PetscFree(kinds));
-  PetscCall(PetscFree3(row, col, value));
   PetscCall(MatSetOption(A, MAT_SPD, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SPD_ETERNAL, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);

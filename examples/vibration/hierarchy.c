@@ -42,20 +42,25 @@ static PetscInt Interpolate(PetscInt m, PetscInt n, PetscInt i, PetscInt *first,
 */
 static PetscErrorCode Interpolation(const Beam *fine, const Beam *coarse, Mat Kf, Mat Kc, Mat *P)
 {
-  PetscInt     rstart, rend, m, n, *row, *col;
-  PetscCount   count = 0;
-  PetscScalar *value;
-  MatType      type;
+  PetscInt rstart, rend, m, n;
+  MatType  type;
 
   PetscFunctionBegin;
   PetscCall(MatGetType(Kf, &type));
   PetscCall(MatGetOwnershipRange(Kf, &rstart, &rend));
   PetscCall(MatGetLocalSize(Kf, &m, NULL));
   PetscCall(MatGetLocalSize(Kc, &n, NULL));
-  PetscCall(PetscMalloc3((PetscCount)m * 8, &row, (PetscCount)m * 8, &col, (PetscCount)m * 8, &value));
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)Kf), P));
+  PetscCall(MatSetSizes(*P, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*P, type));
+  PetscCall(MatSeqAIJSetPreallocation(*P, 8, NULL));
+  PetscCall(MatMPIAIJSetPreallocation(*P, 8, NULL, 8, NULL));
+  PetscCall(MatSetOption(*P, MAT_SORTED_FULL, PETSC_TRUE)); /* rows are complete, and in order */
+  PetscCall(MatSetOption(*P, MAT_NO_OFF_PROC_ENTRIES, PETSC_TRUE));
   for (PetscInt r = rstart; r < rend; r++) {
-    PetscInt  p[3], first[3], reach[3];
-    PetscReal weight[3][2];
+    PetscInt    p[3], first[3], reach[3], col[8], count = 0;
+    PetscReal   weight[3][2];
+    PetscScalar value[8];
 
     BeamNodePosition(fine, r / 3, p);
     reach[0] = Interpolate(fine->nx, coarse->nx, p[0], &first[0], weight[0]);
@@ -64,19 +69,15 @@ static PetscErrorCode Interpolation(const Beam *fine, const Beam *coarse, Mat Kf
     for (PetscInt i = first[0] == 0 ? 1 : 0; i < reach[0]; i++) {
       for (PetscInt j = 0; j < reach[1]; j++) {
         for (PetscInt k = 0; k < reach[2]; k++) {
-          row[count]     = r;
           col[count]     = 3 * BeamNode(coarse, first[0] + i, first[1] + j, first[2] + k) + r % 3;
           value[count++] = weight[0][i] * weight[1][j] * weight[2][k];
         }
       }
     }
+    PetscCall(MatSetValues(*P, 1, &r, count, col, value, INSERT_VALUES));
   }
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)Kf), P));
-  PetscCall(MatSetSizes(*P, m, n, PETSC_DETERMINE, PETSC_DETERMINE));
-  PetscCall(MatSetType(*P, type));
-  PetscCall(MatSetPreallocationCOO(*P, count, row, col));
-  PetscCall(MatSetValuesCOO(*P, value, INSERT_VALUES));
-  PetscCall(PetscFree3(row, col, value));
+  PetscCall(MatAssemblyBegin(*P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*P, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
