@@ -3,7 +3,7 @@
    long double. No PETSc.
 
      spgemm [-small]
-     spgemm -time        times of products of the sizes of a multigrid's set-up, beside cuSPARSE
+     spgemm -time [FILE.csv COMMIT]   times of products of the sizes of a multigrid's set-up, beside cuSPARSE
 */
 #include <chrono>
 
@@ -454,7 +454,10 @@ static double CusparseMilliseconds(const SparseMatrix &A, const SparseMatrix &B)
 static double CusparseMilliseconds(const SparseMatrix &, const SparseMatrix &) { return -1; }
 #endif
 
-static void TimeProduct(const char *name, const SparseMatrix &A, const SparseMatrix &B)
+static FILE       *table; /* of times, or NULL */
+static const char *commit = "unknown";
+
+static void TimeProduct(const char *name, int64_t nodes, int64_t unknowns, const SparseMatrix &A, const SparseMatrix &B)
 {
   SparseProduct p;
   HrpbScalar   *values;
@@ -472,6 +475,14 @@ static void TimeProduct(const char *name, const SparseMatrix &A, const SparseMat
   for (int i = 0; i < SPARSE_BINS; i++) printf(" %ld", (long)(p.begin[i + 1] - p.begin[i]));
   printf("\n");
   fflush(stdout);
+  if (table) {
+    cudaDeviceProp properties;
+    int            version;
+
+    Check(cudaGetDeviceProperties(&properties, 0));
+    Check(cudaRuntimeGetVersion(&version));
+    fprintf(table, "%ld^3 nodes,%ld,%s,%ld,%ld,%ld,%.3f,%.3f,%.3f,%s,%s,%d.%d,\"%s\"\n", (long)nodes, (long)unknowns, name, (long)p.nrows, (long)p.nnz, (long)p.multiplications, create, fill, cusparse, sizeof(HrpbScalar) == 8 ? "double" : "single", commit, version / 1000, version % 1000 / 10, properties.name);
+  }
   Check(SparseProductDestroy(&p, HRPB_SUCCESS, NULL));
 }
 
@@ -491,13 +502,13 @@ static void TimeGrid(int64_t n, int64_t unknowns)
   Check(cudaMalloc(&rvalues, sizeof(HrpbScalar) * (size_t)t.nnz));
   Check(cudaMemset(rvalues, 0, sizeof(HrpbScalar) * (size_t)t.nnz));
   R = SparseMatrix{t.nrows, t.ncols, t.nnz, t.rowptr, t.colidx, rvalues};
-  TimeProduct("A P", A, P);
+  TimeProduct("A P", n, unknowns, A, P);
   Check(SparseProductCreate(&A, &P, NULL, &p));
   Check(cudaMalloc(&values, sizeof(HrpbScalar) * (size_t)p.nnz));
   Check(SparseProductFill(&p, &A, &P, values, NULL));
   AP = SparseMatrix{p.nrows, p.ncols, p.nnz, p.rowptr, p.colidx, values};
-  TimeProduct("P^T (A P)", R, AP);
-  if (unknowns == 1) TimeProduct("A A", A, A);
+  TimeProduct("P^T (A P)", n, unknowns, R, AP);
+  if (unknowns == 1) TimeProduct("A A", n, unknowns, A, A);
   Check(SparseProductDestroy(&p, HRPB_SUCCESS, NULL));
   Check(cudaFree(values));
   ms = Milliseconds([&] { Check(SparsePlanCreate(SPARSE_PtAP, operands, true, NULL, &plan)); });
@@ -517,8 +528,15 @@ int main(int argc, char **argv)
 {
   if (argc > 1 && !strcmp(argv[1], "-time")) {
     TimeGrid(8, 3); /* to load the kernels */
+    if (argc > 3) {
+      table  = fopen(argv[2], "w");
+      commit = argv[3];
+      if (!table) return 2;
+      fprintf(table, "grid,unknowns,product,rows,entries,multiplications,pattern_ms,values_ms,cusparse_ms,precision,commit,cuda,machine\n");
+    }
     TimeGrid(64, 3);
     TimeGrid(100, 1);
+    if (table) fclose(table);
     return 0;
   }
   small_run = argc > 1 && !strcmp(argv[1], "-small");
