@@ -144,6 +144,7 @@ static PetscErrorCode AIJTCUSparseResult(Mat C, const Mat operand[3], const Spar
   if (C->structure_only) PetscCall(MatSetType(C, MATSEQAIJ)); /* as PETSc has it */
   else if (!sparse) PetscCall(MatSetType(C, MATSEQAIJCUSPARSE));
   PetscCall(AIJTCUSparsePattern(C, p->nrows, p->nnz, p->rowptr, p->colidx));
+  C->offloadmask = PETSC_OFFLOAD_UNALLOCATED; /* whatever C was before */
   if (C->structure_only) {
     PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
