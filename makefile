@@ -176,7 +176,7 @@ $(call command,cuda):     commanded = $(COMPILE_CUDA)
 $(call command,sanitize): commanded = $(COMPILE_SANITIZED)
 $(call command,emulated): commanded = $(COMPILE_EMULATED)
 $(COMMANDS): FORCE
-	@echo '$(subst ','\'',$(subst $(CURDIR),.,$(commanded)))' >$(new); if cmp -s $(new) $@; then rm $(new); else [ -e $@ ] || touch -d @0 $(new); mv $(new) $@; fi
+	@echo '$(subst ','\'',$(subst $(CURDIR),.,$(commanded)))' >$(new); if cmp -s $(new) $@; then rm $(new); else mv $(new) $@; fi
 
 all: $(LIBRARIES)
 

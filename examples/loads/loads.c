@@ -51,6 +51,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscOptionsEnd();
   o->write = (PetscBool)(!o->given && (directory || !o->test));
   PetscCheck(o->forced || !o->given, comm, PETSC_ERR_ARG_WRONG, "-f needs -rhs, a file with right-hand sides");
+  PetscCall(ExampleFilesCheckRead(comm, o->given, (char *const[]){o->file}));
   PetscCall(ExampleFilesCheckRead(comm, o->forced, (char *const[]){o->forces}));
   if (o->write) PetscCall(ExampleFolderMake(comm, o->directory));
   PetscFunctionReturn(PETSC_SUCCESS);

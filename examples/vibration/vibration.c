@@ -38,6 +38,7 @@ static PetscErrorCode GetOptions(MPI_Comm comm, Options *o)
   PetscOptionsEnd();
   o->write    = (PetscBool)(directory || !o->test);
   o->pictures = (PetscBool)(!none && !o->given);
+  PetscCall(ExampleFilesCheckRead(comm, o->given, (char *const[]){o->file}));
   if (o->write) PetscCall(ExampleFolderMake(comm, o->directory));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

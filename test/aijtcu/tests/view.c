@@ -235,15 +235,20 @@ static PetscErrorCode ViewsAreTheParents(Mat A, Mat P, const char when[])
 
 static PetscErrorCode TestSame(PetscInt n)
 {
-  Mat       A, P;
-  VecType   vectype;
-  PetscBool host;
+  Mat            A, P;
+  VecType        vectype;
+  PetscBool      host;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(Create(MATAIJTCU, n, PETSC_FALSE, PETSC_FALSE, &A));
   PetscCall(MatGetVecType(A, &vectype));
   PetscCall(PetscStrcmpAny(vectype, &host, VECSTANDARD, VECSEQ, VECMPI, ""));
   PetscCall(Create(host ? MATAIJ : MATAIJCUSPARSE, n, PETSC_FALSE, PETSC_FALSE, &P));
+  PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ierr = MatAIJTCUView(P, NULL);
+  PetscCall(PetscPopErrorHandler());
+  if (ierr != PETSC_ERR_ARG_WRONG) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "MatAIJTCUView() of another type gives error %d\n", (int)ierr));
   PetscCall(ViewsAreTheParents(A, P, "before a product"));
   PetscCall(MultiplyBlock(A));
   PetscCall(MultiplyBlock(P));
