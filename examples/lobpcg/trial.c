@@ -74,6 +74,7 @@ static PetscErrorCode CreateSolver(Mat A, const TrialOptions *o, EPS *eps)
   PetscCall(PCSetType(pc, PCNONE));
   PetscCall(PetscOptionsSetValue(NULL, "-eps_aijtcu_lobpcg", o->mode));
   PetscCall(EPSSetFromOptions(*eps));
+  PetscCall(PetscOptionsClearValue(NULL, "-eps_aijtcu_lobpcg"));
   PetscCall(EPSGetBV(*eps, &bv));
   PetscCall(BVGetOrthogonalization(bv, &type, &refine, &eta, &block));
   PetscCall(BVSetOrthogonalization(bv, type, refine, eta, o->orthogonalization));

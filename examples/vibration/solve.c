@@ -1,4 +1,5 @@
 #include "solve.h"
+#include "generate.h"
 
 enum {
   /*
@@ -170,8 +171,9 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(EPSSetOperators(*eps, K, M));
   PetscCall(EPSSetProblemType(*eps, M ? EPS_GHEP : EPS_HEP));
   PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
-  PetscCall(DefaultOption("-eps_type", EPSLOBPCG)); /* EPSSetType() would make SLEPc 3.26 refuse other ST */
-  PetscCall(DefaultOption("-bv_orthog_block", "chol")); /* by products of blocks, not vector by vector */
+  PetscCall(DefaultOption("-eps_type", EPSLOBPCG));         /* EPSSetType() would make SLEPc 3.26 refuse other ST */
+  PetscCall(DefaultOption("-bv_orthog_block", "chol"));     /* by products of blocks, not vector by vector */
+  PetscCall(DefaultOption("-eps_aijtcu_lobpcg", "always")); /* on the host, too: its results do not depend on the unit of K */
   PetscCall(EPSSetDimensions(*eps, 8, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSSetTolerances(*eps, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, 500));
   PetscCall(EPSSetConvergenceTestFunction(*eps, Converged, rounding, NULL));
@@ -182,6 +184,7 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(DefaultPreconditioner(b, K, norm, st, pc));
   PetscCall(EPSSetFromOptions(*eps));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_aijtcu_lobpcg", &lobpcg)); /* it counts as used, whatever the solver is */
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
   PetscCall(PetscObjectTypeCompare((PetscObject)st, STSHIFT, &shift));
   if (M || !shift) PetscCall(DefaultPreconditionerOptions(pc)); /* else nothing is solved */
@@ -193,6 +196,25 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
     PetscCall(EPSGetDimensions(*eps, &nev, NULL, NULL));
     PetscCall(EPSLOBPCGGetBlockSize(*eps, &bs));
     if (bs == 0) PetscCall(EPSLOBPCGSetBlockSize(*eps, PetscMax(1, PetscMin(PetscMin(n / 5, 64), (nev + 7) / 4 * 4))));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Noise that is the same for any number of processes */
+static PetscErrorCode SetNoise(PetscInt n, BV X)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < n; k++) {
+    Vec          x;
+    PetscScalar *a;
+    PetscInt     first, end;
+
+    PetscCall(BVGetColumn(X, k, &x));
+    PetscCall(VecGetOwnershipRange(x, &first, &end));
+    PetscCall(VecGetArrayWrite(x, &a));
+    for (PetscInt i = first; i < end; i++) a[i - first] = GenerateValue(i, k);
+    PetscCall(VecRestoreArrayWrite(x, &a));
+    PetscCall(BVRestoreColumn(X, k, &x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -217,7 +239,7 @@ static PetscErrorCode SetInitialVectors(EPS eps, KSP ksp, Mat K, Mat M)
   PetscCall(EPSGetBV(eps, &basis));
   PetscCall(BVDuplicateResize(basis, n, &noise));
   PetscCall(BVDuplicateResize(basis, n, &smooth));
-  PetscCall(BVSetRandomNormal(smooth));
+  PetscCall(SetNoise(n, smooth));
   if (M) PetscCall(BVMatMult(smooth, M, noise));
   else PetscCall(BVCopy(smooth, noise));
   PetscCall(BVGetMat(noise, &B));

@@ -217,6 +217,7 @@ static PetscErrorCode Solve(const Problem *p, Mat A, Mat B, const char mode[], F
     PetscCall(EPSSetDeflationSpace(eps, 1, &x));
   }
   PetscCall(EPSSetFromOptions(eps));
+  PetscCall(PetscOptionsClearValue(NULL, "-eps_aijtcu_lobpcg"));
   PetscCall(EPSSolve(eps));
   PetscCall(EPSGetConvergedReason(eps, &f->reason));
   PetscCall(EPSGetIterationNumber(eps, &f->its));

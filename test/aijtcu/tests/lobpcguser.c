@@ -107,6 +107,7 @@ static PetscErrorCode CreateSolver(Mat A, const char mode[], const Case *c, EPS 
   PetscCall(KSPGetPC(ksp, pc));
   PetscCall(PCSetType(*pc, PCJACOBI));
   PetscCall(EPSSetFromOptions(*eps));
+  PetscCall(PetscOptionsClearValue(NULL, "-eps_aijtcu_lobpcg"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
