@@ -245,6 +245,12 @@ HrpbError SpmmRun(const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, 
 typedef struct CUgraphExec_st *SpmmGraph; /* cudaGraphExec_t */
 SpmmGraph SpmmCapture(HrpbError (*launch)(void *ctx, HrpbStream), void *ctx);
 
+/*
+   Bring the kernels that launch() launches to the device, and launch none. Without an error a run with the same
+   arguments lacks no memory. launch() may clear its workspace, and nothing else
+*/
+HrpbError SpmmLoad(HrpbError (*launch)(void *ctx, HrpbStream), void *ctx, HrpbStream);
+
 /* A sampled product of left (nrows x N) and right (ncols x N), both column-major, scaled by A's values or not */
 SpmmOperands SpmmSampled(int64_t N, const HrpbScalar *left, int64_t ldleft, const HrpbScalar *right, int64_t ldright, bool scale, HrpbScalar *y);
 

@@ -574,8 +574,7 @@ static HrpbError Dots(const BlockShape *s, int64_t nx, const BlockIn X[], BlockI
     a.nx = (int32_t)std::min(nx - first, (int64_t)MOST_X);
     std::copy(X + first, X + first + a.nx, a.X);
     if (!IsEmpty(s)) {
-      DotsKernel<<<Grid(s), THREADS, 0, s->stream>>>(a);
-      HrpbCallCuda(cudaGetLastError());
+      HrpbCall(HrpbLaunch(DotsKernel, Grid(s), THREADS, 0, s->stream, a));
     }
     HrpbCall(Sum(s, a.nx, dots + first * s->N));
   }
@@ -587,8 +586,7 @@ static HrpbError AXPBY(const BlockShape *s, BlockOut Y, const HrpbScalar *a, Blo
   const UpdateArgs u = {X, Y, a, b, s->n, s->N};
 
   if (IsEmpty(s)) return HRPB_SUCCESS;
-  AXPBYKernel<<<Grid(s), THREADS, 0, s->stream>>>(u);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(AXPBYKernel, Grid(s), THREADS, 0, s->stream, u));
   return HRPB_SUCCESS;
 }
 
@@ -605,8 +603,7 @@ static HrpbError MAXPY(const BlockShape *s, BlockOut Y, HrpbScalar sign, int64_t
     a.nx   = (int32_t)std::min(nx - first, (int64_t)MOST_X);
     a.coef = coef ? coef + first * s->N : NULL;
     std::copy(X + first, X + first + a.nx, a.X);
-    MAXPYKernel<<<Grid(s), THREADS, 0, s->stream>>>(a);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(MAXPYKernel, Grid(s), THREADS, 0, s->stream, a));
   }
   return HRPB_SUCCESS;
 }
@@ -616,8 +613,7 @@ static HrpbError CGStep(const BlockShape *s, const BlockStep *t, HrpbScalar *sum
   const StepArgs step = {*t, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
 
   if (!IsEmpty(s)) {
-    CGStepKernel<<<Grid(s), THREADS, 0, s->stream>>>(step);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(CGStepKernel, Grid(s), THREADS, 0, s->stream, step));
   }
   return sums ? Sum(s, t->kind ? 2 : 1, sums) : HRPB_SUCCESS;
 }
@@ -638,9 +634,8 @@ static HrpbError Smooth(const BlockShape *s, const BlockSmooth *t)
   const SmoothArgs a = {*t, s->n, s->N};
 
   if (IsEmpty(s)) return HRPB_SUCCESS;
-  if (t->dblock == 1) SmoothKernel<<<Grid(s, COLUMNS), THREADS, 0, s->stream>>>(a);
-  else SmoothBlocksKernel<<<dim3(HrpbGrid(s->n, THREADS), HrpbGrid(s->N, COLUMNS, MOST_BLOCKS)), THREADS, 0, s->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (t->dblock == 1) HrpbCall(HrpbLaunch(SmoothKernel, Grid(s, COLUMNS), THREADS, 0, s->stream, a));
+  else HrpbCall(HrpbLaunch(SmoothBlocksKernel, dim3(HrpbGrid(s->n, THREADS), HrpbGrid(s->N, COLUMNS, MOST_BLOCKS)), THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
@@ -668,8 +663,7 @@ static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *t
       m.from[k] = from ? from[first + k] : (HrpbInt)(first + k);
       m.to[k]   = to ? to[first + k] : (HrpbInt)(first + k);
     }
-    MoveKernel<<<HrpbGrid(s->n, TILE), THREADS, 0, s->stream>>>(m);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(MoveKernel, HrpbGrid(s->n, TILE), THREADS, 0, s->stream, m));
   }
   return HRPB_SUCCESS;
 }
@@ -677,8 +671,7 @@ static HrpbError Move(const BlockShape *s, const HrpbInt *from, const HrpbInt *t
 static HrpbError Scalars(const BlockShape *s, BlockScalarOp op, const HrpbScalar *active, HrpbScalar *out, const HrpbScalar *x, const HrpbScalar *y)
 {
   if (s->N == 0) return HRPB_SUCCESS;
-  ScalarsKernel<<<HrpbGrid(s->N, THREADS, MOST_BLOCKS), THREADS, 0, s->stream>>>(op, s->N, active, out, x, y);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(ScalarsKernel, HrpbGrid(s->N, THREADS, MOST_BLOCKS), THREADS, 0, s->stream, op, s->N, active, out, x, y));
   return HRPB_SUCCESS;
 }
 
@@ -692,9 +685,8 @@ static HrpbError Invert(const BlockShape *s, const BlockInvert *t)
 
   if (s->N == 0) return HRPB_SUCCESS;
   if (s->N > MOST) return HRPB_ERR_UNSUPPORTED;
-  if (s->N <= HRPB_LANES) InvertFewKernel<<<1, THREADS, 0, s->stream>>>(a);
-  else InvertKernel<<<1, THREADS, a.shared ? bytes : 0, s->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (s->N <= HRPB_LANES) HrpbCall(HrpbLaunch(InvertFewKernel, 1, THREADS, 0, s->stream, a));
+  else HrpbCall(HrpbLaunch(InvertKernel, 1, THREADS, a.shared ? bytes : 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
@@ -703,9 +695,8 @@ static HrpbError Scale(const BlockShape *s, const HrpbScalar *D, int32_t dblock,
   const ScaleArgs a = {X, Y, D, s->n, s->N, dblock, transpose ? dblock : 1, transpose ? 1 : dblock};
 
   if (IsEmpty(s)) return HRPB_SUCCESS;
-  if (dblock == 1) DiagonalKernel<<<Grid(s, COLUMNS), THREADS, 0, s->stream>>>(a);
-  else BlocksKernel<<<dim3(HrpbGrid(s->n, THREADS), HrpbGrid(s->N, COLUMNS, MOST_BLOCKS)), THREADS, 0, s->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (dblock == 1) HrpbCall(HrpbLaunch(DiagonalKernel, Grid(s, COLUMNS), THREADS, 0, s->stream, a));
+  else HrpbCall(HrpbLaunch(BlocksKernel, dim3(HrpbGrid(s->n, THREADS), HrpbGrid(s->N, COLUMNS, MOST_BLOCKS)), THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 

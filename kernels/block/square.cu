@@ -352,10 +352,9 @@ template <int M, bool SCALED> static HrpbError RunGram(const BlockShape *s, cons
 {
   const unsigned int parts = (unsigned int)Parts(s->n);
 
-  if (a.g.kind == BLOCK_GRAM_PLAIN) GramKernel<M, BLOCK_GRAM_PLAIN, SCALED><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-  else if (a.g.kind == BLOCK_GRAM_WITH_X) GramKernel<M, BLOCK_GRAM_WITH_X, SCALED><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-  else GramKernel<M, BLOCK_GRAM_WITH_Y, SCALED><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (a.g.kind == BLOCK_GRAM_PLAIN) HrpbCall(HrpbLaunch(GramKernel<M, BLOCK_GRAM_PLAIN, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
+  else if (a.g.kind == BLOCK_GRAM_WITH_X) HrpbCall(HrpbLaunch(GramKernel<M, BLOCK_GRAM_WITH_X, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
+  else HrpbCall(HrpbLaunch(GramKernel<M, BLOCK_GRAM_WITH_Y, SCALED>, parts, HRPB_THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
@@ -381,10 +380,9 @@ template <int M> static HrpbError RunCombine(const BlockShape *s, bool add, int3
 {
   const unsigned int grid = HrpbGrid(s->n, PART, MOST_COMBINE);
 
-  if (add) CombineKernel<M, 1, true><<<grid, HRPB_THREADS, 0, s->stream>>>(a);
-  else if (nterms == 1) CombineKernel<M, 1, false><<<grid, HRPB_THREADS, 0, s->stream>>>(a);
-  else CombineKernel<M, 2, false><<<grid, HRPB_THREADS, 0, s->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (add) HrpbCall(HrpbLaunch(CombineKernel<M, 1, true>, grid, HRPB_THREADS, 0, s->stream, a));
+  else if (nterms == 1) HrpbCall(HrpbLaunch(CombineKernel<M, 1, false>, grid, HRPB_THREADS, 0, s->stream, a));
+  else HrpbCall(HrpbLaunch(CombineKernel<M, 2, false>, grid, HRPB_THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 
@@ -401,10 +399,9 @@ template <int M> static HrpbError RunCombineGram(const BlockShape *s, BlockGramK
 {
   const unsigned int parts = (unsigned int)Parts(s->n);
 
-  if (kind == BLOCK_GRAM_PLAIN) CombineGramKernel<M, BLOCK_GRAM_PLAIN><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-  else if (kind == BLOCK_GRAM_WITH_X) CombineGramKernel<M, BLOCK_GRAM_WITH_X><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-  else CombineGramKernel<M, BLOCK_GRAM_WITH_Y><<<parts, HRPB_THREADS, 0, s->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (kind == BLOCK_GRAM_PLAIN) HrpbCall(HrpbLaunch(CombineGramKernel<M, BLOCK_GRAM_PLAIN>, parts, HRPB_THREADS, 0, s->stream, a));
+  else if (kind == BLOCK_GRAM_WITH_X) HrpbCall(HrpbLaunch(CombineGramKernel<M, BLOCK_GRAM_WITH_X>, parts, HRPB_THREADS, 0, s->stream, a));
+  else HrpbCall(HrpbLaunch(CombineGramKernel<M, BLOCK_GRAM_WITH_Y>, parts, HRPB_THREADS, 0, s->stream, a));
   return HRPB_SUCCESS;
 }
 

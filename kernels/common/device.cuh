@@ -31,6 +31,38 @@ HrpbError HrpbDeviceError(cudaError_t err);
   } while (0)
 
 /*
+   Launches. All kernels of ours are launched by HrpbLaunchAs(), and none of its errors is dropped.
+
+   A kernel may be brought to the device when it is first launched, and there may be no memory for it then. Who must not
+   stop halfway has all of them brought first: while SpmmLoad() runs nothing is launched, and kernels are
+   brought alone
+*/
+bool      HrpbIsLoading(void);
+HrpbError HrpbLoadKernel(const void *kernel);
+
+template <typename T> struct HrpbSame {
+  typedef T type;
+};
+
+template <typename... Formal> static inline HrpbError HrpbLaunchAs(const cudaLaunchConfig_t *config, void (*kernel)(Formal...), typename HrpbSame<Formal>::type... arguments)
+{
+  if (HrpbIsLoading()) return HrpbLoadKernel((const void *)kernel);
+  HrpbCallCuda(cudaLaunchKernelEx(config, kernel, arguments...));
+  return HRPB_SUCCESS;
+}
+
+template <typename... Formal> static inline HrpbError HrpbLaunch(void (*kernel)(Formal...), dim3 grid, unsigned int threads, size_t shared, cudaStream_t stream, typename HrpbSame<Formal>::type... arguments)
+{
+  cudaLaunchConfig_t config = {};
+
+  config.gridDim          = grid;
+  config.blockDim         = dim3(threads);
+  config.dynamicSmemBytes = shared;
+  config.stream           = stream;
+  return HrpbLaunchAs(&config, kernel, arguments...);
+}
+
+/*
    Device memory for n items, or none, from the driver's pool. Allocation and release are work in the stream and wait
    for nothing
 */

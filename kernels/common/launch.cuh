@@ -14,7 +14,7 @@ HrpbError CheckKernels(void);
    HrpbWaitForKernelBefore(). The first of several is launched as usual, and waits for all work before it. So none ends
    before those before it
 */
-template <typename... Formal, typename... Actual> static HrpbError LaunchAs(bool first, void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
+template <typename... Formal> static HrpbError LaunchAs(bool first, void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, typename HrpbSame<Formal>::type... arguments)
 {
   cudaLaunchAttribute early  = {};
   cudaLaunchConfig_t  config = {};
@@ -29,11 +29,10 @@ template <typename... Formal, typename... Actual> static HrpbError LaunchAs(bool
   config.stream                                    = stream;
   config.attrs                                     = &early;
   config.numAttrs                                  = !first && device->code >= 90; /* earlier code does not wait */
-  HrpbCallCuda(cudaLaunchKernelEx(&config, kernel, arguments...));
-  return HRPB_SUCCESS;
+  return HrpbLaunchAs(&config, kernel, arguments...);
 }
 
-template <typename... Formal, typename... Actual> static HrpbError LaunchAfter(void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, const Actual &...arguments)
+template <typename... Formal> static HrpbError LaunchAfter(void (*kernel)(Formal...), dim3 grid, int threads, size_t shared, cudaStream_t stream, typename HrpbSame<Formal>::type... arguments)
 {
   return LaunchAs(false, kernel, grid, threads, shared, stream, arguments...);
 }

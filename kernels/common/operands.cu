@@ -111,15 +111,13 @@ static HrpbError GeneralRun(SpmmFormat format, const SpmmMatrix *A, const SpmmOp
   x               = ax + g.ax;
   g.plain.Y.array = ax;
   if (g.x) {
-    ToColumns<<<Tiles(A->ncols, o->N), THREADS, 0, stream>>>(o->X.array, o->X.ld, x, g.plain.X.ld, A->ncols, o->N);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(ToColumns, Tiles(A->ncols, o->N), THREADS, 0, stream, o->X.array, o->X.ld, x, g.plain.X.ld, A->ncols, o->N));
     g.plain.X.array = x;
   }
   HrpbCall(SpmmRun(g.kernel, A, &g.plain, work, stream));
   y = SpmmViewOf(o->Y.array, o->Y.ld, o->Y.layout);
   a = {SpmmFinishOf(o, ax, g.plain.Y.ld), o->Y.array, y.row, y.column, A->nrows, o->N};
-  Finish<<<Tiles(A->nrows, o->N), THREADS, 0, stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Finish, Tiles(A->nrows, o->N), THREADS, 0, stream, a));
   return HRPB_SUCCESS;
 }
 

@@ -79,8 +79,7 @@ template <int COLS, typename Scalar> __global__ void __launch_bounds__(COPY_THRE
 
 template <int COLS, typename Scalar> static HrpbError RowMajorTiles(const Scalar *B, int64_t ldb, int32_t nrows, int32_t N, const int32_t *place, Scalar *R, int32_t rows, int32_t ldr, cudaStream_t stream)
 {
-  CopyRowMajor<COLS><<<dim3(HrpbGrid(rows, COPY_TILE / COLS), (ldr + COLS - 1) / COLS), COPY_THREADS, 0, stream>>>(B, ldb, nrows, N, place, R, rows, ldr);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CopyRowMajor<COLS, Scalar>, dim3(HrpbGrid(rows, COPY_TILE / COLS), (ldr + COLS - 1) / COLS), COPY_THREADS, 0, stream, B, ldb, nrows, N, place, R, rows, ldr));
   return HRPB_SUCCESS;
 }
 
@@ -99,8 +98,7 @@ template <typename Scalar> static HrpbError RowMajor(const Scalar *B, int64_t ld
 
 template <int COLS, typename Scalar> static HrpbError ColumnMajorTiles(const Scalar *R, int32_t ldr, const int32_t *place, Scalar *C, int64_t ldc, int32_t nrows, int32_t N, cudaStream_t stream)
 {
-  CopyColumnMajor<COLS><<<dim3(HrpbGrid(nrows, COPY_TILE / COLS), (N + COLS - 1) / COLS), COPY_THREADS, 0, stream>>>(R, ldr, place, C, ldc, nrows, N);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CopyColumnMajor<COLS, Scalar>, dim3(HrpbGrid(nrows, COPY_TILE / COLS), (N + COLS - 1) / COLS), COPY_THREADS, 0, stream, R, ldr, place, C, ldc, nrows, N));
   return HRPB_SUCCESS;
 }
 

@@ -45,8 +45,7 @@ static __global__ void __launch_bounds__(THREADS) SumBefore(uint32_t *first, int
 HrpbError HrpbSumsBefore(uint32_t *a, int64_t n, uint32_t *b, int64_t m, HrpbStream stream)
 {
   if (n <= SUMMED && m <= SUMMED) {
-    SumBefore<<<b ? 2 : 1, THREADS, 0, stream>>>(a, n, b, m);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(SumBefore, b ? 2 : 1, THREADS, 0, stream, a, n, b, m));
     return HRPB_SUCCESS;
   }
   HrpbCallCuda(cudaMemsetAsync(a + n, 0, sizeof(*a), stream));

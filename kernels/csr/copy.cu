@@ -292,8 +292,7 @@ static HrpbError MakeRows(const SpmmOperands *o, int32_t nrows, HrpbScalar *R, c
     return RowMajor(o->X.array, o->X.ld, nrows, (int32_t)o->N, R, nrows + 1, *ldr, stream);
   case SPMM_ROW_MAJOR:
     if (o->update == SPMM_ADD && IsVectors(&o->X, o->N)) break;
-    PadRows<<<HrpbGrid(((int64_t)nrows + 1) * *ldr, COPY_TILE), COPY_THREADS, 0, stream>>>(o->X.array, o->X.ld, nrows, (int32_t)o->N, R, (int64_t)nrows + 1, *ldr);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(PadRows, HrpbGrid(((int64_t)nrows + 1) * *ldr, COPY_TILE), COPY_THREADS, 0, stream, o->X.array, o->X.ld, nrows, (int32_t)o->N, R, (int64_t)nrows + 1, *ldr));
     return HRPB_SUCCESS;
   default:
     break;

@@ -321,8 +321,7 @@ template <Adding HOW> static HrpbError Launch(const CsrProduct *p)
   const size_t       shared = sizeof(Term) * Place(s->section_entries + CSR_CHUNK, LEAST_SHIFT); /* whole chunks */
 
   HrpbCallCuda(cudaFuncSetAttribute(CsrDirect<HOW>, cudaFuncAttributePreferredSharedMemoryCarveout, DIRECT_SHARED));
-  CsrDirect<HOW><<<dim3(s->nsections, p->N), DIRECT_THREADS, shared, p->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CsrDirect<HOW>, dim3(s->nsections, p->N), DIRECT_THREADS, shared, p->stream, a));
   return HRPB_SUCCESS;
 }
 

@@ -137,8 +137,7 @@ template <bool FILL> static __global__ void __launch_bounds__(HRPB_THREADS) Pane
 static HrpbError CountPanels(const HrpbSegments *g, int32_t ncols, int32_t every, uint32_t *run_ptr, PanelTotals *totals, cudaStream_t stream, PanelTotals *found)
 {
   HrpbCallCuda(cudaMemsetAsync(totals, 0, sizeof(*totals), stream));
-  PanelRuns<false><<<HrpbGrid(g->rows.npanels, every), HRPB_THREADS, 0, stream>>>(*g, ncols, every, run_ptr, totals, NULL, NULL);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(PanelRuns<false>, HrpbGrid(g->rows.npanels, every), HRPB_THREADS, 0, stream, *g, ncols, every, run_ptr, totals, NULL, NULL));
   return HrpbBring(found, totals, sizeof(*found), stream);
 }
 
@@ -173,8 +172,7 @@ static HrpbError Build(const HrpbSegments *g, int uses, PanelTotals *totals, cud
   HrpbCall(HrpbAllocateTogether(stream, &runs, (int64_t)found.nruns, &places, s->nnz));
   s->runs   = runs;
   s->places = places;
-  PanelRuns<true><<<HrpbGrid(npanels, 1), HRPB_THREADS, 0, stream>>>(*g, s->ncols, 1, run_ptr, totals, runs, places);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(PanelRuns<true>, HrpbGrid(npanels, 1), HRPB_THREADS, 0, stream, *g, s->ncols, 1, run_ptr, totals, runs, places));
   HrpbCall(HrpbBring(&found, totals, sizeof(found), stream));
   if (found.unsorted) return HRPB_SUCCESS;
   s->panel_rows  = g->rows.panel_rows;

@@ -110,9 +110,8 @@ template <int COLUMNS> static HrpbError Run(const CsrProduct *p, int64_t blocks)
   const dim3         grid((unsigned)blocks, (p->N + COLUMNS - 1) / COLUMNS);
   const size_t       shared = (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room;
 
-  if (s->longest > CSR_CHUNK) CsrRows<true, COLUMNS><<<grid, CSR_ROWS, shared, p->stream>>>(a);
-  else CsrRows<false, COLUMNS><<<grid, CSR_ROWS, shared, p->stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  if (s->longest > CSR_CHUNK) HrpbCall(HrpbLaunch(CsrRows<true, COLUMNS>, grid, CSR_ROWS, shared, p->stream, a));
+  else HrpbCall(HrpbLaunch(CsrRows<false, COLUMNS>, grid, CSR_ROWS, shared, p->stream, a));
   return HRPB_SUCCESS;
 }
 

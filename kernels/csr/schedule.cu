@@ -410,13 +410,10 @@ static HrpbError Count(const HrpbInt *rowptr, const HrpbInt *colidx, Workspace *
   w->blocks = HrpbGrid(s->nrows, CSR_ROWS, MOST_BLOCKS);
   HrpbCall(HrpbAllocateTogether(stream, &w->needs, 1, &w->share, w->blocks));
   HrpbCallCuda(cudaMemsetAsync(w->needs, 0, sizeof(*w->needs), stream));
-  MeasureMatrix<<<HrpbGrid(s->nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, w->needs);
-  HrpbCallCuda(cudaGetLastError());
-  CountRows<<<w->blocks, HRPB_THREADS, 0, stream>>>(rowptr, colidx, s->nrows, s->ncols, w->share, w->needs);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(MeasureMatrix, HrpbGrid(s->nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream, rowptr, s->nrows, w->needs));
+  HrpbCall(HrpbLaunch(CountRows, w->blocks, HRPB_THREADS, 0, stream, rowptr, colidx, s->nrows, s->ncols, w->share, w->needs));
   if (sampled) {
-    CountColumns<<<SAMPLES, HRPB_THREADS, 0, stream>>>(colidx, s->ncols, w->needs);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(CountColumns, SAMPLES, HRPB_THREADS, 0, stream, colidx, s->ncols, w->needs));
   }
   return HrpbBring(needs, w->needs, sizeof(*needs), stream);
 }
@@ -454,11 +451,9 @@ static HrpbError List(const HrpbInt *rowptr, const Workspace *w, const Needs *ne
   s->long_rows = s->nlong ? rows : NULL;
   s->parts     = s->nlong ? parts : NULL;
   s->bytes     = (int64_t)sizeof(*sections) * (s->nsections + 1) + (int64_t)sizeof(*filled) * nfilled + (int64_t)sizeof(*rows) * s->nlong + (int64_t)sizeof(*parts) * s->nparts;
-  ListRows<<<w->blocks, HRPB_THREADS, 0, stream>>>(rowptr, s->nrows, RulesOf(s->nrows, needs), needs->total, w->share, rows, sections, (int32_t *)s->filled);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(ListRows, w->blocks, HRPB_THREADS, 0, stream, rowptr, s->nrows, RulesOf(s->nrows, needs), needs->total, w->share, rows, sections, (int32_t *)s->filled));
   if (s->nlong) {
-    ListParts<<<HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream>>>(rowptr, rows, s->nlong, s->part_entries, parts);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(ListParts, HrpbGrid(s->nlong, 1), HRPB_THREADS, 0, stream, rowptr, rows, s->nlong, s->part_entries, parts));
   }
   return HRPB_SUCCESS;
 }

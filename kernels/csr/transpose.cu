@@ -12,7 +12,6 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Take(int64_t nnz, const H
 HrpbError CsrTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream)
 {
   if (nnz == 0) return HRPB_SUCCESS;
-  Take<<<HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(nnz, map, values, to);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Take, HrpbGrid(nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, nnz, map, values, to));
   return HRPB_SUCCESS;
 }

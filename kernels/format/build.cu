@@ -301,8 +301,7 @@ template <int HALVES, int WORDS> static HrpbError CountBricks(const Workspace *w
 {
   const HrpbUnits units = HrpbMakeUnits(h);
 
-  CountStrips<HALVES, WORDS><<<HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, units, w->count, w->used);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CountStrips<HALVES, WORDS>, HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream, w->segments.rows, *h, units, w->count, w->used));
   return HRPB_SUCCESS;
 }
 
@@ -310,8 +309,7 @@ template <int HALVES, int WORDS> static HrpbError FillBricks(const Workspace *w,
 {
   const HrpbUnits units = HrpbMakeUnits(h);
 
-  FillStrips<HALVES, WORDS><<<HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, *h, units, w->count);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(FillStrips<HALVES, WORDS>, HrpbGrid(units.n, HRPB_WARPS), HRPB_THREADS, 0, stream, w->segments.rows, *h, units, w->count));
   return HRPB_SUCCESS;
 }
 
@@ -441,11 +439,9 @@ static HrpbError CutBlocks(const Workspace *w, const Hrpb *h, int32_t nuncut, Hr
 
   uncut.nblocks    = nuncut;
   uncut.window_ptr = w->uncut;
-  CountPieces<<<HrpbGrid(nuncut, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(w->segments.rows, uncut, totals, w->first);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CountPieces, HrpbGrid(nuncut, HRPB_WARPS), HRPB_THREADS, 0, stream, w->segments.rows, uncut, totals, w->first));
   HrpbCall(HrpbSumsBefore(w->first, nuncut, NULL, 0, stream));
-  PlacePieces<<<HrpbGrid((nuncut > h->npanels ? nuncut : h->npanels) + (int64_t)1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*h, totals, w->first, w->uncut);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(PlacePieces, HrpbGrid((nuncut > h->npanels ? nuncut : h->npanels) + (int64_t)1, HRPB_THREADS), HRPB_THREADS, 0, stream, *h, totals, w->first, w->uncut));
   return HRPB_SUCCESS;
 }
 
@@ -472,8 +468,7 @@ static HrpbError CountBlocks(const Workspace *w, const Hrpb *h, HrpbStream strea
 {
   HrpbCallCuda(cudaMemsetAsync(w->used, 0, sizeof(*w->used) * (size_t)h->nblocks * (size_t)w->words, stream));
   HrpbCall(ForParams(CountBricks, h, w->words, w, h, stream));
-  SumStrips<<<HrpbGrid(h->nblocks, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*h, w->count, w->used, w->words, &w->totals->bricks);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(SumStrips, HrpbGrid(h->nblocks, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream, *h, w->count, w->used, w->words, &w->totals->bricks));
   return HrpbSumsBefore(h->pattern_ptr, h->nblocks, h->value_ptr, h->nblocks, stream);
 }
 

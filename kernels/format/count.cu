@@ -122,10 +122,8 @@ static HrpbError CountStrips(const HrpbSegments *strips, int64_t ncols, const Hr
   StripTotals  *totals   = &w->totals->strips;
   const int32_t long_row = strips->rows.npanels < FEW_STRIPS && ncols <= FEW_COLUMNS ? SHORT_ROW : LONG_ROW;
 
-  MergeStrips<<<HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*strips, findings, long_row, w->listed, totals);
-  HrpbCallCuda(cudaGetLastError());
-  CountListed<<<HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*strips, w->listed, totals);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(MergeStrips, HrpbGrid(strips->rows.nrows, HRPB_THREADS), HRPB_THREADS, 0, stream, *strips, findings, long_row, w->listed, totals));
+  HrpbCall(HrpbLaunch(CountListed, HrpbGrid(HrpbCountSegments(strips), 1, MOST_BLOCKS), HRPB_THREADS, 0, stream, *strips, w->listed, totals));
   return HRPB_SUCCESS;
 }
 

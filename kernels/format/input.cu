@@ -68,10 +68,8 @@ static __global__ void __launch_bounds__(HRPB_THREADS) CheckOrder(int64_t nrows,
 
 HrpbError HrpbCheckCsrDevice(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbFindings *findings, HrpbStream stream)
 {
-  CheckRowptr<<<HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(nrows, rowptr, findings);
-  HrpbCallCuda(cudaGetLastError());
-  CheckColumns<<<MOST_BLOCKS, HRPB_THREADS, 0, stream>>>(nrows, ncols, rowptr, colidx, findings);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CheckRowptr, HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream, nrows, rowptr, findings));
+  HrpbCall(HrpbLaunch(CheckColumns, MOST_BLOCKS, HRPB_THREADS, 0, stream, nrows, ncols, rowptr, colidx, findings));
   return HRPB_SUCCESS;
 }
 
@@ -89,8 +87,7 @@ static HrpbError Check(int64_t nrows, int64_t ncols, const HrpbInt *rowptr, cons
   HrpbCall(HrpbCheckCsrDevice(nrows, ncols, rowptr, colidx, &findings->csr, stream));
   if (order) {
     HrpbCallCuda(cudaMemsetAsync(seen, 0, sizeof(*seen) * (size_t)((nrows + 31) / 32), stream));
-    CheckOrder<<<HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(nrows, order, seen, &findings->bad_order);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(CheckOrder, HrpbGrid(nrows, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream, nrows, order, seen, &findings->bad_order));
   }
   HrpbCall(HrpbBring(&found, findings, sizeof(found), stream));
   if (!HrpbIsGood(&found.csr)) return HRPB_ERR_CSR;

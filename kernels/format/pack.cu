@@ -133,9 +133,8 @@ template <typename What> static HrpbError Pack(const Hrpb *h, const HrpbInt *row
   const unsigned int grid  = HrpbGrid(units.n, HRPB_WARPS);
 
   if (h->nblocks == 0) return HRPB_SUCCESS;
-  if (h->params.brick_rows == 8) PackStrips<1><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, what, entry, packed);
-  else PackStrips<2><<<grid, HRPB_THREADS, 0, stream>>>(rows, *h, units, what, entry, packed);
-  HrpbCallCuda(cudaGetLastError());
+  if (h->params.brick_rows == 8) HrpbCall(HrpbLaunch(PackStrips<1, What>, grid, HRPB_THREADS, 0, stream, rows, *h, units, what, entry, packed));
+  else HrpbCall(HrpbLaunch(PackStrips<2, What>, grid, HRPB_THREADS, 0, stream, rows, *h, units, what, entry, packed));
   return HRPB_SUCCESS;
 }
 
@@ -174,7 +173,6 @@ HrpbError HrpbTakeValuesDevice(const Hrpb *h, const int32_t *map, const HrpbScal
   const int64_t n = HrpbValueCount(h);
 
   if (!n) return HRPB_SUCCESS;
-  TakeValues<<<HrpbGrid(n, (int)HRPB_THREADS * TAKEN), HRPB_THREADS, 0, stream>>>(n, map, csr_values, values);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(TakeValues, HrpbGrid(n, (int)HRPB_THREADS * TAKEN), HRPB_THREADS, 0, stream, n, map, csr_values, values));
   return HRPB_SUCCESS;
 }

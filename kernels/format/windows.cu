@@ -81,16 +81,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) FillWindows(HrpbSegments 
 
 HrpbError HrpbCountWindows(const HrpbSegments *g, int32_t group, const HrpbFindings *findings, uint32_t *nwindows, uint32_t *ngroups, int32_t windows_per_block, uint32_t *nblocks, HrpbWindowTotals *totals, HrpbStream stream)
 {
-  CountWindows<<<HrpbSegmentGrid(g), HRPB_THREADS, 0, stream>>>(*g, group, findings, nwindows, ngroups);
-  HrpbCallCuda(cudaGetLastError());
-  SumPanels<<<HrpbGrid(g->rows.npanels, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream>>>(*g, nwindows, ngroups, windows_per_block, nblocks, totals);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CountWindows, HrpbSegmentGrid(g), HRPB_THREADS, 0, stream, *g, group, findings, nwindows, ngroups));
+  HrpbCall(HrpbLaunch(SumPanels, HrpbGrid(g->rows.npanels, HRPB_THREADS, MOST_BLOCKS), HRPB_THREADS, 0, stream, *g, nwindows, ngroups, windows_per_block, nblocks, totals));
   return HRPB_SUCCESS;
 }
 
 HrpbError HrpbFillWindows(const HrpbSegments *g, int32_t windows_per_block, const uint32_t *window_start, const uint32_t *blocked_row_ptr, uint32_t *window_ptr, int32_t *windows, HrpbStream stream)
 {
-  FillWindows<<<HrpbSegmentGrid(g), HRPB_THREADS, 0, stream>>>(*g, windows_per_block, window_start, blocked_row_ptr, window_ptr, windows);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(FillWindows, HrpbSegmentGrid(g), HRPB_THREADS, 0, stream, *g, windows_per_block, window_start, blocked_row_ptr, window_ptr, windows));
   return HRPB_SUCCESS;
 }

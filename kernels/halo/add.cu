@@ -54,7 +54,6 @@ HrpbError HaloAddDevice(int64_t nrows, const HrpbInt *rows, const HrpbInt *start
   const AddArgs a = {nrows, N, ldc, rows, start, at, from, C};
 
   if (nrows == 0 || N == 0) return HRPB_SUCCESS;
-  Add<<<dim3(HrpbGrid(nrows, SIDE), HrpbGrid(N, SIDE, 65535)), THREADS, 0, stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Add, dim3(HrpbGrid(nrows, SIDE), HrpbGrid(N, SIDE, 65535)), THREADS, 0, stream, a));
   return HRPB_SUCCESS;
 }

@@ -34,7 +34,6 @@ static __global__ void __launch_bounds__(THREADS) Pack(const HrpbInt *rows, int6
 HrpbError HaloPackDevice(const HrpbInt *rows, int64_t nrows, int64_t N, const HrpbScalar *B, int64_t ldb, HrpbScalar *to, HrpbStream stream)
 {
   if (nrows == 0 || N == 0) return HRPB_SUCCESS;
-  Pack<<<dim3(HrpbGrid(nrows, SIDE), HrpbGrid(N, SIDE, 65535)), THREADS, 0, stream>>>(rows, nrows, N, B, ldb, to);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Pack, dim3(HrpbGrid(nrows, SIDE), HrpbGrid(N, SIDE, 65535)), THREADS, 0, stream, rows, nrows, N, B, ldb, to));
   return HRPB_SUCCESS;
 }

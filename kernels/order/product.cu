@@ -42,8 +42,7 @@ HrpbError HrpbPermuteRowsDevice(const int32_t *index, int64_t n, int64_t N, cons
   for (int64_t column = 0; column < N; column += MOST) {
     const int64_t columns = N - column < MOST ? N - column : MOST;
 
-    PermuteRows<<<dim3(HrpbGrid(n, HRPB_THREADS), HrpbGrid(columns, PERMUTED)), HRPB_THREADS, 0, stream>>>(index, n, columns, from + column * ldfrom, ldfrom, to + column * ldto, ldto);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(PermuteRows, dim3(HrpbGrid(n, HRPB_THREADS), HrpbGrid(columns, PERMUTED)), HRPB_THREADS, 0, stream, index, n, columns, from + column * ldfrom, ldfrom, to + column * ldto, ldto));
   }
   return HRPB_SUCCESS;
 }

@@ -79,8 +79,7 @@ static HrpbError CountShared(int64_t n, const HrpbInt *rowptr, const HrpbInt *co
   Shared        total;
 
   HrpbCallCuda(cudaMemsetAsync(sum, 0, sizeof(*sum), stream));
-  CompareNeighbours<<<HrpbGrid(nsample, HRPB_WARPS), HRPB_THREADS, 0, stream>>>((int32_t)n, nsample, rowptr, colidx, sum);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CompareNeighbours, HrpbGrid(nsample, HRPB_WARPS), HRPB_THREADS, 0, stream, (int32_t)n, nsample, rowptr, colidx, sum));
   HrpbCall(HrpbBring(&total, sum, sizeof(total), stream));
   *shared = total.rows ? (double)total.share / ((double)total.rows * (double)SHARES) : 0;
   return HRPB_SUCCESS;
@@ -243,16 +242,11 @@ static HrpbError SearchLevel(const Search *s, Level *level, Level *next, cudaStr
   const unsigned int grid = HrpbGrid(s->n, HRPB_WARPS, LEVEL_BLOCKS);
 
   /* each reads what the one before it wrote: none is launched after one that failed */
-  Tell<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
-  HrpbCallCuda(cudaGetLastError());
-  CountChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
-  HrpbCallCuda(cudaGetLastError());
-  PlaceChildren<<<1, SCAN_THREADS, 0, stream>>>(*s, level, next);
-  HrpbCallCuda(cudaGetLastError());
-  GatherChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
-  HrpbCallCuda(cudaGetLastError());
-  OrderChildren<<<grid, HRPB_THREADS, 0, stream>>>(*s, level);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Tell, grid, HRPB_THREADS, 0, stream, *s, level));
+  HrpbCall(HrpbLaunch(CountChildren, grid, HRPB_THREADS, 0, stream, *s, level));
+  HrpbCall(HrpbLaunch(PlaceChildren, 1, SCAN_THREADS, 0, stream, *s, level, next));
+  HrpbCall(HrpbLaunch(GatherChildren, grid, HRPB_THREADS, 0, stream, *s, level));
+  HrpbCall(HrpbLaunch(OrderChildren, grid, HRPB_THREADS, 0, stream, *s, level));
   return HRPB_SUCCESS;
 }
 
@@ -274,11 +268,9 @@ static HrpbError SortChildren(const Search *s, const Level *level, uint64_t *sor
   const int64_t   nparents = level->end - level->begin, end = (int64_t)level->end + level->nfound;
   const uint32_t *limits = s->behind + level->begin;
 
-  GatherChildren<<<HrpbGrid(level->nfound, HRPB_THREADS, LEVEL_BLOCKS), HRPB_THREADS, 0, stream>>>(*s, s->level);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(GatherChildren, HrpbGrid(level->nfound, HRPB_THREADS, LEVEL_BLOCKS), HRPB_THREADS, 0, stream, *s, s->level));
   HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSegmentedSort::SortKeys(memory, bytes, s->sibling, sorted, end, nparents, limits, limits + 1, stream); }, stream));
-  PlaceSorted<<<HrpbGrid(level->nfound, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*s, sorted, level->end, level->nfound);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(PlaceSorted, HrpbGrid(level->nfound, HRPB_THREADS), HRPB_THREADS, 0, stream, *s, sorted, level->end, level->nfound));
   return HRPB_SUCCESS;
 }
 
@@ -310,8 +302,7 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Place(Search s, const int
 
 static HrpbError PlaceRows(const Search *s, const int32_t *rows, int32_t n, int32_t first, cudaStream_t stream)
 {
-  Place<<<HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(*s, rows, n, first);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Place, HrpbGrid(n, HRPB_THREADS), HRPB_THREADS, 0, stream, *s, rows, n, first));
   return HRPB_SUCCESS;
 }
 
@@ -383,8 +374,7 @@ static HrpbError FindOrder(Search *s, int32_t most_levels, int32_t *levels, cuda
   int32_t last, first_levels = 0, last_levels = 0;
 
   s->most_levels = most_levels / 2;
-  HashRows<<<WarpGrid(s->n), HRPB_THREADS, 0, stream>>>(*s);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(HashRows, WarpGrid(s->n), HRPB_THREADS, 0, stream, *s));
   HrpbCall(SearchFrom(s, 0, &first_levels, stream));
   HrpbCall(HrpbBring(&last, s->order + s->n - 1, sizeof(last), stream));
   s->most_levels = most_levels - first_levels;
@@ -441,11 +431,9 @@ static HrpbError MakeMatrix(const HrpbInt *rowptr, const HrpbInt *colidx, Matrix
   HrpbCall(HrpbAllocate(&c->entry, c->nnz, stream));
   HrpbCall(HrpbAllocate(&m->renamed, c->nnz, stream));
   HrpbCall(HrpbAllocate(&m->entry, c->nnz, stream));
-  MeasureRows<<<HrpbGrid((int64_t)c->n + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, c->order, c->n, c->rowptr);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(MeasureRows, HrpbGrid((int64_t)c->n + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, rowptr, c->order, c->n, c->rowptr));
   HrpbCall(HrpbExclusiveSum(c->rowptr, (int64_t)c->n + 1, stream));
-  RenameColumns<<<WarpGrid(c->n), HRPB_THREADS, 0, stream>>>(rowptr, colidx, *c, m->renamed, m->entry);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(RenameColumns, WarpGrid(c->n), HRPB_THREADS, 0, stream, rowptr, colidx, *c, m->renamed, m->entry));
   return HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSegmentedSort::SortPairs(memory, bytes, m->renamed, c->colidx, m->entry, c->entry, c->nnz, (int64_t)c->n, c->rowptr, c->rowptr + 1, stream); }, stream);
 }
 

@@ -67,21 +67,22 @@ static __global__ void __launch_bounds__(HRPB_THREADS) MeasureUnits(const HrpbIn
   AddFeature(&f->span, span);
 }
 
-HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t segment_rows, int64_t stride, int32_t nsegments, HrpbStream stream, HrpbFeatures features[])
+static HrpbError FeaturesInto(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t segment_rows, int64_t stride, int32_t nsegments, HrpbStream stream, HrpbFeatures *f)
 {
   const int32_t units = (int32_t)(segment_rows / HRPB_UNIT_ROWS);
-  const size_t  bytes = sizeof(*features) * (size_t)nsegments;
+
+  HrpbCallCuda(cudaMemsetAsync(f, 0, sizeof(*f) * (size_t)nsegments, stream));
+  return HrpbLaunch(MeasureUnits, (unsigned int)((int64_t)nsegments * units), HRPB_THREADS, 0, stream, rowptr, colidx, units, stride, f);
+}
+
+HrpbError HrpbFeaturesDevice(const HrpbInt *rowptr, const HrpbInt *colidx, int64_t segment_rows, int64_t stride, int32_t nsegments, HrpbStream stream, HrpbFeatures features[])
+{
   HrpbFeatures *f;
   HrpbError     err;
-  cudaError_t   cuda;
 
   HrpbCall(HrpbAllocate(&f, nsegments, stream));
-  cuda = cudaMemsetAsync(f, 0, bytes, stream);
-  if (cuda == cudaSuccess) {
-    MeasureUnits<<<(unsigned int)((int64_t)nsegments * units), HRPB_THREADS, 0, stream>>>(rowptr, colidx, units, stride, f);
-    cuda = cudaGetLastError();
-  }
-  err = cuda == cudaSuccess ? HrpbBring(features, f, bytes, stream) : HrpbDeviceError(cuda);
+  err = FeaturesInto(rowptr, colidx, segment_rows, stride, nsegments, stream, f);
+  if (!err) err = HrpbBring(features, f, sizeof(*features) * (size_t)nsegments, stream);
   return HrpbFree(f, err, stream);
 }
 
@@ -140,8 +141,7 @@ static HrpbError GatherRows(const HrpbInt *rowptr, const HrpbInt *colidx, const 
   HrpbCall(HrpbAllocate(&to_values, nnz, stream));
   p->values = to_values;
   p->own[2] = to_values;
-  GatherRowPointers<<<HrpbGrid(p->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, s, segment_rows, p->nrows, to_rowptr);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(GatherRowPointers, HrpbGrid(p->nrows + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, rowptr, s, segment_rows, p->nrows, to_rowptr));
   for (int i = 0; i < HRPB_REPRESENTATIVES; i++) {
     const HrpbFeatures *f  = &features[chosen[i]];
     const int64_t       at = f->begin + s.shift[i];
@@ -169,8 +169,7 @@ static HrpbError ChooseAndGather(int64_t nrows, const HrpbInt *rowptr, const Hrp
 
 static HrpbError FillDense(HrpbScalar *x, int64_t n, int64_t most_blocks, cudaStream_t stream)
 {
-  Fill<<<HrpbGrid(n, HRPB_THREADS, most_blocks), HRPB_THREADS, 0, stream>>>(x, n);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Fill, HrpbGrid(n, HRPB_THREADS, most_blocks), HRPB_THREADS, 0, stream, x, n));
   return HRPB_SUCCESS;
 }
 

@@ -76,8 +76,7 @@ template <int L> static __global__ void __launch_bounds__(MAP_THREADS) MapRows(S
 HrpbError SampledMapDevice(SampledMap map, const SampledRows *r, int64_t nnz, HrpbScalar slope, HrpbStream stream)
 {
   if (!r->nrows || !nnz) return HRPB_SUCCESS;
-  if (nnz <= 16 * r->nrows) MapRows<4><<<HrpbGrid(r->nrows, MAP_THREADS / 4), MAP_THREADS, 0, stream>>>(map, *r, slope);
-  else MapRows<32><<<HrpbGrid(r->nrows, MAP_THREADS / 32), MAP_THREADS, 0, stream>>>(map, *r, slope);
-  HrpbCallCuda(cudaGetLastError());
+  if (nnz <= 16 * r->nrows) HrpbCall(HrpbLaunch(MapRows<4>, HrpbGrid(r->nrows, MAP_THREADS / 4), MAP_THREADS, 0, stream, map, *r, slope));
+  else HrpbCall(HrpbLaunch(MapRows<32>, HrpbGrid(r->nrows, MAP_THREADS / 32), MAP_THREADS, 0, stream, map, *r, slope));
   return HRPB_SUCCESS;
 }

@@ -74,8 +74,7 @@ static HrpbError Run(const SpmmMatrix *A, const SpmmOperands *o, void *, HrpbStr
 {
   const SampleRowsArgs a = {SampleArgsOf(A, o), A->csr->rows_entries};
 
-  SampleRows<<<HrpbGrid(A->nrows, CSR_ROWS), CSR_ROWS, (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room, stream>>>(a);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(SampleRows, HrpbGrid(A->nrows, CSR_ROWS), CSR_ROWS, (sizeof(HrpbScalar) + sizeof(int32_t)) * (size_t)a.room, stream, a));
   return HRPB_SUCCESS;
 }
 

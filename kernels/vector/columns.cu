@@ -75,14 +75,12 @@ static HrpbError MakeColumns(const HrpbInt *rowptr, const HrpbInt *colidx, unsig
   HrpbCall(HrpbAllocate(&bases, groups, stream));
   v->bases = bases;
   HrpbCallCuda(cudaMemsetAsync(on_device, 0, sizeof(*on_device), stream));
-  FindBases<<<groups, HRPB_THREADS, 0, stream>>>(rowptr, colidx, v->nrows, bases, on_device);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(FindBases, groups, HRPB_THREADS, 0, stream, rowptr, colidx, v->nrows, bases, on_device));
   HrpbCall(HrpbBring(&reached, on_device, sizeof(reached), stream));
   if ((int64_t)reached < v->nnz - v->nnz / 8) return HRPB_SUCCESS; /* bases reach too little */
   HrpbCall(HrpbAllocate(&columns, v->nnz, stream));
   v->columns = columns;
-  Shorten<<<groups, HRPB_THREADS, 0, stream>>>(rowptr, colidx, v->nrows, bases, columns);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Shorten, groups, HRPB_THREADS, 0, stream, rowptr, colidx, v->nrows, bases, columns));
   return HRPB_SUCCESS;
 }
 

@@ -45,8 +45,7 @@ static __global__ void __launch_bounds__(VECTOR_THREADS, BlocksOf(VECTOR_PART_TU
 
 HrpbError VectorMultiplyParts(const VectorProduct *p, cudaStream_t stream)
 {
-  MultiplyParts<<<p->nparts, VECTOR_THREADS, 0, stream>>>(*p);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(MultiplyParts, p->nparts, VECTOR_THREADS, 0, stream, *p));
   return HRPB_SUCCESS;
 }
 

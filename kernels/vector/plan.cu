@@ -218,8 +218,7 @@ static HrpbError MakeLongRows(const HrpbInt *rowptr, Cut *listed, unsigned grid,
   v->parts = parts;
   v->bytes += (int64_t)sizeof(*rows) * v->nlong + (int64_t)sizeof(*parts) * v->nparts;
   HrpbCallCuda(cudaMemsetAsync(listed, 0, sizeof(*listed), stream));
-  ListLongRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->long_entries, listed, rows, parts);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(ListLongRows, grid, HRPB_THREADS, 0, stream, rowptr, v->nrows, v->long_entries, listed, rows, parts));
   return HRPB_SUCCESS;
 }
 
@@ -241,8 +240,7 @@ static HrpbError SortRows(const HrpbInt *rowptr, unsigned grid, Sort *s, cudaStr
   HrpbCall(HrpbAllocate(&s->bin, v->nrows, stream));
   HrpbCall(HrpbAllocate(&s->sorted, v->nrows, stream));
   HrpbCall(HrpbAllocate(&s->rows, v->nrows, stream));
-  ListBins<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, s->bin, s->rows);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(ListBins, grid, HRPB_THREADS, 0, stream, rowptr, v->nrows, s->bin, s->rows));
   return HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(memory, bytes, s->bin, s->sorted, s->rows, order, v->nrows, 0, bits, stream); }, stream);
 }
 
@@ -335,8 +333,7 @@ static HrpbError FindBlocks(const HrpbInt *rowptr, Find *f, cudaStream_t stream,
   v->bytes += BytesOfBlocks(v);
   HrpbCall(HrpbAllocate(&places, v->nrows, stream));
   v->places = places;
-  if (v->nblocks) SortBlocks<<<v->nblocks, VECTOR_THREADS, 0, stream>>>(rowptr, v->nrows, v->long_entries, f->first, v->nblocks, blocks, places);
-  HrpbCallCuda(cudaGetLastError());
+  if (v->nblocks) HrpbCall(HrpbLaunch(SortBlocks, v->nblocks, VECTOR_THREADS, 0, stream, rowptr, v->nrows, v->long_entries, f->first, v->nblocks, blocks, places));
   return HRPB_SUCCESS;
 }
 
@@ -389,8 +386,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   HrpbCall(HrpbAllocate(&c->needs, 1, stream));
   HrpbCallCuda(cudaMemsetAsync(c->lengths, 0, sizeof(lengths), stream));
   HrpbCallCuda(cudaMemsetAsync(c->needs, 0, sizeof(needs), stream));
-  MeasureRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, c->lengths);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(MeasureRows, grid, HRPB_THREADS, 0, stream, rowptr, v->nrows, c->lengths));
   HrpbCall(HrpbBring(&lengths, c->lengths, sizeof(lengths), stream));
   if (lengths.longest >= INT32_MAX) return HRPB_ERR_OVERFLOW;
   v->first        = lengths.first;
@@ -399,8 +395,7 @@ static HrpbError MakePlan(const HrpbInt *rowptr, Counters *c, cudaStream_t strea
   v->nonempty     = lengths.nonempty;
   v->lanes        = ChooseLanes(&lengths, v->nrows, &entries, &v->turns);
   v->long_entries = LONG_TURNS * v->lanes;
-  CountNeeds<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->lanes, v->long_entries, c->needs);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CountNeeds, grid, HRPB_THREADS, 0, stream, rowptr, v->nrows, v->lanes, v->long_entries, c->needs));
   HrpbCall(HrpbBring(&needs, c->needs, sizeof(needs), stream));
   if ((double)(HRPB_LANES * needs.turns) > MOST_WASTE * entries || entries < (1 - MOST_CUT) * (double)v->nnz) {
     v->lanes        = 0;
@@ -542,14 +537,12 @@ static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search 
   HrpbCall(HrpbAllocate(&s->differs, v->nrows, stream));
   HrpbCall(HrpbAllocate(&s->runs, v->nrows, stream));
   HrpbCall(HrpbAllocate(&s->nruns, 1, stream));
-  CompareRows<<<HrpbGrid((int64_t)v->nrows * LANES, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(rowptr, colidx, v->nrows, s->differs);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CompareRows, HrpbGrid((int64_t)v->nrows * LANES, HRPB_THREADS), HRPB_THREADS, 0, stream, rowptr, colidx, v->nrows, s->differs));
   HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceSelect::If(memory, bytes, thrust::counting_iterator<int32_t>(0), s->runs, s->nruns, nrows, Differs{s->differs}, stream); }, stream));
   HrpbCall(HrpbBring(&nruns, s->nruns, sizeof(nruns), stream));
   if (4 * (int64_t)nruns > 3 * (int64_t)v->nrows) return HRPB_SUCCESS; /* too few rows share columns */
   HrpbCall(HrpbAllocate(&s->count, (int64_t)nruns + 1, stream));
-  CountNodes<<<HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(s->runs, nruns, v->nrows, s->count);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CountNodes, HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, s->runs, nruns, v->nrows, s->count));
   HrpbCall(HrpbExclusiveSum(s->count, (int64_t)nruns + 1, stream));
   HrpbCall(HrpbBring(&total, s->count + nruns, sizeof(total), stream));
   kind = ChooseKind(&total);
@@ -558,8 +551,7 @@ static HrpbError FindNodes(const HrpbInt *rowptr, const HrpbInt *colidx, Search 
   v->nnodes    = total.nodes[kind];
   v->node_rows = NodeRows(kind);
   v->bytes += (int64_t)sizeof(*nodes) * ((int64_t)v->nnodes + 1);
-  ListNodes<<<HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(s->runs, nruns, v->nrows, kind, s->count, nodes);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(ListNodes, HrpbGrid((int64_t)nruns + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, s->runs, nruns, v->nrows, kind, s->count, nodes));
   return HRPB_SUCCESS;
 }
 

@@ -51,11 +51,9 @@ static HrpbError MakeTranspose(const HrpbInt *rowptr, const HrpbInt *colidx, Sor
   HrpbCall(HrpbAllocate(&s->column, v->nnz, stream));
   HrpbCall(HrpbAllocate(&s->sorted, v->nnz, stream));
   HrpbCall(HrpbAllocate(&s->entry, v->nnz, stream));
-  ListEntries<<<grid, HRPB_THREADS, 0, stream>>>(colidx, v->first, v->nnz, s->column, s->entry);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(ListEntries, grid, HRPB_THREADS, 0, stream, colidx, v->first, v->nnz, s->column, s->entry));
   HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(memory, bytes, s->column, s->sorted, s->entry, t->map, v->nnz, 0, bits, stream); }, stream));
-  MakeRows<<<grid, HRPB_THREADS, 0, stream>>>(rowptr, v->nrows, v->ncols, v->nnz, s->sorted, t->map, t->rowptr, t->colidx);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(MakeRows, grid, HRPB_THREADS, 0, stream, rowptr, v->nrows, v->ncols, v->nnz, s->sorted, t->map, t->rowptr, t->colidx));
   return HRPB_SUCCESS;
 }
 
@@ -80,8 +78,7 @@ HrpbError VectorTransposeDevice(const HrpbInt *rowptr, const HrpbInt *colidx, Hr
 
 HrpbError VectorTransposeValuesDevice(int64_t first, const HrpbScalar *values, HrpbStream stream, const VectorTranspose *t)
 {
-  TakeValues<<<HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(values + first, t->plan.nnz, t->map, t->values);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(TakeValues, HrpbGrid(t->plan.nnz, HRPB_THREADS), HRPB_THREADS, 0, stream, values + first, t->plan.nnz, t->map, t->values));
   return HRPB_SUCCESS;
 }
 

@@ -22,6 +22,17 @@
 #include <algorithm>
 #include <cmath>
 
+#if defined(EMULATED_LIBRARY) /* with CUDA's own declarations: libraries.cpp has the functions */
+  #include <cuda_runtime_api.h>
+  #undef __global__
+  #undef __device__
+  #undef __host__
+  #undef __grid_constant__
+  #undef __launch_bounds__
+  #undef __forceinline__
+  #undef __align__
+  #undef __shared__
+#endif
 #define __global__
 #define __device__
 #define __host__
@@ -36,6 +47,7 @@ using std::isnan;
 using std::max;
 using std::min;
 
+#if !defined(EMULATED_LIBRARY)
 struct dim3 {
   unsigned int x, y, z;
   dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) { }
@@ -52,6 +64,8 @@ struct alignas(16) float4 {
 struct alignas(16) double2 {
   double x, y;
 };
+typedef struct CUstream_st *cudaStream_t;
+#endif
 static inline float4 make_float4(float x, float y, float z, float w)
 {
   return {x, y, z, w};
@@ -70,11 +84,7 @@ static inline uint4 make_uint4(unsigned int x, unsigned int y, unsigned int z, u
 }
 
 /* emulator.cpp: the running thread, and its thread block */
-extern dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
-#define threadIdx emulated_thread
-#define blockIdx  emulated_block
-#define blockDim  emulated_threads
-#define gridDim   emulated_blocks
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 void *EmulatedShared(void); /* dynamic shared memory */
 
@@ -86,14 +96,23 @@ const unsigned char *EmulatedExchange(const void *x, size_t bytes);
 
 void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const void *), const void *arguments);
 
-struct EmulatedLaunch {
-  dim3   blocks, threads;
-  size_t shared;
+#if !defined(EMULATED_LIBRARY)
+enum cudaError_t : int;
+extern "C" cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
+#endif
 
-  EmulatedLaunch(dim3 blocks, dim3 threads, size_t shared = 0, const void * = NULL) : blocks(blocks), threads(threads), shared(shared) { }
-  template <typename F> void operator()(const F &kernel) const
+/* A kernel's name here is NULL, and its arguments are EmulatedRun(), and a function with its argument */
+struct EmulatedLaunch {
+  dim3         blocks, threads;
+  size_t       shared;
+  cudaStream_t stream;
+
+  EmulatedLaunch(dim3 blocks, dim3 threads, size_t shared = 0, cudaStream_t stream = NULL) : blocks(blocks), threads(threads), shared(shared), stream(stream) { }
+  template <typename F> cudaError_t operator()(const F &kernel) const
   {
-    EmulatedRun(blocks, threads, shared, [](const void *f) { (*(const F *)f)(); }, &kernel);
+    void *arguments[] = {(void *)EmulatedRun, (void *)+[](const void *f) { (*(const F *)f)(); }, (void *)&kernel};
+
+    return cudaLaunchKernel(NULL, blocks, threads, arguments, shared, stream);
   }
 };
 
@@ -261,8 +280,13 @@ template <typename T, typename U, typename V> static inline T atomicCAS(T *p, U 
 }
 
 /* PTX, with operands as in the text of the kernels */
-#define __cvta_generic_to_shared(p) ((size_t)(p))
-#define __cvta_shared_to_generic(p) ((size_t)(p))
+extern unsigned char *const emulated_base; /* what is at the address 0 of shared memory */
+static inline unsigned char *EmulatedAt(uint32_t address)
+{
+  return emulated_base + (int32_t)address;
+}
+#define __cvta_generic_to_shared(p) ((size_t)((unsigned char *)(p) - emulated_base))
+#define __cvta_shared_to_generic(p) (EmulatedAt((uint32_t)(p)))
 
 void ptx_mbarrier_init(uint32_t barrier, uint32_t count);
 void ptx_mbarrier_arrive(uint32_t barrier);
@@ -289,11 +313,11 @@ static inline void ptx_atomic_inc(uint32_t &before, uint32_t *p, uint32_t most)
 
 template <typename T> static inline void ptx_load_shared(T &x, uint32_t address)
 {
-  memcpy(&x, (const void *)(size_t)address, sizeof(x));
+  memcpy(&x, EmulatedAt(address), sizeof(x));
 }
 static inline void ptx_load_shared(uint32_t &x, uint32_t &y, uint32_t &z, uint32_t &w, uint32_t address)
 {
-  const uint32_t *from = (const uint32_t *)(size_t)address;
+  const uint32_t *from = (const uint32_t *)EmulatedAt(address);
 
   x = from[0], y = from[1], z = from[2], w = from[3];
 }
@@ -303,7 +327,7 @@ template <typename T> static inline void ptx_load_shared_if(T &x, uint32_t is, u
 }
 template <typename T> static inline void ptx_store_shared(uint32_t address, T x)
 {
-  memcpy((void *)(size_t)address, &x, sizeof(x));
+  memcpy(EmulatedAt(address), &x, sizeof(x));
 }
 static inline void ptx_load_shared_byte(uint32_t &x, uint32_t from)
 {
@@ -337,8 +361,28 @@ void ptx_mma_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, 
 void ptx_mma_m8n8k4(double &c0, double &c1, double a, double b);
 void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1);
 
+#if defined(EMULATED_LIBRARY)
+template <typename T> static inline cudaError_t cudaMalloc(T **p, size_t bytes)
+{
+  return cudaMalloc((void **)p, bytes);
+}
+template <typename F> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, F f)
+{
+  return cudaFuncGetAttributes(a, (const void *)f);
+}
+template <typename F> static inline cudaError_t cudaFuncSetAttribute(F f, cudaFuncAttribute attribute, int x)
+{
+  return cudaFuncSetAttribute((const void *)f, attribute, x);
+}
+template <typename... Formal, typename... Actual> static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(Formal...), const Actual &...arguments)
+{
+  return EmulatedLaunch(c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream)([&] { kernel(arguments...); });
+}
+static inline void cudaGridDependencySynchronize(void) { }
+static inline void cudaTriggerProgrammaticLaunchCompletion(void) { }
+#else
 /* The runtime. Streams do all work at once, and events have no time */
-enum cudaError_t {
+enum cudaError_t : int {
   cudaSuccess,
   cudaErrorMemoryAllocation         = 2,
   cudaErrorInvalidDeviceFunction    = 98,
@@ -381,7 +425,6 @@ enum cudaDataType {
   CUDA_R_32F,
   CUDA_R_64F
 };
-typedef struct CUstream_st    *cudaStream_t;
 typedef struct CUevent_st     *cudaEvent_t;
 typedef struct CUgraph_st     *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
@@ -407,6 +450,7 @@ struct cudaLaunchConfig_t {
   unsigned int         numAttrs;
 };
 
+cudaError_t cudaGetLastError(void);
 cudaError_t EmulatedAllocate(void **p, size_t bytes); /* fill it with ones: NaN, and invalid addresses */
 cudaError_t cudaFree(void *);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind);
@@ -462,10 +506,11 @@ template <typename F> static inline cudaError_t cudaFuncSetAttribute(F, cudaFunc
 }
 template <typename... Formal, typename... Actual> static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(Formal...), const Actual &...arguments)
 {
-  EmulatedLaunch(c->gridDim, c->blockDim, c->dynamicSmemBytes)([&] { kernel(arguments...); });
-  return cudaSuccess;
+  const cudaError_t err = EmulatedLaunch(c->gridDim, c->blockDim, c->dynamicSmemBytes)([&] { kernel(arguments...); });
+
+  if (err != cudaSuccess) (void)cudaGetLastError();
+  return err;
 }
-static inline cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 static inline cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
 static inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 static inline cudaError_t cudaEventCreate(cudaEvent_t *) { return cudaSuccess; }
@@ -495,3 +540,4 @@ static inline cudaError_t cudaRuntimeGetVersion(int *version)
 static inline const char *cudaGetErrorString(cudaError_t) { return "an error of the emulator"; }
 static inline void        cudaGridDependencySynchronize(void) { }
 static inline void        cudaTriggerProgrammaticLaunchCompletion(void) { }
+#endif

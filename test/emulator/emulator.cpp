@@ -38,7 +38,7 @@ enum {
   JUNK         = 0x41
 };
 
-dim3 emulated_thread, emulated_block, emulated_threads, emulated_blocks;
+dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 /* An mbarrier in 64 bits */
 struct Barrier {
@@ -84,6 +84,8 @@ static struct {
   const void *arguments;
 } e;
 
+unsigned char *const emulated_base = e.shared; /* it begins where 1024 bytes do */
+
 #if !defined(__x86_64__)
   #error "Stacks are switched for x86-64 only"
 #endif
@@ -96,7 +98,7 @@ asm(".text\n.globl EmulatedSwitch\nEmulatedSwitch:\n"
 
 static void Fail(const char *what)
 {
-  fprintf(stderr, "emulator: thread block %u %u, thread %u: %s\n", emulated_block.x, emulated_block.y, emulated_thread.x, what);
+  fprintf(stderr, "emulator: thread block %u %u, thread %u: %s\n", blockIdx.x, blockIdx.y, threadIdx.x, what);
   abort();
 }
 
@@ -159,7 +161,7 @@ UNCHECKED static void Yield(void **here)
   else {
     f->turn         = NULL;
     f->barrier      = NULL;
-    emulated_thread = f->index;
+    threadIdx = f->index;
     if (&f->stack != here) EmulatedSwitch(here, f->stack);
   }
 }
@@ -191,7 +193,7 @@ UNCHECKED static void RunBlock(void)
 
     stack[6]  = (void *)Begin;
     f.stack   = stack;
-    f.index   = dim3((unsigned int)i % emulated_threads.x, (unsigned int)i / emulated_threads.x, 0);
+    f.index   = dim3((unsigned int)i % blockDim.x, (unsigned int)i / blockDim.x, 0);
     f.done    = false;
     f.turn    = NULL;
     f.barrier = NULL;
@@ -220,8 +222,8 @@ static void CreateStacks(void)
 void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const void *), const void *arguments)
 {
   if (!e.stacks) CreateStacks();
-  emulated_blocks  = blocks;
-  emulated_threads = threads;
+  gridDim  = blocks;
+  blockDim = threads;
   e.nthreads       = (int)(threads.x * threads.y);
   e.shared_bytes   = shared;
   e.kernel         = kernel;
@@ -229,9 +231,9 @@ void EmulatedRun(dim3 blocks, dim3 threads, size_t shared, void (*kernel)(const 
   if (e.nthreads < 1 || e.nthreads > MOST_THREADS || e.nthreads % LANES || threads.z > 1 || shared > SHARED_BYTES) Fail("a launch that is not possible");
   ASAN_UNPOISON_MEMORY_REGION(e.shared, shared);
   ASAN_POISON_MEMORY_REGION(e.shared + shared, SHARED_BYTES - shared);
-  emulated_block.z = 0;
-  for (emulated_block.y = 0; emulated_block.y < blocks.y; emulated_block.y++) {
-    for (emulated_block.x = 0; emulated_block.x < blocks.x; emulated_block.x++) RunBlock();
+  blockIdx.z = 0;
+  for (blockIdx.y = 0; blockIdx.y < blocks.y; blockIdx.y++) {
+    for (blockIdx.x = 0; blockIdx.x < blocks.x; blockIdx.x++) RunBlock();
   }
 }
 
@@ -288,7 +290,7 @@ void __syncthreads(void)
 static Barrier *At(uint32_t barrier)
 {
   if (barrier % sizeof(Barrier)) Fail("a barrier that is not aligned");
-  return (Barrier *)(size_t)barrier;
+  return (Barrier *)EmulatedAt(barrier);
 }
 
 /* A phase is over when all have arrived and all bytes have come */
@@ -348,7 +350,7 @@ void ptx_cp_async_wait(int most)
   Fiber       &f = e.fiber[e.current];
   const size_t n = f.groups.size() > (size_t)most ? f.groups.size() - (size_t)most : 0, end = n ? f.groups[n - 1] : 0;
 
-  for (size_t i = 0; i < end; i++) memcpy((void *)(size_t)f.copies[i].to, f.copies[i].from, (size_t)f.copies[i].bytes);
+  for (size_t i = 0; i < end; i++) memcpy(EmulatedAt(f.copies[i].to), f.copies[i].from, (size_t)f.copies[i].bytes);
   f.copies.erase(f.copies.begin(), f.copies.begin() + (ptrdiff_t)end);
   f.groups.erase(f.groups.begin(), f.groups.begin() + (ptrdiff_t)n);
   for (size_t &g : f.groups) g -= end;
@@ -366,7 +368,7 @@ void ptx_cp_async_bulk(uint32_t to, const void *from, uint32_t bytes, uint32_t b
   Barrier *b = At(barrier);
 
   if (to % 16 || (size_t)from % 16 || bytes % 16) Fail("a bulk copy that is not aligned");
-  memcpy((void *)(size_t)to, from, bytes);
+  memcpy(EmulatedAt(to), from, bytes);
   b->bytes -= (int32_t)bytes;
   EndPhase(b);
 }
@@ -424,6 +426,33 @@ UNCHECKED void ptx_mma_m16n8k8(float &c0, float &c1, float &c2, float &c3, uint3
     }
     *c[i] = TowardZero(sum);
   }
+}
+
+#if !defined(EMULATED_LIBRARY)
+static cudaError_t last_error = cudaSuccess;
+
+/*
+   Launches so far, and the one that fails: a test sets it. 0: none. With emulated_failure_lasts those behind it fail,
+   too
+*/
+int         emulated_launches, emulated_failing;
+bool        emulated_failure_lasts;
+cudaError_t emulated_failure = cudaErrorMemoryAllocation;
+
+cudaError_t cudaLaunchKernel(const void *, dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t)
+{
+  ++emulated_launches;
+  if (emulated_failing && (emulated_launches == emulated_failing || (emulated_failure_lasts && emulated_launches > emulated_failing))) return last_error = emulated_failure;
+  EmulatedRun(blocks, threads, shared, (void (*)(const void *))arguments[1], arguments[2]);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+  const cudaError_t err = last_error;
+
+  last_error = cudaSuccess;
+  return err;
 }
 
 cudaError_t EmulatedAllocate(void **p, size_t bytes)
@@ -512,3 +541,4 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
   p->sharedMemPerBlockOptin = (size_t)bytes;
   return cudaSuccess;
 }
+#endif

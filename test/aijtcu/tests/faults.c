@@ -2,6 +2,7 @@ static char help[] = "What is left when a call fails. Scenarios are run again an
 MPI, CUDA, or malloc(). The scenario must end with an error, or with the right numbers on another path. After an error all is destroyed, and\n\
 nothing that the library made may be left. What PETSc's own functions leave after an error, and whether matrices can be used after it, is not asked.\n\
 -fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on: that must end with the right numbers.\n\
+-fail launch: one launch of a kernel, with the CUDA error -code; -lasting: and all behind it.\n\
 -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
 -only name: this scenario. -for_device: those that differ on a device. -mat_aijtcu_attach: with an aijcusparse. -print: prints how many calls failed.\n\n";
 
@@ -236,6 +237,8 @@ static PetscErrorCode GetMode(void)
 {
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-fail", modes, (PetscEnum *)&mode, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-code", &code, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-lasting", &lasting, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

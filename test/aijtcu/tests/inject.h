@@ -64,10 +64,11 @@ static enum {
   FAIL_CALL,
   FAIL_MEMORY,
   FAIL_CUDA,
+  FAIL_LAUNCH,
   FAIL_REGISTER,
   FAIL_DEVICES
 } mode;
-static const char *const modes[] = {"call", "memory", "cuda", "register", "devices", "Fail", "FAIL_", NULL};
+static const char *const modes[] = {"call", "memory", "cuda", "launch", "register", "devices", "Fail", "FAIL_", NULL};
 
 static PetscBool   recording, armed, fired, told;
 static PetscInt    ncalls, which; /* calls that could have failed, and the one that shall fail; 0 for none */
@@ -80,6 +81,8 @@ enum { /* error codes of CUDA */
   OUT_OF_MEMORY  = 2,
   LAUNCH_FAILURE = 719
 };
+static PetscInt  code = LAUNCH_FAILURE; /* that of a launch which fails */
+static PetscBool lasting;               /* launches behind it fail, too */
 
 static void Make(const void *what, const char *by, int line)
 {
@@ -123,8 +126,10 @@ static long Failure(const Import *import)
   case CUDA_MEMORY:
     cuda_error = OUT_OF_MEMORY;
     return OUT_OF_MEMORY;
-  case CUDA_CALL:
   case CUDA_LAUNCH:
+    cuda_error = (int)code;
+    return code;
+  case CUDA_CALL:
     if (!import->releases) cuda_error = LAUNCH_FAILURE;
     return LAUNCH_FAILURE;
   case CUDA_QUESTION:
@@ -177,6 +182,8 @@ static PetscBool Counts(Kind kind, PetscBool optional)
     return (PetscBool)(kind != OTHER);
   case FAIL_CUDA:
     return (PetscBool)(kind == CUDA_CALL || kind == CUDA_LAUNCH || kind == CUDA_QUESTION || kind == CUDA_MEMORY);
+  case FAIL_LAUNCH:
+    return (PetscBool)(kind == CUDA_LAUNCH);
   case FAIL_MEMORY: /* an error here is a local matter: other processes need not have it */
     return (PetscBool)(optional && !rank);
   default:
@@ -190,7 +197,7 @@ static const char *const refusals[] = {"aijtcu: no ", "aijtcu: synergy is unknow
 static long Call(int i, PARAMETERS)
 {
   const Import   *import = &imports[i];
-  const PetscBool fail   = Due(import->name, Counts(import->kind, IsOptional(import, a3)), (PetscBool)(mode == FAIL_MEMORY));
+  const PetscBool fail   = Due(import->name, Counts(import->kind, IsOptional(import, a3)), (PetscBool)(mode == FAIL_MEMORY || lasting));
   long            result;
 
   if (fired && !strcmp(import->name, "PetscInfo_Private") && Contains((const char *)a2, refusals)) told = PETSC_TRUE;
@@ -233,7 +240,7 @@ static PetscBool KindOf(const char *name, Kind *kind)
   const char *const answers[]   = {"PetscCtxDestroyDefault", "PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL};
   const char *const memory[]    = {"malloc", "calloc", "aligned_alloc", NULL};
   const char *const questions[] = {"cudaGetLastError", "cudaPeekAtLastError", NULL};
-  const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", NULL};
+  const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaFuncGetAttributes", NULL}; /* the last brings a kernel to the device */
 
   if (IsOneOf(name, answers)) return PETSC_FALSE;
   if (IsOneOf(name, memory)) *kind = HOST_MEMORY;

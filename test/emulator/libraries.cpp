@@ -1,0 +1,810 @@
+/*
+   CUDA's runtime, cuBLAS and cuSPARSE on a host without a GPU, as far as PETSc's types of a device use them. A program
+   that this is loaded into (LD_PRELOAD) finds one GPU. Memory of the device is memory of the host, streams do all work
+   at once, and libpetscaijtcu.so has kernels that run on the processor: see cuda_runtime.h.
+
+   Kernels of PETSc, Thrust and CUB do not run: they are left out without an error. So tests use nothing of PETSc's that
+   needs one, such as VecSet() to a number other than zero on a device.
+
+   With EMULATED_CODE=0 the device runs no kernel: those of the library were compiled for other GPUs.
+*/
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include <cuda_runtime_api.h>
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+enum {
+  ARCH = 90
+};
+
+/* What lies on the device: begin and bytes */
+static std::map<uintptr_t, size_t> &Memory()
+{
+  static std::map<uintptr_t, size_t> memory;
+
+  return memory;
+}
+
+static cudaError_t last_error = cudaSuccess;
+
+static cudaError_t Allocate(void **p, size_t bytes)
+{
+  *p = NULL;
+  if (posix_memalign(p, 256, bytes ? bytes : 1)) return last_error = cudaErrorMemoryAllocation;
+  memset(*p, 0xff, bytes);
+  Memory()[(uintptr_t)*p] = bytes ? bytes : 1;
+  return cudaSuccess;
+}
+
+static cudaError_t Free(void *p)
+{
+  if (!p) return cudaSuccess;
+  if (!Memory().erase((uintptr_t)p)) return last_error = cudaErrorInvalidValue;
+  free(p);
+  return cudaSuccess;
+}
+
+static bool OnDevice(const void *p)
+{
+  auto after = Memory().upper_bound((uintptr_t)p);
+
+  if (after == Memory().begin()) return false;
+  --after;
+  return (uintptr_t)p < after->first + after->second;
+}
+
+/* Things that are only pointed to */
+template <typename T> static cudaError_t Make(T *thing)
+{
+  *thing = (T)malloc(1);
+  return cudaSuccess;
+}
+
+EXPORT cudaError_t cudaGetDeviceCount(int *n)
+{
+  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+  *n = !(visible && !strcmp(visible, "-1"));
+  return *n ? cudaSuccess : cudaErrorNoDevice;
+}
+EXPORT cudaError_t cudaGetDevice(int *device)
+{
+  *device = 0;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaSetDevice(int device)
+{
+  return device ? last_error = cudaErrorInvalidDevice : cudaSuccess;
+}
+EXPORT cudaError_t cudaSetDeviceFlags(unsigned int)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+{
+  *flags = 0;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDeviceSynchronize(void)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDriverGetVersion(int *version)
+{
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaRuntimeGetVersion(int *version)
+{
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDeviceGetAttribute(int *x, enum cudaDeviceAttr attribute, int)
+{
+  switch (attribute) {
+  case cudaDevAttrMultiProcessorCount:
+    *x = 3;
+    break;
+  case cudaDevAttrL2CacheSize:
+    *x = 40 << 20;
+    break;
+  case cudaDevAttrComputeCapabilityMajor:
+    *x = ARCH / 10;
+    break;
+  case cudaDevAttrComputeCapabilityMinor:
+    *x = ARCH % 10;
+    break;
+  case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+    *x = 228 << 10;
+    break;
+  case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+    *x = 227 << 10;
+    break;
+  case cudaDevAttrReservedSharedMemoryPerBlock:
+    *x = 1 << 10;
+    break;
+  case cudaDevAttrMemoryClockRate:
+    *x = 2619000;
+    break;
+  case cudaDevAttrGlobalMemoryBusWidth:
+    *x = 5120;
+    break;
+  case cudaDevAttrMaxThreadsPerBlock:
+    *x = 1024;
+    break;
+  case cudaDevAttrWarpSize:
+    *x = 32;
+    break;
+  case cudaDevAttrMaxGridDimX:
+    *x = INT32_MAX;
+    break;
+  default:
+    *x = 1;
+  }
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
+{
+  memset(p, 0, sizeof(*p));
+  snprintf(p->name, sizeof(p->name), "NVIDIA H100 80GB HBM3"); /* that model of times */
+  p->major                  = ARCH / 10;
+  p->minor                  = ARCH % 10;
+  p->totalGlobalMem         = (size_t)1 << 30;
+  p->multiProcessorCount    = 3;
+  p->sharedMemPerBlock      = 48 << 10;
+  p->sharedMemPerBlockOptin = 227 << 10;
+  p->warpSize               = 32;
+  p->maxThreadsPerBlock     = 1024;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemGetInfo(size_t *unused, size_t *total)
+{
+  *unused = *total = (size_t)1 << 30;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDeviceCanAccessPeer(int *can, int, int)
+{
+  *can = 0;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDeviceGetPCIBusId(char *id, int n, int)
+{
+  snprintf(id, (size_t)n, "0000:00:00.0");
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int)
+{
+  *pool = NULL;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int)
+{
+  *pool = NULL;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, enum cudaMemPoolAttr, void *)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t)
+{
+  return cudaSuccess;
+}
+
+EXPORT cudaError_t cudaMalloc(void **p, size_t bytes)
+{
+  return Allocate(p, bytes);
+}
+EXPORT cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t)
+{
+  return Allocate(p, bytes);
+}
+EXPORT cudaError_t cudaFree(void *p)
+{
+  return Free(p);
+}
+EXPORT cudaError_t cudaFreeAsync(void *p, cudaStream_t)
+{
+  return Free(p);
+}
+EXPORT cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+  *p = malloc(bytes ? bytes : 1);
+  return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+EXPORT cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned int)
+{
+  return cudaMallocHost(p, bytes);
+}
+EXPORT cudaError_t cudaFreeHost(void *p)
+{
+  free(p);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaHostRegister(void *, size_t, unsigned int)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaHostUnregister(void *)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p)
+{
+  memset(a, 0, sizeof(*a));
+  a->type          = OnDevice(p) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+  a->devicePointer = a->hostPointer = (void *)p;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind)
+{
+  if (bytes) memmove(to, from, bytes);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t)
+{
+  return cudaMemcpy(to, from, bytes, kind);
+}
+EXPORT cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, enum cudaMemcpyKind)
+{
+  for (size_t i = 0; i < rows; i++) memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, bytes);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t bytes, size_t rows, enum cudaMemcpyKind kind, cudaStream_t)
+{
+  return cudaMemcpy2D(to, to_pitch, from, from_pitch, bytes, rows, kind);
+}
+EXPORT cudaError_t cudaMemset(void *p, int x, size_t bytes)
+{
+  if (bytes) memset(p, x, bytes);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemsetAsync(void *p, int x, size_t bytes, cudaStream_t)
+{
+  return cudaMemset(p, x, bytes);
+}
+EXPORT cudaError_t cudaMemset2D(void *p, size_t pitch, int x, size_t bytes, size_t rows)
+{
+  for (size_t i = 0; i < rows; i++) memset((char *)p + i * pitch, x, bytes);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int x, size_t bytes, size_t rows, cudaStream_t)
+{
+  return cudaMemset2D(p, pitch, x, bytes, rows);
+}
+
+EXPORT cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+  return Make(stream);
+}
+EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int)
+{
+  return Make(stream);
+}
+EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int, int)
+{
+  return Make(stream);
+}
+EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+  free(stream);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaStreamGetFlags(cudaStream_t, unsigned int *flags)
+{
+  *flags = cudaStreamNonBlocking;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaStreamQuery(cudaStream_t)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned int)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t, enum cudaStreamCaptureStatus *status)
+{
+  *status = cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+  return Make(event);
+}
+EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int)
+{
+  return Make(event);
+}
+EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+  free(event);
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaEventQuery(cudaEvent_t)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t, cudaEvent_t)
+{
+  *ms = 1;
+  return cudaSuccess;
+}
+
+/* There are no graphs, and no memory is lent */
+EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t, enum cudaStreamCaptureMode)
+{
+  return last_error = cudaErrorNotSupported;
+}
+EXPORT cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *)
+{
+  return last_error = cudaErrorNotSupported;
+}
+EXPORT cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *, void *)
+{
+  return last_error = cudaErrorNotSupported;
+}
+EXPORT cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *, cudaEvent_t)
+{
+  return last_error = cudaErrorNotSupported;
+}
+EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t)
+{
+  return last_error = cudaErrorNotSupported;
+}
+
+EXPORT cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *)
+{
+  const char *code = getenv("EMULATED_CODE");
+
+  memset(a, 0, sizeof(*a));
+  if (code && !strcmp(code, "0")) return last_error = cudaErrorNoKernelImageForDevice;
+  a->binaryVersion = a->ptxVersion = ARCH;
+  a->maxDynamicSharedSizeBytes     = 48 << 10;
+  a->maxThreadsPerBlock            = 1024;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaFuncSetAttribute(const void *, enum cudaFuncAttribute, int)
+{
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, const void *, int, size_t)
+{
+  *n = 1;
+  return cudaSuccess;
+}
+EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *, int, size_t, unsigned int)
+{
+  *n = 1;
+  return cudaSuccess;
+}
+
+/* Kernels of ours have no address: their arguments are EmulatedRun(), and a function with its argument */
+EXPORT cudaError_t cudaLaunchKernel(const void *kernel, dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t)
+{
+  typedef void (*Run)(dim3, dim3, size_t, void (*)(const void *), const void *);
+  const char *code = getenv("EMULATED_CODE");
+
+  if (code && !strcmp(code, "0")) return last_error = cudaErrorNoKernelImageForDevice;
+  if (kernel == NULL) ((Run)arguments[0])(blocks, threads, shared, (void (*)(const void *))arguments[1], arguments[2]);
+  return cudaSuccess;
+}
+
+EXPORT cudaError_t cudaGetLastError(void)
+{
+  const cudaError_t err = last_error;
+
+  last_error = cudaSuccess;
+  return err;
+}
+EXPORT cudaError_t cudaPeekAtLastError(void)
+{
+  return last_error;
+}
+EXPORT const char *cudaGetErrorString(cudaError_t err)
+{
+  static char text[64];
+
+  snprintf(text, sizeof(text), "emulated error %d", (int)err);
+  return text;
+}
+EXPORT const char *cudaGetErrorName(cudaError_t err)
+{
+  return cudaGetErrorString(err);
+}
+
+/*
+   cuBLAS: vectors and blocks, all in double or single precision
+*/
+#define NOTHING(library, ok, name, ...) \
+  EXPORT library##Status_t name(__VA_ARGS__) \
+  { \
+    return ok; \
+  }
+#define BLAS(name, ...) NOTHING(cublas, CUBLAS_STATUS_SUCCESS, name, __VA_ARGS__)
+
+EXPORT cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
+{
+  return (cublasStatus_t)Make(handle);
+}
+EXPORT cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
+{
+  free(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+EXPORT cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t, cublasPointerMode_t *mode)
+{
+  *mode = CUBLAS_POINTER_MODE_HOST;
+  return CUBLAS_STATUS_SUCCESS;
+}
+BLAS(cublasSetStream_v2, cublasHandle_t, cudaStream_t)
+BLAS(cublasSetPointerMode_v2, cublasHandle_t, cublasPointerMode_t)
+BLAS(cublasSetMathMode, cublasHandle_t, cublasMath_t)
+BLAS(cublasSetAtomicsMode, cublasHandle_t, cublasAtomicsMode_t)
+
+template <typename T> static T At(const T *a, int ld, cublasOperation_t op, int i, int j)
+{
+  return op == CUBLAS_OP_N ? a[i + (size_t)j * (size_t)ld] : a[j + (size_t)i * (size_t)ld];
+}
+#define BLAS_OF(T, letter, LETTER) \
+  EXPORT cublasStatus_t cublas##LETTER##dot_v2(cublasHandle_t, int n, const T *x, int incx, const T *y, int incy, T *r) \
+  { \
+    T sum = 0; \
+    for (int i = 0; i < n; i++) sum += x[(size_t)i * (size_t)incx] * y[(size_t)i * (size_t)incy]; \
+    *r = sum; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##nrm2_v2(cublasHandle_t, int n, const T *x, int incx, T *r) \
+  { \
+    double sum = 0; \
+    for (int i = 0; i < n; i++) sum += (double)x[(size_t)i * (size_t)incx] * (double)x[(size_t)i * (size_t)incx]; \
+    *r = (T)__builtin_sqrt(sum); \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##asum_v2(cublasHandle_t, int n, const T *x, int incx, T *r) \
+  { \
+    T sum = 0; \
+    for (int i = 0; i < n; i++) sum += x[(size_t)i * (size_t)incx] < 0 ? -x[(size_t)i * (size_t)incx] : x[(size_t)i * (size_t)incx]; \
+    *r = sum; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublasI##letter##amax_v2(cublasHandle_t, int n, const T *x, int incx, int *r) \
+  { \
+    int most = 0; \
+    for (int i = 1; i < n; i++) \
+      if (__builtin_fabs((double)x[(size_t)i * (size_t)incx]) > __builtin_fabs((double)x[(size_t)most * (size_t)incx])) most = i; \
+    *r = most + 1; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##axpy_v2(cublasHandle_t, int n, const T *a, const T *x, int incx, T *y, int incy) \
+  { \
+    for (int i = 0; i < n; i++) y[(size_t)i * (size_t)incy] += *a * x[(size_t)i * (size_t)incx]; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##scal_v2(cublasHandle_t, int n, const T *a, T *x, int incx) \
+  { \
+    for (int i = 0; i < n; i++) x[(size_t)i * (size_t)incx] *= *a; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##swap_v2(cublasHandle_t, int n, T *x, int incx, T *y, int incy) \
+  { \
+    for (int i = 0; i < n; i++) { \
+      const T t                     = x[(size_t)i * (size_t)incx]; \
+      x[(size_t)i * (size_t)incx] = y[(size_t)i * (size_t)incy]; \
+      y[(size_t)i * (size_t)incy] = t; \
+    } \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##gemm_v2(cublasHandle_t, cublasOperation_t opa, cublasOperation_t opb, int m, int n, int k, const T *alpha, const T *a, int lda, const T *b, int ldb, const T *beta, T *c, int ldc) \
+  { \
+    for (int j = 0; j < n; j++) { \
+      for (int i = 0; i < m; i++) { \
+        T sum = 0; \
+        T *to = &c[i + (size_t)j * (size_t)ldc]; \
+        for (int l = 0; l < k; l++) sum += At(a, lda, opa, i, l) * At(b, ldb, opb, l, j); \
+        *to = *alpha * sum + (*beta != 0 ? *beta * *to : 0); \
+      } \
+    } \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##gemv_v2(cublasHandle_t h, cublasOperation_t op, int m, int n, const T *alpha, const T *a, int lda, const T *x, int, const T *beta, T *y, int) \
+  { \
+    const int rows = op == CUBLAS_OP_N ? m : n, inner = op == CUBLAS_OP_N ? n : m; \
+    return cublas##LETTER##gemm_v2(h, op, CUBLAS_OP_N, rows, 1, inner, alpha, a, lda, x, inner, beta, y, rows); \
+  }
+BLAS_OF(double, d, D)
+BLAS_OF(float, s, S)
+
+EXPORT cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
+{
+  return (cusolverStatus_t)Make(handle);
+}
+EXPORT cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
+{
+  free(handle);
+  return CUSOLVER_STATUS_SUCCESS;
+}
+NOTHING(cusolver, CUSOLVER_STATUS_SUCCESS, cusolverDnSetStream, cusolverDnHandle_t, cudaStream_t)
+
+/*
+   cuSPARSE: products with vectors and blocks, triangular solves
+*/
+struct cusparseSpMatDescr {
+  int64_t            rows, cols, nnz;
+  const void        *rowptr, *colidx, *values;
+  cudaDataType       type;
+  cusparseFillMode_t fill;
+  cusparseDiagType_t diag;
+};
+struct cusparseDnVecDescr {
+  int64_t n;
+  void   *values;
+};
+struct cusparseDnMatDescr {
+  int64_t rows, cols, ld;
+  void   *values;
+};
+static struct cusparseDnMatDescr AsBlock(const cusparseDnVecDescr *x)
+{
+  return {x->n, 1, x->n, x->values};
+}
+
+#define SPARSE(name, ...) NOTHING(cusparse, CUSPARSE_STATUS_SUCCESS, name, __VA_ARGS__)
+EXPORT cusparseStatus_t cusparseCreate(cusparseHandle_t *handle)
+{
+  return (cusparseStatus_t)Make(handle);
+}
+EXPORT cusparseStatus_t cusparseDestroy(cusparseHandle_t handle)
+{
+  free(handle);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+SPARSE(cusparseSetStream, cusparseHandle_t, cudaStream_t)
+SPARSE(cusparseSetPointerMode, cusparseHandle_t, cusparsePointerMode_t)
+EXPORT cusparseStatus_t cusparseGetPointerMode(cusparseHandle_t, cusparsePointerMode_t *mode)
+{
+  *mode = CUSPARSE_POINTER_MODE_DEVICE;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseCreateMatDescr(cusparseMatDescr_t *descr)
+{
+  return (cusparseStatus_t)Make(descr);
+}
+EXPORT cusparseStatus_t cusparseDestroyMatDescr(cusparseMatDescr_t descr)
+{
+  free(descr);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+SPARSE(cusparseSetMatIndexBase, cusparseMatDescr_t, cusparseIndexBase_t)
+SPARSE(cusparseSetMatType, cusparseMatDescr_t, cusparseMatrixType_t)
+EXPORT cusparseIndexBase_t cusparseGetMatIndexBase(const cusparseMatDescr_t)
+{
+  return CUSPARSE_INDEX_BASE_ZERO;
+}
+EXPORT cusparseStatus_t cusparseCreateCsr(cusparseSpMatDescr_t *descr, int64_t rows, int64_t cols, int64_t nnz, void *rowptr, void *colidx, void *values, cusparseIndexType_t, cusparseIndexType_t, cusparseIndexBase_t, cudaDataType type)
+{
+  *descr = new cusparseSpMatDescr{rows, cols, nnz, rowptr, colidx, values, type, CUSPARSE_FILL_MODE_LOWER, CUSPARSE_DIAG_TYPE_NON_UNIT};
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseDestroySpMat(cusparseConstSpMatDescr_t descr)
+{
+  delete descr;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseSpMatSetValues(cusparseSpMatDescr_t descr, void *values)
+{
+  descr->values = values;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseSpMatSetAttribute(cusparseSpMatDescr_t descr, cusparseSpMatAttribute_t attribute, void *data, size_t)
+{
+  if (attribute == CUSPARSE_SPMAT_FILL_MODE) descr->fill = *(cusparseFillMode_t *)data;
+  else descr->diag = *(cusparseDiagType_t *)data;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseCreateDnVec(cusparseDnVecDescr_t *descr, int64_t n, void *values, cudaDataType)
+{
+  *descr = new cusparseDnVecDescr{n, values};
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseDestroyDnVec(cusparseConstDnVecDescr_t descr)
+{
+  delete descr;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseDnVecSetValues(cusparseDnVecDescr_t descr, void *values)
+{
+  descr->values = values;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseCreateDnMat(cusparseDnMatDescr_t *descr, int64_t rows, int64_t cols, int64_t ld, void *values, cudaDataType, cusparseOrder_t)
+{
+  *descr = new cusparseDnMatDescr{rows, cols, ld, values};
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t descr)
+{
+  delete descr;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t descr, void *values)
+{
+  descr->values = values;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+
+template <typename T> static cusparseStatus_t Multiply(bool transposed, const T *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const T *beta, const cusparseDnMatDescr *c)
+{
+  const int *rowptr = (const int *)a->rowptr, *colidx = (const int *)a->colidx;
+  const T   *v = (const T *)a->values, *x = (const T *)b->values;
+  T         *y = (T *)c->values;
+
+  for (int64_t n = 0; n < c->cols; n++) {
+    for (int64_t i = 0; i < c->rows; i++) y[i + n * c->ld] = *beta != 0 ? *beta * y[i + n * c->ld] : 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+      for (int e = rowptr[i]; e < rowptr[i + 1]; e++) {
+        const int64_t to = transposed ? colidx[e] : i, from = transposed ? i : colidx[e];
+
+        y[to + n * c->ld] += *alpha * v[e] * x[from + n * b->ld];
+      }
+    }
+  }
+  return CUSPARSE_STATUS_SUCCESS;
+}
+static cusparseStatus_t MultiplyAs(cudaDataType type, cusparseOperation_t op, const void *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const void *beta, const cusparseDnMatDescr *c)
+{
+  const bool transposed = op != CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+  if (type == CUDA_R_64F) return Multiply(transposed, (const double *)alpha, a, b, (const double *)beta, c);
+  return Multiply(transposed, (const float *)alpha, a, b, (const float *)beta, c);
+}
+EXPORT cusparseStatus_t cusparseSpMM(cusparseHandle_t, cusparseOperation_t op, cusparseOperation_t, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b, const void *beta, cusparseDnMatDescr_t c, cudaDataType type, cusparseSpMMAlg_t, void *)
+{
+  return MultiplyAs(type, op, alpha, a, b, beta, c);
+}
+EXPORT cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t, const void *, cusparseDnMatDescr_t, cudaDataType, cusparseSpMMAlg_t, size_t *bytes)
+{
+  *bytes = 8;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+SPARSE(cusparseSpMM_preprocess, cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t, const void *, cusparseDnMatDescr_t, cudaDataType, cusparseSpMMAlg_t, void *)
+EXPORT cusparseStatus_t cusparseSpMV(cusparseHandle_t, cusparseOperation_t op, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t x, const void *beta, cusparseDnVecDescr_t y, cudaDataType type, cusparseSpMVAlg_t, void *)
+{
+  const cusparseDnMatDescr b = AsBlock(x), c = AsBlock(y);
+
+  return MultiplyAs(type, op, alpha, a, &b, beta, &c);
+}
+EXPORT cusparseStatus_t cusparseSpMV_bufferSize(cusparseHandle_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, const void *, cusparseDnVecDescr_t, cudaDataType, cusparseSpMVAlg_t, size_t *bytes)
+{
+  *bytes = 8;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+SPARSE(cusparseSpMV_preprocess, cusparseHandle_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, const void *, cusparseDnVecDescr_t, cudaDataType, cusparseSpMVAlg_t, void *)
+
+template <typename T> static cusparseStatus_t Solve(bool transposed, const T *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const cusparseDnMatDescr *x)
+{
+  const int *rowptr = (const int *)a->rowptr, *colidx = (const int *)a->colidx;
+  const T   *v     = (const T *)a->values;
+  const bool lower = a->fill == CUSPARSE_FILL_MODE_LOWER, unit = a->diag == CUSPARSE_DIAG_TYPE_UNIT;
+
+  for (int64_t n = 0; n < x->cols; n++) {
+    T       *y = (T *)x->values + n * x->ld;
+    const T *r = (const T *)b->values + n * b->ld;
+
+    for (int64_t i = 0; i < a->rows; i++) y[i] = *alpha * r[i];
+    for (int64_t k = 0; k < a->rows; k++) {
+      const int64_t i        = lower != transposed ? k : a->rows - 1 - k;
+      T             diagonal = 1, sum = y[i];
+
+      for (int e = rowptr[i]; e < rowptr[i + 1]; e++) {
+        if (colidx[e] == i) diagonal = unit ? 1 : v[e];
+        else if (!transposed && (colidx[e] < i) == lower) sum -= v[e] * y[colidx[e]];
+      }
+      y[i] = sum / diagonal;
+      for (int e = rowptr[i]; transposed && e < rowptr[i + 1]; e++) {
+        if (colidx[e] != i && (colidx[e] < i) == lower) y[colidx[e]] -= v[e] * y[i];
+      }
+    }
+  }
+  return CUSPARSE_STATUS_SUCCESS;
+}
+static cusparseStatus_t SolveAs(cudaDataType type, cusparseOperation_t op, const void *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const cusparseDnMatDescr *x)
+{
+  const bool transposed = op != CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+  if (type == CUDA_R_64F) return Solve(transposed, (const double *)alpha, a, b, x);
+  return Solve(transposed, (const float *)alpha, a, b, x);
+}
+EXPORT cusparseStatus_t cusparseSpSV_createDescr(cusparseSpSVDescr_t *descr)
+{
+  return (cusparseStatus_t)Make(descr);
+}
+EXPORT cusparseStatus_t cusparseSpSV_destroyDescr(cusparseSpSVDescr_t descr)
+{
+  free(descr);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, cusparseDnVecDescr_t, cudaDataType, cusparseSpSVAlg_t, cusparseSpSVDescr_t, size_t *bytes)
+{
+  *bytes = 8;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+SPARSE(cusparseSpSV_analysis, cusparseHandle_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnVecDescr_t, cusparseDnVecDescr_t, cudaDataType, cusparseSpSVAlg_t, cusparseSpSVDescr_t, void *)
+SPARSE(cusparseSpSV_updateMatrix, cusparseHandle_t, cusparseSpSVDescr_t, void *, cusparseSpSVUpdate_t)
+EXPORT cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t, cusparseOperation_t op, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnVecDescr_t b, cusparseDnVecDescr_t x, cudaDataType type, cusparseSpSVAlg_t, cusparseSpSVDescr_t)
+{
+  const cusparseDnMatDescr rhs = AsBlock(b), y = AsBlock(x);
+
+  return SolveAs(type, op, alpha, a, &rhs, &y);
+}
+EXPORT cusparseStatus_t cusparseSpSM_createDescr(cusparseSpSMDescr_t *descr)
+{
+  return (cusparseStatus_t)Make(descr);
+}
+EXPORT cusparseStatus_t cusparseSpSM_destroyDescr(cusparseSpSMDescr_t descr)
+{
+  free(descr);
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseSpSM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t, cusparseDnMatDescr_t, cudaDataType, cusparseSpSMAlg_t, cusparseSpSMDescr_t, size_t *bytes)
+{
+  *bytes = 8;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+SPARSE(cusparseSpSM_analysis, cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void *, cusparseConstSpMatDescr_t, cusparseConstDnMatDescr_t, cusparseDnMatDescr_t, cudaDataType, cusparseSpSMAlg_t, cusparseSpSMDescr_t, void *)
+EXPORT cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t, cusparseOperation_t op, cusparseOperation_t, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b, cusparseDnMatDescr_t x, cudaDataType type, cusparseSpSMAlg_t, cusparseSpSMDescr_t)
+{
+  return SolveAs(type, op, alpha, a, b, x);
+}
+EXPORT cusparseStatus_t cusparseCsr2cscEx2_bufferSize(cusparseHandle_t, int, int, int, const void *, const int *, const int *, void *, int *, int *, cudaDataType, cusparseAction_t, cusparseIndexBase_t, cusparseCsr2CscAlg_t, size_t *bytes)
+{
+  *bytes = 8;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t, int m, int n, int nnz, const void *values, const int *rowptr, const int *colidx, void *cscval, int *colptr, int *rowidx, cudaDataType type, cusparseAction_t, cusparseIndexBase_t, cusparseCsr2CscAlg_t, void *)
+{
+  const size_t bytes = type == CUDA_R_64F ? 8 : 4;
+
+  memset(colptr, 0, sizeof(int) * (size_t)(n + 1));
+  for (int e = 0; e < nnz; e++) colptr[colidx[e] + 1]++;
+  for (int j = 0; j < n; j++) colptr[j + 1] += colptr[j];
+  for (int i = 0; i < m; i++) {
+    for (int e = rowptr[i]; e < rowptr[i + 1]; e++) {
+      const int to = colptr[colidx[e]]++;
+
+      rowidx[to] = i;
+      if (values && cscval) memcpy((char *)cscval + bytes * (size_t)to, (const char *)values + bytes * (size_t)e, bytes);
+    }
+  }
+  for (int j = n; j > 0; j--) colptr[j] = colptr[j - 1];
+  colptr[0] = 0;
+  return CUSPARSE_STATUS_SUCCESS;
+}
+EXPORT const char *cusparseGetErrorString(cusparseStatus_t)
+{
+  return "an error of the emulator";
+}
+EXPORT const char *cusparseGetErrorName(cusparseStatus_t)
+{
+  return "an error of the emulator";
+}
