@@ -173,7 +173,7 @@ static PetscErrorCode AIJTCUBlockTakes(KSP ksp, Mat A, const AIJTCUBlockKSP *s, 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   *takes = (PetscBool)(plan != NULL);
-  if (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_AUTO && !s->method->base) PetscCall(AIJTCUOnDevice(A, plan, takes));
+  if (plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_AUTO && !s->method->base) PetscCall(AIJTCUAtDevice(A, plan, takes));
   if (plan && !*takes) PetscCall(PetscInfo(ksp, "aijtcu: KSPMatSolve() with %s goes as PETSc has it: the operator is on the host, where only -mat_aijtcu_block_solvers always takes whole blocks\n", s->method->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -268,6 +268,7 @@ static PetscErrorCode AIJTCUMatSolvePrepare(Mat F, AIJTCUMatSolve *s, cudaStream
   PetscCall(AIJTCUFactorGet(F, &s->factor, &s->known));
   if (s->factor.permuted && (!s->rows || !s->columns)) s->known = PETSC_FALSE;
   if (F->rmap->n > PETSC_INT32_MAX) s->known = PETSC_FALSE;
+  if (s->known && (s->factor.permuted || s->factor.diagonal)) PetscCall(AIJTCUDeviceRuns(&s->known)); /* cuSPARSE needs no kernels of ours */
   if (s->known) {
     s->m  = F->rmap->n;
     s->ld = (s->m + unit - 1) / unit * unit;
@@ -379,30 +380,32 @@ static PetscErrorCode AIJTCUMatSolveRun(const AIJTCUMatSolve *s, const AIJTCUMat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* X = B through the factor. All arrays are on the device */
-static PetscErrorCode AIJTCUMatSolveArrays(const AIJTCUMatSolve *s, const AIJTCUMatSolveWidth *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream)
+/* X = B through the factor. All arrays are on the device. Where a kernel is refused X is anything */
+static PetscErrorCode AIJTCUMatSolveArrays(const AIJTCUMatSolve *s, const AIJTCUMatSolveWidth *width, const PetscScalar *b, PetscInt ldb, PetscScalar *x, PetscInt ldx, cudaStream_t stream, HrpbError *err)
 {
   const BlockShape   shape   = {.n = s->m, .N = width->N, .stream = stream};
   const PetscScalar *right   = b;
   PetscScalar       *left    = x;
   PetscInt           ldright = ldb, ldleft = ldx;
-  HrpbError          err = HRPB_SUCCESS;
 
   PetscFunctionBegin;
+  *err = HRPB_SUCCESS;
   if (width->permuted) {
     right   = width->permuted;
     left    = width->permuted;
     ldright = ldleft = s->ld;
-    AIJTCUCallDevice(err, HrpbPermuteRowsDevice(s->order[0], s->m, width->N, b, ldb, width->permuted, s->ld, stream));
+    AIJTCUCallDevice(*err, HrpbPermuteRowsDevice(s->order[0], s->m, width->N, b, ldb, width->permuted, s->ld, stream));
+    if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(AIJTCUMatSolveRun(s, width, 0, right, ldright, width->between, s->ld));
-  if (s->factor.diagonal) AIJTCUCallDevice(err, BlockOpsDevice.scale(&shape, s->factor.diagonal, 1, false, (BlockIn){width->between, s->ld}, (BlockOut){width->between, s->ld}));
+  if (s->factor.diagonal) AIJTCUCallDevice(*err, BlockOpsDevice.scale(&shape, s->factor.diagonal, 1, false, (BlockIn){width->between, s->ld}, (BlockOut){width->between, s->ld}));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUMatSolveRun(s, width, 1, width->between, s->ld, left, ldleft));
-  if (width->permuted) AIJTCUCallDevice(err, HrpbPermuteRowsDevice(s->order[1], s->m, width->N, width->permuted, s->ld, x, ldx, stream));
+  if (width->permuted) AIJTCUCallDevice(*err, HrpbPermuteRowsDevice(s->order[1], s->m, width->N, width->permuted, s->ld, x, ldx, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* done says whether the factor can be worked with, and there is memory */
+/* done says whether the factor can be worked with, and there are memory and kernels */
 static PetscErrorCode AIJTCUMatSolveOnStream(Mat F, AIJTCUMatSolve *s, Mat B, Mat X, cudaStream_t stream, PetscBool *done)
 {
   const PetscInt       N     = X->cmap->n;
@@ -410,6 +413,7 @@ static PetscErrorCode AIJTCUMatSolveOnStream(Mat F, AIJTCUMatSolve *s, Mat B, Ma
   const PetscScalar   *b;
   PetscScalar         *x;
   PetscInt             ldb, ldx;
+  HrpbError            err;
   PetscErrorCode       ierr;
 
   PetscFunctionBegin;
@@ -425,12 +429,13 @@ static PetscErrorCode AIJTCUMatSolveOnStream(Mat F, AIJTCUMatSolve *s, Mat B, Ma
   PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
   PetscCall(MatDenseGetArrayWriteAndMemType(X, &x, NULL));
   PetscCall(PetscLogGpuTimeBegin());
-  ierr = AIJTCUMatSolveArrays(s, width, b, ldb, x, ldx, stream);
+  ierr = AIJTCUMatSolveArrays(s, width, b, ldb, x, ldx, stream, &err);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(MatDenseRestoreArrayWriteAndMemType(X, &x)); /* after an error, too */
   PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
-  PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)N * (PetscLogDouble)s->nnz * (s->factor.kind == AIJTCU_FACTOR_UTDU ? 2 : 1)));
+  *done = (PetscBool)!err;
+  if (*done) PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)N * (PetscLogDouble)s->nnz * (s->factor.kind == AIJTCU_FACTOR_UTDU ? 2 : 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -470,7 +475,7 @@ static PetscErrorCode AIJTCUMatSolveAtOnce(Mat F, PetscBool transpose, Mat B, Ma
 
     AIJTCUCallOnStream(stream, AIJTCUMatSolveOnStream(F, &s[transpose], B, X, stream, done));
   }
-  PetscCall(PetscInfo(F, "aijtcu: %" PetscInt_FMT " right-hand sides through %s factor %s\n", X->cmap->n, transpose ? "the transpose of a" : "a", *done ? "at once" : "one after the other: there is one, they are on the host, there is no memory, or the factor of cuSPARSE is not as expected"));
+  PetscCall(PetscInfo(F, "aijtcu: %" PetscInt_FMT " right-hand sides through %s factor %s\n", X->cmap->n, transpose ? "the transpose of a" : "a", *done ? "at once" : "one after the other: there is one, they are on the host, there is no memory or no kernel, or the factor of cuSPARSE is not as expected"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -18,15 +18,15 @@ static PetscErrorCode AIJTCUBlockIsDevice(Mat M, PetscBool *device)
 /* A matrix that is kept in *kept, with the layout of M, on the device or the host */
 static PetscErrorCode AIJTCUBlockLike(Mat M, PetscBool device, Mat *kept)
 {
-  PetscBool same = PETSC_FALSE, there;
+  PetscBool rows = PETSC_FALSE, columns = PETSC_FALSE, there = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (*kept) {
+  if (*kept) { /* all processes know the whole layout, so they agree */
     PetscCall(AIJTCUBlockIsDevice(*kept, &there));
-    same = (PetscBool)(there == device && (*kept)->rmap->n == M->rmap->n && (*kept)->cmap->n == M->cmap->n && (*kept)->rmap->N == M->rmap->N && (*kept)->cmap->N == M->cmap->N);
+    PetscCall(PetscLayoutCompare((*kept)->rmap, M->rmap, &rows));
+    PetscCall(PetscLayoutCompare((*kept)->cmap, M->cmap, &columns));
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)M)));
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  if (rows && columns && there == device) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDestroy(kept));
   #if PetscDefined(HAVE_CUDA)
   if (device) {
@@ -119,7 +119,7 @@ static PetscErrorCode AIJTCUBlockSamePlace(AIJTCUBlockKSP *s, const Mat given[2]
 }
 
 /* Ask for the memory of nblocks more blocks like X, and give it back */
-static PetscErrorCode AIJTCUBlockAsk(Mat X, PetscBool device, PetscInt nblocks, PetscBool *fits)
+static PetscErrorCode AIJTCUBlockAskHere(Mat X, PetscBool device, PetscInt nblocks, PetscBool *fits)
 {
   const size_t bytes = (size_t)nblocks * (size_t)X->rmap->n * (size_t)X->cmap->N * sizeof(PetscScalar);
 
@@ -139,7 +139,17 @@ static PetscErrorCode AIJTCUBlockAsk(Mat X, PetscBool device, PetscInt nblocks, 
   else
     PetscCall(AIJTCUDeviceAsk(bytes, fits));
   #endif
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, fits, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)X)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The same on all processes. An error of one is an error of all */
+static PetscErrorCode AIJTCUBlockAsk(Mat X, PetscBool device, PetscInt nblocks, PetscBool *fits)
+{
+  PetscBool            here = PETSC_FALSE;
+  const PetscErrorCode ierr = AIJTCUBlockAskHere(X, device, nblocks, &here);
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)X), ierr, here, fits));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -180,7 +190,7 @@ PetscErrorCode AIJTCUBlockWhere(KSP ksp, AIJTCUBlockKSP *s, Mat B, Mat X, Mat at
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCheck(plan, PetscObjectComm((PetscObject)ksp), PETSC_ERR_PLIB, "The operator was an aijtcu when the KSP was set up, and is none now");
-  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  PetscCall(AIJTCUAtDevice(A, plan, &device));
   needs.nscalars += needs.nsquares * X->cmap->N;
   PetscCall(AIJTCUBlockSamePlace(s, given, device, needs, usable, &fits));
   if (!*usable) PetscCall(AIJTCUBlockTakePlace(s, given, device, fits, usable));

@@ -90,6 +90,8 @@ typedef struct {
   AIJTCUMGOperators operators[PETSC_MG_MAXLEVELS];
   Mat               coarse;    /* the coarse solve as a matrix, NULL if it is not made one */
   AIJTCUMGGiven     coarse_of; /* its factor */
+  PetscObjectId     no_coarse_id; /* of the operator of which there is none, and its pattern; 0 for none */
+  PetscObjectState  no_coarse_state;
   AIJTCUMGWidth     widths[WIDTHS];
 } AIJTCUMG;
 
@@ -416,25 +418,36 @@ static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, Mat X)
   const KSP ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
   MatType   type;
   Mat       A, F;
+  PetscObjectId id;
   enum {
     HAVE, /* a factor */
     SAME, /* that s->coarse is of */
     NONE, /* there was none before */
     NQUESTIONS
   };
-  PetscBool all[NQUESTIONS] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
+  PetscBool all[NQUESTIONS] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE}, same = PETSC_TRUE;
 
   PetscFunctionBegin;
   if (!s->taken) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
   PetscCall(KSPGetOperators(ksp, NULL, &A));
+  PetscCall(PetscObjectGetId((PetscObject)A, &id));
   PetscCall(AIJTCUMGFactorOf(ksp, &F));
   all[HAVE] = (PetscBool)(F && A->rmap->N <= COARSE);
   all[NONE] = (PetscBool)!s->coarse_of.mat;
+  /*
+     Nobody need ask the others where nothing has changed: all processes factor anew, or none. Where some have no factor
+     the operator tells, of which all know the state
+  */
+  if (F && !all[NONE]) PetscCall(AIJTCUMGGivenIs(&s->coarse_of, F, FACTOR, &same));
+  else if (all[NONE]) same = (PetscBool)(s->no_coarse_id == id && s->no_coarse_state == A->nonzerostate);
+  if ((F || all[NONE]) && same) PetscFunctionReturn(PETSC_SUCCESS);
   if (F && !all[NONE]) PetscCall(AIJTCUMGGivenIs(&s->coarse_of, F, FACTOR, &all[SAME]));
   else all[SAME] = PETSC_FALSE;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, all, NQUESTIONS, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)pc)));
+  s->no_coarse_id    = all[HAVE] ? 0 : id;
+  s->no_coarse_state = A->nonzerostate;
   if (all[all[HAVE] ? SAME : NONE]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUMGCoarseDrop(s));
   if (!all[HAVE]) PetscFunctionReturn(PETSC_SUCCESS);
@@ -841,7 +854,7 @@ static PetscErrorCode PCSetUp_MG_AIJTCU(PC pc)
   PetscCall((*s->setup)(pc));
   PetscCall(AIJTCUGetPlan(pc->pmat, &plan));
   s->taken = (PetscBool)(plan && AIJTCUBlockSolvers == AIJTCU_BLOCK_SOLVERS_ALWAYS);
-  if (plan && !s->taken) PetscCall(AIJTCUOnDevice(pc->pmat, plan, &s->taken));
+  if (plan && !s->taken) PetscCall(AIJTCUAtDevice(pc->pmat, plan, &s->taken));
   /* Not for a cycle with which PETSc does not iterate so */
   pc->ops->matapplyrichardson = s->taken && pc->ops->applyrichardson ? PCMatApplyRichardson_MG_AIJTCU : s->matapplyrichardson;
   pc->ops->matapply           = plan ? PCMatApply_MG_AIJTCU : s->matapply;

@@ -31,6 +31,7 @@ typedef struct {
 struct _n_AIJTCUBlockCtx {
   MPI_Comm        comm; /* of PETSc; the blocks have references to it */
   PetscMPIInt     nranks;
+  PetscBool       owes; /* other processes wait for sums of this one */
   PetscInt        n, N; /* rows here, and columns */
   PetscInt        full; /* columns of work blocks: more than N where the context was narrowed */
   PetscBool       device;
@@ -254,22 +255,32 @@ static PetscErrorCode AIJTCUBlockFind(Mat X, PetscBool *device, PetscBool *usabl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What each process does by itself */
+static PetscErrorCode AIJTCUBlockCtxSetUpHere(AIJTCUBlockCtx ctx, Mat X, PetscInt nscalars, PetscBool *usable)
+{
+  PetscBool device;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBlockCtxWiden(ctx)); /* after an error it may be narrow */
+  PetscCall(AIJTCUBlockFind(X, &device, usable));
+  if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(AIJTCUBlockSetDevice(ctx, device));
+  ctx->n = X->rmap->n;
+  ctx->N = ctx->full = X->cmap->N;
+  PetscCall(AIJTCUBlockMallocScalars(ctx, nscalars, usable));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode AIJTCUBlockCtxSetUp(AIJTCUBlockCtx ctx, Mat X, PetscInt nscalars, PetscBool *usable)
 {
-  PetscBool device, rows = PETSC_FALSE, columns = PETSC_FALSE;
+  PetscBool      here = PETSC_FALSE, rows = PETSC_FALSE, columns = PETSC_FALSE;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectGetComm((PetscObject)X, &ctx->comm));
   PetscCallMPI(MPI_Comm_size(ctx->comm, &ctx->nranks));
-  PetscCall(AIJTCUBlockCtxWiden(ctx)); /* after an error it may be narrow */
-  PetscCall(AIJTCUBlockFind(X, &device, usable));
-  if (*usable) {
-    PetscCall(AIJTCUBlockSetDevice(ctx, device));
-    ctx->n = X->rmap->n;
-    ctx->N = ctx->full = X->cmap->N;
-    PetscCall(AIJTCUBlockMallocScalars(ctx, nscalars, usable));
-  }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, usable, 1, MPI_C_BOOL, MPI_LAND, ctx->comm));
+  ierr = AIJTCUBlockCtxSetUpHere(ctx, X, nscalars, &here);
+  PetscCall(AIJTCUAgree(ctx->comm, ierr, here, usable)); /* an error of one is an error of all */
   if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   if (ctx->own) {
     PetscCall(PetscLayoutCompare(ctx->like->rmap, X->rmap, &rows));
@@ -355,9 +366,28 @@ PetscErrorCode AIJTCUBlockSum(AIJTCUBlockCtx ctx, PetscInt narrays, PetscScalar 
   PetscMPIInt count;
 
   PetscFunctionBegin;
+  ctx->owes = PETSC_FALSE;
   if (ctx->nranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMPIIntCast(narrays * ctx->N, &count));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sums, count, MPIU_SCALAR, MPIU_SUM, ctx->comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   After an error of this process the others wait for its sums. They get NaN, so that no column goes on with sums that
+   lack a part
+*/
+static PetscErrorCode AIJTCUBlockSumNothing(AIJTCUBlockCtx ctx, PetscInt narrays)
+{
+  PetscScalar   *sums;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(narrays * ctx->N, &sums));
+  for (PetscInt j = 0; j < narrays * ctx->N; j++) sums[j] = (PetscScalar)NAN;
+  ierr = AIJTCUBlockSum(ctx, narrays, sums);
+  PetscCall(PetscFree(sums));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -428,8 +458,7 @@ static PetscErrorCode AIJTCUBlockComputeOnStream(AIJTCUBlockCtx ctx, BlockShape 
   PetscCall(PetscLogGpuTimeBegin());
   PetscCall(AIJTCUBlockCallRun(ctx, shape, call, &err));
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(err));
-  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "Arithmetic with blocks failed: %s", HrpbErrorString(err));
+  PetscCall(AIJTCUCheckKernels(err));
   if (call->nsums && ctx->nranks > 1 && !call->local) {
     PetscCall(AIJTCUBlockDown(ctx, call->nsums, call->out, shape->stream));
     PetscCall(AIJTCUBlockAwait(ctx));
@@ -495,6 +524,7 @@ static PetscErrorCode AIJTCUBlockRun(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *
   PetscInt       got;
 
   PetscFunctionBegin;
+  ctx->owes = (PetscBool)(call->nsums && !call->local);
   for (got = 0; got < call->noperands; got++) {
     ierr = AIJTCUBlockGet(ctx, &ctx->operands[got]);
     if (ierr) break;
@@ -506,6 +536,7 @@ static PetscErrorCode AIJTCUBlockRun(AIJTCUBlockCtx ctx, const AIJTCUBlockCall *
 
     if (!ierr) ierr = restored;
   }
+  if (ierr && ctx->owes) (void)AIJTCUBlockSumNothing(ctx, call->nsums);
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

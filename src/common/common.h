@@ -74,11 +74,18 @@ typedef struct {
 typedef enum {
   AIJTCU_EMPTY, /* not tried yet */
   AIJTCU_READY,
-  AIJTCU_REFUSED /* cannot be had for this pattern */
+  AIJTCU_REFUSED /* cannot be had for this pattern, or not now: see AIJTCUPlanForgive() */
 } AIJTCUState;
 
 /* agree.c */
 PETSC_INTERN PetscErrorCode AIJTCUAgree(MPI_Comm, PetscErrorCode, PetscBool, PetscBool *);
+
+/* refusal.c. Zeros: there is none */
+typedef struct {
+  PetscInt left, last; /* questions for which it holds, now and when it began */
+} AIJTCURefusal;
+PETSC_INTERN void      AIJTCURefusalBegin(AIJTCURefusal *);
+PETSC_INTERN PetscBool AIJTCURefusalHolds(AIJTCURefusal *);
 
 /* blocks.c */
 PETSC_INTERN PetscErrorCode AIJTCULocalBlocks(Mat, Mat[2], const PetscInt **);

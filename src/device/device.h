@@ -13,20 +13,32 @@ typedef struct _n_AIJTCULaunches *AIJTCULaunches;
 
 #if AIJTCU_HAVE_DEVICE
 /*
-   workspace.c. Two failures of kernels come back in an HrpbError: no memory, and no kernel. Any other failure is one of
-   PETSc
+   Failures of kernels. What is refused comes back in an HrpbError: there is no memory, or no kernel, and nothing has
+   been changed that another way would need. Any other failure is an error of PETSc. Where there is no other way each
+   failure is one
 */
-PETSC_INTERN PetscErrorCode AIJTCUCheckDevice(HrpbError);
+PETSC_INTERN PetscErrorCode AIJTCUCheckRefused(HrpbError);
+PETSC_INTERN PetscErrorCode AIJTCUCheckKernels(HrpbError);
 
-  /* A call of the kernels: errors of CUDA end here */
+  /* A call of the kernels that may be refused */
   #define AIJTCUCallDevice(err, call) \
     do { \
       (err) = (call); \
-      PetscCall(AIJTCUCheckDevice(err)); \
+      PetscCall(AIJTCUCheckRefused(err)); \
     } while (0)
+
+  /* The same where there is no other way */
+  #define AIJTCUCallKernels(call) \
+    do { \
+      const HrpbError err_ = (call); \
+\
+      PetscCall(AIJTCUCheckKernels(err_)); \
+    } while (0)
+
 
 /* launch.c: products that come again */
 PETSC_INTERN PetscErrorCode AIJTCULaunch(AIJTCULaunches *, const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *, struct CUstream_st *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCULaunchLoad(const SpmmKernel *, const SpmmMatrix *, const HrpbReordered *, const SpmmOperands *, void *, struct CUstream_st *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCULaunchWithWork(AIJTCULaunches *, const SpmmKernel *, const SpmmMatrix *, const SpmmOperands *, struct CUstream_st *, HrpbError *);
 PETSC_INTERN PetscErrorCode AIJTCULaunchesDestroy(AIJTCULaunches *);
 

@@ -50,7 +50,7 @@ typedef struct {
 } AIJTCULaunchEntry;
 
 struct _n_AIJTCULaunches {
-  PetscBool   refused; /* CUDA made no graph. It is not asked again */
+  AIJTCURefusal refused; /* CUDA made no graph */
   PetscInt64  now;     /* products so far */
   PetscInt64  last[LAUNCHES_KEPT];   /* when each came last; 0 for a place that nothing has */
   const void *result[LAUNCHES_KEPT]; /* where it goes: tells most of them apart */
@@ -157,11 +157,11 @@ static void AIJTCULaunchDropGraphs(AIJTCULaunches l)
   for (int k = 0; k < LAUNCHES_KEPT; k++) AIJTCULaunchDropGraph(&l->launch[k]);
 }
 
-/* CUDA has no graph, or no memory for one: kernels are launched one by one from now on */
+/* CUDA has no graph, or no memory for one: kernels are launched one by one, and it is asked again much later */
 static PetscErrorCode AIJTCULaunchRefuse(AIJTCULaunches l, const SpmmKernel *kernel)
 {
   PetscFunctionBegin;
-  l->refused = PETSC_TRUE;
+  AIJTCURefusalBegin(&l->refused);
   AIJTCULaunchDropGraphs(l);
   PetscCall(PetscInfo(NULL, "aijtcu: CUDA has no graph for a product by %s: kernels are launched one by one\n", kernel->name));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -175,7 +175,7 @@ static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCULaunchProduct 
 
   PetscFunctionBegin;
   *graph = NULL;
-  if (l->refused || AIJTCULaunchIsCaptured(stream) || AIJTCULaunchKeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (AIJTCURefusalHolds(&l->refused) || AIJTCULaunchIsCaptured(stream) || AIJTCULaunchKeyOf(p, &key)) PetscFunctionReturn(PETSC_SUCCESS);
   k = AIJTCULaunchFind(l, &key);
   if (!k->graph && k->times++ < LAUNCHES_BEFORE) PetscFunctionReturn(PETSC_SUCCESS);
   if (!k->graph) k->graph = SpmmCapture(AIJTCULaunchRun, p);
@@ -184,26 +184,46 @@ static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCULaunchProduct 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the result is added to what is there: a product that stops halfway cannot be made again */
+static PetscBool AIJTCULaunchIsInPlace(const SpmmOperands *o)
+{
+  return (PetscBool)((o->update == SPMM_ADD || o->update == SPMM_STEP) && o->Y0.array == o->Y.array);
+}
+
 /*
-   SpmmRun(), or SpmmRunReordered() if there is an order, for a product on a device. launches has what is known of the
-   matrix's products, or is NULL
+   The one launch of products: SpmmRun(), or SpmmRunReordered() if there is an order, for a product on a device. launches
+   has what is known of the matrix's products, or is NULL. Where the product is refused, Y0 is as it was: of a product in
+   place all kernels are brought to the device before the first of them writes
 */
 PetscErrorCode AIJTCULaunch(AIJTCULaunches *launches, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
-  AIJTCULaunchProduct         p     = {kernel, A, order, operands, work};
-  cudaGraphExec_t graph = NULL;
-  PetscBool       launched;
+  const PetscBool     in_place = AIJTCULaunchIsInPlace(operands);
+  AIJTCULaunchProduct p        = {kernel, A, order, operands, work};
+  cudaGraphExec_t     graph    = NULL;
+  PetscBool           launched;
 
   PetscFunctionBegin;
   *err = HRPB_SUCCESS;
   if (launches && !*launches) PetscCall(PetscNew(launches));
   if (launches) PetscCall(AIJTCULaunchGraphOf(*launches, &p, stream, &graph));
+  if (in_place && !graph) AIJTCUCallDevice(*err, SpmmLoad(AIJTCULaunchRun, &p, stream));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogGpuTimeBegin());
   launched = (PetscBool)(graph && !AIJTCUForgetError(cudaGraphLaunch(graph, stream)));
   if (!launched) *err = AIJTCULaunchRun(&p, stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
+  PetscCall(in_place ? AIJTCUCheckKernels(*err) : AIJTCUCheckRefused(*err));
   if (graph && !launched) PetscCall(AIJTCULaunchRefuse(*launches, kernel));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bring all that AIJTCULaunch() with these arguments would launch to the device */
+PetscErrorCode AIJTCULaunchLoad(const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
+{
+  AIJTCULaunchProduct p = {kernel, A, order, operands, work};
+
+  PetscFunctionBegin;
+  AIJTCUCallDevice(*err, SpmmLoad(AIJTCULaunchRun, &p, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

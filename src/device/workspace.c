@@ -21,7 +21,8 @@
 static struct {
   void       *buffer;
   size_t      bytes;
-  size_t      failed; /* size that was asked for in vain */
+  size_t      failed; /* size that was asked for in vain, */
+  AIJTCURefusal refused; /* and how long it is not asked for again */
   int         device; /* device of the buffer and the events */
   PetscInt    nusers;
 
@@ -32,11 +33,18 @@ static struct {
   AIJTCUTransfers transfers;
 } shared;
 
-/* Errors that a caller can handle are returned in the HrpbError. Others are PETSc errors */
-PetscErrorCode AIJTCUCheckDevice(HrpbError err)
+PetscErrorCode AIJTCUCheckRefused(HrpbError err)
 {
   PetscFunctionBegin;
   PetscCheck(err != HRPB_ERR_DEVICE, PETSC_COMM_SELF, PETSC_ERR_GPU, "CUDA error in a kernel of aijtcu: %s", HrpbDeviceErrorString());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUCheckKernels(HrpbError err)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUCheckRefused(err));
+  PetscCheck(!err, PETSC_COMM_SELF, err == HRPB_ERR_DEVICE_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_GPU, "A kernel of aijtcu could not be launched: %s", HrpbErrorString(err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,6 +140,7 @@ static void AIJTCUSharedFree(void)
   shared.done = shared.petsc = NULL;
   shared.last   = NULL;
   shared.bytes = shared.failed = 0;
+  shared.refused = (AIJTCURefusal){0, 0};
 }
 
 /* Count a plan on the device that comes or goes */
@@ -223,7 +232,8 @@ PetscErrorCode AIJTCUWorkspaceFits(size_t bytes, PetscBool *fits)
   PetscFunctionBegin;
   AIJTCUCallDevice(err, SpmmGetDevice(&device));
   PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
-  *fits = (PetscBool)(bytes <= shared.bytes || ((!shared.failed || bytes < shared.failed) && bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : device->memory / 4)));
+  if (bytes > shared.bytes && shared.failed && bytes >= shared.failed && AIJTCURefusalHolds(&shared.refused)) *fits = PETSC_FALSE;
+  else *fits = (PetscBool)(bytes <= shared.bytes || bytes <= (AIJTCUWorkspaceMax > 0 ? (size_t)(AIJTCUWorkspaceMax * 1048576) : device->memory / 4));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,10 +251,15 @@ PetscErrorCode AIJTCUWorkspaceGet(size_t bytes, cudaStream_t stream, void **work
     shared.bytes  = 0;
     PetscCall(AIJTCUDeviceMalloc(bytes, stream, &shared.buffer));
     if (!shared.buffer) {
-      shared.failed = bytes;
+      shared.failed = shared.failed ? PetscMin(bytes, shared.failed) : bytes;
+      AIJTCURefusalBegin(&shared.refused);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     shared.bytes = bytes;
+    if (bytes >= shared.failed) {
+      shared.failed  = 0;
+      shared.refused = (AIJTCURefusal){0, 0};
+    }
   }
   *work = shared.buffer;
   PetscFunctionReturn(PETSC_SUCCESS);

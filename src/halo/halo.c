@@ -179,7 +179,10 @@ static PetscErrorCode AIJTCUHaloGrow(Mat A, AIJTCUHalo *h, PetscInt N)
   PetscBool all = PETSC_FALSE;
 
   PetscFunctionBegin;
+  h->failed = 0;
   for (; n > 0 && !all; n = all ? n : n / 2) PetscCall(AIJTCUHaloReplace(A, h, n, &all));
+  if (n == N) h->refused = (AIJTCURefusal){0, 0};
+  else AIJTCURefusalBegin(&h->refused);
   if (n == N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscInfo(A, "aijtcu: no buffers for a halo with %" PetscInt_FMT " columns, %s instead\n", N, n ? "pieces" : "the parent's product"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -213,13 +216,14 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, PetscBool device, MatAIJTCUHalo way, Pet
   if (h->state == AIJTCU_EMPTY) PetscCall(AIJTCUHaloSetUp(A, device, h));
   if (h->engine != engine || h->place != place) {
     AIJTCUHaloFree(h);
-    h->failed = 0;
-    h->engine = NULL; /* after an error it is opened again */
+    h->failed  = 0;
+    h->refused = (AIJTCURefusal){0, 0};
+    h->engine  = NULL; /* after an error it is opened again */
     if (engine->open && h->state == AIJTCU_READY) PetscCall((*engine->open)(A, h));
     h->engine = engine;
     h->place  = place;
   }
-  if (h->state == AIJTCU_READY && N > h->width && (!h->failed || N < h->failed)) PetscCall(AIJTCUHaloGrow(A, h, N));
+  if (h->state == AIJTCU_READY && N > h->width && (!h->failed || N < h->failed || !AIJTCURefusalHolds(&h->refused))) PetscCall(AIJTCUHaloGrow(A, h, N));
   *usable = (PetscBool)(h->state == AIJTCU_READY && (h->width || !N));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

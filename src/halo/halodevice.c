@@ -130,7 +130,7 @@ static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, Pe
   PetscCall(PetscLogGpuTimeBegin());
   err = HaloPackDevice(h->device.rows, AIJTCUHaloRows(&h->side[from]), N, b, ldb, h->side[from].device, stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(err));
+  PetscCall(AIJTCUCheckKernels(err)); /* neighbours wait for these rows, and for no others */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,11 +293,12 @@ static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScal
   PetscCall(PetscLogGpuTimeBegin());
   err = HaloAddDevice(t->nrows, t->drows, t->dstart, t->dat, N, h->side[AIJTCU_HALO_ROWS].device, c, ldc, stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(err));
+  PetscCall(AIJTCUCheckRefused(err)); /* it is one launch: refused, it has added nothing */
+  *done = (PetscBool)!err;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Add the sums that came to rows of a column-major matrix, if there is memory for lists */
+/* Add the sums that came to rows of a column-major matrix, if there is memory for lists and the kernel. done: added */
 PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, PetscBool *done)
 {
   cudaStream_t stream = NULL;

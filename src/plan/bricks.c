@@ -74,8 +74,7 @@ static PetscErrorCode AIJTCUDevicePack(Mat A, AIJTCUPlan *plan, const AIJTCUDevi
   *err = HrpbPackValuesDevice(&b->hrpb, ordered.rowptr, ordered.colidx, ordered.values, AIJTCUEntriesOfBricks(plan), b->values,
     ordered.stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
-  PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
+  PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,7 +99,7 @@ static PetscErrorCode AIJTCUDeviceMapValues(Mat A, AIJTCUPlan *plan, const AIJTC
   err = HrpbMapValuesDevice(&b->hrpb, ordered.rowptr, ordered.colidx, AIJTCUEntriesOfBricks(plan), map, ordered.stream);
   if (err) (void)AIJTCUForgetError(cudaFreeAsync(map, csr->stream));
   else b->map = map;
-  PetscCall(AIJTCUCheckDevice(err));
+  PetscCall(AIJTCUCheckRefused(err)); /* without the map values are packed */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,8 +117,7 @@ static PetscErrorCode AIJTCUBricksUpdateOnDevice(Mat A, AIJTCUPlan *plan, const 
   PetscCall(PetscLogGpuTimeBegin());
   *err = HrpbTakeValuesDevice(&b->hrpb, b->map, csr->values, b->values, csr->stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
-  PetscCheck(!*err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(*err));
+  PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -148,7 +146,7 @@ static PetscErrorCode AIJTCUBricksCreateOnDevice(Mat A, AIJTCUPlan *plan, const 
   }
   PetscCall(AIJTCUDevicePack(A, plan, csr, ctx, err));
   /* the host makes the schedule while the device fills and packs */
-  AIJTCUCallDevice(*err, HrpbScheduleDevice(&b->hrpb, csr->stream, &b->schedule));
+  if (!*err) AIJTCUCallDevice(*err, HrpbScheduleDevice(&b->hrpb, csr->stream, &b->schedule));
   if (*err) AIJTCUBricksFreeOnDevice(b, csr->stream);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,6 +248,16 @@ static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* There are no bricks, and b->why says why */
+static PetscErrorCode AIJTCUBricksRefuse(Mat A, AIJTCUBricks *b)
+{
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBricksFree(b));
+  b->state = AIJTCU_REFUSED;
+  PetscCall(PetscInfo(A, "aijtcu: no bricks, products take the CSR path: %s\n", HrpbErrorString(b->why)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Build the bricks that a decision names, in place of those that were there. Where that fails, say why in the log, and
    refuse.
@@ -273,11 +281,7 @@ PetscErrorCode AIJTCUBricksCreate(Mat A, AIJTCUPlan *plan, const AIJTCUDecision 
                            "%" PetscInt64_FMT " bytes (panels of %d rows, blocks of %d columns, windows of %d)\n",
       (PetscInt64)b->hrpb.nbricks, (int)b->format.brick_rows, (PetscInt64)b->hrpb.nnz, b->device ? "device" : "host", AIJTCUBricksBytes(b),
       (int)b->format.panel_rows, (int)b->format.block_cols, (int)b->format.window_cols));
-  } else {
-    PetscCall(AIJTCUBricksFree(b));
-    b->state = AIJTCU_REFUSED;
-    PetscCall(PetscInfo(A, "aijtcu: no bricks, products take the CSR path: %s\n", HrpbErrorString(b->why)));
-  }
+  } else PetscCall(AIJTCUBricksRefuse(A, b));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Build, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,14 +301,13 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   #if AIJTCU_HAVE_DEVICE
   if (b->device) {
-    HrpbError err;
-
-    PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksUpdateOnDevice, NULL, &err));
+    PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksUpdateOnDevice, NULL, &b->why));
+    if (b->why) PetscCall(AIJTCUBricksRefuse(A, b)); /* some may be old */
   }
   #endif
   if (!b->device) PetscCall(AIJTCUBricksOnHost(A, b, PETSC_FALSE));
   b->values_state = state;
-  AIJTCUCount(plan, refreshes);
+  if (!b->why) AIJTCUCount(plan, refreshes);
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -495,7 +495,7 @@ static void AIJTCUDecidePath(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const PetscBool      bricks = (PetscBool)(o->path == MAT_AIJTCU_PATH_AUTO || o->path == MAT_AIJTCU_PATH_TCU);
 
   if (!AIJTCU_HAVE_BRICKS && o->path != MAT_AIJTCU_PATH_CUSPARSE) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_SCALAR_TYPE);
-  else if (bricks && f->on_device && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
+  else if (bricks && f->device && !f->bound && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);
   else if (o->path != MAT_AIJTCU_PATH_AUTO) AIJTCUTakePath(d, o->path, AIJTCU_REASON_SET);
   else if (unset && !f->device) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_DEVICE);
   else if (unset && !pays) AIJTCUTakePath(d, MAT_AIJTCU_PATH_CSR, AIJTCU_REASON_NO_KERNEL);

@@ -6,17 +6,6 @@
 */
 #include "planimpl.h"
 
-/* Whether A is on a device at present, and there are kernels for it */
-PetscErrorCode AIJTCUOnDevice(Mat A, const AIJTCUPlan *plan, PetscBool *on)
-{
-  PetscBool bound;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoundToCPU(A, &bound));
-  *on = (PetscBool)(AIJTCU_HAVE_DEVICE && plan->id.device && !bound);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* The part of a survey that alpha needs, on the host */
 static PetscErrorCode AIJTCUHostSurvey(Mat A, HrpbSurvey *survey, HrpbError *err)
 {
@@ -80,11 +69,14 @@ static PetscBool AIJTCUSurveyServes(const AIJTCUSurvey *s, PetscBool on_device)
 /* What is known of A. The artifacts must be of its pattern: see AIJTCUPlanSync() */
 PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
 {
+  AIJTCUPlace place;
+
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
-  f->device = plan->id.device;
-  PetscCall(MatBoundToCPU(A, &f->bound));
-  PetscCall(AIJTCUOnDevice(A, plan, &f->on_device));
+  PetscCall(AIJTCUWhere(A, plan, &place));
+  f->device    = plan->id.device;
+  f->bound     = (PetscBool)(place == AIJTCU_PLACE_BOUND);
+  f->on_device = (PetscBool)(place == AIJTCU_PLACE_DEVICE);
   f->matrix.nrows = A->rmap->n;
   f->matrix.ncols = A->cmap->n;
   if (AIJTCUSurveyServes(&plan->survey, f->on_device)) {

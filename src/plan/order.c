@@ -24,7 +24,7 @@ static PetscErrorCode AIJTCUOrderCreateOnDevice(Mat A, AIJTCUPlan *plan, const A
     HrpbReorderDestroyDevice(m, csr->stream);
     AIJTCUWorkspaceUser(PETSC_FALSE);
   }
-  PetscCall(AIJTCUCheckDevice(*err));
+  PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -16,6 +16,8 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
   plan->answer.known = PETSC_FALSE;
+  plan->refused      = (AIJTCURefusal){0, 0};
+  plan->forgives     = PETSC_FALSE;
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCULaunchesDestroy(&plan->launches));
 #endif
@@ -47,6 +49,35 @@ PetscErrorCode AIJTCUPlanSync(Mat A, AIJTCUPlan *plan)
   PetscCall(AIJTCUPlanReset(plan));
   plan->pattern_key = key;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static AIJTCUState AIJTCUForgive(AIJTCUState state, HrpbError why, PetscBool now, PetscBool *any)
+{
+  if (state != AIJTCU_REFUSED || (why != HRPB_ERR_DEVICE_MEMORY && why != HRPB_ERR_MEMORY)) return state;
+  *any = PETSC_TRUE;
+  return now ? AIJTCU_EMPTY : state;
+}
+
+/*
+   Before a product: what was refused for lack of memory is asked for again after some products. What follows from a
+   path may change then, so the last answer goes
+*/
+void AIJTCUPlanForgive(AIJTCUPlan *plan)
+{
+  const PetscBool now = (PetscBool)(plan->forgives && !AIJTCURefusalHolds(&plan->refused));
+  PetscBool       any = PETSC_FALSE;
+
+  plan->survey.state    = AIJTCUForgive(plan->survey.state, plan->survey.why, now, &any);
+  plan->csr.state       = AIJTCUForgive(plan->csr.state, plan->csr.why, now, &any);
+  plan->vector.state    = AIJTCUForgive(plan->vector.state, plan->vector.why, now, &any);
+  plan->transpose.state = AIJTCUForgive(plan->transpose.state, plan->transpose.why, now, &any);
+  plan->order.state     = AIJTCUForgive(plan->order.state, plan->order.why, now, &any);
+#if AIJTCU_HAVE_BRICKS
+  plan->bricks.state = AIJTCUForgive(plan->bricks.state, plan->bricks.why, now, &any);
+#endif
+  if (now) plan->answer.known = PETSC_FALSE;
+  else if (any && !plan->forgives) AIJTCURefusalBegin(&plan->refused);
+  plan->forgives = (PetscBool)(any && !now);
 }
 
 #if AIJTCU_HAVE_DEVICE
@@ -266,6 +297,7 @@ PetscErrorCode AIJTCUPlanPrepare(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d, Pet
   PetscFunctionBegin;
   *usable = PETSC_FALSE;
   PetscCall(AIJTCUPlanSync(A, plan));
+  AIJTCUPlanForgive(plan);
   PetscCall(AIJTCUPlanAskAgain(A, plan, d));
 #if AIJTCU_HAVE_DEVICE
   if (d->kernel && d->kernel->op == SPMM_OP_VECTOR) {

@@ -31,6 +31,8 @@ struct _n_AIJTCUPlan {
 #endif
   AIJTCUAnswer     answer;   /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
   AIJTCULaunches   launches; /* on a device: products that may come again */
+  AIJTCURefusal    refused;  /* artifacts, for lack of memory: how long they are not asked for again */
+  PetscBool        forgives; /* some are */
 };
 
 /*
@@ -49,6 +51,7 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanDecide(Mat, AIJTCUPlan *, SpmmOp, PetscInt
 PETSC_INTERN PetscErrorCode AIJTCUPlanPrepare(Mat, AIJTCUPlan *, AIJTCUDecision *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanPeek(Mat, AIJTCUPlan *, SpmmOp, PetscInt, AIJTCUDecision *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanSync(Mat, AIJTCUPlan *);
+PETSC_INTERN void           AIJTCUPlanForgive(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTransposed(Mat, AIJTCUPlan *, Mat *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt, const AIJTCUTuned **);
@@ -78,8 +81,21 @@ PETSC_INTERN PetscErrorCode AIJTCUDeviceCall(Mat, AIJTCUPlan *, AIJTCUNeed, AIJT
 PETSC_INTERN PetscErrorCode AIJTCUDeviceCallForMemory(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceFn, void *, HrpbError *);
 #endif
 
-/* facts.c */
+/*
+   where.c. On a device, where none of our kernels run, a matrix is as one of the parent type. Processes agree about
+   where a matrix is, but each has a device of its own that may or may not run kernels
+*/
+typedef enum {
+  AIJTCU_PLACE_HOST,  /* its type is one of the host, */
+  AIJTCU_PLACE_BOUND, /* or it is bound to the host */
+  AIJTCU_PLACE_IDLE,  /* on a device that runs none of our kernels */
+  AIJTCU_PLACE_DEVICE
+} AIJTCUPlace;
+PETSC_INTERN PetscErrorCode AIJTCUWhere(Mat, const AIJTCUPlan *, AIJTCUPlace *);
+PETSC_INTERN PetscErrorCode AIJTCUAtDevice(Mat, const AIJTCUPlan *, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUOnDevice(Mat, const AIJTCUPlan *, PetscBool *);
+
+/* facts.c */
 PETSC_INTERN PetscErrorCode AIJTCUFactsGet(Mat, const AIJTCUPlan *, AIJTCUFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceFactsGet(const AIJTCUPlan *, AIJTCUDeviceFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUThreshold(const AIJTCUPlan *, PetscReal *);
@@ -90,7 +106,7 @@ PETSC_INTERN PetscErrorCode AIJTCUVectorCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUVectorUse(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUVectorFacts(const AIJTCUPlan *, const VectorPlan *, SpmmFacts *);
 PETSC_INTERN PetscErrorCode AIJTCUTransposeCreate(Mat, AIJTCUPlan *);
-PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *);
+PETSC_INTERN PetscErrorCode AIJTCUTransposeUpdate(Mat, AIJTCUPlan *, PetscBool *);
 
 /* Bytes on the device */
 PETSC_INTERN PetscInt64 AIJTCUBricksBytes(const AIJTCUBricks *);

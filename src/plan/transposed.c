@@ -74,35 +74,33 @@ static PetscErrorCode AIJTCUTransposedMap(Mat A, AIJTCUTransposed *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposedTakeOnStream(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to, cudaStream_t stream)
+static PetscErrorCode AIJTCUTransposedTakeOnStream(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to, cudaStream_t stream, HrpbError *err)
 {
-  HrpbError err;
-
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  err = CsrTakeDevice(t->nnz, t->dmap, from, to, stream);
+  *err = CsrTakeDevice(t->nnz, t->dmap, from, to, stream);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(err));
+  PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposedTakeCalled(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to)
+static PetscErrorCode AIJTCUTransposedTakeCalled(const AIJTCUTransposed *t, const PetscScalar *from, PetscScalar *to, HrpbError *err)
 {
   cudaStream_t stream = NULL;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUTransposedTakeOnStream(t, from, to, stream));
+  AIJTCUCallOnStream(stream, AIJTCUTransposedTakeOnStream(t, from, to, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUTransposedTake(AIJTCUTransposed *t, const PetscScalar *from)
+static PetscErrorCode AIJTCUTransposedTake(AIJTCUTransposed *t, const PetscScalar *from, HrpbError *err)
 {
   PetscScalar   *to;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSEGetArray(t->mat, &to));
-  ierr = AIJTCUTransposedTakeCalled(t, from, to);
+  ierr = AIJTCUTransposedTakeCalled(t, from, to, err);
   AIJTCUCallParent(t->mat, MatSeqAIJCUSPARSERestoreArray(t->mat, &to));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -131,11 +129,14 @@ static PetscErrorCode AIJTCUTransposedValues(Mat A, PetscBool device, AIJTCUTran
   #if AIJTCU_HAVE_DEVICE
   if (device) PetscCall(AIJTCUTransposedMap(A, t));
   if (device && t->dmap) {
+    HrpbError err = HRPB_SUCCESS;
+
     AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &values));
-    ierr = AIJTCUTransposedTake(t, values);
+    ierr = AIJTCUTransposedTake(t, values, &err);
     AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &values));
     PetscCall(ierr);
-    PetscFunctionReturn(PETSC_SUCCESS);
+    if (!err) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(PetscInfo(A, "aijtcu: no kernel takes values of the transpose, they are taken on the host: %s\n", HrpbErrorString(err)));
   }
   #else
   (void)device;

@@ -160,12 +160,12 @@ static PetscErrorCode AIJTCUTransposeUpdateOnDevice(Mat A, AIJTCUPlan *plan, con
   PetscCall(PetscLogGpuTimeBegin());
   *err = VectorTransposeValuesDevice(plan->vector.plan.first, csr->values, csr->stream, &plan->transpose.matrix);
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
+  PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Let the transpose have the matrix's values. An object's state is never zero */
-PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan)
+/* Let the transpose have the matrix's values, if that can be. An object's state is never zero */
+PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 {
   AIJTCUTranspose *t = &plan->transpose;
   PetscObjectState state;
@@ -173,12 +173,14 @@ PetscErrorCode AIJTCUTransposeUpdate(Mat A, AIJTCUPlan *plan)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  *usable = PETSC_TRUE;
   if (state == t->values_state && A->offloadmask != PETSC_OFFLOAD_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Refresh, A, 0, 0, 0));
   PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUTransposeUpdateOnDevice, NULL, &err));
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));
-  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s", HrpbErrorString(err));
-  t->values_state = state;
+  t->values_state = err ? 0 : state;
+  *usable         = (PetscBool)!err;
+  if (err) PetscCall(PetscInfo(A, "aijtcu: no values of the transpose, the parent makes its product with one vector: %s\n", HrpbErrorString(err)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

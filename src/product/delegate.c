@@ -441,7 +441,7 @@ static PetscErrorCode AIJTCUCallNumericCounted(Mat C, AIJTCUPlan *plan)
   PetscBool     device;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, &device));
+  PetscCall(AIJTCUAtDevice(A, plan, &device));
   if (device || AIJTCUGetOptions(plan)->path == MAT_AIJTCU_PATH_CUSPARSE) {
     AIJTCUCount(plan, cusparse);
     event = MAT_AIJTCU_CuSPARSE;

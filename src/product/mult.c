@@ -91,7 +91,7 @@ static PetscErrorCode AIJTCUMultPrepareTranspose(Mat A, AIJTCUPlan *plan, PetscB
   PetscFunctionBegin;
   if (t->state == AIJTCU_EMPTY && (AIJTCUGetOptions(plan)->mult != MAT_AIJTCU_MULT_AUTO || t->products++ >= TRANSPOSES_BEFORE)) PetscCall(AIJTCUTransposeCreate(A, plan));
   *usable = (PetscBool)(t->state == AIJTCU_READY);
-  if (*usable) PetscCall(AIJTCUTransposeUpdate(A, plan));
+  if (*usable) PetscCall(AIJTCUTransposeUpdate(A, plan, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,6 +110,7 @@ static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool trans
   }
   if (!*usable) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUPlanSync(A, plan));
+  AIJTCUPlanForgive(plan);
   if (v->state == AIJTCU_EMPTY) PetscCall(AIJTCUVectorCreate(A, plan));
   *usable = (PetscBool)(v->state == AIJTCU_READY && v->plan.nnz > 0);
   if (*usable && transposed) PetscCall(AIJTCUMultPrepareTranspose(A, plan, usable));

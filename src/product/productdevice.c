@@ -148,15 +148,18 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUDeviceProduct *p, AIJTCUDevi
   }
 }
 
-/* Multiply one piece */
-static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
+/* Multiply one piece, or only bring its kernels to the device */
+static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, PetscBool load, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
 {
-  const SpmmOperands operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
-  const SpmmKernel  *kernel;
+  const SpmmOperands   operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
+  const HrpbReordered *order    = p->reordered ? &p->plan->order.matrix : NULL;
+  const SpmmKernel    *kernel;
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, AIJTCUKernelOfPiece(p, N, &kernel));
-  if (!*err) PetscCall(AIJTCULaunch(&p->plan->launches, kernel, &p->A, p->reordered ? &p->plan->order.matrix : NULL, &operands, work, p->stream, err));
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
+  if (load) PetscCall(AIJTCULaunchLoad(kernel, &p->A, order, &operands, work, p->stream, err));
+  else PetscCall(AIJTCULaunch(&p->plan->launches, kernel, &p->A, order, &operands, work, p->stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,7 +210,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyPieces(const AIJTCUDeviceProduct *p, c
       ldc = x->ldcslot;
       PetscCallCUDA(cudaStreamWaitEvent(stream, t->left[slot], 0));
     }
-    PetscCall(AIJTCUDeviceMultiplyPiece(p, width, b, ldb, c, ldc, work, err));
+    PetscCall(AIJTCUDeviceMultiplyPiece(p, PETSC_FALSE, width, b, ldb, c, ldc, work, err));
     PetscCallCUDA(cudaEventRecord(t->multiplied[slot], stream));
     if (x->chost && first > 0) PetscCall(AIJTCUBringPiece(x, first - piece, piece, cslot + (size_t)!slot * x->cslot, !slot, t));
   }
@@ -236,13 +239,23 @@ static PetscErrorCode AIJTCUMultiplyFromHost(const AIJTCUDeviceProduct *p, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Pieces that are added go all or none: kernels of all of them are brought to the device before the first. After that
+   there is no other way
+*/
 static PetscErrorCode AIJTCUMultiplyOnDevice(const AIJTCUDeviceProduct *p, const AIJTCUDeviceArrays *x, PetscInt piece, void *work, HrpbError *err)
 {
+  const PetscBool adds = (PetscBool)(x->update == SPMM_ADD && piece < x->N);
   /* From one column to the next */
   const size_t bcolumn = x->blayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldb, ccolumn = x->clayout == SPMM_ROW_MAJOR ? 1 : (size_t)x->ldc;
 
   PetscFunctionBegin;
-  for (PetscInt first = 0; first < x->N && !*err; first += piece) PetscCall(AIJTCUDeviceMultiplyPiece(p, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));
+  for (int load = adds; load >= 0; load--) {
+    for (PetscInt first = 0; first < x->N && !*err; first += piece) {
+      PetscCall(AIJTCUDeviceMultiplyPiece(p, (PetscBool)load, PetscMin(piece, x->N - first), x->b + (size_t)first * bcolumn, x->ldb, x->c + (size_t)first * ccolumn, x->ldc, work, err));
+      if (!load && adds && first) PetscCall(AIJTCUCheckKernels(*err));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

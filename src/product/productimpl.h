@@ -45,6 +45,7 @@ typedef struct {
   Mat          local[2]; /* this process's rows of B and C */
   PetscBool    away[2];  /* they are on the host, and A on a device */
   PetscScalar *room[2];  /* for one piece on the device */
+  PetscErrorCode ierr;   /* of this process alone */
 } AIJTCUPieces;
 
 PETSC_INTERN PetscErrorCode AIJTCUPiecesBegin(Mat, const AIJTCUHalo *, Mat, Mat, AIJTCUPieces *, PetscBool *);

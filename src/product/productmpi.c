@@ -106,21 +106,23 @@ static PetscErrorCode AIJTCUCheckLayouts(Mat A, PetscBool transposed, Mat B, Mat
 /* Have the halo of A's pattern, with room for N columns */
 static PetscErrorCode AIJTCUPrepareHalo(Mat A, AIJTCUPlan *plan, PetscInt N, PetscBool *usable)
 {
-  PetscBool device;
-
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanSync(A, plan));
-  PetscCall(AIJTCUOnDevice(A, plan, &device));
-  PetscCall(AIJTCUHaloPrepare(A, device, AIJTCUGetOptions(plan)->halo, N, &plan->halo, usable));
+  PetscCall(AIJTCUHaloPrepare(A, plan->id.device, AIJTCUGetOptions(plan)->halo, N, &plan->halo, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether A is where its parent type has it. A matrix of a device that is bound to the host is the parent's */
+/*
+   Whether A is where its parent type has it. A matrix of a device that is bound to the host is the parent's. Whether
+   kernels run is found out with the halo: processes may differ in that
+*/
 static PetscErrorCode AIJTCUIsAtHome(Mat A, const AIJTCUPlan *plan, PetscBool *is)
 {
+  AIJTCUPlace place;
+
   PetscFunctionBegin;
-  PetscCall(AIJTCUOnDevice(A, plan, is));
-  if (!plan->id.device) *is = PETSC_TRUE;
+  PetscCall(AIJTCUWhere(A, plan, &place));
+  *is = (PetscBool)(place != AIJTCU_PLACE_BOUND);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,16 +145,18 @@ static PetscErrorCode AIJTCUHaveTransposes(Mat A, PetscBool *have)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Have them on all processes, or do without on all. It is found out once for a pattern. Collective */
+/* Have them on all processes, or do without on all. It is found out once for a pattern, unless
+   there is no memory now. Collective */
 static PetscErrorCode AIJTCUPrepareTransposes(Mat A, AIJTCUPlan *plan, PetscBool *usable)
 {
   PetscFunctionBegin;
-  if (plan->transposes == AIJTCU_EMPTY) {
+  if (plan->transposes == AIJTCU_EMPTY || (plan->transposes == AIJTCU_REFUSED && !AIJTCURefusalHolds(&plan->refused))) {
     PetscBool            mine = PETSC_FALSE, all;
     const PetscErrorCode ierr = AIJTCUHaveTransposes(A, &mine);
 
     PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, mine, &all));
     plan->transposes = all ? AIJTCU_READY : AIJTCU_REFUSED;
+    if (!all) AIJTCURefusalBegin(&plan->refused);
     if (!all) PetscCall(PetscInfo(A, "aijtcu: no transpose on some process, the parent's product instead\n"));
   }
   *usable = (PetscBool)(plan->transposes == AIJTCU_READY);

@@ -12,12 +12,13 @@
     #include <petscdevice_cuda.h>
   #endif
 
-/* Whether a sequential dense matrix gives an array on a device. PETSc then unbinds one that is bound to the host */
-static PetscErrorCode AIJTCUDenseOnDevice(Mat M, PetscBool *on)
+/*
+   Whether a parallel dense matrix gives arrays on a device. PETSc then unbinds one that is bound to the host. No call
+   that can fail: all processes must find the same
+*/
+static PetscBool AIJTCUDenseIsDevice(Mat M)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)M, MATSEQDENSECUDA, on));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return (PetscBool)!strcmp(((PetscObject)M)->type_name, MATMPIDENSECUDA);
 }
 
 static void AIJTCUPiecesFreeRoom(AIJTCUPieces *p)
@@ -54,7 +55,7 @@ static PetscErrorCode AIJTCUPiecesRoom(AIJTCUPieces *p, PetscInt n, PetscBool *h
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Have room for the widest pieces that all processes can have, or for none. Collective, also after an error */
+/* Have room for the widest pieces that all processes can have, or for none. Collective, also after an error: p->ierr */
 static PetscErrorCode AIJTCUPiecesFindRoom(Mat A, AIJTCUPieces *p)
 {
   PetscBool all = PETSC_FALSE;
@@ -62,7 +63,7 @@ static PetscErrorCode AIJTCUPiecesFindRoom(Mat A, AIJTCUPieces *p)
   PetscFunctionBegin;
   for (; p->width && !all; p->width = all ? p->width : p->width / 2) {
     PetscBool            mine = PETSC_FALSE;
-    const PetscErrorCode ierr = AIJTCUPiecesRoom(p, p->width, &mine);
+    const PetscErrorCode ierr = p->ierr ? p->ierr : AIJTCUPiecesRoom(p, p->width, &mine);
 
     PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, mine, &all));
     if (!all) AIJTCUPiecesFreeRoom(p);
@@ -71,21 +72,22 @@ static PetscErrorCode AIJTCUPiecesFindRoom(Mat A, AIJTCUPieces *p)
 }
   #endif
 
-/* Prepare pieces of all columns. usable is the same on all processes. AIJTCUPiecesEnd() must follow. Collective */
+/*
+   Prepare pieces of all columns. usable is the same on all processes. An error of this one alone is kept for
+   AIJTCUPiecesCall(), where others wait for it. AIJTCUPiecesEnd() must follow. Collective
+*/
 PetscErrorCode AIJTCUPiecesBegin(Mat A, const AIJTCUHalo *h, Mat B, Mat C, AIJTCUPieces *p, PetscBool *usable)
 {
   const PetscInt N = B->cmap->N;
 
   PetscFunctionBegin;
-  *p = (AIJTCUPieces){.N = N, .width = PetscMin(N, AIJTCUHaloWidth(h))};
-  PetscCall(MatDenseGetLocalMatrix(B, &p->local[0]));
-  PetscCall(MatDenseGetLocalMatrix(C, &p->local[1]));
+  *p      = (AIJTCUPieces){.N = N, .width = PetscMin(N, AIJTCUHaloWidth(h))};
+  p->ierr = MatDenseGetLocalMatrix(B, &p->local[0]);
+  if (!p->ierr) p->ierr = MatDenseGetLocalMatrix(C, &p->local[1]);
   #if AIJTCU_HAVE_DEVICE
-  for (int i = 0; i < 2 && !AIJTCUHaloIsOnHost(h); i++) {
-    PetscBool on;
-
-    PetscCall(AIJTCUDenseOnDevice(p->local[i], &on));
-    p->away[i] = (PetscBool)!on;
+  if (!AIJTCUHaloIsOnHost(h)) {
+    p->away[0] = (PetscBool)!AIJTCUDenseIsDevice(B);
+    p->away[1] = (PetscBool)!AIJTCUDenseIsDevice(C);
   }
   if (p->away[0] || p->away[1]) PetscCall(AIJTCUPiecesFindRoom(A, p));
   #endif
@@ -136,7 +138,7 @@ static PetscErrorCode AIJTCUPieceClose(const AIJTCUPieces *p, int i, PetscBool d
 PetscErrorCode AIJTCUPiecesCall(const AIJTCUPieces *p, PetscErrorCode (*f)(void *, PetscInt, Mat, Mat), void *ctx)
 {
   const PetscInt decide = AIJTCUDecideColumns;
-  PetscErrorCode ierr   = PETSC_SUCCESS;
+  PetscErrorCode ierr   = p->ierr;
   PetscInt       first  = 0;
 
   PetscFunctionBegin;

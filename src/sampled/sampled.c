@@ -132,8 +132,8 @@ PetscErrorCode AIJTCUSampledCheckOperands(Mat S, Mat X, Mat Y)
   PetscCheck(X->cmap->N == Y->cmap->N, comm, PETSC_ERR_ARG_SIZ, "X and Y must have as many columns, not %" PetscInt_FMT " and %" PetscInt_FMT, X->cmap->N, Y->cmap->N);
   PetscCheck(X->rmap->N == S->rmap->N, comm, PETSC_ERR_ARG_SIZ, "X must have as many rows as S, %" PetscInt_FMT ", not %" PetscInt_FMT, S->rmap->N, X->rmap->N);
   PetscCheck(Y->rmap->N == S->cmap->N, comm, PETSC_ERR_ARG_SIZ, "Y must have as many rows as S has columns, %" PetscInt_FMT ", not %" PetscInt_FMT, S->cmap->N, Y->rmap->N);
-  fits = (PetscBool)(X->rmap->n == S->rmap->n && Y->rmap->n == S->cmap->n);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_C_BOOL, MPI_LAND, comm));
+  PetscCall(PetscLayoutCompare(X->rmap, S->rmap, &fits)); /* all processes know the whole layout, so they agree */
+  if (fits) PetscCall(PetscLayoutCompare(Y->rmap, S->cmap, &fits));
   PetscCheck(fits, comm, PETSC_ERR_ARG_SIZ, "On each process X must have as many rows as S, and Y as many as the vectors that S multiplies");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

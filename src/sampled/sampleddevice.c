@@ -243,7 +243,12 @@ static PetscErrorCode AIJTCUSampledBlocksOf(Mat S, AIJTCUSampled *p, const Petsc
 
 static PetscErrorCode AIJTCUSampledBeginOnStream(AIJTCUSampled *p, HrpbError *err)
 {
+  PetscBool runs;
+
   PetscFunctionBegin;
+  PetscCall(AIJTCUDeviceRuns(&runs));
+  if (!runs) *err = HRPB_ERR_UNSUPPORTED;
+  if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUCallOnStream(p->stream, AIJTCUSampledBegin(p, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -261,17 +266,14 @@ static PetscErrorCode AIJTCUSampledAll(Mat S, AIJTCUSampled *p, const PetscInt g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether S is on a device, with or without a plan. The answer is that of all processes */
+/* Whether S is on a device, with or without a plan. The answer is that of all processes: kernels need not run there */
 PetscErrorCode AIJTCUSampledIsOnDevice(Mat S, PetscBool *on)
 {
   AIJTCUPlan *plan;
-  PetscBool   bound, cusparse;
 
   PetscFunctionBegin;
-  PetscCall(MatBoundToCPU(S, &bound));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)S, &cusparse, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
   PetscCall(AIJTCUGetPlan(S, &plan));
-  *on = (PetscBool)(!bound && (plan ? plan->id.device : cusparse));
+  PetscCall(AIJTCUAtDevice(S, plan, on));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

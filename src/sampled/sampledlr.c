@@ -54,18 +54,14 @@ static PetscBool AIJTCUSampledLRKeyEqual(const AIJTCUSampledLRKey *a, const AIJT
   return (PetscBool)(AIJTCUPatternKeyEqual(&a->s.pattern, &b->s.pattern) && a->s.values == b->s.values && a->s.plan == b->s.plan && a->x == b->x && a->y == b->y);
 }
 
-/* Whether there are no values of S, X and Y as they are. What has changed on one process has changed on all */
-static PetscErrorCode AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now, PetscBool *values, PetscBool *pattern)
+/*
+   Whether there are no values of S, X and Y as they are. PETSc's functions change a matrix on all processes, or write
+   local matrices on all. So a product after which nothing has changed need not ask the others
+*/
+static void AIJTCUSampledLRIsStale(const AIJTCUSampledLR *lr, const AIJTCUSampledLRKey *now, PetscBool *values, PetscBool *pattern)
 {
-  PetscBool stale[2];
-
-  PetscFunctionBegin;
-  stale[0] = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
-  stale[1] = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.s.pattern, &now->s.pattern));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, stale, 2, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)lr->of[0])));
-  *values  = stale[0];
-  *pattern = stale[1];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  *values  = (PetscBool)(!lr->whole || !AIJTCUSampledLRKeyEqual(&lr->made, now));
+  *pattern = (PetscBool)(!lr->whole || !AIJTCUPatternKeyEqual(&lr->made.s.pattern, &now->s.pattern));
 }
 
 /* Bring C up to date */
@@ -79,7 +75,7 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscCall(MatShellGetContext(M, &p));
   *lr = p;
   PetscCall(AIJTCUSampledLRKeyGet(p, &now));
-  PetscCall(AIJTCUSampledLRIsStale(p, &now, &values, &pattern));
+  AIJTCUSampledLRIsStale(p, &now, &values, &pattern);
   if (!values) PetscFunctionReturn(PETSC_SUCCESS);
   p->whole = PETSC_FALSE;
   if (!pattern) { /* S may be of another type now */
@@ -130,7 +126,7 @@ static PetscErrorCode AIJTCUSampledLRTryOnce(Mat M, PetscBool transposed, Mat Z,
   X = lr->of[transposed ? 2 : 1];
   Y = lr->of[transposed ? 1 : 2];
   PetscCall(AIJTCUSampledLRKeyGet(lr, &now));
-  PetscCall(AIJTCUSampledLRIsStale(lr, &now, &values, &pattern));
+  AIJTCUSampledLRIsStale(lr, &now, &values, &pattern);
   if (!values || (lr->fused && AIJTCUSampledLRKeyEqual(&lr->once, &now))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUSampledCheckOperands(lr->of[0], X, Y));
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, lr->of[0], X, Y, Z));
@@ -341,7 +337,8 @@ static PetscErrorCode MatDuplicate_SampledLR(Mat M, MatDuplicateOption op, Mat *
   PETSc 3.26.1 leaves a shift out of the products with dense matrices.
 
   `M` follows `S`, `X` and `Y`: after a change of these its next use makes the values anew with
-  `MatSampledMatTransposeMult()`, where `S` is. They are kept until the next change. So `M` takes as much memory as a
+  `MatSampledMatTransposeMult()`, where `S` is. A local matrix of these that is written alone must be written on all
+  processes. They are kept until the next change. So `M` takes as much memory as a
   copy of `S`. A solver that was set up with `M` does not see such a change by itself: call `MatAssemblyBegin()` and
   `MatAssemblyEnd()` with `M` after it, and its preconditioner is made anew.
 

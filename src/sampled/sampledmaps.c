@@ -113,26 +113,27 @@ static PetscErrorCode AIJTCUMapOnStream(const AIJTCUMap *m, const SampledRows *r
   PetscFunctionBegin;
   if (m->fn) PetscCall(AIJTCUMapByUser(m, (const PetscInt *const *)rows->rowptr, rows->out, PETSC_MEMTYPE_CUDA, stream));
   else *err = SampledMapDevice(m->map, rows, nz, (HrpbScalar)m->slope, stream);
-  PetscCall(AIJTCUCheckDevice(*err));
+  PetscCall(AIJTCUCheckRefused(*err)); /* it is one launch: refused, it has changed nothing */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMapLaunch(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz)
+static PetscErrorCode AIJTCUMapLaunch(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz, HrpbError *err)
 {
   struct CUstream_st *stream = NULL;
-  HrpbError           err    = HRPB_SUCCESS;
 
   PetscFunctionBegin;
-  AIJTCUCallOnStream(stream, AIJTCUMapOnStream(m, rows, nz, stream, &err));
-  PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s", HrpbErrorString(err));
+  *err = HRPB_SUCCESS;
+  AIJTCUCallOnStream(stream, AIJTCUMapOnStream(m, rows, nz, stream, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUMapOnDevice(const AIJTCUMap *m)
+/* done says whether there was a kernel */
+static PetscErrorCode AIJTCUMapOnDevice(const AIJTCUMap *m, PetscBool *done)
 {
   SampledRows            rows = {.nrows = m->out[0]->rmap->n};
   const AIJTCUDeviceInt *i[2], *j[2];
   PetscInt               all = 0;
+  HrpbError              err;
   PetscErrorCode         ierr;
 
   PetscFunctionBegin;
@@ -147,7 +148,7 @@ static PetscErrorCode AIJTCUMapOnDevice(const AIJTCUMap *m)
     if (m->in[b]) AIJTCUCallParent(m->in[b], MatSeqAIJCUSPARSEGetArrayRead(m->in[b], &rows.in[b]));
     rows.rowptr[b] = (const HrpbInt *)i[b];
   }
-  ierr = AIJTCUMapLaunch(m, &rows, all);
+  ierr = AIJTCUMapLaunch(m, &rows, all, &err);
   for (int b = 0; b < 2 && m->out[b]; b++) {
     if (!rows.rowptr[b]) continue;
     if (m->in[b]) AIJTCUCallParent(m->in[b], MatSeqAIJCUSPARSERestoreArrayRead(m->in[b], &rows.in[b]));
@@ -155,6 +156,8 @@ static PetscErrorCode AIJTCUMapOnDevice(const AIJTCUMap *m)
     AIJTCUCallParent(m->out[b], MatSeqAIJCUSPARSERestoreIJ(m->out[b], PETSC_FALSE, &i[b], &j[b]));
   }
   PetscCall(ierr);
+  *done = (PetscBool)!err;
+  if (err) PetscCall(PetscInfo(m->out[0], "aijtcu: no map of rows on the device, one on the host instead: %s\n", HrpbErrorString(err)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -176,7 +179,8 @@ static PetscErrorCode AIJTCUMapMatrix(AIJTCUMap m, Mat in, Mat out)
 #if AIJTCU_HAVE_DEVICE
   PetscCall(AIJTCUSampledIsOnDevice(out, &device));
   if (device && in) PetscCall(AIJTCUSampledIsOnDevice(in, &device)); /* one of both may be bound to the host */
-  if (device) PetscCall(AIJTCUMapOnDevice(&m));
+  if (device && !m.fn) PetscCall(AIJTCUDeviceRuns(&device)); /* a function of the user's has kernels of its own */
+  if (device) PetscCall(AIJTCUMapOnDevice(&m, &device));
 #endif
   if (!device) PetscCall(AIJTCUMapOnHost(&m));
   PetscCall(AIJTCUSampledForget(out));
