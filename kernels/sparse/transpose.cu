@@ -36,11 +36,9 @@ static HrpbError Sorted(const SparseMatrix *A, HrpbInt *number, HrpbInt *row_of,
   int bits = 1;
 
   while (bits < 31 && (int64_t)1 << bits < A->ncols) bits++;
-  Number<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(A->nrows, A->rowptr, number, row_of);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Number, HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, A->nrows, A->rowptr, number, row_of));
   HrpbCall(HrpbCallCub([=](void *memory, size_t &bytes) { return cub::DeviceRadixSort::SortPairs(memory, bytes, A->colidx, column, number, t->map, A->nnz, 0, bits, stream); }, stream));
-  Rows<<<HrpbGrid(A->nnz + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(t->nrows, A->nnz, column, t->map, row_of, t->rowptr, t->colidx);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Rows, HrpbGrid(A->nnz + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, t->nrows, A->nnz, column, t->map, row_of, t->rowptr, t->colidx));
   return HRPB_SUCCESS;
 }
 

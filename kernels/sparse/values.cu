@@ -132,13 +132,12 @@ HrpbError SparseProductFill(const SparseProduct *p, const SparseMatrix *A, const
     if (n == 0) continue;
     if (SparseBinIsWarps(bin) && SparseFits(device, HRPB_WARPS * table)) {
       HrpbCall(SparseShared(ByWarps, HRPB_WARPS * table));
-      ByWarps<<<HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, HRPB_WARPS * table, stream>>>(*A, *B, rows, n, bits, p->lanes, p->rowptr, p->colidx, values);
+      HrpbCall(HrpbLaunch(ByWarps, HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, HRPB_WARPS * table, stream, *A, *B, rows, n, bits, p->lanes, p->rowptr, p->colidx, values));
     } else {
       if (!bits || !SparseFits(device, table)) bits = 0, table = 0;
       HrpbCall(SparseShared(ByBlocks, table));
-      ByBlocks<<<(unsigned int)n, HRPB_THREADS, table, stream>>>(*A, *B, rows, bits, p->rowptr, p->colidx, values);
+      HrpbCall(HrpbLaunch(ByBlocks, (unsigned int)n, HRPB_THREADS, table, stream, *A, *B, rows, bits, p->rowptr, p->colidx, values));
     }
-    HrpbCallCuda(cudaGetLastError());
   }
   return HRPB_SUCCESS;
 }
