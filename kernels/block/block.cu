@@ -623,8 +623,7 @@ static HrpbError Residual(const BlockShape *s, BlockIn Y, const HrpbScalar *a, B
   const ResidualArgs r = {X, Y, R, a, sums ? (HrpbScalar *)s->work : NULL, s->n, s->N};
 
   if (!IsEmpty(s)) {
-    ResidualKernel<<<Grid(s), THREADS, 0, s->stream>>>(r);
-    HrpbCallCuda(cudaGetLastError());
+    HrpbCall(HrpbLaunch(ResidualKernel, Grid(s), THREADS, 0, s->stream, r));
   }
   return sums ? Sum(s, 1, sums) : HRPB_SUCCESS;
 }

@@ -62,8 +62,7 @@ static HrpbError Blocks(const SparseMatrix *A, int32_t size, uint32_t *broken, H
   uint32_t found;
 
   HrpbCallCuda(cudaMemsetAsync(broken, 0, sizeof(found), stream));
-  CheckBlocks<<<HrpbGrid(A->nrows / size, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, size, broken);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(CheckBlocks, HrpbGrid(A->nrows / size, HRPB_WARPS), HRPB_THREADS, 0, stream, *A, size, broken));
   HrpbCall(HrpbBring(&found, broken, sizeof(found), stream));
   return found ? HRPB_ERR_UNSUPPORTED : HRPB_SUCCESS;
 }
@@ -79,8 +78,7 @@ static HrpbError Make(const SparseMatrix *A, int32_t size, const Subset *subset,
   HrpbCall(HrpbAllocate(&g->rowptr, g->n + 1, stream));
   HrpbCall(HrpbAllocate(&g->colidx, g->nnz, stream));
   HrpbCall(HrpbAllocate(&g->values, g->nnz, stream));
-  Collapse<<<HrpbGrid(g->n + 1, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, size, *subset, g->rowptr, g->colidx, g->values);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Collapse, HrpbGrid(g->n + 1, HRPB_WARPS), HRPB_THREADS, 0, stream, *A, size, *subset, g->rowptr, g->colidx, g->values));
   return HRPB_SUCCESS;
 }
 
@@ -140,9 +138,8 @@ static HrpbError AddStacked(const SparseGraph *g, const SparseTranspose *t, cons
   HrpbCallCuda(cudaMemcpyAsync(s->values, g->values, sizeof(HrpbScalar) * nnz, cudaMemcpyDeviceToDevice, stream));
   HrpbCallCuda(cudaMemcpyAsync(s->columns, g->colidx, sizeof(HrpbInt) * nnz, cudaMemcpyDeviceToDevice, stream));
   HrpbCallCuda(cudaMemcpyAsync(s->columns + nnz, t->colidx, sizeof(HrpbInt) * nnz, cudaMemcpyDeviceToDevice, stream));
-  Stack<<<HrpbGrid(g->n + 1, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(g->n, g->nnz, g->rowptr, t->rowptr, s->stacked, s->pairs, s->pair);
-  Ones<<<HrpbGrid(2 * g->n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(2 * g->n, s->ones);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Stack, HrpbGrid(g->n + 1, HRPB_THREADS), HRPB_THREADS, 0, stream, g->n, g->nnz, g->rowptr, t->rowptr, s->stacked, s->pairs, s->pair));
+  HrpbCall(HrpbLaunch(Ones, HrpbGrid(2 * g->n, HRPB_THREADS), HRPB_THREADS, 0, stream, 2 * g->n, s->ones));
   HrpbCall(SparseProductCreate(&adder, &both, stream, p));
   HrpbCall(HrpbAllocate(values, p->nnz, stream));
   return SparseProductFill(p, &adder, &both, *values, stream);
@@ -199,14 +196,13 @@ static __global__ void __launch_bounds__(HRPB_THREADS) Scale(int64_t n, const Hr
 HrpbError SparseGraphScale(SparseGraph *g, HrpbStream stream)
 {
   HrpbScalar *scale;
-  cudaError_t cuda;
+  HrpbError   err;
 
   if (g->n == 0) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&scale, g->n, stream));
-  Diagonal<<<HrpbGrid(g->n, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(g->n, g->rowptr, g->colidx, g->values, scale);
-  Scale<<<HrpbGrid(g->n, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(g->n, g->rowptr, g->colidx, scale, g->values);
-  cuda = cudaGetLastError();
-  return HrpbFree(scale, cuda == cudaSuccess ? HRPB_SUCCESS : HrpbDeviceError(cuda), stream);
+  err = HrpbLaunch(Diagonal, HrpbGrid(g->n, HRPB_THREADS), HRPB_THREADS, 0, stream, g->n, g->rowptr, g->colidx, g->values, scale);
+  if (!err) err = HrpbLaunch(Scale, HrpbGrid(g->n, HRPB_WARPS), HRPB_THREADS, 0, stream, g->n, g->rowptr, g->colidx, scale, g->values);
+  return HrpbFree(scale, err, stream);
 }
 
 HrpbError SparseGraphDestroy(SparseGraph *g, HrpbError err, HrpbStream stream)

@@ -226,7 +226,7 @@ static PetscErrorCode AIJTCUOperandOnDevice(Mat C, Mat *A)
     PetscBool   device = PETSC_FALSE;
 
     if (operand[i]) PetscCall(AIJTCUGetPlan(operand[i], &plan));
-    if (plan && plan->id.own_name) PetscCall(AIJTCUOnDevice(operand[i], plan, &device));
+    if (plan && plan->id.own_name) PetscCall(AIJTCUAtDevice(operand[i], plan, &device));
     if (device) *A = operand[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -31,7 +31,7 @@ static PetscErrorCode AIJTCUGraphMake(const AIJTCUGraph *a, const SparseMatrix *
     if (*err) *err = SparseGraphDestroy(g, *err, stream);
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(AIJTCUCheckDevice(*err));
+  PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +88,7 @@ static PetscErrorCode AIJTCUGraphOf(Mat A, const AIJTCUGraph *a, const SparseMat
   if (!ierr && !*err) {
     ierr = AIJTCUGraphMat(A, &g, G);
     end  = SparseGraphDestroy(&g, HRPB_SUCCESS, AIJTCUDeviceStreamBehind());
-    if (!ierr) ierr = AIJTCUCheckDevice(end);
+    if (!ierr) ierr = AIJTCUCheckRefused(end);
   }
   AIJTCUWorkspaceUser(PETSC_FALSE);
   PetscCall(ierr);
