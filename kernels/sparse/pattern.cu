@@ -243,12 +243,7 @@ static HrpbError RunLong(const SparseMatrix *A, const SparseMatrix *B, const int
 
   if (n == 0) return HRPB_SUCCESS;
   HrpbCall(HrpbAllocate(&bitmaps, words * (n < most ? n : most), stream));
-  LongRows<<<HrpbGrid(n, 1, most), LONG_THREADS, 0, stream>>>(*A, *B, rows, n, lanes, words, bitmaps, length, rowptr, colidx);
-  {
-    const cudaError_t cuda = cudaGetLastError();
-
-    return HrpbFree(bitmaps, cuda == cudaSuccess ? HRPB_SUCCESS : HrpbDeviceError(cuda), stream);
-  }
+  return HrpbFree(bitmaps, HrpbLaunch(LongRows, HrpbGrid(n, 1, most), LONG_THREADS, 0, stream, *A, *B, rows, n, lanes, words, bitmaps, length, rowptr, colidx), stream);
 }
 
 static HrpbError RunCount(const SparseMatrix *A, const SparseMatrix *B, const int32_t *rows, int64_t n, int level, int lanes, uint32_t *length, int32_t *again, Numbers *numbers, HrpbStream stream)
@@ -259,12 +254,11 @@ static HrpbError RunCount(const SparseMatrix *A, const SparseMatrix *B, const in
   if (n == 0) return HRPB_SUCCESS;
   if (levels[level].warps) {
     HrpbCall(SparseShared(Count<HRPB_LANES>, shared));
-    Count<HRPB_LANES><<<HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, shared, stream>>>(*A, *B, rows, n, bits, lanes, length, again, numbers);
+    HrpbCall(HrpbLaunch(Count<HRPB_LANES>, HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, shared, stream, *A, *B, rows, n, bits, lanes, length, again, numbers));
   } else {
     HrpbCall(SparseShared(Count<HRPB_THREADS>, shared));
-    Count<HRPB_THREADS><<<HrpbGrid(n, 1), HRPB_THREADS, shared, stream>>>(*A, *B, rows, n, bits, lanes, length, again, numbers);
+    HrpbCall(HrpbLaunch(Count<HRPB_THREADS>, HrpbGrid(n, 1), HRPB_THREADS, shared, stream, *A, *B, rows, n, bits, lanes, length, again, numbers));
   }
-  HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
@@ -276,12 +270,11 @@ static HrpbError RunColumns(const SparseMatrix *A, const SparseMatrix *B, const 
   if (n == 0) return HRPB_SUCCESS;
   if (SparseBinIsWarps(bin)) {
     HrpbCall(SparseShared(Columns<HRPB_LANES>, shared));
-    Columns<HRPB_LANES><<<HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, shared, stream>>>(*A, *B, rows, n, bits, p->lanes, p->rowptr, p->colidx);
+    HrpbCall(HrpbLaunch(Columns<HRPB_LANES>, HrpbGrid(n, HRPB_WARPS), HRPB_THREADS, shared, stream, *A, *B, rows, n, bits, p->lanes, p->rowptr, p->colidx));
   } else {
     HrpbCall(SparseShared(Columns<HRPB_THREADS>, shared));
-    Columns<HRPB_THREADS><<<HrpbGrid(n, 1), HRPB_THREADS, shared, stream>>>(*A, *B, rows, n, bits, p->lanes, p->rowptr, p->colidx);
+    HrpbCall(HrpbLaunch(Columns<HRPB_THREADS>, HrpbGrid(n, 1), HRPB_THREADS, shared, stream, *A, *B, rows, n, bits, p->lanes, p->rowptr, p->colidx));
   }
-  HrpbCallCuda(cudaGetLastError());
   return HRPB_SUCCESS;
 }
 
@@ -318,9 +311,8 @@ static HrpbError CountAll(const SparseMatrix *A, const SparseMatrix *B, const Wo
 
   HrpbCall(SpmmGetDevice(&device));
   HrpbCallCuda(cudaMemsetAsync(w->numbers, 0, sizeof(Numbers), stream));
-  Compare<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, w->same);
-  Bounds<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(*A, *B, w->same, w->key, w->row_of, w->length, w->numbers);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Compare, HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *A, w->same));
+  HrpbCall(HrpbLaunch(Bounds, HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, *A, *B, w->same, w->key, w->row_of, w->length, w->numbers));
   HrpbCall(SortRows(w, A->nrows, w->rows, begin, &p->multiplications, stream));
   for (; level < LEVELS && SparseFits(device, TableBytes(levels[level].bits, levels[level].warps)); level++) {
     const int32_t *before = w->again[level % 2];
@@ -347,8 +339,7 @@ static HrpbError MakePattern(const SparseMatrix *A, const SparseMatrix *B, const
   HrpbCall(SpmmGetDevice(&device));
   HrpbCall(CountAll(A, B, w, p, stream));
   HrpbCallCuda(cudaMemsetAsync(w->numbers, 0, sizeof(Numbers), stream));
-  Lengths<<<HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(A->nrows, w->same, w->length, w->key, w->row_of, p->rowptr, w->numbers);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Lengths, HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream, A->nrows, w->same, w->length, w->key, w->row_of, p->rowptr, w->numbers));
   HrpbCall(SortRows(w, A->nrows, w->rows, begin, &p->nnz, stream));
   if (sizeof(HrpbInt) == 4 && p->nnz > INT32_MAX) return HRPB_ERR_OVERFLOW;
   HrpbCall(HrpbExclusiveSum(p->rowptr, A->nrows + 1, stream));
@@ -360,10 +351,9 @@ static HrpbError MakePattern(const SparseMatrix *A, const SparseMatrix *B, const
     if (bin < SPARSE_BINS - 1 && SparseFits(device, TableBytes(SparseBinBits(bin), SparseBinIsWarps(bin)))) HrpbCall(RunColumns(A, B, p, rows, n, bin, stream));
     else HrpbCall(RunLong(A, B, rows, n, p->lanes, NULL, p->rowptr, p->colidx, stream));
   }
-  CopyRows<<<HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream>>>(A->nrows, w->same, p->rowptr, p->colidx);
+  HrpbCall(HrpbLaunch(CopyRows, HrpbGrid(A->nrows, HRPB_WARPS), HRPB_THREADS, 0, stream, A->nrows, w->same, p->rowptr, p->colidx));
   HrpbCallCuda(cudaMemsetAsync(w->numbers, 0, sizeof(Numbers), stream));
-  Lengths<<<HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream>>>(A->nrows, NULL, NULL, w->key, w->row_of, p->rowptr, w->numbers);
-  HrpbCallCuda(cudaGetLastError());
+  HrpbCall(HrpbLaunch(Lengths, HrpbGrid(A->nrows, HRPB_THREADS), HRPB_THREADS, 0, stream, A->nrows, NULL, NULL, w->key, w->row_of, p->rowptr, w->numbers));
   return SortRows(w, A->nrows, p->rows, p->begin, &unused, stream);
 }
 
