@@ -35,21 +35,14 @@ HrpbError SparseAddSubset(const SparseMatrix *X, HrpbScalar a, const HrpbInt *ro
 {
   const unsigned int grid = HrpbGrid(X->nrows, HRPB_WARPS);
   uint32_t          *lacking, found = 0;
-  HrpbError          err = HRPB_SUCCESS;
+  HrpbError          err;
   cudaError_t        cuda;
 
   HrpbCall(CheckKernels());
   HrpbCall(HrpbAllocate(&lacking, 1, stream));
   cuda = cudaMemsetAsync(lacking, 0, sizeof(*lacking), stream);
-  if (cuda == cudaSuccess) {
-    Rows<false><<<grid, HRPB_THREADS, 0, stream>>>(*X, a, rowptr, colidx, values, lacking);
-    cuda = cudaGetLastError();
-  }
-  if (cuda == cudaSuccess) err = HrpbBring(&found, lacking, sizeof(found), stream);
-  if (cuda == cudaSuccess && !err && !found) {
-    Rows<true><<<grid, HRPB_THREADS, 0, stream>>>(*X, a, rowptr, colidx, values, lacking);
-    cuda = cudaGetLastError();
-  }
-  if (cuda != cudaSuccess) err = HrpbDeviceError(cuda);
+  err  = cuda == cudaSuccess ? HrpbLaunch(Rows<false>, grid, HRPB_THREADS, 0, stream, *X, a, rowptr, colidx, values, lacking) : HrpbDeviceError(cuda);
+  if (!err) err = HrpbBring(&found, lacking, sizeof(found), stream);
+  if (!err && !found) err = HrpbLaunch(Rows<true>, grid, HRPB_THREADS, 0, stream, *X, a, rowptr, colidx, values, lacking);
   return HrpbFree(lacking, !err && found ? HRPB_ERR_UNSUPPORTED : err, stream);
 }
