@@ -173,7 +173,8 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(EPSSetWhichEigenpairs(*eps, EPS_SMALLEST_REAL));
   PetscCall(DefaultOption("-eps_type", EPSLOBPCG));         /* EPSSetType() would make SLEPc 3.26 refuse other ST */
   PetscCall(DefaultOption("-bv_orthog_block", "chol"));     /* by products of blocks, not vector by vector */
-  PetscCall(DefaultOption("-eps_aijtcu_lobpcg", "always")); /* on the host, too: its results do not depend on the unit of K */
+  /* On the host, too: its results do not depend on the unit of K */
+  PetscCall(DefaultOption("-eps_aijtcu_lobpcg", "always"));
   PetscCall(EPSSetDimensions(*eps, 8, PETSC_DETERMINE, PETSC_DETERMINE));
   PetscCall(EPSSetTolerances(*eps, PetscDefined(USE_REAL_SINGLE) ? 1e-3 : 1e-6, 500));
   PetscCall(EPSSetConvergenceTestFunction(*eps, Converged, rounding, NULL));
@@ -184,7 +185,8 @@ static PetscErrorCode CreateSolver(const Beam *b, Mat K, Mat M, PetscReal *round
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(DefaultPreconditioner(b, K, norm, st, pc));
   PetscCall(EPSSetFromOptions(*eps));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_aijtcu_lobpcg", &lobpcg)); /* it counts as used, whatever the solver is */
+  /* It counts as used, whatever the solver is */
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_aijtcu_lobpcg", &lobpcg));
   PetscCall(PetscObjectTypeCompare((PetscObject)*eps, EPSLOBPCG, &lobpcg));
   PetscCall(PetscObjectTypeCompare((PetscObject)st, STSHIFT, &shift));
   if (M || !shift) PetscCall(DefaultPreconditionerOptions(pc)); /* else nothing is solved */

@@ -268,7 +268,8 @@ static PetscErrorCode AIJTCUMatSolvePrepare(Mat F, AIJTCUMatSolve *s, cudaStream
   PetscCall(AIJTCUFactorGet(F, &s->factor, &s->known));
   if (s->factor.permuted && (!s->rows || !s->columns)) s->known = PETSC_FALSE;
   if (F->rmap->n > PETSC_INT32_MAX) s->known = PETSC_FALSE;
-  if (s->known && (s->factor.permuted || s->factor.diagonal)) PetscCall(AIJTCUDeviceRuns(&s->known)); /* cuSPARSE needs no kernels of ours */
+  /* cuSPARSE needs no kernels of ours */
+  if (s->known && (s->factor.permuted || s->factor.diagonal)) PetscCall(AIJTCUDeviceRuns(&s->known));
   if (s->known) {
     s->m  = F->rmap->n;
     s->ld = (s->m + unit - 1) / unit * unit;

@@ -191,9 +191,9 @@ static PetscBool AIJTCULaunchIsInPlace(const SpmmOperands *o)
 }
 
 /*
-   The one launch of products: SpmmRun(), or SpmmRunReordered() if there is an order, for a product on a device. launches
-   has what is known of the matrix's products, or is NULL. Where the product is refused, Y0 is as it was: of a product in
-   place all kernels are brought to the device before the first of them writes
+   The one launch of products: SpmmRun(), or SpmmRunReordered() if there is an order, for a product on a device.
+   launches has what is known of the matrix's products, or is NULL. Where the product is refused, Y0 is as it was: of a
+   product in place all kernels are brought to the device before the first of them writes
 */
 PetscErrorCode AIJTCULaunch(AIJTCULaunches *launches, const SpmmKernel *kernel, const SpmmMatrix *A, const HrpbReordered *order, const SpmmOperands *operands, void *work, cudaStream_t stream, HrpbError *err)
 {
