@@ -88,8 +88,8 @@ typedef struct {
   PetscInt64        applied;
   char              elsewhere[32]; /* type of blocks that are not where the products are made */
   AIJTCUMGOperators operators[PETSC_MG_MAXLEVELS];
-  Mat               coarse;    /* the coarse solve as a matrix, NULL if it is not made one */
-  AIJTCUMGGiven     coarse_of; /* its factor */
+  Mat               coarse;       /* the coarse solve as a matrix, NULL if it is not made one */
+  AIJTCUMGGiven     coarse_of;    /* its factor */
   PetscObjectId     no_coarse_id; /* of the operator of which there is none, and its pattern; 0 for none */
   PetscObjectState  no_coarse_state;
   AIJTCUMGWidth     widths[WIDTHS];
@@ -415,9 +415,9 @@ static PetscErrorCode AIJTCUMGCoarseSolveIdentity(KSP ksp, Mat A, MatType type, 
 /* Let s->coarse be the coarse solve as it is now, if it is made a matrix: where blocks are taken */
 static PetscErrorCode AIJTCUMGCoarseSync(PC pc, AIJTCUMG *s, Mat X)
 {
-  const KSP ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
-  MatType   type;
-  Mat       A, F;
+  const KSP     ksp = ((PC_MG *)pc->data)->levels[0]->smoothd;
+  MatType       type;
+  Mat           A, F;
   PetscObjectId id;
   enum {
     HAVE, /* a factor */

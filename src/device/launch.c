@@ -44,17 +44,17 @@ typedef struct {
 } AIJTCULaunchKey;
 
 typedef struct {
-  AIJTCULaunchKey             key;
+  AIJTCULaunchKey key;
   PetscInt        times; /* that it came before there was a graph */
   cudaGraphExec_t graph;
 } AIJTCULaunchEntry;
 
 struct _n_AIJTCULaunches {
-  AIJTCURefusal refused; /* CUDA made no graph */
-  PetscInt64  now;     /* products so far */
-  PetscInt64  last[LAUNCHES_KEPT];   /* when each came last; 0 for a place that nothing has */
-  const void *result[LAUNCHES_KEPT]; /* where it goes: tells most of them apart */
-  AIJTCULaunchEntry      launch[LAUNCHES_KEPT];
+  AIJTCURefusal     refused;               /* CUDA made no graph */
+  PetscInt64        now;                   /* products so far */
+  PetscInt64        last[LAUNCHES_KEPT];   /* when each came last; 0 for a place that nothing has */
+  const void       *result[LAUNCHES_KEPT]; /* where it goes: tells most of them apart */
+  AIJTCULaunchEntry launch[LAUNCHES_KEPT];
 };
 
 /* Members one by one: an assignment of all may copy what pads them */
@@ -170,7 +170,7 @@ static PetscErrorCode AIJTCULaunchRefuse(AIJTCULaunches l, const SpmmKernel *ker
 /* The graph of a product that has come often enough, or NULL */
 static PetscErrorCode AIJTCULaunchGraphOf(AIJTCULaunches l, AIJTCULaunchProduct *p, cudaStream_t stream, cudaGraphExec_t *graph)
 {
-  AIJTCULaunchKey     key;
+  AIJTCULaunchKey    key;
   AIJTCULaunchEntry *k;
 
   PetscFunctionBegin;

@@ -19,12 +19,12 @@
   #pragma weak PetscDefaultCudaStream
 
 static struct {
-  void       *buffer;
-  size_t      bytes;
-  size_t      failed; /* size that was asked for in vain, */
+  void         *buffer;
+  size_t        bytes;
+  size_t        failed;  /* size that was asked for in vain, */
   AIJTCURefusal refused; /* and how long it is not asked for again */
-  int         device; /* device of the buffer and the events */
-  PetscInt    nusers;
+  int           device;  /* device of the buffer and the events */
+  PetscInt      nusers;
 
   cudaStream_t last;  /* that of the last work. NULL: CUDA's default stream */
   cudaEvent_t  done;  /* where the last work ends, unless that is in the default stream */
@@ -138,9 +138,9 @@ static void AIJTCUSharedFree(void)
   AIJTCUTransfersFree(&shared.transfers);
   shared.buffer = NULL;
   shared.done = shared.petsc = NULL;
-  shared.last   = NULL;
+  shared.last                = NULL;
   shared.bytes = shared.failed = 0;
-  shared.refused = (AIJTCURefusal){0, 0};
+  shared.refused               = (AIJTCURefusal){0, 0};
 }
 
 /* Count a plan on the device that comes or goes */

@@ -109,7 +109,7 @@ static PetscErrorCode AIJTCUHaloPeerOpen(AIJTCUHalo *h, PetscMPIInt rank, const 
 /* What goes between neighbours while they get to know what they may read: for each of both sides */
 typedef struct {
   AIJTCUHaloOffers *give[2], *get[2];
-  PetscBool      *ok[2], *okthere[2];
+  PetscBool        *ok[2], *okthere[2];
 } AIJTCUHaloTrade;
 
 /* Have all that is needed, before anything is exchanged. Collective when it is first called for a communicator */
@@ -218,8 +218,8 @@ void AIJTCUHaloDirectClose(AIJTCUHalo *h)
 
     if (s->event) (void)AIJTCUHaloDirectSucceeds(cudaEventDestroy(s->event));
     (void)PetscFree2(s->peers, s->notices);
-    s->event = NULL;
-    s->being_read  = PETSC_FALSE;
+    s->event      = NULL;
+    s->being_read = PETSC_FALSE;
   }
   h->direct = PETSC_FALSE;
 }
@@ -258,7 +258,7 @@ PetscErrorCode AIJTCUHaloDirectRecord(const AIJTCUHaloSide *s, cudaStream_t stre
 PetscErrorCode AIJTCUHaloDirectCopy(AIJTCUHalo *h, AIJTCUHaloSideName from, PetscMPIInt i, PetscInt N, cudaStream_t stream)
 {
   const AIJTCUHaloSide *s     = &h->side[!from];
-  const AIJTCUHaloPeer   *l     = &s->peers[i];
+  const AIJTCUHaloPeer *l     = &s->peers[i];
   const size_t          bytes = sizeof(PetscScalar) * (size_t)(s->start[i + 1] - s->start[i]) * (size_t)N;
 
   PetscFunctionBegin;

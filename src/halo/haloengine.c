@@ -77,8 +77,8 @@ static PetscErrorCode AIJTCUHaloMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName 
   const MPI_Comm        comm = PetscObjectComm((PetscObject)h->sf);
   const AIJTCUHaloSide *out = &h->side[from], *in = &h->side[!from];
   const PetscErrorCode  free = AIJTCUHaloWaitForBuffer(h, from);
-  PetscErrorCode        ierr    = PETSC_SUCCESS;
-  PetscMPIInt           n       = 0;
+  PetscErrorCode        ierr = PETSC_SUCCESS;
+  PetscMPIInt           n    = 0;
 
   PetscFunctionBegin;
   for (PetscMPIInt i = 0; i < in->n; i++) {
@@ -156,8 +156,8 @@ static PetscErrorCode AIJTCUNcclFinish(AIJTCUHalo *h, AIJTCUHaloSideName from, P
 
 static const AIJTCUHaloEngine collective = {.open = AIJTCUHaloNcclOpen, .start = AIJTCUHaloNcclStart, .finish = AIJTCUNcclFinish};
   #endif
-static const AIJTCUHaloEngine nearest    = {.direct = PETSC_TRUE, .start = AIJTCUHaloMessagesStart, .finish = AIJTCUHaloMessagesFinish};
-static const AIJTCUHaloEngine messages   = {.start = AIJTCUHaloMessagesStart, .finish = AIJTCUHaloMessagesFinish};
+static const AIJTCUHaloEngine nearest  = {.direct = PETSC_TRUE, .start = AIJTCUHaloMessagesStart, .finish = AIJTCUHaloMessagesFinish};
+static const AIJTCUHaloEngine messages = {.start = AIJTCUHaloMessagesStart, .finish = AIJTCUHaloMessagesFinish};
 
 /* On the host what is for devices is by messages */
 const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo halo, PetscBool device)

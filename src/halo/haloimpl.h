@@ -76,8 +76,8 @@ struct _n_AIJTCUHalo {
 
   const AIJTCUHaloEngine *engine; /* that the buffers are for */
   AIJTCUHaloPlace         place;
-  PetscInt                width;  /* columns that there is room for */
-  PetscInt                failed; /* fewest columns that there was no memory for; 0 while there always was, */
+  PetscInt                width;   /* columns that there is room for */
+  PetscInt                failed;  /* fewest columns that there was no memory for; 0 while there always was, */
   AIJTCURefusal           refused; /* and how long they are not asked for again, on all processes alike */
   AIJTCUHaloDevice        device;
   PetscBool               direct; /* on all processes: neighbours have tried to read each other's memory */

@@ -87,7 +87,7 @@ typedef struct {
   const AIJTCUComposed *composed; /* [AIJTCU_NCOMPOSED] */
   PetscErrorCode (*view)(Mat, PetscViewer);
   PetscErrorCode (*leave)(Mat); /* called before a matrix of ours is destroyed */
-  size_t size; /* of a plan, which begins as zeros */
+  size_t size;                  /* of a plan, which begins as zeros */
   PetscErrorCode (*initialize)(AIJTCUPlan *);
   PetscErrorCode (*reset)(AIJTCUPlan *);
 } AIJTCUClass;

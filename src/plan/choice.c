@@ -179,7 +179,7 @@ static double AIJTCUSecondsInOrder(const AIJTCUQuestion *q)
 */
 static PetscBool AIJTCUHasTooFewEntries(const AIJTCUQuestion *q)
 {
-  AIJTCUFacts    worst = *q->f, best = *q->f;
+  AIJTCUFacts          worst = *q->f, best = *q->f;
   const AIJTCUQuestion csr = {q->op, q->N, q->o, &worst, q->device}, bricks = {q->op, q->N, q->o, &best, q->device};
 
   worst.matrix.survey.needed_rows = worst.matrix.nnz;
@@ -284,11 +284,11 @@ static void AIJTCUAddVariant(const HrpbParams *format, AIJTCUVariant variant[], 
 */
 PetscInt AIJTCUVariants(const AIJTCUDecision *model, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device, AIJTCUVariant variant[AIJTCU_MOST_VARIANTS])
 {
-  const AIJTCUQuestion   q    = {model->op, model->N, o, f, device};
-  const PetscBool  csr  = (PetscBool)(f->csr_state == AIJTCU_READY);
-  const HrpbParams none = {0, 0, 0, 0}, staged = HrpbStagedParams(), *tuned = AIJTCUFormatTuned(&q);
-  const HrpbParams formats[] = {
-    tuned ? *tuned : SpmmBrickFormat(&f->matrix, device->device),
+  const AIJTCUQuestion q    = {model->op, model->N, o, f, device};
+  const PetscBool      csr  = (PetscBool)(f->csr_state == AIJTCU_READY);
+  const HrpbParams     none = {0, 0, 0, 0}, staged = HrpbStagedParams(), *tuned = AIJTCUFormatTuned(&q);
+  const HrpbParams     formats[] = {
+        tuned ? *tuned : SpmmBrickFormat(&f->matrix, device->device),
     {staged.brick_rows, staged.panel_rows, staged.block_cols, staged.window_cols / 2},
     HrpbShortParams(), HrpbRowsParams()};
   double   seconds[AIJTCU_MOST_VARIANTS], least = PETSC_INFINITY;
@@ -578,7 +578,7 @@ static void AIJTCUDecideRest(const AIJTCUQuestion *q, AIJTCUDecision *d)
 AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts *f, PetscInt N, const AIJTCUDeviceFacts *device)
 {
   const AIJTCUQuestion q = {op, N, o, f, device};
-  AIJTCUDecision d = {.op = op, .N = N};
+  AIJTCUDecision       d = {.op = op, .N = N};
 
   AIJTCUDecidePath(&q, &d);
   if (!d.need) AIJTCUDecideRest(&q, &d);
@@ -589,7 +589,7 @@ AIJTCUDecision AIJTCUDecide(SpmmOp op, const AIJTCUOptions *o, const AIJTCUFacts
 AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
   const AIJTCUQuestion q = {before->op, before->N, o, f, device};
-  AIJTCUDecision d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason, .adds = before->adds};
+  AIJTCUDecision       d = {.op = before->op, .N = before->N, .path = before->path, .reason = before->reason, .adds = before->adds};
 
   AIJTCUDecideRest(&q, &d);
   return d;
@@ -602,8 +602,8 @@ AIJTCUDecision AIJTCUDecideOn(const AIJTCUDecision *before, const AIJTCUOptions 
 */
 PetscBool AIJTCUFusedPays(const AIJTCUDecision *sampled, const SpmmOperands *operands, const AIJTCUOptions *o, const AIJTCUFacts *f, const AIJTCUDeviceFacts *device)
 {
-  const PetscInt          N = (PetscInt)operands->N;
-  const AIJTCUQuestion          first = {SPMM_OP_SAMPLED, sampled->N, o, f, device}, second = {SPMM_OP_PRODUCT, N, o, f, device}, both = {SPMM_OP_FUSED, sampled->N + N, o, f, device};
+  const PetscInt          N     = (PetscInt)operands->N;
+  const AIJTCUQuestion    first = {SPMM_OP_SAMPLED, sampled->N, o, f, device}, second = {SPMM_OP_PRODUCT, N, o, f, device}, both = {SPMM_OP_FUSED, sampled->N + N, o, f, device};
   const SpmmKernel       *fused;
   const SpmmSampledTimes *t;
   double                  pass, one, other;

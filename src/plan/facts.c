@@ -74,9 +74,9 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(f, sizeof(*f)));
   PetscCall(AIJTCUWhere(A, plan, &place));
-  f->device    = plan->id.device;
-  f->bound     = (PetscBool)(place == AIJTCU_PLACE_BOUND);
-  f->on_device = (PetscBool)(place == AIJTCU_PLACE_DEVICE);
+  f->device       = plan->id.device;
+  f->bound        = (PetscBool)(place == AIJTCU_PLACE_BOUND);
+  f->on_device    = (PetscBool)(place == AIJTCU_PLACE_DEVICE);
   f->matrix.nrows = A->rmap->n;
   f->matrix.ncols = A->cmap->n;
   if (AIJTCUSurveyServes(&plan->survey, f->on_device)) {

@@ -26,13 +26,13 @@ struct _n_AIJTCUPlan {
   AIJTCUBricks     bricks;
   AIJTCUTunings    tunings;
 #if AIJTCU_HAVE_HALO
-  AIJTCUHalo      *halo;       /* of a parallel matrix, NULL while there is none */
-  AIJTCUState      transposes; /* of both blocks of a parallel matrix, on all processes: productmpi.c */
+  AIJTCUHalo *halo;       /* of a parallel matrix, NULL while there is none */
+  AIJTCUState transposes; /* of both blocks of a parallel matrix, on all processes: productmpi.c */
 #endif
-  AIJTCUAnswer     answer;   /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
-  AIJTCULaunches   launches; /* on a device: products that may come again */
-  AIJTCURefusal    refused;  /* artifacts, for lack of memory: how long they are not asked for again */
-  PetscBool        forgives; /* some are */
+  AIJTCUAnswer   answer;   /* the last decision of AIJTCUPlanPrepare(): goes when an artifact comes or goes */
+  AIJTCULaunches launches; /* on a device: products that may come again */
+  AIJTCURefusal  refused;  /* artifacts, for lack of memory: how long they are not asked for again */
+  PetscBool      forgives; /* some are */
 };
 
 /*

@@ -191,7 +191,7 @@ static PetscErrorCode AIJTCUTransposedHave(Mat A, AIJTCUPlan *plan, PetscBool *h
   PetscCall(AIJTCUGetPlan(t->mat, &tplan));
   tplan->id.owner        = plan->id.owner ? plan->id.owner : plan;
   tplan->id.off_diagonal = plan->id.off_diagonal;
-  tplan->is_transpose = PETSC_TRUE;
+  tplan->is_transpose    = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

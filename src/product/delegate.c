@@ -111,11 +111,11 @@ PetscErrorCode AIJTCUProductSymmetryChanged(Mat C, PetscBool *changed)
 */
 static PetscErrorCode AIJTCUCallParents(Mat C, PetscErrorCode (*f)(Mat))
 {
-  Mat_Product   *product  = C->product;
-  Mat            inview[] = {product->A, product->B, product->C, C};
+  Mat_Product    *product  = C->product;
+  Mat             inview[] = {product->A, product->B, product->C, C};
   AIJTCUIdentity *plan[4]  = {NULL, NULL, NULL, NULL};
-  PetscBool      dense, bysymmetry;
-  PetscErrorCode ierr;
+  PetscBool       dense, bysymmetry;
+  PetscErrorCode  ierr;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUProductIsDense(C, &dense, &bysymmetry));

@@ -41,11 +41,11 @@ PETSC_INTERN PetscErrorCode AIJTCUSumGhosts(Mat, AIJTCUHalo *, Mat);
 
 /* productpieces.c: the operands of a parallel product where A is, in pieces of columns */
 typedef struct {
-  PetscInt     N, width; /* columns: all, and of the widest piece */
-  Mat          local[2]; /* this process's rows of B and C */
-  PetscBool    away[2];  /* they are on the host, and A on a device */
-  PetscScalar *room[2];  /* for one piece on the device */
-  PetscErrorCode ierr;   /* of this process alone */
+  PetscInt       N, width; /* columns: all, and of the widest piece */
+  Mat            local[2]; /* this process's rows of B and C */
+  PetscBool      away[2];  /* they are on the host, and A on a device */
+  PetscScalar   *room[2];  /* for one piece on the device */
+  PetscErrorCode ierr;     /* of this process alone */
 } AIJTCUPieces;
 
 PETSC_INTERN PetscErrorCode AIJTCUPiecesBegin(Mat, const AIJTCUHalo *, Mat, Mat, AIJTCUPieces *, PetscBool *);

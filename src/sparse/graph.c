@@ -117,11 +117,11 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
   *done = PETSC_FALSE;
 #if AIJTCU_HAVE_DEVICE
   {
-    AIJTCUGraph   a = {.n = n, .at = at, .scale = scale};
-    AIJTCUPlan   *plan;
-    SparseMatrix  M;
-    PetscBool     usable, known, symmetric;
-    HrpbError     err = HRPB_SUCCESS;
+    AIJTCUGraph  a = {.n = n, .at = at, .scale = scale};
+    AIJTCUPlan  *plan;
+    SparseMatrix M;
+    PetscBool    usable, known, symmetric;
+    HrpbError    err = HRPB_SUCCESS;
 
     PetscCall(AIJTCUSparseOnDevice(A, &usable));
     PetscCall(AIJTCUGetPlan(A, &plan));
