@@ -3,6 +3,7 @@ MPI, CUDA, or malloc(). The scenario must end with an error, or with the right n
 nothing that the library made may be left. What PETSc's own functions leave after an error, and whether matrices can be used after it, is not asked.\n\
 -fail call: one call fails. -fail cuda: one call of CUDA. -fail memory: malloc() and cudaMallocAsync(), all from one call on: that must end with the right numbers.\n\
 -fail launch: one launch of a kernel, with the CUDA error -code; -lasting: and all behind it.\n\
+-no_code: all launches, as with a GPU that the library was not compiled for: that must end with the right numbers.\n\
 -fail register: one call while the library is made known. -fail devices: only the first process has a device.\n\
 -only name: this scenario. -for_device: those that differ on a device. -mat_aijtcu_attach: with an aijcusparse. -print: prints how many calls failed.\n\n";
 
@@ -132,6 +133,7 @@ static PetscErrorCode Attempt(const Scenario *s, PetscInt k)
   ierr   = ActAgain(s, &w);
   armed  = PETSC_FALSE;
   if (ierr && !fired) Complain(s, k, "fails by itself");
+  if (ierr && no_code) Complain(s, k, "fails where there is no code");
   if (ierr && mode == FAIL_MEMORY) Complain(s, k, "no other path where memory runs out");
   if (!ierr && fired && mode == FAIL_MEMORY && !told) Complain(s, k, "nothing in the log of memory that runs out");
   if (!ierr && cuda_error) Complain(s, k, "an error of CUDA is left to others");
@@ -239,6 +241,7 @@ static PetscErrorCode GetMode(void)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-fail", modes, (PetscEnum *)&mode, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-code", &code, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-lasting", &lasting, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-no_code", &no_code, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,6 +365,37 @@ int main(int argc, char **argv)
       suffix: cuda_parallel_sampled
       nsize: 2
       args: -use_gpu_aware_mpi 0 -fail memory -only "first sampled product"
+
+  testset: # launches: out of memory, no such kernel, and a failure that is found at the launch
+    requires: cuda !complex
+    output_file: output/empty.out
+    timeoutfactor: 5
+    args: -fail launch -mat_aijtcu_path {{tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
+    test:
+      suffix: cuda_launch
+      args: -for_device -code {{2 98 719}separate output} -lasting {{0 1}}
+    test:
+      suffix: cuda_launch_parallel
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -code 2 -only "first product"
+    test:
+      suffix: cuda_launch_parallel_transpose
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -code 2 -only transpose
+    test:
+      suffix: cuda_launch_parallel_sampled
+      nsize: 2
+      args: -use_gpu_aware_mpi 0 -code 2 -only "first product of an operator"
+
+  testset: # a GPU that the library has no code for
+    requires: cuda !complex
+    output_file: output/empty.out
+    timeoutfactor: 5
+    nsize: {{1 2}}
+    args: -fail launch -no_code -use_gpu_aware_mpi 0 -mat_aijtcu_path {{auto tcu csr}separate output} -malloc_dump 0 -checkfunctionlist 0
+    test:
+      suffix: cuda_no_code
+      args: -for_device
 
   testset: # bricks of the reordered matrix
     requires: cuda !complex

@@ -79,10 +79,12 @@ static PetscMPIInt rank, size;
 
 enum { /* error codes of CUDA */
   OUT_OF_MEMORY  = 2,
+  NO_IMAGE       = 209,
   LAUNCH_FAILURE = 719
 };
 static PetscInt  code = LAUNCH_FAILURE; /* that of a launch which fails */
 static PetscBool lasting;               /* launches behind it fail, too */
+static PetscBool no_code;               /* kernels of the library were compiled for other GPUs */
 
 static void Make(const void *what, const char *by, int line)
 {
@@ -201,6 +203,10 @@ static long Call(int i, PARAMETERS)
   long            result;
 
   if (fired && !strcmp(import->name, "PetscInfo_Private") && Contains((const char *)a2, refusals)) told = PETSC_TRUE;
+  if (no_code && import->kind == CUDA_LAUNCH) {
+    cuda_error = NO_IMAGE;
+    return NO_IMAGE;
+  }
   if (mode == FAIL_DEVICES && armed && !strcmp(import->name, "cudaGetDeviceCount")) {
     fired      = PETSC_TRUE;
     *(int *)a0 = rank == 0;
@@ -240,7 +246,8 @@ static PetscBool KindOf(const char *name, Kind *kind)
   const char *const answers[]   = {"PetscCtxDestroyDefault", "PetscError", "PetscObjectComm", "PetscMPIErrorString", "cudaGetErrorString", "cudaGetErrorName", "MPI_Wtime", NULL};
   const char *const memory[]    = {"malloc", "calloc", "aligned_alloc", NULL};
   const char *const questions[] = {"cudaGetLastError", "cudaPeekAtLastError", NULL};
-  const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaFuncGetAttributes", NULL}; /* the last brings a kernel to the device */
+  /* the last brings a kernel to the device */
+  const char *const launches[]  = {"cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchKernelExC", "cudaFuncGetAttributes", NULL};
 
   if (IsOneOf(name, answers)) return PETSC_FALSE;
   if (IsOneOf(name, memory)) *kind = HOST_MEMORY;
