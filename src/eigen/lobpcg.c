@@ -46,6 +46,8 @@ typedef struct {
   Mat          R, W, AW, BW;    /* of the vectors from first on */
   PetscScalar *C, *G, *H;       /* coefficients in the order of the arrays; products in the order of ritz.c */
   PetscReal   *norm;
+  PetscReal   *removed; /* what each vector of W had in Y */
+  PetscScalar *minus;
   PetscInt     once, deadline; /* vectors that had converged, and need not have now; until when they may go on */
   PetscInt     made;           /* columns of V from the beginning on that hold vectors to start from */
 } AIJTCULobpcg;
@@ -149,21 +151,26 @@ static PetscErrorCode AIJTCULobpcgMultiplyPart(AIJTCULobpcg *s, Mat A, AIJTCUBas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns without what is in Y */
-static PetscErrorCode AIJTCULobpcgSubtractY(AIJTCULobpcg *s, AIJTCUBasisPart x)
+/* Columns without what is in Y. removed: its length in each column, or NULL */
+static PetscErrorCode AIJTCULobpcgSubtractY(AIJTCULobpcg *s, AIJTCUBasisPart x, PetscReal *removed)
 {
   const AIJTCUBasisPart Y = {AIJTCU_BASIS_Y, 0, s->ny}, BY = {s->B ? AIJTCU_BASIS_BY : AIJTCU_BASIS_Y, 0, s->ny};
   const PetscScalar    *c;
-  PetscScalar          *minus;
 
   PetscFunctionBegin;
   if (!s->ny || !x.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(BV_Orthogonalize, s->eps, 0, 0, 0));
   PetscCall(AIJTCUBasisProducts(s->basis, 1, &BY, &x, &c));
-  PetscCall(PetscMalloc1(s->ny * x.n, &minus));
-  for (PetscInt i = 0; i < s->ny * x.n; i++) minus[i] = -c[i];
-  PetscCall(AIJTCUBasisCombine(s->basis, 1, &Y, minus, PETSC_TRUE, &x));
-  PetscCall(PetscFree(minus));
+  for (PetscInt j = 0; j < x.n; j++) {
+    PetscReal square = 0;
+
+    for (PetscInt i = 0; i < s->ny; i++) {
+      square += PetscSqr(PetscAbsScalar(c[j * s->ny + i]));
+      s->minus[j * s->ny + i] = -c[j * s->ny + i];
+    }
+    if (removed) removed[j] = PetscSqrtReal(square);
+  }
+  PetscCall(AIJTCUBasisCombine(s->basis, 1, &Y, s->minus, PETSC_TRUE, &x));
   PetscCall(PetscLogEventEnd(BV_Orthogonalize, s->eps, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -240,7 +247,7 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
     AIJTCUBasisPart X = {AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), bs}, BX = X;
 
     if (round == MOST) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(AIJTCULobpcgSubtractY(s, X));
+    PetscCall(AIJTCULobpcgSubtractY(s, X, NULL));
     BX.array = AIJTCULobpcgInner(s);
     if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, BX));
     PetscCall(AIJTCUBasisProducts(s->basis, 1, &X, &BX, &G));
@@ -357,7 +364,7 @@ static PetscErrorCode AIJTCULobpcgOrthonormalize(AIJTCULobpcg *s, const PetscSca
     PetscCall(AIJTCULobpcgOrder(s, s->ritz->np, W.n, PETSC_FALSE));
     PetscCall(AIJTCUBasisCombine(s->basis, 1, &all, s->C, PETSC_FALSE, &room));
     PetscCall(AIJTCUBasisCopy(s->basis, room, W));
-    PetscCall(AIJTCULobpcgSubtractY(s, W));
+    PetscCall(AIJTCULobpcgSubtractY(s, W, NULL));
     PetscCall(AIJTCUBasisWritten(s->W));
     /* What is left of vectors in V has a product that is not exact */
     if (s->B) PetscCall(AIJTCULobpcgMultiply(s, s->BW));
@@ -376,7 +383,7 @@ static PetscErrorCode AIJTCULobpcgPrecondition(AIJTCULobpcg *s)
   PetscCall(AIJTCUBasisWritten(s->R));
   PetscCall(STApplyMat(s->eps->st, s->R, s->W));
   PetscCall(AIJTCUBasisRead(s->W));
-  for (PetscInt k = 0; k < s->passes && s->ny; k++) PetscCall(AIJTCULobpcgSubtractY(s, AIJTCULobpcgW(s, AIJTCU_BASIS_S)));
+  for (PetscInt k = 0; k < s->passes && s->ny; k++) PetscCall(AIJTCULobpcgSubtractY(s, AIJTCULobpcgW(s, AIJTCU_BASIS_S), k ? NULL : s->removed));
   if (s->ny) PetscCall(AIJTCUBasisWritten(s->W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,6 +418,10 @@ static PetscErrorCode AIJTCULobpcgStep(AIJTCULobpcg *s, PetscInt first, PetscBoo
   PetscCall(AIJTCULobpcgDense(s, first, g, s->careful ? NULL : h));
   redo = (PetscBool)(!(ritz->condition < ritz->fraction * (s->careful ? 100 : 1 / limit)));
   if (!s->careful && ritz->noise > (PetscReal)0.05 && ritz->condition > 100 * ritz->fraction) redo = PETSC_TRUE;
+  for (PetscInt j = 0; j < nw && s->ny && s->passes == 1 && !redo; j++) { /* little of a vector was not in Y: once was not enough */
+    redo = (PetscBool)(s->removed[j] > 100 * ritz->length[j]);
+    if (redo) s->passes = 2;
+  }
   if (redo && !ritz->nan && !ritz->failed) {
     PetscCall(PetscInfo(s->eps, "aijtcu: lobpcg makes W orthonormal: condition %g, part outside of X and P %g, noise %g\n", (double)ritz->condition, (double)ritz->fraction, (double)ritz->noise));
     if (all) PetscCall(AIJTCURitzVectors(ritz, nw, NULL, g[1], g[2]));
@@ -620,11 +631,11 @@ PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
   *solved = (PetscBool)(s.basis != NULL);
   if (!*solved) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCURitzCreate(s.basis, s.bs, (PetscBool)(eps->which == EPS_LARGEST_REAL), &s.ritz));
-  PetscCall(PetscMalloc4(9 * s.bs * s.bs, &s.C, 9 * s.bs * s.bs, &s.G, 9 * s.bs * s.bs, &s.H, s.bs, &s.norm));
+  PetscCall(PetscMalloc6(9 * s.bs * s.bs, &s.C, 9 * s.bs * s.bs, &s.G, 9 * s.bs * s.bs, &s.H, s.bs, &s.norm, s.bs, &s.removed, s.most * s.bs, &s.minus));
   PetscCall(AIJTCULobpcgConstraints(&s));
   PetscCall(AIJTCULobpcgIterate(&s));
   PetscCall(AIJTCULobpcgLeaveMats(&s));
-  PetscCall(PetscFree4(s.C, s.G, s.H, s.norm));
+  PetscCall(PetscFree6(s.C, s.G, s.H, s.norm, s.removed, s.minus));
   PetscCall(AIJTCURitzDestroy(&s.ritz));
   PetscCall(AIJTCUBasisDestroy(&s.basis));
   PetscFunctionReturn(PETSC_SUCCESS);

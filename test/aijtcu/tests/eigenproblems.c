@@ -52,6 +52,7 @@ static const Problem problems[] = {
   {"uneven", "lu", PATH, UNEVEN, 100, 4, .nev = 4, .tol = 1e-6},
   {"fixed", "lu", GRID, FIXED, 225, 4, .nev = 4, .tol = 1e-6},
   {"free", "jacobi", FREE, NOTHING, 60, 4, .nev = 3},
+  {"free, exact", "lu", FREE, NOTHING, 60, 4, .nev = 3},
   {"free, mass", "jacobi", FREE, MASS, 60, 4, .nev = 3},
   {"largest", "none", PATH, NOTHING, 60, 4, .nev = 4, .largest = PETSC_TRUE},
   {"largest, mass", "none", GRID, LUMPED, 196, 6, 10, .largest = PETSC_TRUE},
