@@ -13,8 +13,8 @@
 
      What would help: cprowIndices in GetDiagonal_CSR(); MatAXPY_SeqAIJ() for compressed rows.
 
-   Needed: 3.24 to 3.26. Gone when: "MatGetDiagonal() with empty rows" of upstream.c; the other is an illegal access,
-   try the lines above. Ours: changes.c.
+   Needed: 3.24 to 3.26. Gone when: nothing says it; the other is an illegal access, try the lines above.
+   Ours: sequences.c, -each.
 */
 #include "upstream.h"
 

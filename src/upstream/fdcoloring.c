@@ -14,7 +14,8 @@
 
      What would help: VecBindToCPU() of the duplicate; VecCopy() to the host where the other vector is bound to it.
 
-   Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours: changes.c, "MatFDColoring".
+   Needed: 3.24 to 3.26. Gone when: "VecDuplicate() of a bound vector" of upstream.c. Ours:
+   sequences.c, -each ("duplicate-of-bound").
 
    The work vectors are not bound any more, and the duplicate is made before x is
 */

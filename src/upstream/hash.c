@@ -12,8 +12,8 @@
 
      What would help: A->hash_active = PETSC_FALSE, as in MatReset_SeqAIJ().
 
-   Needed: 3.24 to 3.26. Gone when: "MatSetType() after MatSetUp()" of upstream.c, 2 processes. Ours: type.c, the test
-   of the same name.
+   Needed: 3.24 to 3.26. Gone when: "MatSetType() after MatSetUp()" of upstream.c, 2 processes. Ours:
+   sequences.c, -each ("latetype").
 
    A matrix that gets its type collects nothing
 
@@ -29,7 +29,8 @@
 
      What would help: mat->ops->setup in place of MatSetUp_MPI_Hash().
 
-   Needed: 3.24 to 3.26. Gone when: "MatResetHash()" of upstream.c, 2 processes. Ours: changes.c.
+   Needed: 3.24 to 3.26. Gone when: "MatResetHash()" of upstream.c, 2 processes. Ours: sequences.c, -each
+   ("resethash").
 */
 #include "upstream.h"
 

@@ -37,8 +37,8 @@
 
      What would help: ops->productnumeric in MatProductNumeric_ABC_Unsafe() and its like.
 
-   Needed: 3.24 to 3.26. Gone when: "MatMatMult() of a dense matrix and a sparse one" and "MatPtAP() of values on the
-   device" of upstream.c; the third ends in an error, try it. Ours: sparseproduct.c, with a GPU.
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sparseproduct.c and sequences.c,
+   -each ("identity", "D-A"), with a GPU.
 
    Each phase makes the whole product of stand-ins for the operands, which share the operands' arrays on the host.
    Nothing is kept, so nothing of it can be old

@@ -28,8 +28,8 @@
 
      What would help: the array on the host written where boundtocpu is set.
 
-   Needed: 3.24 to 3.26. Gone when: "MatMult() with bound vectors" of upstream.c. Ours: type.c, the test of that name,
-   and "MatFDColoring".
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, -each
+   ("bound-vectors").
 */
 #include "upstream.h"
 

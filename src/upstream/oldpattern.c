@@ -14,7 +14,8 @@
      What would help: offloadmask set in MatSeqAIJSetPreallocation_SeqAIJ() and in MatLoad_SeqAIJ_Binary(); or the
      nonzero state compared in MatSeqAIJCUSPARSECopyToGPU() whatever offloadmask is.
 
-   Needed: 3.24 to 3.26. Gone when: "MatLoad() into a matrix that was multiplied" of upstream.c. Ours: changes.c.
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: sequences.c, -each ("load",
+   "preallocate").
 */
 #include "upstream.h"
 

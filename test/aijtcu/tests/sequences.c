@@ -1,8 +1,11 @@
 static char help[] = "Random sequences of changes of a MATAIJTCU and of a MATAIJ, whose products must be equal after each.\n\
 Prints on error only: the changes up to the first product that differs.\n\
--seed: the first sequence. -runs: how many. -steps: of each. -device: dense matrices may be on a device.\n\n";
+-seed: the first sequence, or a new one each time with a negative number, which is printed then. -runs: how many.\n\
+-steps: of each. -seconds: no more begin after that. -device: dense matrices may be on a device.\n\
+-all: also the changes and questions of changes.h. -each: every change once, with all questions after it.\n\n";
 
 #include <petscmat.h>
+#include <petsctime.h>
 #include "petscaijtcu.h"
 #include "arrays.h"
 #include "whole.h"
@@ -32,6 +35,7 @@ typedef struct {
 static uint64_t    state;
 static PetscMPIInt rank, size;
 static PetscBool   device; /* dense matrices may be there */
+static PetscBool   all;    /* changes, and questions */
 
 static PetscInt Draw(PetscInt n)
 {
@@ -105,6 +109,7 @@ static PetscErrorCode Keep(Mat A)
   PetscFunctionBegin;
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
   PetscCall(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatSetOption(A, MAT_NO_OFF_PROC_ENTRIES, PETSC_FALSE)); /* PETSc sets it of matrices that it makes */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -332,8 +337,15 @@ static PetscErrorCode ZeroRows(World *w)
   PetscFunctionBegin;
   if (!w->square) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetOwnershipRange(w->A, &begin, &end));
-  PetscCall(MatZeroRows(w->A, end > begin, &begin, 2, NULL, NULL));
-  PetscCall(MatZeroRows(w->R, end > begin, &begin, 2, NULL, NULL));
+  for (int i = 0; i < 2; i++) {
+    Mat A = i ? w->R : w->A;
+
+    /* PETSc writes to memory that it has freed where a row without entries gets one */
+    if (end > begin) PetscCall(MatSetValue(A, begin, begin, 1, ADD_VALUES));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatZeroRows(A, end > begin, &begin, 2, NULL, NULL));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,22 +432,39 @@ static PetscErrorCode Settings(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#include "changes.h"
+
 static const struct {
   const char *name;
   PetscErrorCode (*change)(World *);
 } changes[] = {
-  {"add",           Add          },
-  {"scale",         Scale        },
-  {"zero",          Zero         },
-  {"axpy",          AXPY         },
-  {"zerorows",      ZeroRows     },
-  {"arrays",        Arrays       },
-  {"shift",         Shift        },
-  {"diagonalscale", DiagonalScale},
-  {"duplicate",     Duplicate    },
-  {"convert",       Convert      },
-  {"bind",          Bind         },
-  {"settings",      Settings     }
+  {"add",                Add               },
+  {"scale",              Scale             },
+  {"zero",               Zero              },
+  {"axpy",               AXPY              },
+  {"zerorows",           ZeroRows          },
+  {"arrays",             Arrays            },
+  {"shift",              Shift             },
+  {"diagonalscale",      DiagonalScale     },
+  {"duplicate",          Duplicate         },
+  {"convert",            Convert           },
+  {"bind",               Bind              },
+  {"settings",           Settings          },
+  {"resethash",          ResetHash         },
+  {"preallocate",        Preallocate       },
+  {"resetpreallocation", ResetPreallocation},
+  {"coordinates",        Coordinates       },
+  {"load",               Load              },
+  {"convertvia",         ConvertVia        },
+  {"transpose",          Transpose         },
+  {"submatrix",          SubMatrix         },
+  {"combine",            Combine           },
+  {"drop",               Drop              },
+  {"store",              Store             },
+  {"headerreplace",      HeaderReplace     },
+  {"latetype",           LateType          },
+  {"arrayswritten",      ArraysWritten     },
+  {"identity",           Identity          }
 };
 
 /* Rows and columns of each process, a few of them or many, or none */
@@ -451,22 +480,43 @@ static void DrawSizes(World *w)
   }
 }
 
-/* One change, and a product */
-static PetscErrorCode Step(World *w)
+static PetscErrorCode Change(World *w, PetscInt k)
 {
-  const PetscInt k = Draw(PETSC_STATIC_ARRAY_LENGTH(changes)), check = Draw(4);
-
   PetscFunctionBegin;
   Note(w, changes[k].name);
   PetscCall((*changes[k].change)(w));
   PetscCall(Keep(w->A)); /* a new matrix does not know it */
   PetscCall(Keep(w->R));
-  if (w->wrong) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(check < 2 ? CheckProduct(w) : check == 2 ? CheckVec(w) : CheckColumns(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool *wrong)
+static PetscErrorCode (*const checks[])(World *) = {CheckProduct, CheckProduct, CheckVec, CheckColumns, CheckNumbers, CheckDenseTimes, CheckBound};
+
+/* One change, and a question */
+static PetscErrorCode Step(World *w)
+{
+  const PetscInt nchanges = all ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(changes) : 12, nchecks = all ? (PetscInt)PETSC_STATIC_ARRAY_LENGTH(checks) : 4;
+  const PetscInt k = Draw(nchanges), check = Draw(nchecks);
+
+  PetscFunctionBegin;
+  PetscCall(Change(w, k));
+  if (!w->wrong) PetscCall((*checks[check])(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Every change, with questions before and after it */
+static PetscErrorCode Each(World *w)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(changes) && !w->wrong; k++) {
+    w->ndone = 0;
+    PetscCall(Change(w, k));
+    for (PetscInt i = 0; i < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(checks) && !w->wrong; i++) PetscCall((*checks[i])(w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool each, PetscBool *wrong)
 {
   World w = {.A = NULL};
 
@@ -477,8 +527,8 @@ static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool *wrong)
   PetscCall(CreateSparse(&w, MATAIJTCU, &w.A));
   PetscCall(CreateSparse(&w, MATAIJ, &w.R));
   PetscCall(AddEntries(w.A, w.R, 30 + Draw(200)));
-  for (PetscInt step = 0; step < steps && !w.wrong; step++) {
-    const PetscErrorCode ierr = Step(&w);
+  for (PetscInt step = 0; step < (each ? 1 : steps) && !w.wrong; step++) {
+    const PetscErrorCode ierr = each ? Each(&w) : Step(&w);
 
     if (ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "-seed %" PetscInt_FMT ": error after", seed));
     if (ierr) PetscCall(PrintDone(&w));
@@ -496,8 +546,10 @@ static PetscErrorCode Sequence(PetscInt seed, PetscInt steps, PetscBool *wrong)
 
 int main(int argc, char **argv)
 {
-  PetscInt  seed = 1, runs = 20, steps = 30;
-  PetscBool wrong = PETSC_FALSE;
+  PetscInt       seed = 1, runs = 20, steps = 30;
+  PetscReal      seconds = PETSC_MAX_REAL;
+  PetscLogDouble start, now;
+  PetscBool      wrong = PETSC_FALSE, each = PETSC_FALSE, late = PETSC_FALSE;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
@@ -507,8 +559,22 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-runs", &runs, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-steps", &steps, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-seconds", &seconds, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-all", &all, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-each", &each, NULL));
   steps = PetscMin(steps, (PetscInt)MOST_STEPS / 2); /* a step is noted up to three times */
-  for (PetscInt k = 0; k < runs && !wrong; k++) PetscCall(Sequence(seed + k, steps, &wrong));
+  PetscCall(PetscTime(&start));
+  if (seed < 0) {
+    seed = (PetscInt)start % 100000000;
+    PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT, 0, PETSC_COMM_WORLD));
+    PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "-seed %" PetscInt_FMT "\n", seed));
+  }
+  for (PetscInt k = 0; k < runs && !wrong && !late; k++) {
+    PetscCall(Sequence(seed + k, steps, each, &wrong));
+    PetscCall(PetscTime(&now));
+    late = (PetscBool)(now - start > seconds);
+    PetscCallMPI(MPI_Bcast(&late, 1, MPI_C_BOOL, 0, PETSC_COMM_WORLD));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -522,6 +588,33 @@ int main(int argc, char **argv)
     test:
       suffix: 1
       nsize: {{1 2 3}}
+
+    test:
+      suffix: each
+      nsize: {{1 2 3}}
+      args: -each -runs 3 -mat_aijtcu_path {{auto tcu csr cusparse}}
+
+    test:
+      suffix: all
+      nsize: {{1 2 3}}
+      args: -all -runs 1000 -seconds 6 -seed {{100 2000000}}
+
+    test:
+      suffix: all_tcu
+      nsize: 2
+      args: -all -runs 1000 -seconds 6 -seed 3000000 -mat_aijtcu_path tcu
+
+    test: # a new seed each time, which it prints
+      suffix: all_cuda
+      requires: cuda
+      nsize: {{1 2 3}}
+      args: -use_gpu_aware_mpi 0 -device -all -runs 1000 -seconds 20 -seed -1 -mat_aijtcu_path {{auto tcu csr}}
+
+    test:
+      suffix: each_cuda
+      requires: cuda
+      nsize: {{1 2 3}}
+      args: -use_gpu_aware_mpi 0 -device -each -runs 2 -mat_aijtcu_path {{auto tcu csr cusparse}}
 
     test:
       suffix: cuda

@@ -332,6 +332,63 @@ static PetscErrorCode MultTranspose(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of another type goes on collecting values */
+static PetscErrorCode LateType(void)
+{
+  Mat A;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+  PetscCall(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, ROWS, ROWS));
+  PetscCall(MatSetType(A, MATAIJ));
+  PetscCall(MatSetUp(A));
+  PetscCall(MatSetType(A, MATBAIJ));
+  PetscCall(Repaired((PetscBool)!A->hash_active, "MatSetType() after MatSetUp()"));
+  A->hash_active = PETSC_FALSE;
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ResetHash(void)
+{
+  PetscBool same;
+  PetscInt  row;
+  Mat       A, block;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatResetHash(A));
+  PetscCall(MatGetOwnershipRange(A, &row, NULL));
+  PetscCall(MatSetValue(A, row, row, 1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &block, NULL, NULL));
+  PetscCall(PetscObjectTypeCompare((PetscObject)block, MATSEQAIJCUSPARSE, &same));
+  PetscCall(Repaired(same, "MatResetHash()"));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* It has the operations of a bound vector */
+static PetscErrorCode DuplicateOfBound(void)
+{
+  PetscBool bound;
+  Mat       A;
+  Vec       x, y;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, NULL));
+  PetscCall(VecBindToCPU(x, PETSC_TRUE));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecBoundToCPU(y, &bound));
+  PetscCall(Repaired(bound, "VecDuplicate() of a bound vector"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscBool   device = PETSC_FALSE;
@@ -340,14 +397,18 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-device", &device, NULL));
-  if (!device) PetscCall(HeaderMerge());
-  else if (size == 1) {
+  if (!device) {
+    PetscCall(HeaderMerge());
+    if (size > 1) PetscCall(LateType());
+  } else if (size == 1) {
     PetscCall(ZeroEntries());
     PetscCall(ValuesOfTheHost());
     PetscCall(VectorsOfTheHost());
     PetscCall(Transpose());
     PetscCall(MultTranspose());
+    PetscCall(DuplicateOfBound());
   } else {
+    PetscCall(ResetHash());
     PetscCall(Permute());
     PetscCall(SubMatrices());
     PetscCall(ChangedValues());
