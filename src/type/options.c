@@ -79,7 +79,7 @@ PetscErrorCode AIJTCUCheckEnum(Mat A, AIJTCUEnum which, PetscEnum value)
   const PetscInt     n      = AIJTCUCountValues(values);
 
   PetscFunctionBegin;
-  if ((PetscInt)value < 0 || (PetscInt)value >= n) {
+  if ((int)value < 0 || (int)value >= n) {
     char text[512];
 
     PetscCall(AIJTCUListValues(which, PETSC_TRUE, text, sizeof(text)));
