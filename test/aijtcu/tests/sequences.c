@@ -6,6 +6,7 @@ Prints on error only: the changes up to the first product that differs.\n\
 
 #include <petscmat.h>
 #include <petsctime.h>
+#include <time.h>
 #include "petscaijtcu.h"
 #include "arrays.h"
 #include "whole.h"
@@ -565,7 +566,7 @@ int main(int argc, char **argv)
   steps = PetscMin(steps, (PetscInt)MOST_STEPS / 2); /* a step is noted up to three times */
   PetscCall(PetscTime(&start));
   if (seed < 0) {
-    seed = (PetscInt)start % 100000000;
+    seed = (PetscInt)(time(NULL) % 100000000);
     PetscCallMPI(MPI_Bcast(&seed, 1, MPIU_INT, 0, PETSC_COMM_WORLD));
     PetscCall(PetscFPrintf(PETSC_COMM_WORLD, PETSC_STDERR, "-seed %" PetscInt_FMT "\n", seed));
   }
