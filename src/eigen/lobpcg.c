@@ -418,7 +418,8 @@ static PetscErrorCode AIJTCULobpcgStep(AIJTCULobpcg *s, PetscInt first, PetscBoo
   PetscCall(AIJTCULobpcgDense(s, first, g, s->careful ? NULL : h));
   redo = (PetscBool)(!(ritz->condition < ritz->fraction * (s->careful ? 100 : 1 / limit)));
   if (!s->careful && ritz->noise > (PetscReal)0.05 && ritz->condition > 100 * ritz->fraction) redo = PETSC_TRUE;
-  for (PetscInt j = 0; j < nw && s->ny && s->passes == 1 && !redo; j++) { /* little of a vector was not in Y: once was not enough */
+  /* Where little of a vector was not in Y, once was not enough */
+  for (PetscInt j = 0; j < nw && s->ny && s->passes == 1 && !redo; j++) {
     redo = (PetscBool)(s->removed[j] > 100 * ritz->length[j]);
     if (redo) s->passes = 2;
   }
