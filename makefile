@@ -205,7 +205,7 @@ $(filter $(BUILD)/tutorials/ksp-%,$(TUTORIALS)): $(BUILD)/tutorials/ksp-%: $(dir
 $(filter $(BUILD)/tutorials/snes-%,$(TUTORIALS)): $(BUILD)/tutorials/snes-%: $(dir $(GMAKEFILE_TEST))src/snes/tutorials/%.c
 $(TUTORIALS): $(BUILD)/config.mk
 	@mkdir -p $(@D)
-	$(call short,CC) $(call whole,$(CC) $(PCC_FLAGS) $(CFLAGS) $(CCPPFLAGS) -o $(new) $< $(PETSC_LIB))
+	$(call short,CC) $(call whole,$(CC) $(PCC_FLAGS) $(CFLAGS) $(CCPPFLAGS) -o $(new) $(filter %.c,$^) $(PETSC_LIB))
 
 $(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
