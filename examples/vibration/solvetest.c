@@ -48,6 +48,6 @@ int main(int argc, char **args)
          args: -eps_tol 1e-2
       test:
          suffix: rounding
-         args: -eps_tol 1e-8
+         args: -eps_tol 1e-8 -eps_aijtcu_lobpcg off
 
 TEST*/

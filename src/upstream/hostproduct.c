@@ -51,12 +51,12 @@ typedef struct {
   const PetscScalar *array; /* of a dense matrix */
 } AIJTCUHostOperand;
 
-/* A sequential matrix with the arrays of A, whose newest values are on the host then */
+/* A sequential matrix with the arrays of A, whose newest values are on the host then. Its blocks are single entries */
 static PetscErrorCode AIJTCUHostShare(Mat A, Mat *H)
 {
   const PetscInt    *rowptr, *colidx;
   const PetscScalar *values;
-  PetscInt           n, rbs, cbs;
+  PetscInt           n;
   PetscBool          have;
 
   PetscFunctionBegin;
@@ -66,28 +66,28 @@ static PetscErrorCode AIJTCUHostShare(Mat A, Mat *H)
   PetscCall(MatCreateSeqAIJWithArrays(PetscObjectComm((PetscObject)A), A->rmap->n, A->cmap->n, (PetscInt *)rowptr, (PetscInt *)colidx, (PetscScalar *)values, H));
   PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &rowptr, &colidx, &have));
-  PetscCall(MatGetBlockSizes(A, &rbs, &cbs));
-  PetscCall(MatSetBlockSizes(*H, rbs, cbs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The two local blocks of a parallel matrix may have block sizes of their own, and their stand-ins must not */
 static PetscErrorCode AIJTCUHostSparse(Mat A, Mat *H)
 {
   Mat             block[2], share[2];
   const PetscInt *garray;
-  PetscInt       *columns;
+  PetscInt       *columns, rbs, cbs;
 
   PetscFunctionBegin;
   PetscCall(AIJTCULocalBlocks(A, block, &garray));
   PetscCall(AIJTCUHostShare(block[0], &share[0]));
-  if (block[0] == A) {
-    *H = share[0];
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (block[0] == A) *H = share[0];
+  else {
+    PetscCall(AIJTCUHostShare(block[1], &share[1]));
+    PetscCall(PetscMalloc1(block[1]->cmap->n, &columns));
+    PetscCall(PetscArraycpy(columns, garray, block[1]->cmap->n));
+    PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, share[0], share[1], columns, H));
   }
-  PetscCall(AIJTCUHostShare(block[1], &share[1]));
-  PetscCall(PetscMalloc1(block[1]->cmap->n, &columns));
-  PetscCall(PetscArraycpy(columns, garray, block[1]->cmap->n));
-  PetscCall(MatCreateMPIAIJWithSeqAIJ(PetscObjectComm((PetscObject)A), A->rmap->N, A->cmap->N, share[0], share[1], columns, H));
+  PetscCall(MatGetBlockSizes(A, &rbs, &cbs));
+  PetscCall(MatSetBlockSizes(*H, rbs, cbs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -776,7 +776,7 @@ static PetscBool Refuse(size_t bytes)
 
 static PetscErrorCode AllocateLittle(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **p)
 {
-  if (!strcmp(function, "AIJTCUBlockAsk") && Refuse(bytes)) return PETSC_ERR_MEM;
+  if (!strcmp(function, "AIJTCUBlockAskHere") && Refuse(bytes)) return PETSC_ERR_MEM;
   return (*memory.allocate)(bytes, clear, line, function, file, p);
 }
 

@@ -106,7 +106,7 @@ static PetscErrorCode CheckTuning(const Test *t, Mat A, PetscInt N, MatAIJTCUTun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What MatView() says of N columns */
+/* What MatAIJTCUView() says of N columns */
 static PetscErrorCode GetOptions(Mat A, PetscInt N, char options[], size_t len)
 {
   const char  file[] = "tuned.txt";
@@ -119,7 +119,7 @@ static PetscErrorCode GetOptions(Mat A, PetscInt N, char options[], size_t len)
   PetscCall(PetscSNPrintf(start, sizeof(start), "tuned for N = %" PetscInt_FMT ": ", N));
   PetscCall(PetscViewerASCIIOpen(PETSC_COMM_SELF, file, &viewer));
   PetscCall(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
-  PetscCall(MatView(A, viewer));
+  PetscCall(MatAIJTCUView(A, viewer));
   PetscCall(PetscViewerPopFormat(viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PetscFOpen(PETSC_COMM_SELF, file, "r", &fp));
@@ -144,7 +144,7 @@ static PetscErrorCode CheckReplay(const Test *t, Mat A, Mat B, Mat C)
   PetscFunctionBegin;
   PetscCall(MatGetSize(B, NULL, &N));
   PetscCall(GetOptions(A, N, options, sizeof(options)));
-  PetscCall(Report((PetscBool)((options[0] != 0) == (t->device && N > 1)), N, "MatView() says nothing, or too much"));
+  PetscCall(Report((PetscBool)((options[0] != 0) == (t->device && N > 1)), N, "MatAIJTCUView() says nothing, or too much"));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &A2));
   PetscCall(PetscOptionsCreate(&only));
   PetscCall(PetscOptionsInsertString(only, options));
