@@ -133,7 +133,7 @@ static PetscErrorCode AIJTCUBlockSolveBatches(KSP ksp, AIJTCUBlockKSP *s, Mat B,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
+static PetscErrorCode AIJTCUBlockMatSolve(KSP ksp, Mat B, Mat X)
 {
   AIJTCUBlockKSP *s;
   const char     *why;
@@ -159,6 +159,22 @@ static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
     s->results.N = 0;
     PetscCall((*s->matsolve)(ksp, B, X));
   } else PetscCall(AIJTCUColumnByColumn(ksp, s, B, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPMatSolve_AIJTCU(KSP ksp, Mat B, Mat X)
+{
+  const Mat rhs = ksp->mat_rhs;
+  Mat       b, x;
+
+  PetscFunctionBegin;
+  PetscCall(AIJTCUBoundBegin(B, &b));
+  PetscCall(AIJTCUBoundBegin(X, &x));
+  if (rhs == B) ksp->mat_rhs = b;
+  PetscCall(AIJTCUBlockMatSolve(ksp, b, x));
+  ksp->mat_rhs = rhs;
+  PetscCall(AIJTCUBoundEnd(B, &b));
+  PetscCall(AIJTCUBoundEnd(X, &x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -36,6 +36,10 @@ PETSC_INTERN PetscErrorCode AIJTCUBlockToDevice(Mat);
 PETSC_INTERN PetscErrorCode AIJTCUNormOfColumns(Mat, PetscReal *);
 PETSC_INTERN PetscErrorCode AIJTCUAlsoOnHost(Vec);
 
+/* boundsubmatrix.c */
+PETSC_INTERN PetscErrorCode AIJTCUBoundBegin(Mat, Mat *);
+PETSC_INTERN PetscErrorCode AIJTCUBoundEnd(Mat, Mat *);
+
 /* fdcoloring.c */
 PETSC_INTERN PetscErrorCode AIJTCUUnbindColoring(MatFDColoring, Vec);
 

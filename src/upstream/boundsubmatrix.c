@@ -1,0 +1,54 @@
+/*
+   MatDenseGetSubMatrix() of a parallel matrix of the device that is bound to the host
+
+     The local matrix, which is bound as well, gives a MATSEQDENSE. MatDenseGetSubMatrix_MPIDense() puts it into a
+     matrix that has the type of its parent, and is not bound. KSPMatSolve() with -ksp_matsolve_batch_size takes such
+     ones.
+
+       MatCreateDenseFromVecType(PETSC_COMM_WORLD, VECCUDA, m, PETSC_DECIDE, M, 4, PETSC_DECIDE, NULL, &X);
+       MatBindToCPU(X, PETSC_TRUE);
+       MatDenseGetSubMatrix(X, PETSC_DECIDE, PETSC_DECIDE, 0, 2, &x);  // 2 processes
+       MatDenseGetColumnVecRead(x, 0, &v);  // Cannot locate function MatDenseCUDAGetArrayRead_C
+
+     What would help: MatBindToCPU() of the submatrix, and a local one of the device.
+
+   Needed: 3.24 to 3.26. Gone when: nothing says it; try the lines above. Ours: none; try KSPMatSolve() with such an X.
+
+   Such a block is solved for as one of the host with the same array
+*/
+#include "upstream.h"
+
+/* *H is D, or stands in for it */
+PetscErrorCode AIJTCUBoundBegin(Mat D, Mat *H)
+{
+  PetscBool    device, host = PETSC_FALSE;
+  PetscInt     ld;
+  PetscScalar *array, *shared;
+  Mat          local;
+
+  PetscFunctionBegin;
+  *H = D;
+  PetscCall(PetscObjectTypeCompare((PetscObject)D, "mpidensecuda", &device));
+  if (device) {
+    PetscCall(MatDenseGetLocalMatrix(D, &local));
+    PetscCall(PetscObjectTypeCompare((PetscObject)local, MATSEQDENSE, &host));
+  }
+  if (!host) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDenseGetLDA(local, &ld));
+  PetscCall(MatDenseGetArray(local, &array)); /* the parent has it, whatever becomes of the stand-in */
+  shared = array;
+  PetscCall(MatDenseRestoreArray(local, &array));
+  PetscCall(MatCreateDenseFromVecType(PetscObjectComm((PetscObject)D), VECSTANDARD, D->rmap->n, D->cmap->n, D->rmap->N, D->cmap->N, ld, shared, H));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode AIJTCUBoundEnd(Mat D, Mat *H)
+{
+  PetscFunctionBegin;
+  if (*H != D) {
+    PetscCall(MatDestroy(H));
+    PetscCall(PetscObjectStateIncrease((PetscObject)D));
+  }
+  *H = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
