@@ -14,9 +14,13 @@
 #endif
 #if PETSC_VERSION_LT(3, 25, 0)
 typedef void **PetscCtxRt;                               /* what a container's destructor gets */
-  #define AIJTCU_PRODUCT_DATA(product) ((product)->data) /* what Mat_Product's destroy gets */
+typedef void  *AIJTCUProductData;                        /* what Mat_Product's destroy gets, the same */
+  #define AIJTCU_PRODUCT_DATA(product) ((product)->data) /* of a product */
+  #define AIJTCU_PRODUCT_GIVEN(data)   (data)            /* and what it has then */
 #else
+typedef PetscCtxRt AIJTCUProductData;
   #define AIJTCU_PRODUCT_DATA(product) (&(product)->data)
+  #define AIJTCU_PRODUCT_GIVEN(data)   (*(void **)(data))
 #endif
 #if PETSC_VERSION_LT(3, 26, 0)
 typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */

@@ -79,9 +79,9 @@ static PetscErrorCode AIJTCUSparsePlanDestroy(SparsePlan *plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUSparseDestroy(PetscCtxRt data)
+static PetscErrorCode AIJTCUSparseDestroy(AIJTCUProductData data)
 {
-  AIJTCUSparse *s = *(AIJTCUSparse **)data;
+  AIJTCUSparse *s = (AIJTCUSparse *)AIJTCU_PRODUCT_GIVEN(data);
 
   PetscFunctionBegin;
   PetscCall(AIJTCUSparsePlanDestroy(&s->plan));
