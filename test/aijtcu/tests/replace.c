@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 
 /*TEST
 
-  testset: # without CUDA PETSc's ILU copies our composed functions into the factor, and leaves them in its list
+  testset: # without CUDA, on one process, lists of our composed functions are left at the end, it is not known why
     output_file: output/empty.out
     nsize: {{1 2}}
     args: -checkfunctionlist 0 -use_gpu_aware_mpi 0 -ksp_rtol 1e-6
