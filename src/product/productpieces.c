@@ -13,12 +13,13 @@
   #endif
 
 /*
-   Whether a parallel dense matrix gives arrays on a device. PETSc then unbinds one that is bound to the host. No call
-   that can fail: all processes must find the same
+   Whether a parallel dense matrix gives arrays on a device. PETSc then unbinds one that is bound to the host. Columns of
+   such a one have a local matrix of the host: src/upstream/boundsubmatrix.c. No call that can fail: all processes must
+   find the same
 */
-static PetscBool AIJTCUDenseIsDevice(Mat M)
+static PetscBool AIJTCUDenseIsDevice(Mat M, Mat local)
 {
-  return (PetscBool)!strcmp(((PetscObject)M)->type_name, MATMPIDENSECUDA);
+  return (PetscBool)(!strcmp(((PetscObject)M)->type_name, MATMPIDENSECUDA) && !(local && !strcmp(((PetscObject)local)->type_name, MATSEQDENSE)));
 }
 
 static void AIJTCUPiecesFreeRoom(AIJTCUPieces *p)
@@ -86,8 +87,8 @@ PetscErrorCode AIJTCUPiecesBegin(Mat A, const AIJTCUHalo *h, Mat B, Mat C, AIJTC
   if (!p->ierr) p->ierr = MatDenseGetLocalMatrix(C, &p->local[1]);
   #if AIJTCU_HAVE_DEVICE
   if (!AIJTCUHaloIsOnHost(h)) {
-    p->away[0] = (PetscBool)!AIJTCUDenseIsDevice(B);
-    p->away[1] = (PetscBool)!AIJTCUDenseIsDevice(C);
+    p->away[0] = (PetscBool)!AIJTCUDenseIsDevice(B, p->local[0]);
+    p->away[1] = (PetscBool)!AIJTCUDenseIsDevice(C, p->local[1]);
   }
   if (p->away[0] || p->away[1]) PetscCall(AIJTCUPiecesFindRoom(A, p));
   #endif

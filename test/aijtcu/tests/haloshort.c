@@ -303,6 +303,29 @@ static PetscErrorCode TestBound(Problem *p, PetscBool transposed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Some columns of operands that are bound to the host: PETSc gives a matrix of the device with a local one of the host */
+static PetscErrorCode TestColumnsOfBound(Problem *p, PetscBool transposed)
+{
+  PetscFunctionBegin;
+  for (int k = 1; k < 4; k++) {
+    Mat B, C, b, c;
+
+    PetscCall(CreateB(p, 9, &B));
+    PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &C));
+    PetscCall(MatBindToCPU(B, (PetscBool)(k & 1)));
+    PetscCall(MatBindToCPU(C, (PetscBool)(k >> 1)));
+    PetscCall(MatDenseGetSubMatrix(B, PETSC_DECIDE, PETSC_DECIDE, 0, 4, &b));
+    PetscCall(MatDenseGetSubMatrix(C, PETSC_DECIDE, PETSC_DECIDE, 0, 4, &c));
+    PetscCall(Product(p, transposed, b, c));
+    PetscCall(CheckEither(p, transposed, c, 1, "columns of what is bound to the host"));
+    PetscCall(MatDenseRestoreSubMatrix(B, &b));
+    PetscCall(MatDenseRestoreSubMatrix(C, &c));
+    PetscCall(MatDestroy(&B));
+    PetscCall(MatDestroy(&C));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if PetscDefined(HAVE_CUDA)
 /* An MPI that takes memory of the device: the same bits as through memory of the host */
 static PetscErrorCode TestAware(Problem *p)
@@ -360,6 +383,7 @@ int main(int argc, char **argv)
   for (int transposed = 0; transposed < 2 && !aware; transposed++) {
     PetscCall(TestShort(&p, (PetscBool)transposed));
     PetscCall(TestBound(&p, (PetscBool)transposed));
+    PetscCall(TestColumnsOfBound(&p, (PetscBool)transposed));
     if (Rows(&p, 1)) PetscCall(TestSizes(&p, (PetscBool)transposed));
   }
   if (!aware && !PETSC_VERSION_LT(3, 26, 0)) PetscCall(TestError(&p));

@@ -46,7 +46,7 @@ typedef struct {
 } Import;
 
 enum {
-  MAX_IMPORTS = 512,
+  MAX_IMPORTS = 1024,
   MAX_MADE    = 1 << 14
 };
 static Import imports[MAX_IMPORTS];
