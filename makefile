@@ -123,11 +123,11 @@ SANITIZERS  := $(shell { try=$$(mktemp -p $(BUILD)) && echo 'int main(void) { re
 FUZZERS     := $(if $(SANITIZERS),$(BUILD)/fuzz/hrpb $(BUILD)/fuzz/mtx)
 endif
 # Kernels, and the programs that test them, as C++ for a host. They are compiled for Hopper, and for Ampere where the
-# kernels differ
+# kernels differ: in how they copy, which double precision shows, and in the instructions of double precision
 EMULATED    := $(BUILD)/emulated$(if $(SANITIZERS),,-plain)
 EMULATED_SANITIZE := $(if $(SANITIZERS),-fsanitize=address -g1)
 EMULATED_TEXT  := $(addprefix $(EMULATED)/,$(wildcard kernels/*.h kernels/*/*.h kernels/*/*.cuh test/device/*.cuh))
-EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(EMULATED)/800/multiply $(EMULATED)/800/csr $(EMULATED)/800/sample
+EMULATED_TESTS := $(patsubst test/device/%.cu,$(EMULATED)/900/%,$(wildcard test/device/*.cu)) $(if $(findstring SINGLE,$(HRPB_FLAGS)),,$(addprefix $(EMULATED)/800/,multiply csr sample))
 sanitized    = $(patsubst %.c,$(BUILD)/sanitize/%.o,$(1))
 PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir $(source))))
 # Programs of PETSc that know nothing of us, from the sources that came with it
