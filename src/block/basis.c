@@ -4,6 +4,10 @@
 
    On a device all work goes to PETSc's stream. Small matrices go there, and numbers come from there, through
    page-locked memory. A call that brings numbers waits for them, and no other call waits.
+
+   Columns of A S lie between those of B S, or of S where there is no B S: each behind its own. So both are dense
+   matrices with a leading dimension of two columns, and also one with twice as many columns. Products of vectors with
+   both are one product, which reads the vectors once.
 */
 #include "blockvec.h"
 
@@ -17,8 +21,10 @@ struct _n_AIJTCUBasis {
   MPI_Comm    comm;
   PetscMPIInt nranks;
   PetscBool   device;
-  PetscInt    n, ld, N; /* rows of this process, of an array, of all processes */
-  PetscInt    columns[AIJTCU_BASIS_ARRAYS];
+  PetscInt    n, N;                    /* rows of this process, of all processes */
+  PetscInt    column;                  /* from a column to what lies behind it */
+  PetscInt    ld[AIJTCU_BASIS_ARRAYS]; /* from a column to the next one of its array */
+  int         inner;                   /* the array that A S lies in */
 
   PetscScalar *array[AIJTCU_BASIS_ARRAYS];
   PetscScalar *memory; /* all arrays, one behind the other */
@@ -106,9 +112,10 @@ static PetscErrorCode AIJTCUBasisMalloc(AIJTCUBasis b, size_t bytes, PetscBool *
 
 PetscErrorCode AIJTCUBasisCreate(Mat A, const PetscInt columns[AIJTCU_BASIS_ARRAYS], PetscInt nnumbers, AIJTCUBasis *basis)
 {
-  AIJTCUBasis b;
-  PetscInt    all = 0;
-  PetscBool   ours, have;
+  AIJTCUBasis  b;
+  PetscScalar *next;
+  PetscInt     all = 0;
+  PetscBool    ours, have;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(basis));
@@ -118,20 +125,23 @@ PetscErrorCode AIJTCUBasisCreate(Mat A, const PetscInt columns[AIJTCU_BASIS_ARRA
   PetscCall(AIJTCUBasisTakes(A, &ours, &b->device));
   PetscCall(MatGetLocalSize(A, &b->n, NULL));
   PetscCall(MatGetSize(A, &b->N, NULL));
-  b->ld       = (PetscMax(b->n, 1) + 1) / 2 * 2; /* columns begin at 16 bytes */
+  b->column   = (PetscMax(b->n, 1) + 1) / 2 * 2; /* columns begin at 16 bytes */
+  b->inner    = columns[AIJTCU_BASIS_BS] ? AIJTCU_BASIS_BS : AIJTCU_BASIS_S;
   b->nnumbers = nnumbers;
   for (int i = 0; i < AIJTCU_BASIS_ARRAYS; i++) all += columns[i];
-  PetscCall(AIJTCUBasisMalloc(b, (size_t)b->ld * (size_t)all * sizeof(PetscScalar), &have));
+  PetscCall(AIJTCUBasisMalloc(b, (size_t)b->column * (size_t)all * sizeof(PetscScalar), &have));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &have, 1, MPI_C_BOOL, MPI_LAND, b->comm));
   if (!have) {
     PetscCall(AIJTCUBasisDestroy(basis));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  b->array[0] = b->memory;
+  next = b->memory;
   for (int i = 0; i < AIJTCU_BASIS_ARRAYS; i++) {
-    b->columns[i] = columns[i];
-    if (i) b->array[i] = b->array[i - 1] + (size_t)b->ld * (size_t)columns[i - 1];
+    b->ld[i]    = b->column * (i == b->inner || i == AIJTCU_BASIS_AS ? 2 : 1);
+    b->array[i] = next;
+    if (i != AIJTCU_BASIS_AS) next += (size_t)b->ld[i] * (size_t)columns[i];
   }
+  b->array[AIJTCU_BASIS_AS] = b->array[b->inner] + b->column;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,7 +166,7 @@ PetscErrorCode AIJTCUBasisDestroy(AIJTCUBasis *basis)
 
 static PetscScalar *AIJTCUBasisAt(AIJTCUBasis b, AIJTCUBasisPart p)
 {
-  return b->array[p.array] + (size_t)b->ld * (size_t)p.first;
+  return b->array[p.array] + (size_t)b->ld[p.array] * (size_t)p.first;
 }
 
 PetscErrorCode AIJTCUBasisMat(AIJTCUBasis b, AIJTCUBasisPart p, Mat *M)
@@ -167,7 +177,7 @@ PetscErrorCode AIJTCUBasisMat(AIJTCUBasis b, AIJTCUBasisPart p, Mat *M)
   else
   #endif
     PetscCall(MatCreateDense(b->comm, b->n, PETSC_DECIDE, b->N, p.n, AIJTCUBasisAt(b, p), M));
-  PetscCall(MatDenseSetLDA(*M, b->ld));
+  PetscCall(MatDenseSetLDA(*M, b->ld[p.array]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -301,24 +311,24 @@ static PetscErrorCode AIJTCUBasisSend(AIJTCUBasis b, const PetscScalar *numbers,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUBasisProducts(AIJTCUBasis b, PetscInt n, const AIJTCUBasisPart X[], const AIJTCUBasisPart Y[], const PetscScalar *products[])
+PetscErrorCode AIJTCUBasisProducts(AIJTCUBasis b, AIJTCUBasisPart X, AIJTCUBasisPart Y, PetscBool both, const PetscScalar *products[])
 {
-  PetscInt at = 0;
+  const PetscInt n = Y.n * (both ? 2 : 1), numbers = X.n * n;
+  const PetscInt ld = both ? b->column : b->ld[Y.array];
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; at += X[i].n * Y[i].n, i++) {
-    PetscCheck(at + X[i].n * Y[i].n <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Products of a basis that has room for %" PetscInt_FMT " numbers", b->nnumbers);
-    if (b->n) PetscCall(AIJTCUBasisGemm(b, PETSC_TRUE, (PetscInt[]){X[i].n, Y[i].n, b->n}, AIJTCUBasisAt(b, X[i]), b->ld, AIJTCUBasisAt(b, Y[i]), b->ld, 0, AIJTCUBasisIn(b) + at, X[i].n));
-  }
-  if (!b->n) { /* a BLAS need not take matrices without rows */
+  PetscCheck(numbers <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Products of a basis that has room for %" PetscInt_FMT " numbers", b->nnumbers);
+  PetscCheck(!both || Y.array == b->inner, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Array %d of a basis has no other beside it", Y.array);
+  if (b->n) PetscCall(AIJTCUBasisGemm(b, PETSC_TRUE, (PetscInt[]){X.n, n, b->n}, AIJTCUBasisAt(b, X), b->ld[X.array], AIJTCUBasisAt(b, Y), ld, 0, AIJTCUBasisIn(b), X.n));
+  else { /* a BLAS need not take matrices without rows */
   #if AIJTCU_HAVE_DEVICE
-    if (b->device) PetscCallCUDA(cudaMemset(b->din, 0, (size_t)at * sizeof(*b->din)));
+    if (b->device) PetscCallCUDA(cudaMemset(b->din, 0, (size_t)numbers * sizeof(*b->din)));
     else
   #endif
-      PetscCall(PetscArrayzero(b->in, at));
+      PetscCall(PetscArrayzero(b->in, numbers));
   }
-  PetscCall(AIJTCUBasisBring(b, at));
-  for (PetscInt i = 0; i < n; i++) products[i] = i ? products[i - 1] + X[i - 1].n * Y[i - 1].n : b->in;
+  PetscCall(AIJTCUBasisBring(b, numbers));
+  *products = b->in;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -329,7 +339,7 @@ PetscErrorCode AIJTCUBasisCombine(AIJTCUBasis b, PetscInt n, const AIJTCUBasisPa
   PetscFunctionBegin;
   if (!n || !X[0].n || !Y[0].n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUBasisSend(b, K, X[0].n * Y[0].n, &at));
-  for (PetscInt i = 0; i < n && b->n; i++) PetscCall(AIJTCUBasisGemm(b, PETSC_FALSE, (PetscInt[]){b->n, Y[i].n, X[i].n}, AIJTCUBasisAt(b, X[i]), b->ld, at, X[i].n, add ? 1 : 0, AIJTCUBasisAt(b, Y[i]), b->ld));
+  for (PetscInt i = 0; i < n && b->n; i++) PetscCall(AIJTCUBasisGemm(b, PETSC_FALSE, (PetscInt[]){b->n, Y[i].n, X[i].n}, AIJTCUBasisAt(b, X[i]), b->ld[X[i].array], at, X[i].n, add ? 1 : 0, AIJTCUBasisAt(b, Y[i]), b->ld[Y[i].array]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -340,7 +350,7 @@ static HrpbError AIJTCUBasisRunResidual(AIJTCUBasis b, const BlockShape *s, AIJT
   #if AIJTCU_HAVE_DEVICE
   if (b->device) ops = &BlockOpsDevice;
   #endif
-  return (*ops->residual)(s, (BlockIn){AIJTCUBasisAt(b, Y), b->ld}, a, (BlockIn){AIJTCUBasisAt(b, X), b->ld}, (BlockOut){AIJTCUBasisAt(b, R), b->ld}, AIJTCUBasisIn(b));
+  return (*ops->residual)(s, (BlockIn){AIJTCUBasisAt(b, Y), b->ld[Y.array]}, a, (BlockIn){AIJTCUBasisAt(b, X), b->ld[X.array]}, (BlockOut){AIJTCUBasisAt(b, R), b->ld[R.array]}, AIJTCUBasisIn(b));
 }
 
   #if AIJTCU_HAVE_DEVICE
@@ -445,43 +455,44 @@ PetscErrorCode AIJTCUBasisEigen(AIJTCUBasis b, PetscInt n, PetscScalar *A, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Copy or zero columns: on a device in the order of the stream */
-static PetscErrorCode AIJTCUBasisMove(AIJTCUBasis b, const PetscScalar *from, PetscScalar *to, size_t count, PetscBool outside)
+/* Copy n columns, or zero them: on a device in the order of the stream */
+static PetscErrorCode AIJTCUBasisMove(AIJTCUBasis b, PetscInt n, const PetscScalar *from, PetscInt lfrom, PetscScalar *to, PetscInt lto, PetscBool outside)
 {
-  const size_t bytes = count * sizeof(PetscScalar);
+  const size_t size = sizeof(PetscScalar), bytes = (size_t)b->n * size;
 
   PetscFunctionBegin;
-  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!n || !b->n) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_DEVICE
   if (b->device) {
     cudaStream_t stream = NULL;
 
     PetscCall(AIJTCUDeviceBegin(&stream));
-    if (from) PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
-    else PetscCallCUDA(cudaMemsetAsync(to, 0, bytes, stream));
+    if (from) PetscCallCUDA(cudaMemcpy2DAsync(to, (size_t)lto * size, from, (size_t)lfrom * size, bytes, (size_t)n, cudaMemcpyDefault, stream));
+    else PetscCallCUDA(cudaMemset2DAsync(to, (size_t)lto * size, 0, bytes, (size_t)n, stream));
     PetscCall(AIJTCUDeviceEnd(stream));
     if (outside) PetscCallCUDA(cudaStreamSynchronize(stream)); /* the other may be a vector of the host */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
-  (void)b;
   (void)outside;
-  if (from) PetscCall(PetscMemcpy(to, from, bytes));
-  else PetscCall(PetscMemzero(to, bytes));
+  for (PetscInt j = 0; j < n; j++) {
+    if (from) PetscCall(PetscMemcpy(to + j * lto, from + j * lfrom, bytes));
+    else PetscCall(PetscMemzero(to + j * lto, bytes));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUBasisCopy(AIJTCUBasis b, AIJTCUBasisPart X, AIJTCUBasisPart Y)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBasisMove(b, AIJTCUBasisAt(b, X), AIJTCUBasisAt(b, Y), (size_t)b->ld * (size_t)X.n, PETSC_FALSE));
+  PetscCall(AIJTCUBasisMove(b, X.n, AIJTCUBasisAt(b, X), b->ld[X.array], AIJTCUBasisAt(b, Y), b->ld[Y.array], PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode AIJTCUBasisZero(AIJTCUBasis b, AIJTCUBasisPart X)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUBasisMove(b, NULL, AIJTCUBasisAt(b, X), (size_t)b->ld * (size_t)X.n, PETSC_FALSE));
+  PetscCall(AIJTCUBasisMove(b, X.n, NULL, 0, AIJTCUBasisAt(b, X), b->ld[X.array], PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -494,7 +505,7 @@ PetscErrorCode AIJTCUBasisSetColumn(AIJTCUBasis b, int array, PetscInt column, V
   PetscFunctionBegin;
   if (b->device) PetscCall(VecGetArrayReadAndMemType(v, &a, &mem));
   else PetscCall(VecGetArrayRead(v, &a));
-  PetscCall(AIJTCUBasisMove(b, a, at, (size_t)b->n, PETSC_TRUE));
+  PetscCall(AIJTCUBasisMove(b, 1, a, b->n, at, b->column, PETSC_TRUE));
   if (b->device) PetscCall(VecRestoreArrayReadAndMemType(v, &a));
   else PetscCall(VecRestoreArrayRead(v, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -509,7 +520,7 @@ PetscErrorCode AIJTCUBasisGetColumn(AIJTCUBasis b, int array, PetscInt column, V
   PetscFunctionBegin;
   if (b->device) PetscCall(VecGetArrayWriteAndMemType(v, &a, &mem));
   else PetscCall(VecGetArrayWrite(v, &a));
-  PetscCall(AIJTCUBasisMove(b, at, a, (size_t)b->n, PETSC_TRUE));
+  PetscCall(AIJTCUBasisMove(b, 1, at, b->column, a, b->n, PETSC_TRUE));
   if (b->device) PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
   else PetscCall(VecRestoreArrayWrite(v, &a));
   PetscFunctionReturn(PETSC_SUCCESS);

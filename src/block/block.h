@@ -59,8 +59,11 @@ PETSC_EXTERN PetscErrorCode AIJTCUBasisMat(AIJTCUBasis, AIJTCUBasisPart, Mat *);
 PETSC_EXTERN PetscErrorCode AIJTCUBasisRead(Mat);
 PETSC_EXTERN PetscErrorCode AIJTCUBasisWritten(Mat);
 
-/* The products X[i]^T Y[i], one after the other. They stay until the next call of any of these functions */
-PETSC_EXTERN PetscErrorCode AIJTCUBasisProducts(AIJTCUBasis, PetscInt, const AIJTCUBasisPart[], const AIJTCUBasisPart[], const PetscScalar *[]);
+/*
+   The products X^T Y. They stay until the next call of any of these functions. both: with columns of B S, or of S where
+   there is no B S, as Y, and the same of A S: twice as many columns of products, those of A S each behind the other's
+*/
+PETSC_EXTERN PetscErrorCode AIJTCUBasisProducts(AIJTCUBasis, AIJTCUBasisPart X, AIJTCUBasisPart Y, PetscBool both, const PetscScalar *[]);
 
 /* Y[i] = X[i] K, or with add Y[i] += X[i] K. No Y is an X */
 PETSC_EXTERN PetscErrorCode AIJTCUBasisCombine(AIJTCUBasis, PetscInt, const AIJTCUBasisPart[], const PetscScalar *, PetscBool, const AIJTCUBasisPart[]);

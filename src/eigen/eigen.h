@@ -22,6 +22,8 @@ PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscaijtcueps(void);
   #include <slepc/private/epsimpl.h>
   #include <slepc/private/bvimpl.h>
   #include <slepc/private/dsimpl.h>
+  #include <slepc/private/stimpl.h>
+  #include <petsc/private/kspimpl.h>
   #include <slepcblaslapack.h>
 
 /*
@@ -54,6 +56,7 @@ struct _n_AIJTCURitz {
   PetscScalar *C;     /* coefficients of the next X and P: nx + np + nw rows */
 
   PetscBool     general; /* V^T B V is L L^T */
+  PetscInt      order;   /* of the last eigenproblem */
   PetscScalar  *L, *H, *a, *T, *S, *F, *Z, *M[4];
   PetscReal    *values, *d, *length;
   PetscInt     *live, nlive, lwork, liwork;
@@ -71,6 +74,7 @@ PETSC_INTERN PetscErrorCode AIJTCURitzVectors(AIJTCURitz, PetscInt, const PetscS
 PETSC_INTERN PetscErrorCode AIJTCURitzExplicit(AIJTCURitz, PetscBool);
 PETSC_INTERN PetscErrorCode AIJTCURitzProject(AIJTCURitz, PetscInt, const PetscScalar *, const PetscScalar *, const PetscScalar *);
 PETSC_INTERN PetscErrorCode AIJTCURitzSolve(AIJTCURitz, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCURitzNext(AIJTCURitz);
 
 /* lobpcg.c */
 PETSC_INTERN PetscErrorCode AIJTCULOBPCGSolve(EPS, PetscBool *);

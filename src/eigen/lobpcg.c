@@ -41,6 +41,7 @@ typedef struct {
   PetscReal    drift;           /* how far V may be from orthonormal */
   PetscReal    error;           /* how far A X may be from a product */
   PetscBool    all;             /* V^T B V and V^T A V are products, not what coefficients say */
+  PC           pc;              /* that is applied without its ST, or NULL */
   PetscInt     passes;          /* how often W is made orthogonal to Y */
   PetscBool    careful;         /* W was made orthonormal in the last iteration */
   Mat          R, W, AW, BW;    /* of the vectors from first on */
@@ -160,7 +161,7 @@ static PetscErrorCode AIJTCULobpcgSubtractY(AIJTCULobpcg *s, AIJTCUBasisPart x, 
   PetscFunctionBegin;
   if (!s->ny || !x.n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(BV_Orthogonalize, s->eps, 0, 0, 0));
-  PetscCall(AIJTCUBasisProducts(s->basis, 1, &BY, &x, &c));
+  PetscCall(AIJTCUBasisProducts(s->basis, BY, x, PETSC_FALSE, &c));
   for (PetscInt j = 0; j < x.n; j++) {
     PetscReal square = 0;
 
@@ -250,7 +251,7 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
     PetscCall(AIJTCULobpcgSubtractY(s, X, NULL));
     BX.array = AIJTCULobpcgInner(s);
     if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, BX));
-    PetscCall(AIJTCUBasisProducts(s->basis, 1, &X, &BX, &G));
+    PetscCall(AIJTCUBasisProducts(s->basis, X, BX, PETSC_FALSE, &G));
     PetscCall(AIJTCURitzOrthonormal(s->ritz, G, bs, &condition, &rank));
     if (s->ritz->nan) PetscFunctionReturn(PETSC_SUCCESS);
     if (round && rank == bs && condition < 1 + 1000 * PETSC_MACHINE_EPSILON * bs) break;
@@ -262,7 +263,7 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
     }
   }
   PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, (AIJTCUBasisPart){AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), bs}, (AIJTCUBasisPart){AIJTCU_BASIS_AS, AIJTCULobpcgX(s, s->side), bs}));
-  PetscCall(AIJTCUBasisProducts(s->basis, 1, &(AIJTCUBasisPart){AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), bs}, &(AIJTCUBasisPart){AIJTCU_BASIS_AS, AIJTCULobpcgX(s, s->side), bs}, &G));
+  PetscCall(AIJTCUBasisProducts(s->basis, (AIJTCUBasisPart){AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), bs}, (AIJTCUBasisPart){AIJTCU_BASIS_AS, AIJTCULobpcgX(s, s->side), bs}, PETSC_FALSE, &G));
   PetscCall(PetscLogEventBegin(DS_Solve, s->eps, 0, 0, 0));
   PetscCall(AIJTCURitzStart(s->ritz, G));
   PetscCall(PetscLogEventEnd(DS_Solve, s->eps, 0, 0, 0));
@@ -311,38 +312,31 @@ static PetscErrorCode AIJTCULobpcgResidual(AIJTCULobpcg *s, PetscInt first)
 static PetscErrorCode AIJTCULobpcgProducts(AIJTCULobpcg *s, PetscBool all, PetscBool inner, PetscBool operator, const PetscScalar * g[3], const PetscScalar *h[3])
 {
   const PetscInt     np = s->ritz->np, nv = s->bs + np, nw = s->bs - s->first, m = 2 * s->bs + np;
-  AIJTCUBasisPart    X[2], Y[2];
-  const PetscScalar *product[2];
-  PetscInt           n = 0;
+  const int          array = inner ? AIJTCULobpcgInner(s) : AIJTCU_BASIS_AS;
+  const PetscBool    both  = (PetscBool)(inner && operator);
+  const PetscInt     next  = both ? 2 * m : m;                                 /* to the next column of one of them */
+  const PetscInt     w     = all ? AIJTCULobpcgColumn(s, np, s->side, nv) : 0; /* the first column of W there */
+  const PetscScalar *product;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(BV_MatProject, s->eps, 0, 0, 0));
+  PetscCall(AIJTCUBasisProducts(s->basis, AIJTCULobpcgAll(s, AIJTCU_BASIS_S), all ? AIJTCULobpcgAll(s, array) : AIJTCULobpcgW(s, array), both, &product));
   for (int k = 0; k < 2; k++) {
-    const int array = k ? AIJTCU_BASIS_AS : AIJTCULobpcgInner(s);
-
-    if (!(k ? operator : inner)) continue;
-    X[n]   = AIJTCULobpcgAll(s, AIJTCU_BASIS_S);
-    Y[n++] = all ? AIJTCULobpcgAll(s, array) : AIJTCULobpcgW(s, array);
-  }
-  PetscCall(AIJTCUBasisProducts(s->basis, n, X, Y, product));
-  for (int k = 0, i = 0; k < 2; k++) {
     PetscScalar        *to    = k ? s->H : s->G;
-    const PetscScalar **parts = k ? h : g, *from;
-    const PetscInt      w     = all ? AIJTCULobpcgColumn(s, np, s->side, nv) : 0; /* the first column of W there */
+    const PetscScalar **parts = k ? h : g, *from = product + (both && k ? m : 0);
 
     if (!(k ? operator : inner)) continue;
-    from     = product[i++];
     parts[0] = all ? to : NULL;
     for (PetscInt c = 0; c < nv && all; c++) {
-      for (PetscInt r = 0; r < nv; r++) *to++ = from[AIJTCULobpcgColumn(s, np, s->side, c) * m + AIJTCULobpcgColumn(s, np, s->side, r)];
+      for (PetscInt r = 0; r < nv; r++) *to++ = from[AIJTCULobpcgColumn(s, np, s->side, c) * next + AIJTCULobpcgColumn(s, np, s->side, r)];
     }
     parts[1] = to;
     for (PetscInt c = 0; c < nw; c++) {
-      for (PetscInt r = 0; r < nv; r++) *to++ = from[(w + c) * m + AIJTCULobpcgColumn(s, np, s->side, r)];
+      for (PetscInt r = 0; r < nv; r++) *to++ = from[(w + c) * next + AIJTCULobpcgColumn(s, np, s->side, r)];
     }
     parts[2] = to;
     for (PetscInt c = 0; c < nw; c++) {
-      for (PetscInt r = 0; r < nw; r++) *to++ = from[(w + c) * m + AIJTCULobpcgColumn(s, np, s->side, nv + r)];
+      for (PetscInt r = 0; r < nw; r++) *to++ = from[(w + c) * next + AIJTCULobpcgColumn(s, np, s->side, nv + r)];
     }
   }
   PetscCall(PetscLogEventEnd(BV_MatProject, s->eps, 0, 0, 0));
@@ -376,12 +370,52 @@ static PetscErrorCode AIJTCULobpcgOrthonormalize(AIJTCULobpcg *s, const PetscSca
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+   Whether STApplyMat() does nothing a user sees but to apply a preconditioner. It sets W to zero first, and has the
+   processes agree on whether that failed
+*/
+static PetscErrorCode AIJTCULobpcgIsPlain(AIJTCULobpcg *s)
+{
+  ST        st = s->eps->st;
+  KSP       ksp;
+  PetscBool precond, only;
+
+  PetscFunctionBegin;
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(PetscObjectTypeCompare((PetscObject)st, STPRECOND, &precond));
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPPREONLY, &only));
+  s->pc = NULL;
+  if (!precond || !only || st->M || !st->P || !ksp->guess_zero || ksp->transpose_solve || ksp->errorifnotconverged) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->nmax != PETSC_DECIDE && ksp->nmax < s->bs) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->numberreasonviews || ksp->convergedreasonviewer || ksp->view || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewFinalRes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetPC(ksp, &s->pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the preconditioner fails on a process, W is infinite there, and products with it are NaN everywhere */
+static PetscErrorCode AIJTCULobpcgApply(AIJTCULobpcg *s)
+{
+  ST             st = s->eps->st;
+  PCFailedReason failed;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(ST_MatSolve, st, s->R, s->W, 0));
+  PetscCall(KSPSetUp(st->ksp));
+  PetscCall(KSPSetUpOnBlocks(st->ksp));
+  PetscCall(PCMatApply(s->pc, s->R, s->W));
+  PetscCall(PCGetFailedReason(s->pc, &failed));
+  PetscCall(MatFlag(s->W, failed));
+  PetscCall(PetscLogEventEnd(ST_MatSolve, st, s->R, s->W, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* W = T R, without what is in Y */
 static PetscErrorCode AIJTCULobpcgPrecondition(AIJTCULobpcg *s)
 {
   PetscFunctionBegin;
   PetscCall(AIJTCUBasisWritten(s->R));
-  PetscCall(STApplyMat(s->eps->st, s->R, s->W));
+  if (s->pc) PetscCall(AIJTCULobpcgApply(s));
+  else PetscCall(STApplyMat(s->eps->st, s->R, s->W));
   PetscCall(AIJTCUBasisRead(s->W));
   for (PetscInt k = 0; k < s->passes && s->ny; k++) PetscCall(AIJTCULobpcgSubtractY(s, AIJTCULobpcgW(s, AIJTCU_BASIS_S), k ? NULL : s->removed));
   if (s->ny) PetscCall(AIJTCUBasisWritten(s->W));
@@ -458,6 +492,9 @@ static PetscErrorCode AIJTCULobpcgStep(AIJTCULobpcg *s, PetscInt first, PetscBoo
   PetscCall(PetscLogEventBegin(BV_Mult, s->eps, 0, 0, 0));
   PetscCall(AIJTCUBasisCombine(s->basis, families, from, s->C, PETSC_FALSE, to));
   PetscCall(PetscLogEventEnd(BV_Mult, s->eps, 0, 0, 0));
+  PetscCall(PetscLogEventBegin(DS_Solve, s->eps, 0, 0, 0));
+  PetscCall(AIJTCURitzNext(ritz)); /* while a device combines */
+  PetscCall(PetscLogEventEnd(DS_Solve, s->eps, 0, 0, 0));
   s->side = !s->side;
   s->age++;
   s->error += ritz->rounding;
@@ -633,6 +670,7 @@ PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
   if (!*solved) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCURitzCreate(s.basis, s.bs, (PetscBool)(eps->which == EPS_LARGEST_REAL), &s.ritz));
   PetscCall(PetscMalloc6(9 * s.bs * s.bs, &s.C, 9 * s.bs * s.bs, &s.G, 9 * s.bs * s.bs, &s.H, s.bs, &s.norm, s.bs, &s.removed, s.most * s.bs, &s.minus));
+  PetscCall(AIJTCULobpcgIsPlain(&s));
   PetscCall(AIJTCULobpcgConstraints(&s));
   PetscCall(AIJTCULobpcgIterate(&s));
   PetscCall(AIJTCULobpcgLeaveMats(&s));

@@ -406,13 +406,14 @@ static PetscErrorCode AIJTCURitzToBasis(AIJTCURitz r, const PetscScalar *Q, Pets
 }
 
 /*
-   Solve the eigenproblem: theta, and in C the coefficients of X, and of P for the vectors from first on. C has nx + np
-   + nw rows with the np of before. After it, np is that of the new P, whose column i belongs to vector[i]
+   Solve the eigenproblem: in C the coefficients of X, and of P for the vectors from first on. C has nx + np + nw rows
+   with the np of before. After it, np is that of the new P, whose column i belongs to vector[i]. AIJTCURitzNext() gives
+   theta, and must follow
 */
 PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
 {
-  const PetscInt nx = r->nx, nv = nx + r->np, m = nv + r->rank, lf = 3 * nx, ld = 2 * nx;
-  PetscScalar   *Z = r->Z, *P = r->S, *FZ = r->M[3];
+  const PetscInt nx = r->nx, nv = nx + r->np, m = nv + r->rank, lf = 3 * nx;
+  PetscScalar   *Z = r->Z, *P = r->S;
   PetscInt       n = 0, rank = 0;
   PetscBool      solved = PETSC_FALSE;
   PetscReal      step   = 0; /* largest part of a vector that is new in X */
@@ -438,16 +439,28 @@ PetscErrorCode AIJTCURitzSolve(AIJTCURitz r, PetscInt first)
   PetscCall(AIJTCURitzOrthogonalize(r, m, Z, P, n, &rank));
   PetscCall(PetscArraycpy(Z + nx * m, P, m * rank));
   PetscCall(AIJTCURitzToBasis(r, Z, nx + rank));
-  /* V^T A V of the next V. That of X is not taken for diagonal: rounding is that of the largest eigenvalue there */
-  n = nx + rank;
+  r->order = m;
+  r->np    = rank;
+  r->rounding *= step;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+   V^T A V of the next V, and theta. What is in X is not taken for diagonal: rounding is that of the largest eigenvalue
+   there. The coefficients are not changed, so they may be at work meanwhile
+*/
+PetscErrorCode AIJTCURitzNext(AIJTCURitz r)
+{
+  const PetscInt nx = r->nx, m = r->order, n = nx + r->np, lf = 3 * nx, ld = 2 * nx;
+  PetscScalar   *Z = r->Z, *FZ = r->M[3];
+
+  PetscFunctionBegin;
   PetscCall(AIJTCURitzGemm("NN", m, n, m, 1, r->F, lf, Z, m, 0, FZ, m));
   PetscCall(AIJTCURitzGemm("TN", n, n, m, 1, Z, m, FZ, m, 0, r->H, ld));
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = j + 1; i < n; i++) r->H[j * ld + i] = r->H[i * ld + j] = (r->H[j * ld + i] + r->H[i * ld + j]) / 2;
   }
   for (PetscInt j = 0; j < nx; j++) r->theta[j] = PetscRealPart(r->H[j * (ld + 1)]);
-  r->np = rank;
-  r->rounding *= step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
