@@ -8,6 +8,9 @@
    Columns of A S lie between those of B S, or of S where there is no B S: each behind its own. So both are dense
    matrices with a leading dimension of two columns, and also one with twice as many columns. Products of vectors with
    both are one product, which reads the vectors once.
+
+   Each process works out small matrices for itself, from sums that all have. What it computes must have the bits of all
+   others: a vector whose parts were combined with other numbers is none. So sums carry a hash of what went to kernels.
 */
 #include "blockvec.h"
 
@@ -16,6 +19,11 @@
   #if AIJTCU_HAVE_DEVICE
     #include <petscdevice_cuda.h>
   #endif
+
+enum {
+  SEAL      = 2,                                     /* sums of hashes, and of their squares */
+  SEAL_BITS = PetscDefined(USE_REAL_SINGLE) ? 4 : 16 /* of a hash: sums are exact with many processes */
+};
 
 struct _n_AIJTCUBasis {
   MPI_Comm    comm;
@@ -29,7 +37,8 @@ struct _n_AIJTCUBasis {
   PetscScalar *array[AIJTCU_BASIS_ARRAYS];
   PetscScalar *memory; /* all arrays, one behind the other */
   PetscInt     nnumbers;
-  PetscScalar *in, *out; /* numbers on the host: what comes from sums, and what goes to kernels */
+  PetscScalar *in, *out; /* numbers on the host: what comes from sums, with room for SEAL more, and what goes to kernels */
+  uint64_t     sent;     /* a hash of all that went to kernels */
   #if AIJTCU_HAVE_DEVICE
   PetscScalar *din, *dout; /* the same on the device */
   cudaEvent_t  came, went;
@@ -59,11 +68,11 @@ static PetscErrorCode AIJTCUBasisMallocOnStream(AIJTCUBasis b, size_t bytes, cud
     PetscCallCUDA(cudaMemsetAsync(b->memory, 0, bytes, stream));
     b->din  = b->memory + bytes / sizeof(PetscScalar);
     b->dout = b->din + b->nnumbers;
-    PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&b->in, 2 * numbers), (void **)&b->in));
+    PetscCall(AIJTCUAllocated(cudaMallocHost((void **)&b->in, 2 * numbers + SEAL * sizeof(PetscScalar)), (void **)&b->in));
   }
   *have = (PetscBool)(b->memory && b->in);
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
-  b->out = b->in + b->nnumbers;
+  b->out = b->in + b->nnumbers + SEAL;
   PetscCallCUDA(cudaEventCreateWithFlags(&b->came, cudaEventDisableTiming));
   PetscCallCUDA(cudaEventCreateWithFlags(&b->went, cudaEventDisableTiming));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,7 +115,7 @@ static PetscErrorCode AIJTCUBasisMalloc(AIJTCUBasis b, size_t bytes, PetscBool *
   *have = (PetscBool)!ierr;
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMemzero(b->memory, bytes));
-  PetscCall(PetscMalloc1(b->nnumbers, &b->in));
+  PetscCall(PetscMalloc1(b->nnumbers + SEAL, &b->in));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,10 +270,24 @@ static PetscScalar *AIJTCUBasisIn(AIJTCUBasis b)
   return b->in;
 }
 
-/* Sums of all processes, on the host */
+static uint64_t AIJTCUBasisHash(uint64_t hash, const PetscScalar *numbers, PetscInt n)
+{
+  for (PetscInt i = 0; i < n; i++) {
+    uint64_t bits = 0;
+
+    memcpy(&bits, &numbers[i], sizeof(numbers[i]));
+    hash = (hash ^ bits) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/* Sums of all processes, on the host. All hashes are equal where their squares add up to the least they can */
 static PetscErrorCode AIJTCUBasisBring(AIJTCUBasis b, PetscInt n)
 {
-  PetscMPIInt count;
+  const uint64_t hash = b->sent & ((1 << SEAL_BITS) - 1);
+  uint64_t       sum, squares;
+  PetscMPIInt    count;
 
   PetscFunctionBegin;
   PetscCheck(n <= b->nnumbers, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " numbers from a basis that has room for %" PetscInt_FMT, n, b->nnumbers);
@@ -281,8 +304,13 @@ static PetscErrorCode AIJTCUBasisBring(AIJTCUBasis b, PetscInt n)
   }
   #endif
   if (b->nranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMPIIntCast(n, &count));
+  b->in[n]     = (PetscReal)hash;
+  b->in[n + 1] = (PetscReal)(hash * hash);
+  PetscCall(PetscMPIIntCast(n + SEAL, &count));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, b->in, count, MPIU_SCALAR, MPIU_SUM, b->comm));
+  sum     = (uint64_t)PetscRealPart(b->in[n]);
+  squares = (uint64_t)PetscRealPart(b->in[n + 1]);
+  PetscCheck(sum * sum == (uint64_t)b->nranks * squares, b->comm, PETSC_ERR_LIB, "Processes computed different numbers from equal sums: their BLAS, or their GPUs, are not alike. Use -eps_aijtcu_lobpcg off -ds_parallel synchronized");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,6 +319,7 @@ static PetscErrorCode AIJTCUBasisSend(AIJTCUBasis b, const PetscScalar *numbers,
 {
   PetscFunctionBegin;
   *at = numbers;
+  if (b->nranks > 1) b->sent = AIJTCUBasisHash(b->sent, numbers, n);
   #if AIJTCU_HAVE_DEVICE
   if (b->device) {
     cudaStream_t stream = NULL;
