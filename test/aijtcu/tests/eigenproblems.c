@@ -314,7 +314,7 @@ int main(int argc, char **args)
 
     test:
       suffix: parallel
-      nsize: {{2 3}}
+      nsize: {{2 3 4}}
       args: -unit 2.1e11
 
 TEST*/
