@@ -314,7 +314,12 @@ int main(int argc, char **args)
 
     test:
       suffix: parallel
-      nsize: {{2 3 4}}
+      nsize: {{2 3}}
       args: -unit 2.1e11
+
+    test:
+      suffix: four
+      nsize: 4
+      args: -only {{9 16 30}}
 
 TEST*/
