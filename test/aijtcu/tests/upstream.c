@@ -349,6 +349,24 @@ static PetscErrorCode LateType(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ours has it, too: src/upstream/README.md */
+static PetscErrorCode StateOfAXPY(void)
+{
+  Mat              A, B;
+  PetscObjectState before, after;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJ, 1, &A));
+  PetscCall(Create(MATAIJ, 1, &B));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &before));
+  PetscCall(MatAXPY(A, 1, B, SAME_NONZERO_PATTERN));
+  PetscCall(PetscObjectStateGet((PetscObject)A, &after));
+  PetscCall(Repaired((PetscBool)(after > before), "MatAXPY() of a parallel matrix with SAME_NONZERO_PATTERN"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ResetHash(void)
 {
   PetscBool same;
@@ -400,6 +418,7 @@ int main(int argc, char **argv)
   if (!device) {
     PetscCall(HeaderMerge());
     if (size > 1) PetscCall(LateType());
+    if (size > 1) PetscCall(StateOfAXPY());
   } else if (size == 1) {
     PetscCall(ZeroEntries());
     PetscCall(ValuesOfTheHost());
