@@ -166,18 +166,13 @@ static PetscErrorCode MatSetOption_AIJTCU(Mat A, MatOption op, PetscBool flg)
 
 static PetscErrorCode MatBindToCPU_AIJTCU(Mat A, PetscBool flg)
 {
-  AIJTCUPlan      *plan;
-  AIJTCUPatternKey key;
+  AIJTCUPlan *plan;
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGetPlan(A, &plan));
   PetscCall(AIJTCUUnwrapComposed(A)); /* the parent composes and removes these */
   AIJTCUCallParentOp(A, bindtocpu, A, flg);
-  if (!flg && plan->id.device && plan->id.kind == AIJTCU_KIND_SEQ) {
-    PetscCall(AIJTCUPatternKeyGet(A, &key));
-    /* A new pattern of the host is not marked as newer than that on the device: a plan would be made of the old one */
-    if (!AIJTCUPatternKeyEqual(&key, &plan->pattern_key)) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE));
-  }
+  if (!flg && plan->id.device) PetscCall(AIJTCUValuesToHost(A, PETSC_TRUE)); /* nobody has said that the host's are newer */
   PetscCall(AIJTCUWrapComposed(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

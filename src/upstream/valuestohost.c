@@ -33,6 +33,21 @@
 
    Needed: 3.24 to 3.26. Gone when: "MatTranspose()" of upstream.c. Ours: sparseproduct.c.
 
+   MatBindToCPU(A, PETSC_FALSE) leaves the device with the values and the pattern of before
+
+     While a MATSEQAIJCUSPARSE is bound to the host its operations are those of MATSEQAIJ, which do not say that the
+     host's values have changed. After a product on the device these were known to be on both.
+
+       MatMult(A, x, y);
+       MatBindToCPU(A, PETSC_TRUE);
+       MatScale(A, 2);
+       MatBindToCPU(A, PETSC_FALSE);
+       MatMult(A, x, z);  // gives z = y
+
+     What would help: offloadmask = PETSC_OFFLOAD_CPU in MatBindToCPU_SeqAIJCUSPARSE() where a matrix is freed.
+
+   Needed: 3.24 to 3.26. Gone when: "MatBindToCPU()" of upstream.c. Ours: type.c, "freed from the CPU", and sequences.c.
+
    Here the newest values of an assembled matrix come to the host. If they are to be written there they count as
    changed, and the device takes them again. For a transpose this comes before it is filled
 */

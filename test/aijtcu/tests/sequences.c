@@ -404,7 +404,7 @@ static PetscErrorCode Convert(World *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bound to the host for one product, with dense matrices there */
+/* Bound to the host for two products, with dense matrices there, and a change */
 static PetscErrorCode Bind(World *w)
 {
   const PetscBool kept = device;
@@ -413,6 +413,9 @@ static PetscErrorCode Bind(World *w)
   device = PETSC_FALSE;
   PetscCall(MatDestroy(&w->C));
   PetscCall(MatBindToCPU(w->A, PETSC_TRUE));
+  PetscCall(CheckProduct(w));
+  PetscCall(MatScale(w->A, -1));
+  PetscCall(MatScale(w->R, -1));
   PetscCall(CheckProduct(w));
   PetscCall(MatDestroy(&w->C));
   PetscCall(MatBindToCPU(w->A, PETSC_FALSE));

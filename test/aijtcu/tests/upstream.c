@@ -387,6 +387,32 @@ static PetscErrorCode ResetHash(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values of before are on the device */
+static PetscErrorCode ChangedWhileBound(void)
+{
+  PetscBool is;
+  Mat       A;
+  Vec       x, y, z;
+
+  PetscFunctionBegin;
+  PetscCall(Create(MATAIJCUSPARSE, 1, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSet(x, 1));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(MatBindToCPU(A, PETSC_TRUE));
+  PetscCall(MatScale(A, 2));
+  PetscCall(MatBindToCPU(A, PETSC_FALSE));
+  PetscCall(MatMult(A, x, z));
+  PetscCall(IsMultiple(z, 2, y, &is));
+  PetscCall(Repaired(is, "MatBindToCPU()"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* It has the operations of a bound vector */
 static PetscErrorCode DuplicateOfBound(void)
 {
@@ -426,6 +452,7 @@ int main(int argc, char **argv)
     PetscCall(Transpose());
     PetscCall(MultTranspose());
     PetscCall(DuplicateOfBound());
+    PetscCall(ChangedWhileBound());
   } else {
     PetscCall(ResetHash());
     PetscCall(Permute());
