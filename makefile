@@ -86,6 +86,8 @@ SETUP := $(ASKED) src/config/setup
 NAME  := $(shell $(SETUP) name)
 $(if $(NAME),,$(error the set-up failed, see above))
 BUILD := $(CURDIR)/build/$(NAME)
+# What is compiled for a GPU knows no PETSc, and complex scalars have the kernels of real ones: they share the objects
+CUDA_BUILD := $(if $(PETSC_DIR),$(BUILD),$(CURDIR)/build/$(subst complex,double,$(NAME)))
 
 # config.mk, and PETSc with it, is brought up to date before anything else. If it changed, make starts again
 $(BUILD)/config.mk: FORCE
@@ -134,7 +136,7 @@ PROGRAMS    := $(foreach source,$(PROGRAM_SRC),$(BUILD)/bin/$(basename $(notdir 
 TUTORIALS   := $(addprefix $(BUILD)/tutorials/,ksp-ex45 ksp-ex56 snes-ex13 snes-ex56)
 
 # Objects are build.o and build.cu.o, because build.c and build.cu lie side by side
-object = $(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1))))
+object = $(patsubst $(BUILD)/obj/%.cu.o,$(CUDA_BUILD)/obj/%.cu.o,$(addprefix $(BUILD)/obj/,$(patsubst %.c,%.o,$(patsubst %.cu,%.cu.o,$(1)))))
 # Several makes may work in one tree at once. A command writes a file under a temporary name, and renames it when it is
 # complete, so no other make reads half a file. $$$$ is the number of the shell's process
 new    = $@.$$$$
@@ -165,7 +167,7 @@ comma           := ,
 
 # Objects are made anew when the command that makes them is another one, such as with another PETSc. The library and the
 # kernels need no SLEPc, so another SLEPC_DIR leaves them as they are. A tree may move
-command = $(BUILD)/$(1).command
+command = $(if $(filter cuda,$(1)),$(CUDA_BUILD),$(BUILD))/$(1).command
 COMMANDS := $(foreach kind,library eigen examples cuda sanitize emulated,$(call command,$(kind)))
 $(call command,library):  commanded = $(COMPILE)
 $(call command,eigen):    commanded = $(COMPILE)
@@ -176,6 +178,7 @@ $(call command,cuda):     commanded = $(COMPILE_CUDA)
 $(call command,sanitize): commanded = $(COMPILE_SANITIZED)
 $(call command,emulated): commanded = $(COMPILE_EMULATED)
 $(COMMANDS): FORCE
+	@mkdir -p $(@D)
 	@echo '$(subst ','\'',$(subst $(CURDIR),.,$(commanded)))' >$(new); if cmp -s $(new) $@; then rm $(new); else mv $(new) $@; fi
 
 all: $(LIBRARIES)
@@ -207,7 +210,7 @@ $(TUTORIALS): $(BUILD)/config.mk
 	@mkdir -p $(@D)
 	$(call short,CC) $(call whole,$(CC) $(PCC_FLAGS) $(CFLAGS) $(CCPPFLAGS) -o $(new) $(filter %.c,$^) $(PETSC_LIB))
 
-$(DEVICE_TESTS): $(BUILD)/device/%: $(BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
+$(DEVICE_TESTS): $(BUILD)/device/%: $(CUDA_BUILD)/obj/test/device/%.cu.o $(call object,$(DEVICE_SRC)) $(LIBHRPB)
 	@mkdir -p $(@D)
 	$(call short,LINK) $(call whole,$(LINK) -o $(new) $^ $(PETSC_LIB) -lstdc++)
 
@@ -225,7 +228,7 @@ $(BUILD)/sanitize/%.o: %.c $(call command,sanitize)
 $(BUILD)/obj/%.o: %.c $(call command,library)
 	@mkdir -p $(@D)
 	$(call short,CC) $(call compiled,$(COMPILE) $<)
-$(BUILD)/obj/%.cu.o: %.cu $(call command,cuda)
+$(CUDA_BUILD)/obj/%.cu.o: %.cu $(call command,cuda)
 	@mkdir -p $(@D)
 	$(call short,CUDAC) $(call compiled,$(COMPILE_CUDA) $<)
 $(call object,$(EIGEN_SRC)): private INCLUDE += $(SLEPC_INCLUDE)

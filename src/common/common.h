@@ -28,8 +28,8 @@ typedef int AIJTCUDeviceInt; /* what MatSeqAIJCUSPARSEGetIJ() gives */
 typedef PetscInt AIJTCUDeviceInt;
 #endif
 
-/* Bricks hold real scalars of the precisions that tensor cores have */
-#if !PetscDefined(USE_COMPLEX) && (PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE))
+/* Bricks hold real numbers of the precisions that tensor cores have */
+#if PetscDefined(USE_REAL_DOUBLE) || PetscDefined(USE_REAL_SINGLE)
   #define AIJTCU_HAVE_BRICKS 1
 #else
   #define AIJTCU_HAVE_BRICKS 0
@@ -49,15 +49,30 @@ typedef PetscInt AIJTCUDeviceInt;
   #define AIJTCU_HAVE_HALO 0
 #endif
 
+/* The device's kernels for real scalars alone: sampled products, and those of sparse matrices */
+#if AIJTCU_HAVE_DEVICE && !PetscDefined(USE_COMPLEX)
+  #define AIJTCU_HAVE_DEVICE_REAL 1
+#else
+  #define AIJTCU_HAVE_DEVICE_REAL 0
+#endif
+
 /* Whole blocks are solved: src/block/. KSP_RemoveNullSpaceMat() and a new set-up for every operator need 3.26 */
-#if AIJTCU_HAVE_BRICKS && !PETSC_VERSION_LT(3, 26, 0)
+#if AIJTCU_HAVE_BRICKS && !PetscDefined(USE_COMPLEX) && !PETSC_VERSION_LT(3, 26, 0)
   #define AIJTCU_HAVE_BLOCK 1
 #else
   #define AIJTCU_HAVE_BLOCK 0
 #endif
 
+/*
+   Kernels multiply real matrices. A complex scalar is AIJTCU_PARTS real ones, and a complex matrix is a real one of so
+   many times the rows and columns (kernels/real): a dense one with the same array, a sparse one by AIJTCUDeviceCSR
+   and AIJTCUHostCSR. What goes to kernels is HrpbScalar, and counts real rows
+*/
+enum {
+  AIJTCU_PARTS = PetscDefined(USE_COMPLEX) ? 2 : 1
+};
 #if AIJTCU_HAVE_BRICKS
-_Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
+_Static_assert(sizeof(HrpbInt) == sizeof(PetscInt) && AIJTCU_PARTS * sizeof(HrpbScalar) == sizeof(PetscScalar), "compile with HRPB_USE_INT64 and HRPB_USE_SINGLE as PETSc is configured");
 #endif
 
 /* What a user can set on a matrix */

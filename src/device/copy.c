@@ -9,13 +9,13 @@
 /* Leading dimension of a buffer: whole units of 16 bytes */
 PetscInt AIJTCUDeviceLDA(PetscInt rows)
 {
-  const PetscInt unit = 16 / (PetscInt)sizeof(PetscScalar);
+  const PetscInt unit = 16 / (PetscInt)sizeof(HrpbScalar);
 
   return (PetscMax(rows, 1) + unit - 1) / unit * unit;
 }
 
 /* Copy columns of a dense matrix between host and device. A copy in two dimensions is limited in its pitch */
-PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *to, PetscInt ldto, const PetscScalar *from, PetscInt ldfrom, PetscInt rows, PetscInt cols, PetscBool todevice, cudaStream_t stream)
+PetscErrorCode AIJTCUDeviceCopyColumns(HrpbScalar *to, PetscInt64 ldto, const HrpbScalar *from, PetscInt64 ldfrom, PetscInt rows, PetscInt cols, PetscBool todevice, cudaStream_t stream)
 {
   const enum cudaMemcpyKind kind = todevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
   const size_t              size = sizeof(*to), most = PETSC_INT32_MAX / sizeof(*to);
@@ -34,7 +34,7 @@ PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *to, PetscInt ldto, const Pet
 static PetscErrorCode AIJTCUBringOnStream(PetscScalar *y, PetscInt ldy, const PetscScalar *x, PetscInt ldx, PetscInt m, PetscInt N, PetscBool todevice, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(AIJTCUDeviceCopyColumns(y, ldy, x, ldx, m, N, todevice, stream));
+  PetscCall(AIJTCUDeviceCopyColumns((HrpbScalar *)y, AIJTCU_PARTS * (PetscInt64)ldy, (const HrpbScalar *)x, AIJTCU_PARTS * (PetscInt64)ldx, AIJTCU_PARTS * m, N, todevice, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -76,6 +76,6 @@ PETSC_INTERN void                AIJTCUWorkspaceUser(PetscBool);
 
 /* copy.c */
 PETSC_INTERN PetscInt       AIJTCUDeviceLDA(PetscInt);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceCopyColumns(PetscScalar *, PetscInt, const PetscScalar *, PetscInt, PetscInt, PetscInt, PetscBool, struct CUstream_st *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceCopyColumns(HrpbScalar *, PetscInt64, const HrpbScalar *, PetscInt64, PetscInt, PetscInt, PetscBool, struct CUstream_st *);
 PETSC_INTERN PetscErrorCode AIJTCUDeviceBring(Mat, Mat);
 #endif

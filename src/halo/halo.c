@@ -20,6 +20,28 @@ static PetscErrorCode AIJTCUHaloSupports(PetscBool device, PetscBool *supports)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The real rows of complex ones, which kernels see, and where they begin */
+static PetscErrorCode AIJTCUHaloTakeParts(AIJTCUHalo *h)
+{
+  const PetscInt n = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
+
+  PetscFunctionBegin;
+  if (AIJTCU_PARTS == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(AIJTCU_PARTS * n, &h->own_rows));
+  for (PetscInt i = 0; i < AIJTCU_PARTS * n; i++) h->own_rows[i] = AIJTCU_PARTS * h->rows[i / AIJTCU_PARTS] + i % AIJTCU_PARTS;
+  h->rows = h->own_rows;
+  for (int k = 0; k < 2; k++) {
+    AIJTCUHaloSide *s = &h->side[k];
+
+    PetscCall(PetscMalloc1(s->n + 1, &s->own_start));
+    for (PetscMPIInt i = 0; i <= s->n; i++) s->own_start[i] = s->n ? AIJTCU_PARTS * s->start[i] : 0;
+    s->start = s->own_start;
+  }
+  h->nlocal *= AIJTCU_PARTS;
+  h->nghosts *= AIJTCU_PARTS;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
    Find who needs which rows. The columns of the off-diagonal block are ghosts. They ascend, so those of one process
    are neighbours, and a message of its is received where it belongs.
@@ -49,6 +71,8 @@ static PetscErrorCode AIJTCUHaloFind(Mat A, PetscBool device, AIJTCUHalo *h, Pet
     PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->side[i].answer));
   }
   for (PetscInt i = 0; i < h->nghosts && here; i++) here = (PetscBool)(mine[i] == i);
+  if (PetscMax(PetscMax(h->nlocal, h->nghosts), AIJTCUHaloRows(rows)) > PETSC_INT_MAX / AIJTCU_PARTS) here = PETSC_FALSE;
+  else if (!ierr) ierr = AIJTCUHaloTakeParts(h);
   PetscCall(AIJTCUAgree(PetscObjectComm((PetscObject)A), ierr, here, usable));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -80,6 +104,8 @@ static void AIJTCUHaloReset(AIJTCUHalo *h)
   #endif
   (void)PetscFree3(t->rows, t->start, t->at);
   (void)PetscFree(h->requests);
+  (void)PetscFree(h->own_rows);
+  for (int i = 0; i < 2; i++) (void)PetscFree(h->side[i].own_start);
   if (h->sf) (void)PetscSFDestroy(&h->sf);
   memset(h, 0, sizeof(*h));
 }
@@ -93,11 +119,11 @@ static PetscErrorCode AIJTCUHaloSetUp(Mat A, PetscBool device, AIJTCUHalo *h)
   PetscCall(AIJTCUHaloFind(A, device, h, &usable));
   h->state = usable ? AIJTCU_READY : AIJTCU_REFUSED;
   if (usable) {
-    PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]),
-      h->side[AIJTCU_HALO_ROWS].n, h->nghosts, h->side[AIJTCU_HALO_GHOSTS].n));
+    PetscCall(PetscInfo(A, "aijtcu: halo of %" PetscInt_FMT " rows to %d processes and %" PetscInt_FMT " from %d\n", AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]) / AIJTCU_PARTS,
+      h->side[AIJTCU_HALO_ROWS].n, h->nghosts / AIJTCU_PARTS, h->side[AIJTCU_HALO_GHOSTS].n));
   } else {
     PetscCall(PetscInfo(A, "aijtcu: no halo, the parent's product instead: on some process there are no kernels for the device, or columns of the "
-                           "off-diagonal block do not ascend\n"));
+                           "off-diagonal block do not ascend, or are too many\n"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,7 +143,7 @@ static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscI
   size_t bytes[2];
 
   PetscFunctionBegin;
-  for (int i = 0; i < 2; i++) bytes[i] = (size_t)PetscMax(AIJTCUHaloRows(&h->side[i]), 1) * (size_t)N * sizeof(PetscScalar);
+  for (int i = 0; i < 2; i++) bytes[i] = (size_t)PetscMax(AIJTCUHaloRows(&h->side[i]), 1) * (size_t)N * sizeof(HrpbScalar);
   *have = (PetscBool)(AIJTCUHaloCounts(&h->side[0], N) && AIJTCUHaloCounts(&h->side[1], N));
   if (!*have) PetscFunctionReturn(PETSC_SUCCESS);
   #if AIJTCU_HAVE_DEVICE
@@ -128,7 +154,7 @@ static PetscErrorCode AIJTCUHaloAllocate(AIJTCUHalo *h, PetscBool staged, PetscI
   }
   #endif
   if (staged) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < 2; i++) h->side[i].buffer = (PetscScalar *)malloc(bytes[i]);
+  for (int i = 0; i < 2; i++) h->side[i].buffer = (HrpbScalar *)malloc(bytes[i]);
   *have = (PetscBool)(h->side[0].buffer && h->side[1].buffer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,7 +255,7 @@ PetscErrorCode AIJTCUHaloPrepare(Mat A, PetscBool device, MatAIJTCUHalo way, Pet
 }
 
 /* Have rows on their way to the buffer. Sums for ghosts are there already */
-static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N)
+static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, AIJTCUHaloSideName from, const HrpbScalar *b, PetscInt64 ldb, PetscInt N)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
@@ -246,7 +272,7 @@ static PetscErrorCode AIJTCUHaloPack(AIJTCUHalo *h, AIJTCUHaloSideName from, con
    Pack rows of B, column-major, and let them go, or the sums for ghosts. AIJTCUHaloEnd() must follow, also after an
    error in between. On a device rows go when it is called: until then the host has the time to start more work there
 */
-PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N)
+PetscErrorCode AIJTCUHaloBegin(Mat A, AIJTCUHalo *h, AIJTCUHaloSideName from, const HrpbScalar *b, PetscInt64 ldb, PetscInt N)
 {
   PetscFunctionBegin;
   if (!N) PetscFunctionReturn(PETSC_SUCCESS);
@@ -296,14 +322,14 @@ PetscInt AIJTCUHaloGhostCount(const AIJTCUHalo *h)
   return h->nghosts;
 }
 
-const PetscScalar *AIJTCUHaloGhosts(const AIJTCUHalo *h)
+const HrpbScalar *AIJTCUHaloGhosts(const AIJTCUHalo *h)
 {
   const AIJTCUHaloSide *s = &h->side[AIJTCU_HALO_GHOSTS];
 
   return h->place == AIJTCU_HALO_HOST ? s->buffer : s->device;
 }
 
-PetscErrorCode AIJTCUHaloGhostsToHost(const AIJTCUHalo *h, PetscInt N, PetscScalar **ghosts)
+PetscErrorCode AIJTCUHaloGhostsToHost(const AIJTCUHalo *h, PetscInt N, HrpbScalar **ghosts)
 {
   PetscFunctionBegin;
   *ghosts = NULL;
@@ -315,7 +341,7 @@ PetscErrorCode AIJTCUHaloGhostsToHost(const AIJTCUHalo *h, PetscInt N, PetscScal
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloSumsFromHost(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums)
+PetscErrorCode AIJTCUHaloSumsFromHost(const AIJTCUHalo *h, PetscInt N, const HrpbScalar *sums)
 {
   PetscFunctionBegin;
   #if AIJTCU_HAVE_DEVICE
@@ -327,7 +353,7 @@ PetscErrorCode AIJTCUHaloSumsFromHost(const AIJTCUHalo *h, PetscInt N, const Pet
 }
 
 /* Where the sums for ghosts are to be: on the device, or on the host */
-PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *h, PetscScalar **sums)
+PetscErrorCode AIJTCUHaloSums(AIJTCUHalo *h, HrpbScalar **sums)
 {
   const AIJTCUHaloSide *s = &h->side[AIJTCU_HALO_GHOSTS];
 
@@ -377,7 +403,7 @@ static PetscErrorCode AIJTCUHaloFindTargets(AIJTCUHalo *h)
 }
 
 /* On the host, where C is brought if need be */
-static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const PetscScalar *sums, PetscInt N, Mat C)
+static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const HrpbScalar *sums, PetscInt N, Mat C)
 {
   const AIJTCUHaloTargets *t = &h->targets;
   PetscScalar             *c;
@@ -386,7 +412,7 @@ static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const PetscScalar
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArray(C, &c));
-  HaloAddHost(t->nrows, t->rows, t->start, t->at, N, sums, c, ldc);
+  HaloAddHost(t->nrows, t->rows, t->start, t->at, N, sums, (HrpbScalar *)c, AIJTCU_PARTS * (int64_t)ldc);
   PetscCall(MatDenseRestoreArray(C, &c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -394,7 +420,8 @@ static PetscErrorCode AIJTCUHaloAddOnHost(const AIJTCUHalo *h, const PetscScalar
   #if AIJTCU_HAVE_DEVICE
 static PetscErrorCode AIJTCUHaloAddOnDevice(AIJTCUHalo *h, PetscInt N, Mat C)
 {
-  PetscScalar   *c, *sums;
+  PetscScalar   *c;
+  HrpbScalar    *sums;
   PetscInt       ldc;
   PetscBool      done = PETSC_FALSE;
   PetscErrorCode ierr;
@@ -402,7 +429,7 @@ static PetscErrorCode AIJTCUHaloAddOnDevice(AIJTCUHalo *h, PetscInt N, Mat C)
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(C, &ldc));
   PetscCall(MatDenseGetArrayAndMemType(C, &c, NULL));
-  ierr = AIJTCUHaloDeviceAdd(h, N, c, ldc, &done);
+  ierr = AIJTCUHaloDeviceAdd(h, N, (HrpbScalar *)c, AIJTCU_PARTS * (PetscInt64)ldc, &done);
   PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
   PetscCall(ierr);
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
@@ -436,7 +463,7 @@ PetscInt64 AIJTCUHaloBytes(const AIJTCUHalo *h)
 
   if (!h || h->place == AIJTCU_HALO_HOST || !h->width) return 0;
   rows  = AIJTCUHaloRows(&h->side[AIJTCU_HALO_ROWS]);
-  bytes = (PetscInt64)sizeof(PetscScalar) * h->width * (rows + h->nghosts) + index * rows;
+  bytes = (PetscInt64)sizeof(HrpbScalar) * h->width * (rows + h->nghosts) + index * rows;
   if (h->targets.drows) bytes += index * (2 * (PetscInt64)h->targets.nrows + 1 + rows);
   return bytes;
 }

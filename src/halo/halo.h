@@ -6,7 +6,7 @@
    side of another. For A B rows go to where they are ghosts. For A^T B the sums that a process has for its ghosts go
    back to the rows' owners, the same way in reverse.
 
-   Rows travel as N scalars one after the other. Ghosts lie in the order of the columns of the off-diagonal block, and
+   Rows are those that kernels see: a complex row is two real ones. They travel as N numbers one after the other. Ghosts lie in the order of the columns of the off-diagonal block, and
    sums of several processes for one row are added in the order of their ranks, whenever messages arrive. So products
    have the same bits on every run, and with every engine.
 
@@ -39,13 +39,13 @@ typedef enum {
    AIJTCUHaloSumsFromHost()  with a halo on a device: let the sums for ghosts be these
 */
 PETSC_INTERN PetscErrorCode     AIJTCUHaloPrepare(Mat, PetscBool, MatAIJTCUHalo, PetscInt, AIJTCUHalo **, PetscBool *);
-PETSC_INTERN PetscErrorCode     AIJTCUHaloBegin(Mat, AIJTCUHalo *, AIJTCUHaloSideName, const PetscScalar *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode     AIJTCUHaloBegin(Mat, AIJTCUHalo *, AIJTCUHaloSideName, const HrpbScalar *, PetscInt64, PetscInt);
 PETSC_INTERN PetscErrorCode     AIJTCUHaloEnd(Mat, AIJTCUHalo *, AIJTCUHaloSideName, PetscInt);
-PETSC_INTERN const PetscScalar *AIJTCUHaloGhosts(const AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode     AIJTCUHaloSums(AIJTCUHalo *, PetscScalar **);
+PETSC_INTERN const HrpbScalar *AIJTCUHaloGhosts(const AIJTCUHalo *);
+PETSC_INTERN PetscErrorCode     AIJTCUHaloSums(AIJTCUHalo *, HrpbScalar **);
 PETSC_INTERN PetscErrorCode     AIJTCUHaloAdd(Mat, AIJTCUHalo *, PetscInt, Mat);
-PETSC_INTERN PetscErrorCode     AIJTCUHaloGhostsToHost(const AIJTCUHalo *, PetscInt, PetscScalar **);
-PETSC_INTERN PetscErrorCode     AIJTCUHaloSumsFromHost(const AIJTCUHalo *, PetscInt, const PetscScalar *);
+PETSC_INTERN PetscErrorCode     AIJTCUHaloGhostsToHost(const AIJTCUHalo *, PetscInt, HrpbScalar **);
+PETSC_INTERN PetscErrorCode     AIJTCUHaloSumsFromHost(const AIJTCUHalo *, PetscInt, const HrpbScalar *);
 PETSC_INTERN PetscBool          AIJTCUHaloIsOnHost(const AIJTCUHalo *);
 PETSC_INTERN PetscInt           AIJTCUHaloWidth(const AIJTCUHalo *);      /* columns that there is room for */
 PETSC_INTERN PetscInt           AIJTCUHaloGhostCount(const AIJTCUHalo *); /* rows */

@@ -121,7 +121,7 @@ PetscErrorCode AIJTCUHaloDeviceWaitForSums(AIJTCUHalo *h)
 }
 
 /* Pack rows of B */
-static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloPackRows(AIJTCUHalo *h, const HrpbScalar *b, PetscInt64 ldb, PetscInt N, cudaStream_t stream)
 {
   const AIJTCUHaloSideName from = AIJTCU_HALO_ROWS;
   HrpbError                err;
@@ -143,7 +143,7 @@ static PetscErrorCode AIJTCUHaloStageRows(AIJTCUHalo *h, AIJTCUHaloSideName from
   PetscFunctionBegin;
   for (PetscInt k = 0; k < pieces; k++) {
     const PetscInt first = AIJTCUHaloPieceStart(packed, pieces, k), end = AIJTCUHaloPieceStart(packed, pieces, k + 1);
-    const size_t   at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+    const size_t   at = (size_t)first * (size_t)N, bytes = sizeof(HrpbScalar) * (size_t)(end - first) * (size_t)N;
 
     if (bytes && !(h->direct && AIJTCUHaloIsDirect(s, first, end))) {
       PetscCallCUDA(cudaMemcpyAsync(s->buffer + at, s->device + at, bytes, cudaMemcpyDeviceToHost, stream));
@@ -159,7 +159,7 @@ static PetscErrorCode AIJTCUHaloStageRows(AIJTCUHalo *h, AIJTCUHaloSideName from
    Sums for ghosts are there already. Rows are packed on the caller's stream, before the product of the diagonal block:
    beside it a kernel may find no room on the device until that has ended, and all others wait for the rows
 */
-static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName from, const HrpbScalar *b, PetscInt64 ldb, PetscInt N, cudaStream_t stream)
 {
   AIJTCUHaloDevice *d = &h->device;
   AIJTCUTransfers  *t;
@@ -179,7 +179,7 @@ static PetscErrorCode AIJTCUHaloPackOnStream(AIJTCUHalo *h, AIJTCUHaloSideName f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, AIJTCUHaloSideName from, const PetscScalar *b, PetscInt ldb, PetscInt N)
+PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *h, AIJTCUHaloSideName from, const HrpbScalar *b, PetscInt64 ldb, PetscInt N)
 {
   cudaStream_t stream = NULL;
 
@@ -210,7 +210,7 @@ PetscErrorCode AIJTCUHaloDeviceWaitForRows(const AIJTCUHalo *h, AIJTCUHaloSideNa
 PetscErrorCode AIJTCUHaloDeviceUnstage(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt first, PetscInt end, PetscInt N)
 {
   const AIJTCUHaloSide *s  = &h->side[!from];
-  const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(PetscScalar) * (size_t)(end - first) * (size_t)N;
+  const size_t          at = (size_t)first * (size_t)N, bytes = sizeof(HrpbScalar) * (size_t)(end - first) * (size_t)N;
   AIJTCUTransfers      *t;
 
   PetscFunctionBegin;
@@ -242,10 +242,10 @@ PetscErrorCode AIJTCUHaloDeviceCopiedDirect(AIJTCUHalo *h, AIJTCUHaloSideName fr
 }
 
 /* A copy of what came, on the host */
-PetscErrorCode AIJTCUHaloDeviceToHost(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, PetscScalar **rows)
+PetscErrorCode AIJTCUHaloDeviceToHost(const AIJTCUHalo *h, AIJTCUHaloSideName from, PetscInt N, HrpbScalar **rows)
 {
   const AIJTCUHaloSide *s     = &h->side[!from];
-  const size_t          bytes = sizeof(PetscScalar) * (size_t)AIJTCUHaloRows(s) * (size_t)N;
+  const size_t          bytes = sizeof(HrpbScalar) * (size_t)AIJTCUHaloRows(s) * (size_t)N;
   cudaError_t           err;
 
   PetscFunctionBegin;
@@ -258,9 +258,9 @@ PetscErrorCode AIJTCUHaloDeviceToHost(const AIJTCUHalo *h, AIJTCUHaloSideName fr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloSumsFromHostOnStream(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloSumsFromHostOnStream(const AIJTCUHalo *h, PetscInt N, const HrpbScalar *sums, cudaStream_t stream)
 {
-  const size_t bytes = sizeof(PetscScalar) * (size_t)h->nghosts * (size_t)N;
+  const size_t bytes = sizeof(HrpbScalar) * (size_t)h->nghosts * (size_t)N;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemcpyAsync(h->side[AIJTCU_HALO_GHOSTS].device, sums, bytes, cudaMemcpyHostToDevice, stream));
@@ -270,7 +270,7 @@ static PetscErrorCode AIJTCUHaloSumsFromHostOnStream(const AIJTCUHalo *h, PetscI
 }
 
 /* Let the sums for ghosts be these, which are on the host */
-PetscErrorCode AIJTCUHaloDeviceSumsFromHost(const AIJTCUHalo *h, PetscInt N, const PetscScalar *sums)
+PetscErrorCode AIJTCUHaloDeviceSumsFromHost(const AIJTCUHalo *h, PetscInt N, const HrpbScalar *sums)
 {
   cudaStream_t stream = NULL;
 
@@ -279,7 +279,7 @@ PetscErrorCode AIJTCUHaloDeviceSumsFromHost(const AIJTCUHalo *h, PetscInt N, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, PetscBool *done, cudaStream_t stream)
+static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, HrpbScalar *c, PetscInt64 ldc, PetscBool *done, cudaStream_t stream)
 {
   AIJTCUHaloTargets *t = &h->targets;
   HrpbError          err;
@@ -299,7 +299,7 @@ static PetscErrorCode AIJTCUHaloAddOnStream(AIJTCUHalo *h, PetscInt N, PetscScal
 }
 
 /* Add the sums that came to rows of a column-major matrix, if there is memory for lists and the kernel. done: added */
-PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *h, PetscInt N, PetscScalar *c, PetscInt ldc, PetscBool *done)
+PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *h, PetscInt N, HrpbScalar *c, PetscInt64 ldc, PetscBool *done)
 {
   cudaStream_t stream = NULL;
 

@@ -259,7 +259,7 @@ PetscErrorCode AIJTCUHaloDirectCopy(AIJTCUHalo *h, AIJTCUHaloSideName from, Pets
 {
   const AIJTCUHaloSide *s     = &h->side[!from];
   const AIJTCUHaloPeer *l     = &s->peers[i];
-  const size_t          bytes = sizeof(PetscScalar) * (size_t)(s->start[i + 1] - s->start[i]) * (size_t)N;
+  const size_t          bytes = sizeof(HrpbScalar) * (size_t)(s->start[i + 1] - s->start[i]) * (size_t)N;
 
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamWaitEvent(stream, l->event, 0));

@@ -91,7 +91,7 @@ static PetscErrorCode AIJTCUHaloMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName 
     for (PetscInt k = 0; k < pieces; k++) {
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
-      PetscCallMPI(MPIU_Irecv(in->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, in->ranks[i], out->tag, comm, &h->requests[n++]));
+      PetscCallMPI(MPIU_Irecv(in->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_REAL, in->ranks[i], out->tag, comm, &h->requests[n++]));
     }
   }
   for (PetscMPIInt i = 0; i < out->n; i++) {
@@ -105,7 +105,7 @@ static PetscErrorCode AIJTCUHaloMessagesStart(AIJTCUHalo *h, AIJTCUHaloSideName 
       const PetscInt begin = AIJTCUHaloPieceStart(nrows, pieces, k), end = AIJTCUHaloPieceStart(nrows, pieces, k + 1);
 
       if (!ierr) ierr = AIJTCUHaloWaitForRows(h, from, first + end, N);
-      PetscCallMPI(MPIU_Isend(out->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_SCALAR, out->ranks[i], out->tag, comm, &h->requests[n++]));
+      PetscCallMPI(MPIU_Isend(out->buffer + (size_t)(first + begin) * (size_t)N, (end - begin) * N, MPIU_REAL, out->ranks[i], out->tag, comm, &h->requests[n++]));
     }
   }
   h->nrequests = n;

@@ -21,7 +21,7 @@ typedef enum {
 
 /* halodirect.c: what this process may read of a neighbour's device. Without an event there are messages instead */
 typedef struct {
-  PetscScalar       *rows;
+  HrpbScalar       *rows;
   PetscInt           first; /* row that is the first for this process */
   struct CUevent_st *event; /* its rows are there, or it has read those here */
 } AIJTCUHaloPeer;
@@ -30,12 +30,13 @@ typedef struct {
   /* The neighbours, and where in the buffers each of them begins. The arrays belong to the graph */
   PetscMPIInt        n;
   const PetscMPIInt *ranks;
-  const PetscInt    *start; /* [n + 1] */
+  const PetscInt    *start;     /* [n + 1] */
+  PetscInt          *own_start; /* that where it does not belong to the graph */
 
   PetscMPIInt tag, answer; /* of messages that begin at this side, and of what answers them */
 
   /* Row-major, N scalars a row. Messages leave and enter buffer. On a device work begins and ends in device */
-  PetscScalar *buffer, *device;
+  HrpbScalar *buffer, *device;
   PetscBool    messages; /* some neighbours read nothing from here */
 
   /* halodirect.c */
@@ -70,7 +71,8 @@ struct _n_AIJTCUHalo {
 
   PetscSF           sf; /* the graph: a root for each local row of B, a leaf for each ghost */
   AIJTCUHaloSide    side[2];
-  const PetscInt   *rows; /* local rows that others need, in the order of that side. It belongs to the graph */
+  const PetscInt   *rows; /* local rows that others need, in the order of that side. It belongs to the graph, */
+  PetscInt         *own_rows; /* or is this */
   PetscInt          nlocal, nghosts;
   AIJTCUHaloTargets targets;
 
@@ -146,16 +148,16 @@ PETSC_INTERN const AIJTCUHaloEngine *AIJTCUHaloEngineGet(MatAIJTCUHalo, PetscBoo
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAllocate(AIJTCUHalo *, const size_t[2], PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceStage(AIJTCUHalo *, const size_t[2], PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWaitForSums(AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *, AIJTCUHaloSideName, const PetscScalar *, PetscInt, PetscInt);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDevicePack(AIJTCUHalo *, AIJTCUHaloSideName, const HrpbScalar *, PetscInt64, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWaitForBuffer(const AIJTCUHalo *, AIJTCUHaloSideName);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceWaitForRows(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceUnstage(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopyDirect(AIJTCUHalo *, AIJTCUHaloSideName, PetscMPIInt, PetscInt);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceCopiedDirect(AIJTCUHalo *, AIJTCUHaloSideName);
 PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceEnd(const AIJTCUHalo *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, PetscScalar *, PetscInt, PetscBool *);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceToHost(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, PetscScalar **);
-PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSumsFromHost(const AIJTCUHalo *, PetscInt, const PetscScalar *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceAdd(AIJTCUHalo *, PetscInt, HrpbScalar *, PetscInt64, PetscBool *);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceToHost(const AIJTCUHalo *, AIJTCUHaloSideName, PetscInt, HrpbScalar **);
+PETSC_INTERN PetscErrorCode AIJTCUHaloDeviceSumsFromHost(const AIJTCUHalo *, PetscInt, const HrpbScalar *);
 PETSC_INTERN void           AIJTCUHaloDeviceFree(AIJTCUHalo *);
 PETSC_INTERN void           AIJTCUHaloDeviceDestroy(AIJTCUHalo *);
 

@@ -152,8 +152,8 @@ static PetscErrorCode AIJTCUNcclKeep(MPI_Comm comm)
 typedef struct {
   ncclComm_t   n;
   PetscMPIInt  rank, size;
-  PetscScalar *numbers; /* mine and what comes, on the device */
-  PetscScalar  mine, got;
+  HrpbScalar  *numbers; /* mine and what comes, on the device */
+  HrpbScalar   mine, got;
 } AIJTCUHaloTrial;
 
 static PetscErrorCode AIJTCUNcclBegin(AIJTCUHaloTrial *t, ncclUniqueId *id)
@@ -190,7 +190,7 @@ static PetscErrorCode AIJTCUNcclReceive(AIJTCUHaloTrial *t)
   PetscFunctionBegin;
   PetscCallCUDA(cudaMemcpyAsync(&t->got, t->numbers + 1, sizeof(t->got), cudaMemcpyDeviceToHost, NULL));
   PetscCallCUDA(cudaStreamSynchronize(NULL));
-  PetscCheck(t->got == (PetscScalar)(from + 1), PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: what process %d sent did not arrive", from);
+  PetscCheck(t->got == (HrpbScalar)(from + 1), PETSC_COMM_SELF, PETSC_ERR_GPU, "NCCL: what process %d sent did not arrive", from);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -19,6 +19,16 @@ typedef struct {
   HrpbSurvey  survey;
 } AIJTCUSurvey;
 
+/* real.c: the real matrix that a complex one on a device is to kernels */
+typedef struct {
+  PetscInt64       nrows, nnz; /* rows of the real matrix, entries of the complex one */
+  HrpbInt         *rowptr, *colidx; /* NULL where it is not there */
+  HrpbScalar      *values;          /* NULL where they are not */
+  PetscObjectState values_state;
+  PetscBool        kept; /* kernels that multiply read it */
+  PetscBool        workspace_user;
+} AIJTCUReal;
+
 /* csr.c: the schedule of rows for the CSR kernels on a device, which read the matrix itself */
 typedef struct {
   AIJTCUState state;

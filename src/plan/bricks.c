@@ -135,8 +135,8 @@ static PetscErrorCode AIJTCUBricksCreateOnDevice(Mat A, AIJTCUPlan *plan, const 
   const HrpbSurvey     *survey  = AIJTCUSurveyOfBricks(plan);
 
   PetscFunctionBegin;
-  if (survey) AIJTCUCallDevice(*err, HrpbBuildSurveyedDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, survey, &b->format, csr->stream, &b->hrpb));
-  else AIJTCUCallDevice(*err, HrpbBuildDevice(A->rmap->n, A->cmap->n, ordered.rowptr, ordered.colidx, NULL, &b->format, csr->stream, &b->hrpb));
+  if (survey) AIJTCUCallDevice(*err, HrpbBuildSurveyedDevice(csr->nrows, csr->ncols, ordered.rowptr, ordered.colidx, survey, &b->format, csr->stream, &b->hrpb));
+  else AIJTCUCallDevice(*err, HrpbBuildDevice(csr->nrows, csr->ncols, ordered.rowptr, ordered.colidx, NULL, &b->format, csr->stream, &b->hrpb));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCUDeviceMalloc(HrpbValueCount(&b->hrpb) * sizeof(*b->values), csr->stream, (void **)&b->values));
   if (!b->values) {
@@ -168,40 +168,25 @@ static PetscErrorCode AIJTCUBricksFree(AIJTCUBricks *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUHostPack(Mat A, AIJTCUBricks *b, const PetscInt *rowptr)
-{
-  const PetscScalar *a;
-
-  PetscFunctionBegin;
-  PetscCall(MatSeqAIJGetArrayRead(A, &a));
-  HrpbPackValuesHost(&b->hrpb, rowptr, a, b->values);
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* In a debug build of PETSc: check what was built against the CSR that it came from */
-static PetscErrorCode AIJTCUHostCheck(Mat A, const AIJTCUBricks *b, const PetscInt *rowptr, const PetscInt *colidx)
+static PetscErrorCode AIJTCUHostCheck(const AIJTCUBricks *b, const AIJTCUHostCSR *csr)
 {
   PetscFunctionBegin;
   if (PetscDefined(USE_DEBUG)) {
-    const PetscScalar *a;
-    char               message[256];
-    HrpbError          err;
+    char            message[256];
+    const HrpbError err = HrpbCheckHost(&b->hrpb, csr->nrows, csr->ncols, csr->rowptr, csr->colidx, b->values, csr->values, message, sizeof(message));
 
-    PetscCall(MatSeqAIJGetArrayRead(A, &a));
-    err = HrpbCheckHost(&b->hrpb, A->rmap->n, A->cmap->n, rowptr, colidx, b->values, a, message, sizeof(message));
-    PetscCall(MatSeqAIJRestoreArrayRead(A, &a));
     PetscCheck(!err, PETSC_COMM_SELF, PETSC_ERR_PLIB, "HRPB does not agree with the matrix: %s", message);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode AIJTCUBricksCreateFrom(Mat A, AIJTCUBricks *b, const PetscInt *rowptr, const PetscInt *colidx)
+static PetscErrorCode AIJTCUBricksCreateFrom(AIJTCUBricks *b, const AIJTCUHostCSR *csr)
 {
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  b->why = HrpbBuildHost(A->rmap->n, A->cmap->n, rowptr, colidx, NULL, &b->format, &b->hrpb);
+  b->why = HrpbBuildHost(csr->nrows, csr->ncols, csr->rowptr, csr->colidx, NULL, &b->format, &b->hrpb);
   if (b->why) PetscFunctionReturn(PETSC_SUCCESS);
   ierr = PetscMalloc1(HrpbValueCount(&b->hrpb), &b->values);
   if (ierr == PETSC_ERR_MEM) {
@@ -209,21 +194,23 @@ static PetscErrorCode AIJTCUBricksCreateFrom(Mat A, AIJTCUBricks *b, const Petsc
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(ierr);
-  PetscCall(AIJTCUHostPack(A, b, rowptr));
-  PetscCall(AIJTCUHostCheck(A, b, rowptr, colidx));
+  HrpbPackValuesHost(&b->hrpb, csr->rowptr, csr->values, b->values);
+  PetscCall(AIJTCUHostCheck(b, csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Build the bricks on the host, or only pack the values anew */
 static PetscErrorCode AIJTCUBricksOnHost(Mat A, AIJTCUBricks *b, PetscBool build)
 {
-  const PetscInt *rowptr, *colidx;
+  AIJTCUHostCSR  csr;
+  PetscErrorCode ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  if (build) PetscCall(AIJTCUBricksCreateFrom(A, b, rowptr, colidx));
-  else PetscCall(AIJTCUHostPack(A, b, rowptr));
-  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  PetscCall(AIJTCUHostCSRGet(A, PETSC_TRUE, &csr, &b->why));
+  if (!b->why && build) ierr = AIJTCUBricksCreateFrom(b, &csr);
+  else if (!b->why) HrpbPackValuesHost(&b->hrpb, csr.rowptr, csr.values, b->values);
+  PetscCall(AIJTCUHostCSRRestore(A, &csr));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,6 +228,7 @@ static PetscErrorCode AIJTCUBricksBuild(Mat A, AIJTCUPlan *plan)
     AIJTCUWorkspaceUser(PETSC_TRUE);
     b->workspace_user = PETSC_TRUE;
     PetscCall(AIJTCUDeviceCallForMemory(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksCreateOnDevice, NULL, &b->why));
+    AIJTCURealSpare(&plan->real);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   #endif
@@ -302,10 +290,11 @@ PetscErrorCode AIJTCUBricksUpdate(Mat A, AIJTCUPlan *plan)
   #if AIJTCU_HAVE_DEVICE
   if (b->device) {
     PetscCall(AIJTCUDeviceCall(A, plan, AIJTCU_CSR_VALUES, AIJTCUBricksUpdateOnDevice, NULL, &b->why));
-    if (b->why) PetscCall(AIJTCUBricksRefuse(A, b)); /* some may be old */
+    AIJTCURealSpare(&plan->real);
   }
   #endif
   if (!b->device) PetscCall(AIJTCUBricksOnHost(A, b, PETSC_FALSE));
+  if (b->why) PetscCall(AIJTCUBricksRefuse(A, b)); /* some may be old */
   b->values_state = state;
   if (!b->why) AIJTCUCount(plan, refreshes);
   PetscCall(PetscLogEventEnd(MAT_AIJTCU_Refresh, A, 0, 0, 0));

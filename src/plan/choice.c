@@ -426,7 +426,7 @@ static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
 */
 static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q, const AIJTCUDecision *d)
 {
-  return (PetscBool)(q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
+  return (PetscBool)(AIJTCU_PARTS == 1 && q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
 }
 
 /* Bricks or CSR on a device, where nothing was set */

@@ -7,8 +7,9 @@
 static PetscErrorCode AIJTCUCsrCreateOnDevice(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
+  (void)A;
   (void)ctx;
-  AIJTCUCallDevice(*err, CsrScheduleDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, &plan->csr.schedule));
+  AIJTCUCallDevice(*err, CsrScheduleDevice(csr->nrows, csr->ncols, csr->rowptr, csr->colidx, csr->stream, &plan->csr.schedule));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   plan->csr.state = AIJTCU_READY;
   AIJTCUWorkspaceUser(PETSC_TRUE);

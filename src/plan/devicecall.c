@@ -4,21 +4,32 @@
 #include "planimpl.h"
 
 #if AIJTCU_HAVE_DEVICE
-static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+/* With the arrays of A in csr. A plan has those of the real matrix that a complex A is to kernels */
+static PetscErrorCode AIJTCUDeviceCallAsReal(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
-  AIJTCUCallOnStream(csr->stream, (*f)(A, plan, csr, ctx, err));
+  if (AIJTCU_PARTS > 1 && need != AIJTCU_CSR_NOTHING) PetscCall(AIJTCURealOnStream(A, plan, need, csr, err));
+  if (!*err) PetscCall((*f)(A, plan, csr, ctx, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AIJTCUDeviceCallOnStream(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
+{
+  PetscFunctionBegin;
+  AIJTCUCallOnStream(csr->stream, AIJTCUDeviceCallAsReal(A, plan, need, csr, f, ctx, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCUDeviceCSR *csr, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
-  PetscErrorCode ierr;
+  const PetscScalar *values;
+  PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &csr->values));
-  ierr = AIJTCUDeviceCallOnStream(A, plan, csr, f, ctx, err);
-  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &csr->values));
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetArrayRead(A, &values));
+  csr->values = (const HrpbScalar *)values;
+  ierr        = AIJTCUDeviceCallOnStream(A, plan, AIJTCU_CSR_VALUES, csr, f, ctx, err);
+  AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreArrayRead(A, &values));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -29,7 +40,7 @@ static PetscErrorCode AIJTCUDeviceCallWithValues(Mat A, AIJTCUPlan *plan, AIJTCU
 */
 void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
 {
-  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
+  if (A->offloadmask == PETSC_OFFLOAD_CPU) plan->real.values_state = plan->bricks.values_state = plan->transpose.values_state = plan->transposed.values_state = 0;
 }
 
 /*
@@ -38,7 +49,7 @@ void AIJTCUDeviceForgetValues(Mat A, AIJTCUPlan *plan)
 */
 PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCUDeviceFn f, void *ctx, HrpbError *err)
 {
-  AIJTCUDeviceCSR        csr = {NULL, NULL, NULL, NULL};
+  AIJTCUDeviceCSR        csr = {.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n, .ncols = AIJTCU_PARTS * (int64_t)A->cmap->n};
   const AIJTCUDeviceInt *i, *j;
   PetscErrorCode         ierr;
 
@@ -46,14 +57,14 @@ PetscErrorCode AIJTCUDeviceCall(Mat A, AIJTCUPlan *plan, AIJTCUNeed need, AIJTCU
   *err = HRPB_SUCCESS;
   if (plan) AIJTCUDeviceForgetValues(A, plan);
   if (need == AIJTCU_CSR_NOTHING) {
-    PetscCall(AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err));
+    PetscCall(AIJTCUDeviceCallOnStream(A, plan, need, &csr, f, ctx, err));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   AIJTCUCallParent(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, &i, &j));
   csr.rowptr = (const HrpbInt *)i;
   csr.colidx = (const HrpbInt *)j;
   if (need == AIJTCU_CSR_VALUES) ierr = AIJTCUDeviceCallWithValues(A, plan, &csr, f, ctx, err);
-  else ierr = AIJTCUDeviceCallOnStream(A, plan, &csr, f, ctx, err);
+  else ierr = AIJTCUDeviceCallOnStream(A, plan, need, &csr, f, ctx, err);
   AIJTCUCallParent(A, MatSeqAIJCUSPARSERestoreIJ(A, PETSC_FALSE, &i, &j));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

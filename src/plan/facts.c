@@ -9,14 +9,14 @@
 /* The part of a survey that alpha needs, on the host */
 static PetscErrorCode AIJTCUHostSurvey(Mat A, HrpbSurvey *survey, HrpbError *err)
 {
-  const PetscInt *rowptr, *colidx;
+  AIJTCUHostCSR csr;
 
   PetscFunctionBegin;
-  PetscCall(AIJTCUHostGetCSR(A, &rowptr, &colidx));
-  *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 8, &survey->strip_cols8);
-  if (!*err) *err = HrpbCountStripColumns(A->rmap->n, A->cmap->n, rowptr, colidx, 16, &survey->strip_cols16);
-  survey->nnz = A->rmap->n ? rowptr[A->rmap->n] - rowptr[0] : 0;
-  PetscCall(AIJTCUHostRestoreCSR(A, &rowptr, &colidx));
+  PetscCall(AIJTCUHostCSRGet(A, PETSC_FALSE, &csr, err));
+  if (!*err) *err = HrpbCountStripColumns(csr.nrows, csr.ncols, csr.rowptr, csr.colidx, 8, &survey->strip_cols8);
+  if (!*err) *err = HrpbCountStripColumns(csr.nrows, csr.ncols, csr.rowptr, csr.colidx, 16, &survey->strip_cols16);
+  if (!*err) survey->nnz = csr.nrows ? csr.rowptr[csr.nrows] - csr.rowptr[0] : 0;
+  PetscCall(AIJTCUHostCSRRestore(A, &csr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -24,8 +24,9 @@ static PetscErrorCode AIJTCUHostSurvey(Mat A, HrpbSurvey *survey, HrpbError *err
 static PetscErrorCode AIJTCUDeviceSurvey(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceCSR *csr, void *ctx, HrpbError *err)
 {
   PetscFunctionBegin;
+  (void)A;
   (void)plan;
-  AIJTCUCallDevice(*err, HrpbSurveyDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->stream, (HrpbSurvey *)ctx));
+  AIJTCUCallDevice(*err, HrpbSurveyDevice(csr->nrows, csr->ncols, csr->rowptr, csr->colidx, csr->stream, (HrpbSurvey *)ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
@@ -77,8 +78,8 @@ PetscErrorCode AIJTCUFactsGet(Mat A, const AIJTCUPlan *plan, AIJTCUFacts *f)
   f->device       = plan->id.device;
   f->bound        = (PetscBool)(place == AIJTCU_PLACE_BOUND);
   f->on_device    = (PetscBool)(place == AIJTCU_PLACE_DEVICE);
-  f->matrix.nrows = A->rmap->n;
-  f->matrix.ncols = A->cmap->n;
+  f->matrix.nrows = AIJTCU_PARTS * (int64_t)A->rmap->n;
+  f->matrix.ncols = AIJTCU_PARTS * (int64_t)A->cmap->n;
   if (AIJTCUSurveyServes(&plan->survey, f->on_device)) {
     f->survey_state  = plan->survey.state;
     f->matrix.survey = plan->survey.survey;

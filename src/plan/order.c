@@ -12,11 +12,12 @@ static PetscErrorCode AIJTCUOrderCreateOnDevice(Mat A, AIJTCUPlan *plan, const A
   double         shared;
 
   PetscFunctionBegin;
+  (void)A;
   (void)ctx;
-  AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(A->rmap->n, csr->rowptr, csr->colidx, csr->stream, &shared));
+  AIJTCUCallDevice(*err, HrpbSharedNeighboursDevice(csr->nrows, csr->rowptr, csr->colidx, csr->stream, &shared));
   o->shared = 100 * (PetscReal)shared;
   if (*err || (!o->forced && o->shared < AIJTCU_LEAST_SHARED)) PetscFunctionReturn(PETSC_SUCCESS);
-  AIJTCUCallDevice(*err, HrpbReorderDevice(A->rmap->n, csr->rowptr, csr->colidx, (int32_t)o->levels, csr->stream, m));
+  AIJTCUCallDevice(*err, HrpbReorderDevice(csr->nrows, csr->rowptr, csr->colidx, (int32_t)o->levels, csr->stream, m));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   AIJTCUWorkspaceUser(PETSC_TRUE);
   *err = HrpbSurveyDevice(m->n, m->n, m->rowptr, m->colidx, csr->stream, &o->survey);

@@ -26,6 +26,9 @@ PetscErrorCode AIJTCUPlanReset(AIJTCUPlan *plan)
 #endif
   AIJTCUOrderDestroy(&plan->order); /* after the bricks, which may be of the reordered matrix */
   AIJTCUCsrDestroy(&plan->csr);
+#if AIJTCU_HAVE_DEVICE
+  AIJTCURealDestroy(&plan->real);
+#endif
   AIJTCUVectorDestroy(&plan->vector);
   AIJTCUTransposeDestroy(&plan->transpose);
   AIJTCUTransposedDestroy(&plan->transposed);
@@ -202,6 +205,9 @@ PetscErrorCode AIJTCUPlanDecide(Mat A, AIJTCUPlan *plan, SpmmOp op, PetscInt N, 
   PetscCall(AIJTCUPlanSync(A, plan));
   *d = (AIJTCUDecision){.op = op, .N = N, .path = MAT_AIJTCU_PATH_AUTO};
   PetscCall(AIJTCUPlanAsk(A, plan, PETSC_FALSE, d));
+#if AIJTCU_HAVE_DEVICE
+  if (d->path == MAT_AIJTCU_PATH_CUSPARSE) AIJTCURealSpare(&plan->real);
+#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -358,6 +364,9 @@ PetscInt64 AIJTCUPlanDeviceBytes(const AIJTCUPlan *plan)
   }
 #if AIJTCU_HAVE_BRICKS
   if (plan->bricks.device) bytes += AIJTCUBricksBytes(&plan->bricks) + AIJTCUBricksBytesBeside(&plan->bricks);
+#endif
+#if AIJTCU_HAVE_DEVICE
+  bytes += AIJTCURealBytes(&plan->real);
 #endif
   return bytes;
 }

@@ -18,6 +18,7 @@ struct _n_AIJTCUPlan {
   /* Artifacts of the pattern that pattern_key names: see AIJTCUPlanSync() */
   AIJTCUPatternKey pattern_key;
   AIJTCUSurvey     survey;
+  AIJTCUReal       real;
   AIJTCUCsr        csr;
   AIJTCUVector     vector;
   AIJTCUTranspose  transpose;
@@ -58,9 +59,24 @@ PETSC_INTERN PetscErrorCode AIJTCUPlanTuned(Mat, AIJTCUPlan *, SpmmOp, PetscInt,
 PETSC_INTERN PetscInt64     AIJTCUPlanDeviceBytes(const AIJTCUPlan *);
 PETSC_INTERN HrpbParams     AIJTCUGetFormat(const AIJTCUPlan *);
 
-#if AIJTCU_HAVE_DEVICE
-/* The device's copy of a matrix, with the offsets of all rows, and the stream for work on it */
+#if AIJTCU_HAVE_BRICKS
+/* The real matrix that A is to kernels, on the host: real.c */
 typedef struct {
+  int64_t           nrows, ncols;
+  const HrpbInt    *rowptr, *colidx;
+  const HrpbScalar *values;
+  HrpbInt          *own_rowptr, *own_colidx; /* NULL where the arrays are those of A */
+  HrpbScalar       *own_values;
+} AIJTCUHostCSR;
+
+PETSC_INTERN PetscErrorCode AIJTCUHostCSRGet(Mat, PetscBool, AIJTCUHostCSR *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUHostCSRRestore(Mat, AIJTCUHostCSR *);
+#endif
+
+#if AIJTCU_HAVE_DEVICE
+/* The same on the device, with the offsets of all rows, and the stream for work on it */
+typedef struct {
+  int64_t             nrows, ncols;
   const HrpbInt      *rowptr, *colidx;
   const HrpbScalar   *values;
   struct CUstream_st *stream;

@@ -7,6 +7,13 @@
 
 PETSC_INTERN void AIJTCUSurveyDestroy(AIJTCUSurvey *);
 
+#if AIJTCU_HAVE_DEVICE
+PETSC_INTERN PetscErrorCode AIJTCURealOnStream(Mat, AIJTCUPlan *, AIJTCUNeed, AIJTCUDeviceCSR *, HrpbError *);
+PETSC_INTERN void           AIJTCURealSpare(AIJTCUReal *);
+PETSC_INTERN void           AIJTCURealDestroy(AIJTCUReal *);
+PETSC_INTERN PetscInt64     AIJTCURealBytes(const AIJTCUReal *);
+#endif
+
 PETSC_INTERN PetscErrorCode AIJTCUCsrCreate(Mat, AIJTCUPlan *);
 PETSC_INTERN PetscErrorCode AIJTCUCsrSeekPanels(Mat, AIJTCUPlan *);
 PETSC_INTERN void           AIJTCUCsrDestroy(AIJTCUCsr *);

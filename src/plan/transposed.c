@@ -7,6 +7,7 @@
    none: the parent makes the product.
 */
 #include "planimpl.h"
+#include <real/real.h>
 #include <csr/transpose.h>
 #if AIJTCU_HAVE_DEVICE
   #include <petscdevice_cuda.h>
@@ -78,7 +79,7 @@ static PetscErrorCode AIJTCUTransposedTakeOnStream(const AIJTCUTransposed *t, co
 {
   PetscFunctionBegin;
   PetscCall(PetscLogGpuTimeBegin());
-  *err = CsrTakeDevice(t->nnz, t->dmap, from, to, stream);
+  *err = AIJTCU_PARTS > 1 ? ComplexTakeDevice(t->nnz, t->dmap, (const HrpbScalar *)from, (HrpbScalar *)to, stream) : CsrTakeDevice(t->nnz, t->dmap, (const HrpbScalar *)from, (HrpbScalar *)to, stream);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(AIJTCUCheckRefused(*err));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -113,7 +114,8 @@ static PetscErrorCode AIJTCUTransposedTakeHost(AIJTCUTransposed *t, const PetscS
 
   PetscFunctionBegin;
   PetscCall(MatSeqAIJGetArray(t->mat, &to));
-  CsrTakeHost(t->nnz, t->map, from, to);
+  if (AIJTCU_PARTS > 1) ComplexTakeHost(t->nnz, t->map, (const HrpbScalar *)from, (HrpbScalar *)to);
+  else CsrTakeHost(t->nnz, t->map, (const HrpbScalar *)from, (HrpbScalar *)to);
   PetscCall(MatSeqAIJRestoreArray(t->mat, &to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

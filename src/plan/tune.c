@@ -193,16 +193,16 @@ static PetscBool AIJTCUProxyStands(const HrpbProxy *p)
    Columns of the proxy: as many as products have, up to MOST_COLUMNS. Fewer, where B, a copy of it and C would take
    more memory than products may.
 */
-static PetscErrorCode AIJTCUProxyColumns(Mat A, int64_t segment_rows, PetscInt *N)
+static PetscErrorCode AIJTCUProxyColumns(const AIJTCUDeviceCSR *csr, int64_t segment_rows, PetscInt *N)
 {
-  const size_t rows = (size_t)PetscMin(A->rmap->n, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy's most */
+  const size_t rows = (size_t)PetscMin(csr->nrows, 2 * HRPB_REPRESENTATIVES * segment_rows); /* the proxy's most */
 
   PetscFunctionBegin;
   for (*N = PetscMin(*N, MOST_COLUMNS);; *N = (*N / 2 + 15) / 16 * 16) { /* halved like the pieces of a product */
     const size_t columns = (size_t)*N, filled = (columns + 15) / 16 * 16;
     PetscBool    fits;
 
-    PetscCall(AIJTCUWorkspaceFits(sizeof(PetscScalar) * ((size_t)A->cmap->n * (columns + filled) + rows * columns), &fits));
+    PetscCall(AIJTCUWorkspaceFits(sizeof(HrpbScalar) * ((size_t)csr->ncols * (columns + filled) + rows * columns), &fits));
     if (fits || *N <= 16) PetscFunctionReturn(PETSC_SUCCESS);
   }
 }
@@ -218,8 +218,8 @@ static PetscErrorCode AIJTCUTimeVariantsCSR(Mat A, AIJTCUPlan *plan, const AIJTC
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, HrpbSegmentRowsDevice(&segment_rows));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AIJTCUProxyColumns(A, segment_rows, &N));
-  AIJTCUCallDevice(*err, HrpbProxyCreateDevice(A->rmap->n, A->cmap->n, csr->rowptr, csr->colidx, csr->values, segment_rows, N, csr->stream, &r->proxy));
+  PetscCall(AIJTCUProxyColumns(csr, segment_rows, &N));
+  AIJTCUCallDevice(*err, HrpbProxyCreateDevice(csr->nrows, csr->ncols, csr->rowptr, csr->colidx, csr->values, segment_rows, N, csr->stream, &r->proxy));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   r->ncopies             = 0;
   r->best                = -1;

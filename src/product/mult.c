@@ -31,14 +31,14 @@ static PetscErrorCode AIJTCUMultRun(Mat A, AIJTCUPlan *plan, const AIJTCUDeviceC
   const SpmmMatrix        other    = {.nrows = A->cmap->n, .ncols = A->rmap->n, .rowptr = t->rowptr, .colidx = t->colidx, .values = t->values, .vector = &t->plan};
   const SpmmMatrix        matrix   = a->transposed ? other : itself;
   SpmmFacts               facts    = SpmmFactsOf(&matrix);
-  SpmmOperands            operands = SpmmPlain(1, a->x, matrix.ncols, a->z, matrix.nrows);
+  SpmmOperands            operands = SpmmPlain(1, (const HrpbScalar *)a->x, matrix.ncols, (HrpbScalar *)a->z, matrix.nrows);
   const SpmmKernel       *kernel;
   const SpmmDevice       *device;
 
   PetscFunctionBegin;
   if (a->y) {
     operands.update = SPMM_ADD;
-    operands.Y0     = (SpmmIn){a->y, matrix.nrows, SPMM_COLUMN_MAJOR};
+    operands.Y0     = (SpmmIn){(const HrpbScalar *)a->y, matrix.nrows, SPMM_COLUMN_MAJOR};
   }
   AIJTCUCallDevice(*err, SpmmGetDevice(&device));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,7 +104,8 @@ static PetscErrorCode AIJTCUMultPrepare(Mat A, AIJTCUPlan *plan, PetscBool trans
 
   PetscFunctionBegin;
   PetscCall(AIJTCUOnDevice(A, plan, usable));
-  if (mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
+  /* complex numbers: the real matrix has more than twice the bytes, which is what such a product takes time for */
+  if (AIJTCU_PARTS > 1 || mult == MAT_AIJTCU_MULT_CUSPARSE || plan->id.kind != AIJTCU_KIND_SEQ || !A->assembled) *usable = PETSC_FALSE;
   for (int i = 0; i < 3 && *usable; i++) {
     if (all[i]) PetscCall(PetscObjectTypeCompareAny((PetscObject)all[i], usable, VECSEQCUDA, VECMPICUDA, ""));
   }
@@ -129,6 +130,7 @@ static PetscErrorCode AIJTCUMultOwn(Mat A, PetscBool transposed, Vec x, Vec y, V
   HrpbError   err;
 
   PetscCall(AIJTCUGetPlan(A, &plan));
+  if (plan->id.kind == AIJTCU_KIND_SEQ) AIJTCUDeviceForgetValues(A, plan); /* the parent may bring values, too */
   PetscCall(AIJTCUMultPrepare(A, plan, transposed, x, y, z, done));
   if (*done) {
     PetscCall(AIJTCUMultArraysOf(A, plan, transposed, x, y, z, &err));

@@ -16,14 +16,14 @@ static PetscErrorCode AIJTCUHostMultiply(Mat A, const AIJTCUPlan *plan, const AI
   SpmmOperands       operands;
   const PetscScalar *b;
   PetscScalar       *c;
-  PetscInt           ldb, ldc;
+  PetscInt64         ldb, ldc;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(B, &ldb));
-  PetscCall(MatDenseGetLDA(C, &ldc));
+  PetscCall(AIJTCURealLDA(B, &ldb));
+  PetscCall(AIJTCURealLDA(C, &ldc));
   PetscCall(MatDenseGetArrayRead(B, &b));
   PetscCall(MatDenseGetArrayWrite(C, &c));
-  operands = SpmmPlain(B->cmap->n, b, ldb, c, ldc);
+  operands = SpmmPlain(B->cmap->n, (const HrpbScalar *)b, ldb, (HrpbScalar *)c, ldc);
   PetscCall(AIJTCUHostRun(A, plan, d, &operands, err));
   PetscCall(MatDenseRestoreArrayWrite(C, &c));
   PetscCall(MatDenseRestoreArrayRead(B, &b));
@@ -41,7 +41,8 @@ static PetscErrorCode AIJTCUMultiply(Mat A, AIJTCUPlan *plan, AIJTCUDecision *d,
   PetscFunctionBegin;
   PetscCall(AIJTCUPlanPrepare(A, plan, d, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : d->kernel->op == SPMM_OP_VECTOR ? plan->vector.plan.nnz : plan->csr.schedule.nnz) * (PetscLogDouble)B->cmap->n;
+  /* PETSc counts four for each of complex numbers */
+  flops = 2.0 * (PetscLogDouble)(tcu ? plan->bricks.hrpb.nnz : d->kernel->op == SPMM_OP_VECTOR ? plan->vector.plan.nnz : plan->csr.schedule.nnz) / (AIJTCU_PARTS * AIJTCU_PARTS) * (PetscLogDouble)B->cmap->n;
   PetscCall(PetscLogEventBegin(event, A, B, C, 0));
   if (d->kernel->host) {
     PetscCall(AIJTCUHostMultiply(A, plan, d, B, C, &err));

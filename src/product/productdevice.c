@@ -20,10 +20,10 @@ typedef struct {
 } AIJTCUDeviceProduct;
 
 /* The matrix as the kernels see it, with what the plan has for the decision */
-static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUDeviceCSR *csr)
+static SpmmMatrix AIJTCUMatrixOf(const AIJTCUPlan *plan, const AIJTCUDecision *d, const AIJTCUDeviceCSR *csr)
 {
   const AIJTCUBricks *b      = &plan->bricks;
-  SpmmMatrix          matrix = {.nrows = A->rmap->n, .ncols = A->cmap->n};
+  SpmmMatrix          matrix = {.nrows = csr->nrows, .ncols = csr->ncols};
 
   if (d->kernel->format == SPMM_CSR) {
     matrix.rowptr = csr->rowptr;
@@ -40,7 +40,7 @@ static SpmmMatrix AIJTCUMatrixOf(Mat A, const AIJTCUPlan *plan, const AIJTCUDeci
   return matrix;
 }
 
-static SpmmOperands AIJTCUOperandsOf(const AIJTCUDeviceProduct *p, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc)
+static SpmmOperands AIJTCUOperandsOf(const AIJTCUDeviceProduct *p, PetscInt N, const HrpbScalar *b, PetscInt64 ldb, HrpbScalar *c, PetscInt64 ldc)
 {
   SpmmOperands o = SpmmPlain(N, b, ldb, c, ldc);
 
@@ -82,14 +82,15 @@ static HrpbError AIJTCUKernelWork(const AIJTCUDeviceProduct *p, PetscInt N, size
 }
 
 /*
-   The arrays of a product. Those on the host go through buffers behind the kernel's own workspace. There are two of
+   The arrays of a product, as kernels have them: with real rows. Those on the host go through buffers behind the kernel's own workspace. There are two of
    each: one is copied while the other is multiplied.
 */
 typedef struct {
   const AIJTCUDecision *decision;
-  const PetscScalar    *b;
-  PetscScalar          *c;
-  PetscInt              N, m, n, ldb, ldc;
+  const HrpbScalar     *b;
+  HrpbScalar           *c;
+  PetscInt              N, m, n;
+  PetscInt64            ldb, ldc;
   PetscBool             bhost, chost;
   SpmmLayout            blayout, clayout;
   SpmmUpdate            update;
@@ -108,7 +109,7 @@ enum {
 */
 static PetscErrorCode AIJTCUWorkBytes(const AIJTCUDeviceProduct *p, AIJTCUDeviceArrays *x, PetscInt width, size_t *kernel, size_t *all, HrpbError *err)
 {
-  const size_t unit = 256 / sizeof(PetscScalar);
+  const size_t unit = 256 / sizeof(HrpbScalar);
 
   PetscFunctionBegin;
   AIJTCUCallDevice(*err, AIJTCUKernelWork(p, width, kernel));
@@ -117,7 +118,7 @@ static PetscErrorCode AIJTCUWorkBytes(const AIJTCUDeviceProduct *p, AIJTCUDevice
   x->ldcslot = AIJTCUDeviceLDA(x->m);
   x->bslot   = x->bhost ? ((size_t)x->ldbslot * (size_t)width + unit - 1) / unit * unit : 0;
   x->cslot   = x->chost ? ((size_t)x->ldcslot * (size_t)width + unit - 1) / unit * unit : 0;
-  *all       = *kernel + (width < x->N ? 2 : 1) * (x->bslot + x->cslot) * sizeof(PetscScalar);
+  *all       = *kernel + (width < x->N ? 2 : 1) * (x->bslot + x->cslot) * sizeof(HrpbScalar);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +150,7 @@ static PetscErrorCode AIJTCUChoosePiece(const AIJTCUDeviceProduct *p, AIJTCUDevi
 }
 
 /* Multiply one piece, or only bring its kernels to the device */
-static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, PetscBool load, PetscInt N, const PetscScalar *b, PetscInt ldb, PetscScalar *c, PetscInt ldc, void *work, HrpbError *err)
+static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, PetscBool load, PetscInt N, const HrpbScalar *b, PetscInt64 ldb, HrpbScalar *c, PetscInt64 ldc, void *work, HrpbError *err)
 {
   const SpmmOperands   operands = AIJTCUOperandsOf(p, N, b, ldb, c, ldc);
   const HrpbReordered *order    = p->reordered ? &p->plan->order.matrix : NULL;
@@ -164,7 +165,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyPiece(const AIJTCUDeviceProduct *p, Pe
 }
 
 /* Bring the columns of C of a piece to the host, after its product */
-static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt first, PetscInt width, const PetscScalar *from, int slot, const AIJTCUTransfers *t)
+static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt first, PetscInt width, const HrpbScalar *from, int slot, const AIJTCUTransfers *t)
 {
   PetscFunctionBegin;
   PetscCallCUDA(cudaStreamWaitEvent(t->out, t->multiplied[slot], 0));
@@ -180,7 +181,7 @@ static PetscErrorCode AIJTCUBringPiece(const AIJTCUDeviceArrays *x, PetscInt fir
 static PetscErrorCode AIJTCUDeviceMultiplyPieces(const AIJTCUDeviceProduct *p, const AIJTCUDeviceArrays *x, PetscInt piece, char *work, size_t kernel, const AIJTCUTransfers *t, HrpbError *err)
 {
   const cudaStream_t stream = p->stream;
-  PetscScalar       *bslot = (PetscScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
+  HrpbScalar        *bslot = (HrpbScalar *)(work + kernel), *cslot = bslot + (piece < x->N ? 2 : 1) * x->bslot;
   PetscInt           first;
   int                slot = 0;
 
@@ -190,13 +191,13 @@ static PetscErrorCode AIJTCUDeviceMultiplyPieces(const AIJTCUDeviceProduct *p, c
     PetscCallCUDA(cudaEventRecord(t->left[i], stream));
   }
   for (first = 0; first < x->N && !*err; first += piece, slot = !slot) {
-    const PetscInt     width = PetscMin(piece, x->N - first);
-    const PetscScalar *b     = x->b + (size_t)first * (size_t)x->ldb;
-    PetscScalar       *c     = x->c + (size_t)first * (size_t)x->ldc;
-    PetscInt           ldb = x->ldb, ldc = x->ldc;
+    const PetscInt    width = PetscMin(piece, x->N - first);
+    const HrpbScalar *b     = x->b + (size_t)first * (size_t)x->ldb;
+    HrpbScalar       *c     = x->c + (size_t)first * (size_t)x->ldc;
+    PetscInt64        ldb = x->ldb, ldc = x->ldc;
 
     if (x->bhost) {
-      PetscScalar *copy = bslot + (size_t)slot * x->bslot;
+      HrpbScalar *copy = bslot + (size_t)slot * x->bslot;
 
       ldb = x->ldbslot;
       PetscCallCUDA(cudaStreamWaitEvent(t->in, t->multiplied[slot], 0));
@@ -264,12 +265,13 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 {
   AIJTCUDeviceArrays       *x = (AIJTCUDeviceArrays *)ctx;
   const AIJTCUDecision     *d = x->decision;
-  const AIJTCUDeviceProduct p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(A, plan, d, csr), .reordered = d->reordered, .blayout = x->blayout, .clayout = x->clayout, .update = x->update, .stream = csr->stream};
+  const AIJTCUDeviceProduct p = {.plan = plan, .kernel = d->kernel, .N = x->N, .A = AIJTCUMatrixOf(plan, d, csr), .reordered = d->reordered, .blayout = x->blayout, .clayout = x->clayout, .update = x->update, .stream = csr->stream};
   PetscInt                  piece;
   size_t                    kernel = 0;
   char                     *work;
 
   PetscFunctionBegin;
+  (void)A;
   PetscCall(AIJTCUChoosePiece(&p, x, &piece, &kernel, &work, err));
   if (*err) PetscFunctionReturn(PETSC_SUCCESS);
   if (x->bhost || x->chost) PetscCall(AIJTCUMultiplyFromHost(&p, x, piece, work, kernel, err));
@@ -281,6 +283,7 @@ static PetscErrorCode AIJTCUDeviceMultiplyArrays(Mat A, AIJTCUPlan *plan, const 
 static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUDeviceArrays *x, HrpbError *err)
 {
   PetscFunctionBegin;
+  if (x->decision->kernel->format == SPMM_CSR) plan->real.kept = PETSC_TRUE;
   PetscCall(AIJTCUDeviceCall(A, plan, x->decision->kernel->format == SPMM_CSR ? AIJTCU_CSR_VALUES : AIJTCU_CSR_NOTHING, AIJTCUDeviceMultiplyArrays, x, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,65 +291,85 @@ static PetscErrorCode AIJTCUDeviceMultiplyIt(Mat A, AIJTCUPlan *plan, AIJTCUDevi
 /* With B's array in x, get the array of C as well */
 static PetscErrorCode AIJTCUDeviceMultiplyInto(Mat A, AIJTCUPlan *plan, AIJTCUDeviceArrays *x, Mat C, HrpbError *err)
 {
+  PetscScalar   *c;
   PetscMemType   mem;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetArrayWriteAndMemType(C, &x->c, &mem));
+  PetscCall(MatDenseGetArrayWriteAndMemType(C, &c, &mem));
+  x->c     = (HrpbScalar *)c;
   x->chost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
   ierr     = AIJTCUDeviceMultiplyIt(A, plan, x, err);
-  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &x->c));
+  PetscCall(MatDenseRestoreArrayWriteAndMemType(C, &c));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static AIJTCUDeviceArrays AIJTCUArraysFor(Mat A, const AIJTCUDecision *decision, PetscInt N)
+{
+  return (AIJTCUDeviceArrays){.decision = decision, .N = N, .m = AIJTCU_PARTS * A->rmap->n, .n = AIJTCU_PARTS * A->cmap->n};
 }
 
 /* Compute C = A B with what AIJTCUPlanPrepare() made for the decision */
 PetscErrorCode AIJTCUDeviceMultiply(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, Mat C, HrpbError *err)
 {
-  AIJTCUDeviceArrays x = {.decision = decision, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n};
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, decision, B->cmap->n);
+  const PetscScalar *b;
   PetscMemType       mem;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(B, &x.ldb));
-  PetscCall(MatDenseGetLDA(C, &x.ldc));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &mem));
+  PetscCall(AIJTCURealLDA(B, &x.ldb));
+  PetscCall(AIJTCURealLDA(C, &x.ldc));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &mem));
+  x.b     = (const HrpbScalar *)b;
   x.bhost = PetscMemTypeHost(mem) ? PETSC_TRUE : PETSC_FALSE;
   ierr    = AIJTCUDeviceMultiplyInto(A, plan, &x, C, err);
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Compute C += A B with a row-major B of N columns. Its array is on the device, and so must C be */
-PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, const PetscScalar *b, PetscInt N, Mat C, HrpbError *err)
+PetscErrorCode AIJTCUDeviceAdd(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, const HrpbScalar *b, PetscInt N, Mat C, HrpbError *err)
 {
-  AIJTCUDeviceArrays x = {.decision = decision, .b = b, .N = N, .m = A->rmap->n, .n = A->cmap->n, .ldb = N, .blayout = SPMM_ROW_MAJOR, .update = SPMM_ADD};
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, decision, N);
+  PetscScalar       *c;
   PetscMemType       mem;
   PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(C, &x.ldc));
-  PetscCall(MatDenseGetArrayAndMemType(C, &x.c, &mem));
+  x.b       = b;
+  x.ldb     = N;
+  x.blayout = SPMM_ROW_MAJOR;
+  x.update  = SPMM_ADD;
+  PetscCall(AIJTCURealLDA(C, &x.ldc));
+  PetscCall(MatDenseGetArrayAndMemType(C, &c, &mem));
+  x.c = (HrpbScalar *)c;
   if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
-  PetscCall(MatDenseRestoreArrayAndMemType(C, &x.c));
+  PetscCall(MatDenseRestoreArrayAndMemType(C, &c));
   PetscCall(ierr);
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The result of a product on a device is on the host");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compute the row-major C = A B, all on the device. Its array has N scalars for each row of A */
-PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, PetscScalar *c, HrpbError *err)
+/* Compute the row-major C = A B, all on the device. Its array has N numbers for each real row of A */
+PetscErrorCode AIJTCUDeviceToRows(Mat A, AIJTCUPlan *plan, const AIJTCUDecision *decision, Mat B, HrpbScalar *c, HrpbError *err)
 {
-  AIJTCUDeviceArrays x = {.decision = decision, .c = c, .N = B->cmap->n, .m = A->rmap->n, .n = A->cmap->n, .ldc = B->cmap->n, .clayout = SPMM_ROW_MAJOR};
+  AIJTCUDeviceArrays x = AIJTCUArraysFor(A, decision, B->cmap->n);
+  const PetscScalar *b;
   PetscMemType       mem;
   PetscErrorCode     ierr = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(B, &x.ldb));
-  PetscCall(MatDenseGetArrayReadAndMemType(B, &x.b, &mem));
+  x.c       = c;
+  x.ldc     = x.N;
+  x.clayout = SPMM_ROW_MAJOR;
+  PetscCall(AIJTCURealLDA(B, &x.ldb));
+  PetscCall(MatDenseGetArrayReadAndMemType(B, &b, &mem));
+  x.b = (const HrpbScalar *)b;
   if (PetscMemTypeDevice(mem)) ierr = AIJTCUDeviceMultiplyIt(A, plan, &x, err);
-  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &x.b));
+  PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
   PetscCheck(PetscMemTypeDevice(mem), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The operand of a product on a device is on the host");
   PetscFunctionReturn(PETSC_SUCCESS);

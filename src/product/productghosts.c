@@ -11,26 +11,26 @@
 typedef struct {
   Mat          A;     /* the block, or its transpose */
   Mat          dense; /* C, or B */
-  PetscScalar *ghosts;
+  HrpbScalar  *ghosts; /* row-major, for real rows */
   PetscInt     N;
   PetscBool    sums; /* they are made: G = A B. Otherwise C += A G */
   PetscBool    host;
 } AIJTCUGhosts;
 
 /* On the host, where C or B is brought if need be */
-static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, const AIJTCUPlan *plan, const AIJTCUDecision *d, PetscScalar *ghosts, HrpbError *err)
+static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, const AIJTCUPlan *plan, const AIJTCUDecision *d, HrpbScalar *ghosts, HrpbError *err)
 {
   SpmmOperands       o = {.N = g->N};
   const PetscScalar *b;
   PetscScalar       *c;
-  PetscInt           ld;
+  PetscInt64         ld;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(g->dense, &ld));
+  PetscCall(AIJTCURealLDA(g->dense, &ld));
   if (g->sums) {
     PetscCall(MatDenseGetArrayRead(g->dense, &b));
-    o.X  = (SpmmIn){b, ld, SPMM_COLUMN_MAJOR};
+    o.X  = (SpmmIn){(const HrpbScalar *)b, ld, SPMM_COLUMN_MAJOR};
     o.Y  = (SpmmOut){ghosts, g->N, SPMM_ROW_MAJOR};
     ierr = AIJTCUHostRun(g->A, plan, d, &o, err);
     PetscCall(MatDenseRestoreArrayRead(g->dense, &b));
@@ -38,8 +38,8 @@ static PetscErrorCode AIJTCUGhostsOnHost(const AIJTCUGhosts *g, const AIJTCUPlan
     PetscCall(MatDenseGetArray(g->dense, &c));
     o.update = SPMM_ADD;
     o.X      = (SpmmIn){ghosts, g->N, SPMM_ROW_MAJOR};
-    o.Y      = (SpmmOut){c, ld, SPMM_COLUMN_MAJOR};
-    o.Y0     = (SpmmIn){c, ld, SPMM_COLUMN_MAJOR};
+    o.Y      = (SpmmOut){(HrpbScalar *)c, ld, SPMM_COLUMN_MAJOR};
+    o.Y0     = (SpmmIn){(const HrpbScalar *)c, ld, SPMM_COLUMN_MAJOR};
     ierr     = AIJTCUHostRun(g->A, plan, d, &o, err);
     PetscCall(MatDenseRestoreArray(g->dense, &c));
   }
@@ -81,7 +81,7 @@ static PetscErrorCode AIJTCUGhostsMultiply(const AIJTCUGhosts *g, AIJTCUPlan *pl
 /* The same where there is no memory for it on the device */
 static PetscErrorCode AIJTCUGhostsMultiplyAnyway(const AIJTCUGhosts *g, AIJTCUPlan *plan, AIJTCUDecision *d, const AIJTCUHalo *h, HrpbError *err)
 {
-  PetscScalar   *ghosts;
+  HrpbScalar    *ghosts;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
@@ -128,15 +128,15 @@ static PetscErrorCode AIJTCUGhostsRun(const AIJTCUGhosts *g, const AIJTCUHalo *h
 static PetscErrorCode AIJTCUGhostsCheckBlock(Mat block, const AIJTCUHalo *h)
 {
   PetscFunctionBegin;
-  PetscCheck(block->cmap->n == AIJTCUHaloGhostCount(h), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
-    block->cmap->n, AIJTCUHaloGhostCount(h));
+  PetscCheck(AIJTCU_PARTS * block->cmap->n == AIJTCUHaloGhostCount(h), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Off-diagonal block with %" PetscInt_FMT " columns and a halo of %" PetscInt_FMT,
+    AIJTCU_PARTS * block->cmap->n, AIJTCUHaloGhostCount(h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* C += A_o G, with the ghosts that the halo has */
 PetscErrorCode AIJTCUAddGhosts(Mat block, const AIJTCUHalo *h, Mat C)
 {
-  const AIJTCUGhosts g = {.A = block, .dense = C, .ghosts = (PetscScalar *)AIJTCUHaloGhosts(h), .N = C->cmap->n, .host = AIJTCUHaloIsOnHost(h)};
+  const AIJTCUGhosts g = {.A = block, .dense = C, .ghosts = (HrpbScalar *)AIJTCUHaloGhosts(h), .N = C->cmap->n, .host = AIJTCUHaloIsOnHost(h)};
 
   PetscFunctionBegin;
   PetscCall(AIJTCUGhostsCheckBlock(block, h));

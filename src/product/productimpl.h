@@ -23,12 +23,13 @@ PETSC_INTERN PetscErrorCode AIJTCUMultiplyLocal(Mat, Mat, Mat);
 
 /* producthost.c and productdevice.c: as decided and prepared. No memory and no kernel come back in the HrpbError */
 #if AIJTCU_HAVE_BRICKS
+PETSC_INTERN PetscErrorCode AIJTCURealLDA(Mat, PetscInt64 *);
 PETSC_INTERN PetscErrorCode AIJTCUHostRun(Mat, const AIJTCUPlan *, const AIJTCUDecision *, const SpmmOperands *, HrpbError *);
 #endif
 #if AIJTCU_HAVE_DEVICE
 PETSC_INTERN PetscErrorCode AIJTCUDeviceMultiply(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const PetscScalar *, PetscInt, Mat, HrpbError *);
-PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, PetscScalar *, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceAdd(Mat, AIJTCUPlan *, const AIJTCUDecision *, const HrpbScalar *, PetscInt, Mat, HrpbError *);
+PETSC_INTERN PetscErrorCode AIJTCUDeviceToRows(Mat, AIJTCUPlan *, const AIJTCUDecision *, Mat, HrpbScalar *, HrpbError *);
 #endif
 
 /* productmpi.c: the product of a parallel matrix that keeps its halo */

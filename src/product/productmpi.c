@@ -20,14 +20,14 @@
 static PetscErrorCode AIJTCUSendRows(Mat A, AIJTCUHalo *h, Mat B)
 {
   const PetscScalar *b;
-  PetscInt           ldb;
+  PetscInt64         ldb;
   PetscErrorCode     ierr;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(B, &ldb));
+  PetscCall(AIJTCURealLDA(B, &ldb));
   if (AIJTCUHaloIsOnHost(h)) PetscCall(MatDenseGetArrayRead(B, &b));
   else PetscCall(MatDenseGetArrayReadAndMemType(B, &b, NULL));
-  ierr = AIJTCUHaloBegin(A, h, AIJTCU_HALO_ROWS, b, ldb, B->cmap->N);
+  ierr = AIJTCUHaloBegin(A, h, AIJTCU_HALO_ROWS, (const HrpbScalar *)b, ldb, B->cmap->N);
   if (AIJTCUHaloIsOnHost(h)) PetscCall(MatDenseRestoreArrayRead(B, &b));
   else PetscCall(MatDenseRestoreArrayReadAndMemType(B, &b));
   PetscCall(ierr);
@@ -285,7 +285,7 @@ PetscErrorCode AIJTCUSetUpProductMPI(Mat C, AIJTCUPlan *plan)
 {
   PetscFunctionBegin;
   (void)plan;
-  PetscCall(PetscInfo(C->product->A, "aijtcu: no halo, the parent's product instead: it needs PETSc 3.26, real scalars and MPI\n"));
+  PetscCall(PetscInfo(C->product->A, "aijtcu: no halo, the parent's product instead: it needs PETSc 3.26, double or single precision, and MPI\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -187,7 +187,7 @@ PetscErrorCode MatSampledMatTransposeMult(Mat S, Mat X, Mat Y, PetscBool scale, 
   } else PetscCall(MatDuplicate(S, MAT_DO_NOT_COPY_VALUES, C));
 
   PetscCall(PetscLogEventBegin(MAT_AIJTCU_Sampled, S, X, Y, *C));
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   PetscCall(AIJTCUSampledOnDevice(S, X, Y, scale, *C, &done));
 #endif
   if (!done) PetscCall(AIJTCUSampledOnHost(S, X, Y, scale, *C));

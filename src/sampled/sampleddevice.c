@@ -6,7 +6,7 @@
 */
 #include "sampledimpl.h"
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
   #include <sample/sample.h>
 

@@ -18,7 +18,7 @@ PETSC_INTERN PetscErrorCode AIJTCUSampledRowsEnd(const PetscScalar *, PetscScala
 /* sampled.c */
 PETSC_INTERN PetscErrorCode AIJTCUSampledCheckOperands(Mat, Mat, Mat);
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
 /* sampleddevice.c */
 PETSC_INTERN PetscErrorCode AIJTCUSampledIsOnDevice(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode AIJTCUFusedOnDevice(Mat, Mat, Mat, PetscBool, PetscBool, Mat, Mat, PetscBool *);

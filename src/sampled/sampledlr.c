@@ -92,7 +92,7 @@ static PetscErrorCode AIJTCUSampledLRGet(Mat M, AIJTCUSampledLR **lr)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
 /* Whether M^T is S .* (Y X^T). Without scaling the pattern of S is enough */
 static PetscErrorCode AIJTCUSampledLRIsExchanged(const AIJTCUSampledLR *lr, PetscBool *is)
 {
@@ -197,7 +197,7 @@ static PetscErrorCode AIJTCUSampledLRMultiply(Mat M, PetscBool transposed, Mat Z
   PetscBool        done = PETSC_FALSE;
 
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   PetscCall(AIJTCUSampledLRTryOnce(M, transposed, Z, R, &done));
 #endif
   if (done) PetscFunctionReturn(PETSC_SUCCESS);

@@ -107,7 +107,7 @@ static PetscErrorCode AIJTCUMapOnHost(const AIJTCUMap *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
 static PetscErrorCode AIJTCUMapOnStream(const AIJTCUMap *m, const SampledRows *rows, PetscInt nz, struct CUstream_st *stream, HrpbError *err)
 {
   PetscFunctionBegin;
@@ -176,7 +176,7 @@ static PetscErrorCode AIJTCUMapMatrix(AIJTCUMap m, Mat in, Mat out)
   if (in) PetscCall(AIJTCUSampledCheckSame(in, out));
   PetscCall(AIJTCULocalBlocks(out, m.out, &garray));
   if (in) PetscCall(AIJTCULocalBlocks(in, m.in, &garray));
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   PetscCall(AIJTCUSampledIsOnDevice(out, &device));
   if (device && in) PetscCall(AIJTCUSampledIsOnDevice(in, &device)); /* one of both may be bound to the host */
   if (device && !m.fn) PetscCall(AIJTCUDeviceRuns(&device)); /* a function of the user's has kernels of its own */

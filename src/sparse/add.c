@@ -3,7 +3,7 @@
 */
 #include "sparseimpl.h"
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
 
 static PetscErrorCode AIJTCUAddOnStream(const SparseMatrix *X, PetscScalar a, const SparseMatrix *Y, PetscScalar *values, cudaStream_t stream, HrpbError *err)
@@ -31,7 +31,7 @@ PetscErrorCode AIJTCUAddSubset(Mat Y, PetscScalar a, Mat X, PetscBool *done)
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   {
     SparseMatrix   x, y;
     PetscScalar   *values;

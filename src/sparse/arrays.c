@@ -4,7 +4,7 @@
 */
 #include "sparseimpl.h"
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
   #include <stdint.h>
   #include <sys/mman.h>

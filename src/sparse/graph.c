@@ -7,7 +7,7 @@
 */
 #include "sparseimpl.h"
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
 
 /* What MatCreateGraph() is asked for */
@@ -115,7 +115,7 @@ PetscErrorCode AIJTCUCreateGraph(Mat A, PetscBool symmetrize, PetscBool scale, P
 {
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   {
     AIJTCUGraph  a = {.n = n, .at = at, .scale = scale};
     AIJTCUPlan  *plan;

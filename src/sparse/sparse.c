@@ -11,7 +11,7 @@
 #include "sparseimpl.h"
 #include "../upstream/upstream.h"
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   #include <petscdevice_cuda.h>
 
 /* What a product has between its phases */
@@ -311,7 +311,7 @@ static PetscErrorCode AIJTCUSparseOnHost(Mat C, PetscBool *host)
 PetscErrorCode AIJTCUSetUpSparse(Mat C, PetscErrorCode (*parent)(Mat))
 {
   PetscFunctionBegin;
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   {
     Mat       operand[3];
     SparseOp  op;

@@ -7,7 +7,7 @@
 #include "../device/device.h"
 #include "../plan/plan.h"
 
-#if AIJTCU_HAVE_DEVICE
+#if AIJTCU_HAVE_DEVICE_REAL
   #include <sparse/sparse.h>
 
 /* arrays.c */

@@ -44,15 +44,34 @@ static PetscReal Real(PetscInt a, PetscInt b, PetscInt c)
 {
   return (PetscReal)(Hash(a, b, c) % 2000003) / (PetscReal)1000001 - 1;
 }
-static PetscReal AEntry(const Problem *p, PetscInt i, PetscInt j)
+/* A number, with an imaginary part of its own where scalars are complex */
+static PetscScalar Scalar(PetscInt a, PetscInt b, PetscInt c)
 {
-  PetscReal v = Real(i, j, 1 + p->avalues);
+  return PetscCMPLX(Real(a, b, c), PetscDefined(USE_COMPLEX) ? Real(a, b, c + 1001) : 0);
+}
+static PetscScalar AEntry(const Problem *p, PetscInt i, PetscInt j)
+{
+  PetscScalar v = Scalar(i, j, 1 + p->avalues);
 
   return Hash(i, j, 77) % 11 ? v : 0; /* stored zeros too */
 }
-static PetscReal BEntry(const Problem *p, PetscInt i, PetscInt j)
+static PetscScalar BEntry(const Problem *p, PetscInt i, PetscInt j)
 {
-  return Real(i, j, 101 + p->bvalues);
+  return Scalar(i, j, 101 + p->bvalues);
+}
+
+/* What stands in a row of B in place of numbers */
+static const PetscReal no_number = NAN;
+static PetscScalar     BAt(const Problem *p, PetscInt i, PetscInt j, PetscInt nanrow, PetscInt infrow)
+{
+  if (i == nanrow) return no_number;
+  return i == infrow && j % 2 ? (PetscScalar)INFINITY : BEntry(p, i, j);
+}
+
+/* A factor for MatScale() */
+static PetscScalar Factor(PetscReal x)
+{
+  return PetscCMPLX(x, PetscDefined(USE_COMPLEX) ? 1 - x : 0);
 }
 
 /* The columns of row i, ascending, without duplicates */
@@ -184,9 +203,7 @@ static PetscErrorCode FillB(Mat B, const Problem *p, PetscInt nanrow, PetscInt i
   PetscCall(MatDenseGetArrayWrite(B, &b));
   for (PetscInt j = 0; j < N; j++) {
     for (PetscInt i = r0; i < r1; i++) {
-      b[i - r0 + j * ld] = BEntry(p, i, j);
-      if (i == nanrow) b[i - r0 + j * ld] = NAN;
-      else if (i == infrow && j % 2) b[i - r0 + j * ld] = INFINITY;
+      b[i - r0 + j * ld] = BAt(p, i, j, nanrow, infrow);
     }
     for (PetscInt i = r1 - r0; i < ld; i++) b[i + j * ld] = INFINITY; /* nothing may read the padding */
   }
@@ -208,11 +225,16 @@ static PetscErrorCode Poison(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-   Compare C with scale * A B, entry by entry, within a few roundings of the sum of magnitudes. Values that are not
-   finite must be of the same class
-*/
-static PetscErrorCode Check(Mat C, const Problem *p, PetscReal scale, PetscInt nanrow, PetscInt infrow, const char what[])
+/* One part of a number: within a few roundings of the sum of magnitudes, or not finite and of the same class */
+static PetscBool PartIsRight(PetscReal got, long double sum, long double mag, PetscInt entries)
+{
+  if (isnan(sum)) return PetscIsNanReal(got);
+  if (isinf(sum)) return (PetscBool)(PetscIsInfReal(got) && (got > 0) == (sum > 0));
+  return (PetscBool)(!PetscIsInfOrNanReal(got) && fabsl((long double)got - sum) <= 4 * PETSC_MACHINE_EPSILON * mag * sqrtl((long double)entries + 1));
+}
+
+/* Compare C with scale * A B, entry by entry. Complex numbers are multiplied by their parts, all four of them */
+static PetscErrorCode Check(Mat C, const Problem *p, PetscScalar scale, PetscInt nanrow, PetscInt infrow, const char what[])
 {
   const PetscScalar *c;
   PetscInt           r0, r1, ld, N, *cols, wrong = 0;
@@ -227,28 +249,18 @@ static PetscErrorCode Check(Mat C, const Problem *p, PetscReal scale, PetscInt n
     const PetscInt nc = Row(p, i, cols);
 
     for (PetscInt j = 0; j < N; j++) {
-      long double     sum = 0, mag = 0;
-      PetscBool       nan = PETSC_FALSE;
-      PetscInt        inf = 0;
-      const PetscReal got = PetscRealPart(c[i - r0 + j * ld]);
-      PetscBool       ok;
+      const PetscScalar got = c[i - r0 + j * ld];
+      long double       re = 0, im = 0, mag = 0;
 
       for (PetscInt k = 0; k < nc; k++) {
-        const long double a = (long double)scale * AEntry(p, i, cols[k]);
+        const PetscScalar a = scale * AEntry(p, i, cols[k]), b = BAt(p, cols[k], j, nanrow, infrow);
+        const long double ar = PetscRealPart(a), ai = PetscImaginaryPart(a), br = PetscRealPart(b), bi = PetscImaginaryPart(b);
 
-        if (cols[k] == nanrow) nan = PETSC_TRUE;
-        else if (cols[k] == infrow && j % 2) {
-          if (a == 0) nan = PETSC_TRUE; /* a stored zero is an entry: 0 x Inf */
-          else inf = a > 0 ? 1 : -1;
-        } else {
-          sum += a * BEntry(p, cols[k], j);
-          mag += PetscAbsReal((PetscReal)(a * BEntry(p, cols[k], j)));
-        }
+        re += PetscDefined(USE_COMPLEX) ? ar * br - ai * bi : ar * br; /* a stored zero is an entry: 0 x Inf */
+        if (PetscDefined(USE_COMPLEX)) im += ar * bi + ai * br;
+        if (isfinite(br) && isfinite(bi)) mag += (fabsl(ar) + fabsl(ai)) * (fabsl(br) + fabsl(bi));
       }
-      if (nan) ok = PetscIsNanReal(got);
-      else if (inf) ok = (PetscBool)(PetscIsInfReal(got) && (got > 0) == (inf > 0));
-      else ok = (PetscBool)(!PetscIsInfOrNanReal(got) && PetscAbsReal((PetscReal)((long double)got - sum)) <= 4 * PETSC_MACHINE_EPSILON * (PetscReal)mag * PetscSqrtReal((PetscReal)(nc + 1)));
-      if (!ok && !wrong++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: C(%" PetscInt_FMT ",%" PetscInt_FMT ") is %.17g, must be %.17g\n", pattern_name, what, i, j, (double)got, nan ? (double)NAN : inf ? inf * (double)INFINITY : (double)sum));
+      if ((!PartIsRight(PetscRealPart(got), re, mag, nc) || !PartIsRight(PetscImaginaryPart(got), im, mag, nc)) && !wrong++) PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s: C(%" PetscInt_FMT ",%" PetscInt_FMT ") is %.17g + %.17g i, must be %.17g + %.17g i\n", pattern_name, what, i, j, (double)PetscRealPart(got), (double)PetscImaginaryPart(got), (double)re, (double)im));
     }
   }
   PetscCall(MatDenseRestoreArrayRead(C, &c));
@@ -348,9 +360,9 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   PetscCall(Check(C, &p, 1, -1, -1, "reuse"));
   PetscCall(CheckCounts(A, path, 1, 0, 0, "reuse"));
-  PetscCall(MatScale(A, 2));
+  PetscCall(MatScale(A, Factor(2)));
   PetscCall(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
-  PetscCall(Check(C, &p, 2, -1, -1, "scaled"));
+  PetscCall(Check(C, &p, Factor(2), -1, -1, "scaled"));
   PetscCall(CheckCounts(A, path, 1, 0, 1, "scaled"));
   p.avalues++;
   PetscCall(SetValues(A, &p));
@@ -373,10 +385,10 @@ static PetscErrorCode TestWidth(Problem p, PetscInt N, PetscInt pad, MatType typ
   PetscCall(MatProductNumeric(C));
   PetscCall(Check(C, &p, 1, -1, -1, "other B"));
   PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &A2));
-  PetscCall(MatScale(A2, 3));
+  PetscCall(MatScale(A2, Factor(3)));
   PetscCall(MatProductReplaceMats(A2, NULL, NULL, C));
   PetscCall(MatProductNumeric(C));
-  PetscCall(Check(C, &p, 3, -1, -1, "other A"));
+  PetscCall(Check(C, &p, Factor(3), -1, -1, "other A"));
   PetscCall(MatGetType(A2, &ctype));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, ctype, &same));
   if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: MatDuplicate() makes a %s\n", pattern_name, ctype));
@@ -617,7 +629,7 @@ static PetscErrorCode TestParents(const ParentProduct *f, Problem p, PetscInt N,
   PetscCall((*f->compute)(A, B, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckParents(f, A, B, D, had, "again"));
   PetscCall(CreateA(&p, &Other)); /* scaled once, like A: no count of changes tells them apart */
-  PetscCall(MatScale(Other, -6));
+  PetscCall(MatScale(Other, Factor(-6)));
   PetscCall((*f->compute)(Other, B, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckParents(f, Other, B, D, had, "of another A"));
   PetscCall(MatDestroy(&A));
@@ -662,7 +674,7 @@ static PetscErrorCode TestTransposed(Problem p, PetscInt N, MatType type)
 
   PetscFunctionBegin;
   PetscCall(CreateParents(&transposed, p, N, type, &A, NULL, &B, &D, had, sizeof(had)));
-  PetscCall(ChangeArrays(A, 3, 0));
+  PetscCall(ChangeArrays(A, Factor(3), 0));
   PetscCall(Transposed(A, B, MAT_REUSE_MATRIX, &D));
   PetscCall(CheckParents(&transposed, A, B, D, had, "values written to the arrays"));
   PetscCall(PetscObjectBaseTypeCompare((PetscObject)D, MATSEQDENSE, &sequential));
@@ -753,9 +765,6 @@ int main(int argc, char **argv)
 }
 
 /*TEST
-
-  build:
-    requires: !complex
 
   testset:
     output_file: output/empty.out

@@ -1,0 +1,45 @@
+/*
+   A complex matrix as a real one of twice the rows and columns: an entry a + bi of row i and column j is the block
+
+     a -b
+     b  a
+
+   at rows 2i, 2i + 1 and columns 2j, 2j + 1. A complex number in memory is its two parts one behind the other. So a
+   column-major block of n complex rows with leading dimension ld is a real one of 2n rows with leading dimension 2 ld,
+   and the real product makes the complex one: a x - b y and b x + a y for each entry and x + iy.
+
+   The real matrix has four entries for each, in rows 4 (rowptr[i] - rowptr[0]) and, behind these, as many again. Columns
+   ascend where those of the complex matrix do. Its transpose is the real matrix of the conjugate transpose.
+*/
+#pragma once
+
+#include "../format/hrpbdevice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  COMPLEX_ENTRIES = 4 /* of the real matrix for one of the complex matrix */
+};
+
+/* HRPB_ERR_OVERFLOW where the real matrix has more rows, columns or entries than HrpbInt counts */
+HrpbError ComplexFits(int64_t nrows, int64_t ncols, int64_t nnz);
+
+/*
+   The pattern of the real matrix, real_rowptr [2 nrows + 1] and real_colidx [4 nnz], and its values [4 nnz]. Entry k of
+   the complex matrix is values[2k] + i values[2k + 1], k from rowptr[0]. On a device all arrays are there, that of
+   values and the results begin where 2 scalars do, and nothing is waited for
+*/
+void      ComplexPatternHost(int64_t nrows, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr, HrpbInt *real_colidx);
+void      ComplexValuesHost(int64_t nrows, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values);
+HrpbError ComplexPatternDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbInt *colidx, HrpbInt *real_rowptr, HrpbInt *real_colidx, HrpbStream stream);
+HrpbError ComplexValuesDevice(int64_t nrows, int64_t nnz, const HrpbInt *rowptr, const HrpbScalar *values, HrpbScalar *real_values, HrpbStream stream);
+
+/* CsrTakeHost() and CsrTakeDevice() (csr/transpose.h) for complex numbers */
+void      ComplexTakeHost(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to);
+HrpbError ComplexTakeDevice(int64_t nnz, const HrpbInt *map, const HrpbScalar *values, HrpbScalar *to, HrpbStream stream);
+
+#ifdef __cplusplus
+}
+#endif
