@@ -13,6 +13,7 @@
 enum {
   FEW_ENTRIES     = 8,    /* entries of a row, on average */
   MOST_LEVELS     = 4096, /* levels of the search for a reordering: some tenths of a second */
+  FEW_COLUMNS     = 4,    /* complex ones, with which the parent's product is not slow */
   UNSAID_PRODUCTS = 50    /* that are expected while nobody said how many */
 };
 
@@ -44,7 +45,8 @@ const char *const AIJTCUReasons[AIJTCU_NREASONS] = {
   [AIJTCU_REASON_BRICKS_FASTER]       = "bricks are faster",
   [AIJTCU_REASON_NO_CSR_KERNEL]       = "no kernel for the CSR path",
   [AIJTCU_REASON_ADDS]                = "it adds to the diagonal block's product",
-  [AIJTCU_REASON_ONE_COLUMN]          = "one column"};
+  [AIJTCU_REASON_ONE_COLUMN]          = "one column",
+  [AIJTCU_REASON_FEW_COLUMNS]         = "few columns of complex numbers"};
 
 /* What a question is about */
 typedef struct {
@@ -426,7 +428,7 @@ static PetscBool AIJTCUWouldBeSlower(const AIJTCUQuestion *q)
 */
 static PetscBool AIJTCUIsForVector(const AIJTCUQuestion *q, const AIJTCUDecision *d)
 {
-  return (PetscBool)(AIJTCU_PARTS == 1 && q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
+  return (PetscBool)(!q->f->parts && q->op == SPMM_OP_PRODUCT && q->N == 1 && q->f->on_device && q->o->mult != MAT_AIJTCU_MULT_CUSPARSE && !d->adds);
 }
 
 /* Bricks or CSR on a device, where nothing was set */
@@ -436,6 +438,11 @@ static void AIJTCUDecidePathByTime(const AIJTCUQuestion *q, AIJTCUDecision *d)
   const PetscInt     tuned = f->untuned ? -1 : AIJTCUTuningFind(q->op, q->o, f, q->N, q->device);
   PetscBool          csr, pays;
 
+  /* the real matrix has more than twice the bytes of the complex one */
+  if (f->parts && !f->transpose && q->op == SPMM_OP_PRODUCT && q->N < FEW_COLUMNS && !AIJTCUOrderIsForced(q->o)) {
+    AIJTCUTakePath(d, MAT_AIJTCU_PATH_CUSPARSE, AIJTCU_REASON_FEW_COLUMNS);
+    return;
+  }
   /* bricks have not been faster with one column anywhere */
   if (AIJTCUIsForVector(q, d) && !AIJTCUOrderIsForced(q->o)) {
     if (AIJTCULacksVector(q, d)) return;

@@ -32,6 +32,7 @@ typedef enum {
   AIJTCU_REASON_NO_CSR_KERNEL,
   AIJTCU_REASON_ADDS,
   AIJTCU_REASON_ONE_COLUMN,
+  AIJTCU_REASON_FEW_COLUMNS,
   AIJTCU_NREASONS
 } AIJTCUReason;
 PETSC_EXTERN const char *const AIJTCUReasons[AIJTCU_NREASONS];
@@ -99,6 +100,8 @@ typedef struct {
   PetscBool device;    /* its parent type is one of a device */
   PetscBool bound;     /* it is bound to the host */
   PetscBool on_device; /* it is on a device now, and this library has kernels there */
+  PetscBool parts;     /* it is the real matrix of a complex one */
+  PetscBool transpose; /* of a matrix: the parent would add in another order each time */
 
   SpmmFacts   matrix;       /* its sizes, its survey, and the numbers of its CSR schedule and its plan for one vector */
   AIJTCUState survey_state; /* whether the survey in matrix is valid */

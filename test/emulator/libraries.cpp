@@ -8,6 +8,7 @@
 
    With EMULATED_CODE=0 the device runs no kernel: those of the library were compiled for other GPUs.
 */
+#include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -546,6 +547,21 @@ EXPORT cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
 }
 NOTHING(cusolver, CUSOLVER_STATUS_SUCCESS, cusolverDnSetStream, cusolverDnHandle_t, cudaStream_t)
 
+/* Complex numbers: what scales and adds values of matrices */
+#define COMPLEX_BLAS(LETTER, Complex, T) \
+  EXPORT cublasStatus_t cublas##LETTER##axpy_v2(cublasHandle_t, int n, const Complex *a, const Complex *x, int incx, Complex *y, int incy) \
+  { \
+    for (int i = 0; i < n; i++) ((std::complex<T> *)y)[i * incy] += *(const std::complex<T> *)a * ((const std::complex<T> *)x)[i * incx]; \
+    return CUBLAS_STATUS_SUCCESS; \
+  } \
+  EXPORT cublasStatus_t cublas##LETTER##scal_v2(cublasHandle_t, int n, const Complex *a, Complex *x, int incx) \
+  { \
+    for (int i = 0; i < n; i++) ((std::complex<T> *)x)[i * incx] *= *(const std::complex<T> *)a; \
+    return CUBLAS_STATUS_SUCCESS; \
+  }
+COMPLEX_BLAS(Z, cuDoubleComplex, double)
+COMPLEX_BLAS(C, cuComplex, float)
+
 /*
    cuSPARSE: products with vectors and blocks, triangular solves
 */
@@ -653,19 +669,29 @@ EXPORT cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t descr, void 
   return CUSPARSE_STATUS_SUCCESS;
 }
 
-template <typename T> static cusparseStatus_t Multiply(bool transposed, const T *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const T *beta, const cusparseDnMatDescr *c)
+template <typename T> static T Conjugate(T x)
+{
+  return x;
+}
+template <typename T> static std::complex<T> Conjugate(std::complex<T> x)
+{
+  return std::conj(x);
+}
+template <typename T> static cusparseStatus_t Multiply(cusparseOperation_t op, const T *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const T *beta, const cusparseDnMatDescr *c)
 {
   const int *rowptr = (const int *)a->rowptr, *colidx = (const int *)a->colidx;
   const T   *v = (const T *)a->values, *x = (const T *)b->values;
   T         *y = (T *)c->values;
 
+  const bool transposed = op != CUSPARSE_OPERATION_NON_TRANSPOSE;
+
   for (int64_t n = 0; n < c->cols; n++) {
-    for (int64_t i = 0; i < c->rows; i++) y[i + n * c->ld] = *beta != 0 ? *beta * y[i + n * c->ld] : 0;
+    for (int64_t i = 0; i < c->rows; i++) y[i + n * c->ld] = *beta != T(0) ? *beta * y[i + n * c->ld] : T(0);
     for (int64_t i = 0; i < a->rows; i++) {
       for (int e = rowptr[i]; e < rowptr[i + 1]; e++) {
         const int64_t to = transposed ? colidx[e] : i, from = transposed ? i : colidx[e];
 
-        y[to + n * c->ld] += *alpha * v[e] * x[from + n * b->ld];
+        y[to + n * c->ld] += *alpha * (op == CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE ? Conjugate(v[e]) : v[e]) * x[from + n * b->ld];
       }
     }
   }
@@ -673,10 +699,10 @@ template <typename T> static cusparseStatus_t Multiply(bool transposed, const T 
 }
 static cusparseStatus_t MultiplyAs(cudaDataType type, cusparseOperation_t op, const void *alpha, const cusparseSpMatDescr *a, const cusparseDnMatDescr *b, const void *beta, const cusparseDnMatDescr *c)
 {
-  const bool transposed = op != CUSPARSE_OPERATION_NON_TRANSPOSE;
-
-  if (type == CUDA_R_64F) return Multiply(transposed, (const double *)alpha, a, b, (const double *)beta, c);
-  return Multiply(transposed, (const float *)alpha, a, b, (const float *)beta, c);
+  if (type == CUDA_C_64F) return Multiply(op, (const std::complex<double> *)alpha, a, b, (const std::complex<double> *)beta, c);
+  if (type == CUDA_C_32F) return Multiply(op, (const std::complex<float> *)alpha, a, b, (const std::complex<float> *)beta, c);
+  if (type == CUDA_R_64F) return Multiply(op, (const double *)alpha, a, b, (const double *)beta, c);
+  return Multiply(op, (const float *)alpha, a, b, (const float *)beta, c);
 }
 EXPORT cusparseStatus_t cusparseSpMM(cusparseHandle_t, cusparseOperation_t op, cusparseOperation_t, const void *alpha, cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b, const void *beta, cusparseDnMatDescr_t c, cudaDataType type, cusparseSpMMAlg_t, void *)
 {
@@ -783,7 +809,7 @@ EXPORT cusparseStatus_t cusparseCsr2cscEx2_bufferSize(cusparseHandle_t, int, int
 }
 EXPORT cusparseStatus_t cusparseCsr2cscEx2(cusparseHandle_t, int m, int n, int nnz, const void *values, const int *rowptr, const int *colidx, void *cscval, int *colptr, int *rowidx, cudaDataType type, cusparseAction_t, cusparseIndexBase_t, cusparseCsr2CscAlg_t, void *)
 {
-  const size_t bytes = type == CUDA_R_64F ? 8 : 4;
+  const size_t bytes = type == CUDA_C_64F ? 16 : type == CUDA_R_64F || type == CUDA_C_32F ? 8 : 4;
 
   memset(colptr, 0, sizeof(int) * (size_t)(n + 1));
   for (int e = 0; e < nnz; e++) colptr[colidx[e] + 1]++;

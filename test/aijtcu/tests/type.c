@@ -1199,12 +1199,6 @@ int main(int argc, char **argv)
     nsize: {{1 2}}
     args: -a_mat_aijtcu_tune proxy -use_gpu_aware_mpi 0
 
-  test: # bricks are asked for in vain, and -info says so
-    suffix: complex
-    requires: complex
-    args: -a_mat_aijtcu_path tcu -info
-    filter: grep -o "on the CSR path: no bricks for this scalar type" | sort -u
-
   test:
     suffix: wrong_options
     output_file: output/empty.out
