@@ -29,7 +29,7 @@ static PetscErrorCode AIJTCUNonzeros(Mat A, PetscInt64 *nnz)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nonzeros and active columns of strips of the local rows. They are counted once for a pattern */
+/* Nonzeros and active columns of strips of the local rows, as kernels see them. They are counted once for a pattern */
 PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, PetscInt64 *cols16)
 {
   AIJTCUPlan *plan;
@@ -46,7 +46,7 @@ PetscErrorCode AIJTCULocalCounts(Mat A, PetscInt64 *nnz, PetscInt64 *cols8, Pets
     PetscCall(AIJTCUPlanSync(blocks[i], plan));
     PetscCall(AIJTCUNonzeros(blocks[i], &entries));
     if (plan->survey.state == AIJTCU_EMPTY) PetscCall(AIJTCUSurveyCreate(blocks[i], plan));
-    *nnz += entries;
+    *nnz += AIJTCU_PARTS * AIJTCU_PARTS * entries;
     *cols8 += plan->survey.survey.strip_cols8;
     *cols16 += plan->survey.survey.strip_cols16;
   }
@@ -97,7 +97,7 @@ PetscErrorCode MatAIJTCUGetSynergy(Mat A, MatAIJTCUSynergy *synergy)
   synergy->device_bytes = AIJTCUHaloBytes(plan->halo);
 #endif
   PetscCall(AIJTCUGetBlocks(A, blocks));
-  synergy->csr_bytes = nnz * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));
+  synergy->csr_bytes = nnz / (AIJTCU_PARTS * AIJTCU_PARTS) * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt));
   for (PetscInt i = 0; i < 2; i++) {
     const AIJTCUBricks *b;
 
