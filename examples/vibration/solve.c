@@ -87,6 +87,27 @@ static PetscErrorCode Converged(EPS eps, PetscScalar eigr, PetscScalar eigi, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* How many of the first n pairs this test let pass for rounding */
+static PetscErrorCode CountRounded(EPS eps, PetscReal rounding, PetscInt n, PetscInt *rounded)
+{
+  EPSConv   conv;
+  PetscReal tol;
+
+  PetscFunctionBegin;
+  *rounded = 0;
+  PetscCall(EPSGetConvergenceTest(eps, &conv));
+  PetscCall(EPSGetTolerances(eps, &tol, NULL));
+  for (PetscInt i = 0; i < n && conv == EPS_CONV_USER; i++) {
+    PetscScalar value;
+    PetscReal   error;
+
+    PetscCall(EPSGetEigenvalue(eps, i, &value, NULL));
+    PetscCall(EPSGetErrorEstimate(eps, i, &error));
+    if (error * PetscMax(PetscAbsScalar(value), rounding / tol) > tol * PetscAbsScalar(value)) ++*rounded;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   PetscInt  converged;    /* at the last iteration */
   PetscReal least, error; /* of the first eigenvalue that has not converged: the least error so far, and the last one */
@@ -319,6 +340,7 @@ PetscErrorCode Solve(const Beam *b, Mat K, Mat M, PetscBool quiet, Profile *prof
   PetscCall(EPSGetIterationNumber(*eps, &s->iterations));
   PetscCall(EPSGetConverged(*eps, &s->converged));
   s->converged = PetscMin(s->converged, s->wanted);
+  PetscCall(CountRounded(*eps, rounding, s->converged, &s->rounded));
   PetscCall(EPSGetConvergedReason(*eps, &reason));
   s->stagnated = (PetscBool)(reason == EPS_DIVERGED_BREAKDOWN);
   s->negative  = stagnation.negative;

@@ -172,6 +172,7 @@ static PetscErrorCode Closing(Mat K, const SolveStatistics *s, PetscLogDouble to
   PetscCall(MatGetSize(K, &n, NULL));
   PetscCall(MatGetType(K, &type));
   PetscCall(ExampleMachine(K, machine, sizeof(machine)));
+  if (s->rounded) PetscCall(PetscPrintf(comm, "%" PetscInt_FMT " of these residuals are above the tolerance: rounding of K x keeps them there. Frequencies have more digits\n", s->rounded));
   PetscCall(PetscPrintf(comm, "%s on %d rank%s, %s: %" PetscInt_FMT " unknowns, %" PetscInt_FMT " iterations, %" PetscInt_FMT " block products in %.2f s; preconditioner set up in %.2f s, solved in %.2f s, %.2f s in all\n", type, size, size > 1 ? "s" : "", machine, n, s->iterations, s->products, s->product_time, s->setup, s->time, total));
   if (s->exchange.wait > 0) PetscCall(PetscPrintf(comm, "Of the products %.3f s went to pack rows for other processes, %.3f s to wait for theirs, %.3f s to multiply them\n", s->exchange.pack, s->exchange.wait, s->exchange.offdiagonal));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -14,7 +14,8 @@
      R = A X - B X theta, norms
 
    So A X, A P (B X, B P) are never multiplied anew, but where they are needed to be exact: before vectors are accepted,
-   and where rounding may have added up.
+   and where rounding may have added up. No vector is counted as converged at the end, or locked, whose residual of exact
+   products does not pass the test.
 
    W is not orthonormal, but in its coefficients. That is exact enough as long as W is well conditioned, and not nearly
    in the span of X and P. If it is not, the vectors are made orthonormal before the product with A. The matrices of
@@ -37,7 +38,7 @@ typedef struct {
   AIJTCUBasis  basis;
   AIJTCURitz   ritz;
   PetscInt     ny, side, first; /* vectors in Y; where X and P are; the first column of W belongs to this vector */
-  PetscInt     age;             /* iterations since A X, and B X, were products */
+  PetscBool    exact;           /* A X, B X and theta are not what coefficients say, but products */
   PetscReal    drift;           /* how far V may be from orthonormal */
   PetscReal    error;           /* how far A X may be from a product */
   PetscBool    all;             /* V^T B V and V^T A V are products, not what coefficients say */
@@ -49,8 +50,7 @@ typedef struct {
   PetscReal   *norm;
   PetscReal   *removed; /* what each vector of W had in Y */
   PetscScalar *minus;
-  PetscInt     once, deadline; /* vectors that had converged, and need not have now; until when they may go on */
-  PetscInt     made;           /* columns of V from the beginning on that hold vectors to start from */
+  PetscInt     made; /* columns of V from the beginning on that hold vectors to start from */
 } AIJTCULobpcg;
 
 static int AIJTCULobpcgInner(const AIJTCULobpcg *s)
@@ -269,23 +269,36 @@ static PetscErrorCode AIJTCULobpcgStart(AIJTCULobpcg *s, PetscBool *good)
   PetscCall(PetscLogEventEnd(DS_Solve, s->eps, 0, 0, 0));
   if (s->ritz->nan) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AIJTCULobpcgRotate(s, s->ritz->C, bs, AIJTCU_FAMILIES - !s->B));
-  s->age   = 0;
+  s->exact = PETSC_FALSE;
   s->drift = s->error = 0;
   *good               = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A X, and B X, as products */
-static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s)
+static void AIJTCULobpcgValues(AIJTCULobpcg *s, PetscInt locked)
 {
-  AIJTCUBasisPart X = {AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), s->bs}, Y = X;
+  for (PetscInt j = 0; j < s->bs && locked + j < s->eps->ncv; j++) s->eps->eigr[locked + j] = s->ritz->theta[j];
+}
+
+/*
+   A X, and B X, as products, and Rayleigh quotients of them. A Ritz value of small matrices has the rounding of the
+   largest one, which may be more than all of it
+*/
+static PetscErrorCode AIJTCULobpcgRenew(AIJTCULobpcg *s, PetscInt locked)
+{
+  const AIJTCUBasisPart X  = {AIJTCU_BASIS_S, AIJTCULobpcgX(s, s->side), s->bs};
+  AIJTCUBasisPart       AX = X, BX = X;
+  const PetscScalar    *product;
 
   PetscFunctionBegin;
-  Y.array = AIJTCU_BASIS_AS;
-  PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, X, Y));
-  Y.array = AIJTCU_BASIS_BS;
-  if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, Y));
-  s->age   = 0;
+  AX.array = AIJTCU_BASIS_AS;
+  BX.array = AIJTCULobpcgInner(s);
+  PetscCall(AIJTCULobpcgMultiplyPart(s, s->A, X, AX));
+  if (s->B) PetscCall(AIJTCULobpcgMultiplyPart(s, s->B, X, BX));
+  PetscCall(AIJTCUBasisProducts(s->basis, X, BX, PETSC_TRUE, &product)); /* x^T A x is bs numbers behind x^T B x */
+  for (PetscInt j = 0; j < s->bs; j++, product += 2 * s->bs) s->ritz->theta[j] = PetscRealPart(product[j + s->bs] / product[j]);
+  AIJTCULobpcgValues(s, locked);
+  s->exact = PETSC_TRUE;
   s->error = 0;
   s->drift = PETSC_INFINITY; /* X^T A X is not what it was taken for */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -495,8 +508,8 @@ static PetscErrorCode AIJTCULobpcgStep(AIJTCULobpcg *s, PetscInt first, PetscBoo
   PetscCall(PetscLogEventBegin(DS_Solve, s->eps, 0, 0, 0));
   PetscCall(AIJTCURitzNext(ritz)); /* while a device combines */
   PetscCall(PetscLogEventEnd(DS_Solve, s->eps, 0, 0, 0));
-  s->side = !s->side;
-  s->age++;
+  s->side  = !s->side;
+  s->exact = PETSC_FALSE;
   s->error += ritz->rounding;
   *good = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -521,29 +534,17 @@ static PetscErrorCode AIJTCULobpcgTest(AIJTCULobpcg *s, PetscInt first, PetscInt
 }
 
 /*
-   Whether k vectors are to be accepted, or fewer. Those before first had converged, and went on with the others. They
-   are tested again, and all with products that are exact. A vector that had converged for SLEPc, and has not now, gets
-   a tenth of the iterations more, and is accepted then
+   The first k vectors converged, those before first some time ago. They went on with the others, and need not pass now:
+   k becomes the number of those that do, by exact products
 */
-static PetscErrorCode AIJTCULobpcgAccept(AIJTCULobpcg *s, PetscInt first, PetscInt locked, PetscInt its, PetscInt *k)
+static PetscErrorCode AIJTCULobpcgVerify(AIJTCULobpcg *s, PetscInt first, PetscInt locked, PetscInt *k)
 {
   PetscFunctionBegin;
-  s->once = PetscMax(s->once, *k);
-  if (s->once < s->bs - s->guard && locked + s->once < s->eps->nev) PetscFunctionReturn(PETSC_SUCCESS);
-  if (*k == s->once && s->age) {
-    PetscCall(AIJTCULobpcgRenew(s));
-    PetscCall(AIJTCULobpcgResidual(s, 0));
-    PetscCall(AIJTCULobpcgTest(s, 0, locked, k));
-    if (*k >= first) s->once = *k;
-    else s->deadline = s->deadline ? s->deadline : its + PetscMax(2, (s->eps->its + its) / 10);
-  }
-  if (s->deadline && its >= s->deadline) *k = s->once;
+  if (!*k || (s->exact && !first)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->exact) PetscCall(AIJTCULobpcgRenew(s, locked));
+  PetscCall(AIJTCULobpcgResidual(s, 0));
+  PetscCall(AIJTCULobpcgTest(s, 0, locked, k));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void AIJTCULobpcgValues(AIJTCULobpcg *s, PetscInt locked)
-{
-  for (PetscInt j = 0; j < s->bs && locked + j < s->eps->ncv; j++) s->eps->eigr[locked + j] = s->ritz->theta[j];
 }
 
 /* The first n vectors of X become SLEPc's, from its vector first on */
@@ -592,14 +593,21 @@ static PetscErrorCode AIJTCULobpcgIterate(AIJTCULobpcg *s)
   while (good && eps->reason == EPS_CONVERGED_ITERATING) {
     const PetscInt first = s->lock ? nconv : 0;
 
-    if (s->error > (PetscReal)0.1 * s->ritz->coupling) PetscCall(AIJTCULobpcgRenew(s));
+    if (s->error > (PetscReal)0.1 * s->ritz->coupling) PetscCall(AIJTCULobpcgRenew(s, locked));
     PetscCall(AIJTCULobpcgResidual(s, first));
-    PetscCall(AIJTCULobpcgTest(s, first, locked, &k));
-    PetscCall(AIJTCULobpcgAccept(s, first, locked, its, &k));
-    nconv      = k;
+    PetscCall(AIJTCULobpcgTest(s, first, locked, &nconv));
+    if (nconv >= bs - s->guard || locked + nconv >= eps->nev) PetscCall(AIJTCULobpcgVerify(s, first, locked, &nconv));
     eps->nconv = locked + nconv;
     if (its) PetscCall(EPSMonitor(eps, eps->its + its, eps->nconv, eps->eigr, eps->eigi, eps->errest, locked + bs));
     PetscCall((*eps->stopping)(eps, eps->its + its, eps->max_it, eps->nconv, eps->nev, &eps->reason, eps->stoppingctx));
+    if (eps->reason != EPS_CONVERGED_ITERATING) {
+      PetscCall(AIJTCULobpcgVerify(s, first, locked, &nconv));
+      if (locked + nconv < eps->nconv) { /* would it stop for fewer, too? */
+        eps->reason = EPS_CONVERGED_ITERATING;
+        PetscCall((*eps->stopping)(eps, eps->its + its, eps->max_it, locked + nconv, eps->nev, &eps->reason, eps->stoppingctx));
+      }
+      eps->nconv = locked + nconv;
+    }
     if (eps->reason != EPS_CONVERGED_ITERATING || nconv >= bs - s->guard) PetscCall(AIJTCULobpcgGive(s, locked, nconv));
     if (eps->reason != EPS_CONVERGED_ITERATING) break;
     if (nconv >= bs - s->guard) {
@@ -607,7 +615,7 @@ static PetscErrorCode AIJTCULobpcgIterate(AIJTCULobpcg *s)
       its = 0;
       PetscCall(AIJTCULobpcgLock(s, locked, nconv, &good));
       locked += nconv;
-      nconv = s->once = s->deadline = 0;
+      nconv = 0;
       if (good) AIJTCULobpcgValues(s, locked);
       continue;
     }
@@ -622,6 +630,7 @@ static PetscErrorCode AIJTCULobpcgIterate(AIJTCULobpcg *s)
   if (!good) {
     PetscCall(PetscInfo(eps, "aijtcu: lobpcg ends, because %s\n", s->ritz->nan ? "there are vectors with NaN or infinite entries, of the preconditioner or of a product" : "vectors are not independent"));
     eps->reason = EPS_DIVERGED_BREAKDOWN;
+    eps->nconv  = locked; /* of X nothing is known */
   }
   eps->its += its;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -646,7 +655,7 @@ static PetscErrorCode AIJTCULobpcgConstraints(AIJTCULobpcg *s)
 /* Solve. solved is false where there is no memory for it, with nothing changed */
 PetscErrorCode AIJTCULOBPCGSolve(EPS eps, PetscBool *solved)
 {
-  AIJTCULobpcg s = {.eps = eps, .nc = eps->nds, .passes = 1, .age = 0};
+  AIJTCULobpcg s = {.eps = eps, .nc = eps->nds, .passes = 1};
   PetscReal    restart;
   PetscInt     nmat, columns[AIJTCU_BASIS_ARRAYS];
 

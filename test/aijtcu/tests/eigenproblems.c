@@ -188,7 +188,7 @@ static PetscErrorCode Solve(const Problem *p, Mat A, Mat B, const char mode[], F
   ST  st;
   KSP ksp;
   PC  pc;
-  Vec x;
+  Vec x, y, z;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsSetValue(NULL, "-eps_aijtcu_lobpcg", mode));
@@ -223,18 +223,26 @@ static PetscErrorCode Solve(const Problem *p, Mat A, Mat B, const char mode[], F
   PetscCall(EPSGetConvergedReason(eps, &f->reason));
   PetscCall(EPSGetIterationNumber(eps, &f->its));
   PetscCall(EPSGetConverged(eps, &f->nconv));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &z));
   f->residual = 0;
   for (PetscInt k = 0; k < PetscMin(f->nconv, 64); k++) {
-    PetscScalar value;
-    PetscReal   error, norm;
+    PetscScalar value, square;
+    PetscReal   norm;
 
-    PetscCall(EPSGetEigenpair(eps, k, &value, NULL, NULL, NULL));
+    /* As LOBPCG's test has it: of a vector of length one in the inner product */
+    PetscCall(EPSGetEigenpair(eps, k, &value, NULL, x, NULL));
     f->value[k] = PetscRealPart(value);
-    PetscCall(EPSComputeError(eps, k, EPS_ERROR_RELATIVE, &error));
-    PetscCall(EPSGetEigenvector(eps, k, x, NULL));
-    PetscCall(VecNorm(x, NORM_2, &norm)); /* LOBPCG's test is of the residual of a vector of length one in the inner product */
-    f->residual = PetscMax(f->residual, error * norm);
+    PetscCall(MatMult(A, x, y));
+    if (B) PetscCall(MatMult(B, x, z));
+    else PetscCall(VecCopy(x, z));
+    PetscCall(VecDot(x, z, &square));
+    PetscCall(VecAXPY(y, -value, z));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+    f->residual = PetscMax(f->residual, norm / PetscAbsScalar(value) / PetscSqrtReal(PetscRealPart(square)));
   }
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
   PetscCall(Orthogonality(eps, A, B, f->nconv, &f->orthogonality));
   PetscCall(VecDestroy(&x));
   PetscCall(EPSDestroy(&eps));
@@ -254,22 +262,26 @@ static PetscErrorCode SolveTheirs(const Problem *p, Mat A, Mat B, Found *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Try(const Problem *p, PetscReal unit, PetscReal mass, PetscBool view, Found *ours)
+static PetscErrorCode Try(const Problem *p, PetscReal unit, PetscReal mass, PetscBool beside, PetscBool view, Found *ours)
 {
   const PetscReal tol = p->tol > 0 ? p->tol : (PetscReal)1e-8;
   Mat             A, B;
-  Found           theirs;
+  Found           theirs     = {.reason = EPS_DIVERGED_BREAKDOWN};
   PetscReal       difference = 0;
   PetscBool       good;
 
   PetscFunctionBegin;
   PetscCall(CreateStiffness(p, unit, &A));
   PetscCall(CreateMass(p, mass, &B));
-  PetscCall(SolveTheirs(p, A, B, &theirs));
+  if (beside) PetscCall(SolveTheirs(p, A, B, &theirs));
   PetscCall(Solve(p, A, B, "always", ours));
   for (PetscInt k = 0; k < PetscMin(p->nev, PetscMin(ours->nconv, theirs.nconv)); k++) difference = PetscMax(difference, PetscAbsReal(ours->value[k] - theirs.value[k]) / PetscAbsReal(ours->value[k]));
-  good = (PetscBool)(ours->reason == EPS_CONVERGED_TOL && ours->nconv >= p->nev && ours->residual <= PetscMax(tol, theirs.residual) * (1 + 1e-3) && ours->orthogonality < 1e-10);
-  if (theirs.reason > 0 && theirs.orthogonality < 1e-10) good = (PetscBool)(good && difference < 1e-10 && ours->its <= 1.1 * theirs.its + 2);
+  good = (PetscBool)(ours->reason == EPS_CONVERGED_TOL && ours->nconv >= p->nev && ours->residual <= tol * (1 + 1e-3) && ours->orthogonality < 1e-10);
+  if (theirs.reason > 0 && theirs.orthogonality < 1e-10) {
+    good = (PetscBool)(good && difference < 1e-10);
+    /* Their locked vectors may exceed the tolerance, and need fewer iterations then */
+    good = (PetscBool)(good && ours->its <= (theirs.residual <= tol * (1 + 1e-3) ? 1.1 : 1.25) * theirs.its + 2);
+  }
   if (!good || view) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-18s %g %g: %s iterations %" PetscInt_FMT " and %" PetscInt_FMT ", reason %d and %d, pairs %" PetscInt_FMT " and %" PetscInt_FMT ", residual %.1e and %.1e, orthogonality %.1e and %.1e, difference %.1e\n", p->name, (double)unit, (double)mass, good ? "good" : "BAD", theirs.its, ours->its, (int)theirs.reason, (int)ours->reason, theirs.nconv, ours->nconv, (double)theirs.residual, (double)ours->residual, (double)theirs.orthogonality, (double)ours->orthogonality, (double)difference));
   PetscCall(MatDestroy(&A));
   PetscCall(MatDestroy(&B));
@@ -278,7 +290,7 @@ static PetscErrorCode Try(const Problem *p, PetscReal unit, PetscReal mass, Pets
 
 int main(int argc, char **args)
 {
-  PetscBool view = PETSC_FALSE;
+  PetscBool view = PETSC_FALSE, beside = PETSC_TRUE;
   PetscReal unit = 1, mass = 1;
   PetscInt  only = -1;
 
@@ -286,6 +298,7 @@ int main(int argc, char **args)
   PetscCall(SlepcInitialize(&argc, &args, NULL, help));
   PetscCall(PetscDLLibraryRegister_petscaijtcu());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-view", &view, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-beside", &beside, NULL)); /* SLEPc's solver */
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-unit", &unit, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-mass", &mass, NULL));
@@ -293,7 +306,7 @@ int main(int argc, char **args)
     Found ours;
 
     if (only >= 0 && (size_t)only != k) continue;
-    PetscCall(Try(&problems[k], unit, mass, view, &ours));
+    PetscCall(Try(&problems[k], unit, mass, beside, view, &ours));
   }
   PetscCall(SlepcFinalize());
   return 0;
@@ -304,18 +317,26 @@ int main(int argc, char **args)
   build:
     requires: double !complex
 
-  testset: # SLEPc's solver may end in an error, which leaves its memory allocated
+  testset:
     output_file: output/empty.out
-    args: -malloc_dump 0 -checkfunctionlist 0
 
     test:
       suffix: problems
-      args: -unit {{1 2.1e11 1e-14}} -mass {{1 7850}}
+      args: -unit {{1 1e-14}} -mass {{1 7850}}
+
+    test: # SLEPc's solver ends in errors in Pa, and leaves an EPS with its matrices. So it does without a library of ours
+      suffix: pascal
+      args: -unit 2.1e11 -mass {{1 7850}} -malloc_dump 0 -checkfunctionlist 0
 
     test:
       suffix: parallel
       nsize: {{2 3}}
-      args: -unit 2.1e11
+      args: -unit 2.1e11 -malloc_dump 0 -checkfunctionlist 0
+
+    test: # ours leaves nothing
+      suffix: alone
+      nsize: {{1 2}}
+      args: -unit 2.1e11 -beside 0
 
     test:
       suffix: four
