@@ -1,4 +1,6 @@
-static char help[] = "LOBPCG with whole blocks beside SLEPc's own: reasons, iterations, eigenvalues, residuals, orthogonality, on generated problems.\n\n";
+static char help[] = "LOBPCG with whole blocks beside SLEPc's own: reasons, iterations, eigenvalues, residuals, orthogonality, on generated problems.\n\
+-only k: problem k alone. -unit, -mass: factors of A and of B. -view: print also where all is well.\n\
+-f file: a symmetric matrix in PETSc's format in place of these problems, with -pc, -block, -nev, -tol.\n\n";
 
 #include <petscaijtcu.h>
 #include <slepceps.h>
@@ -9,7 +11,8 @@ typedef enum {
   CUBE,     /* triple ones */
   DIAGONAL, /* 1, 2, 3 ... */
   CLUSTERS, /* each seven times, but for 1e-7 of itself */
-  FREE      /* springs in a row, not held: with the null space */
+  FREE,     /* springs in a row, not held: with the null space */
+  LOADED    /* from a file: name says which */
 } Stiffness;
 
 typedef enum {
@@ -84,6 +87,22 @@ static PetscErrorCode Create(PetscInt n, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode Load(const char file[], PetscReal unit, Mat *A)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetType(*A, MATAIJTCU));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatLoad(*A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatScale(*A, unit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateStiffness(const Problem *p, PetscReal unit, Mat *A)
 {
   const PetscInt n = p->n, m = p->stiffness == GRID ? (PetscInt)(PetscSqrtReal((PetscReal)n) + 0.5) : p->stiffness == CUBE ? (PetscInt)(PetscCbrtReal((PetscReal)n) + 0.5)
@@ -93,6 +112,10 @@ static PetscErrorCode CreateStiffness(const Problem *p, PetscReal unit, Mat *A)
   PetscInt       first, end;
 
   PetscFunctionBegin;
+  if (p->stiffness == LOADED) {
+    PetscCall(Load(p->name, unit, A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(Create(n, A));
   PetscCall(MatGetOwnershipRange(*A, &first, &end));
   for (PetscInt i = first; i < end; i++) {
@@ -154,7 +177,7 @@ static PetscErrorCode CreateMass(const Problem *p, PetscReal unit, Mat *B)
 typedef struct {
   EPSConvergedReason reason;
   PetscInt           its, nconv;
-  PetscReal          value[64], residual, orthogonality;
+  PetscReal          value[128], residual, orthogonality;
 } Found;
 
 /* Largest entry of X^T B X - 1 */
@@ -226,7 +249,7 @@ static PetscErrorCode Solve(const Problem *p, Mat A, Mat B, const char mode[], F
   PetscCall(VecDuplicate(x, &y));
   PetscCall(VecDuplicate(x, &z));
   f->residual = 0;
-  for (PetscInt k = 0; k < PetscMin(f->nconv, 64); k++) {
+  for (PetscInt k = 0; k < PetscMin(f->nconv, 128); k++) {
     PetscScalar value, square;
     PetscReal   norm;
 
@@ -293,6 +316,10 @@ int main(int argc, char **args)
   PetscBool view = PETSC_FALSE, beside = PETSC_TRUE;
   PetscReal unit = 1, mass = 1;
   PetscInt  only = -1;
+  char      file[PETSC_MAX_PATH_LEN] = "", pc[64] = "jacobi";
+  Problem   loaded = {file, pc, LOADED, NOTHING, 0, 8, .nev = 8, .tol = 1e-6};
+  PetscBool load;
+  Found     ours;
 
   PetscFunctionBeginUser;
   PetscCall(SlepcInitialize(&argc, &args, NULL, help));
@@ -302,9 +329,13 @@ int main(int argc, char **args)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-only", &only, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-unit", &unit, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-mass", &mass, NULL));
-  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problems) && !SLEPC_VERSION_LT(3, 26, 0); k++) { /* ours is there */
-    Found ours;
-
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-f", file, sizeof(file), &load));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-pc", pc, sizeof(pc), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-block", &loaded.block, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-nev", &loaded.nev, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-tol", &loaded.tol, NULL));
+  if (load) PetscCall(Try(&loaded, unit, mass, beside, view, &ours));
+  for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(problems) && !SLEPC_VERSION_LT(3, 26, 0) && !load; k++) { /* ours is there */
     if (only >= 0 && (size_t)only != k) continue;
     PetscCall(Try(&problems[k], unit, mass, beside, view, &ours));
   }
