@@ -1,5 +1,5 @@
 static char help[] = "LOBPCG with whole blocks beside SLEPc's own: reasons, iterations, eigenvalues, residuals, orthogonality, on generated problems.\n\
--only k: problem k alone. -unit, -mass: factors of A and of B. -view: print also where all is well.\n\
+-only k: problem k alone. -unit, -mass: factors of A and of B. -view: print also where all is well. -beside 0: without the solves by SLEPc's.\n\
 -f file: a symmetric matrix in PETSc's format in place of these problems, with -pc, -block, -nev, -tol.\n\n";
 
 #include <petscaijtcu.h>
